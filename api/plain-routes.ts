@@ -19,7 +19,7 @@ import { deliveryPaths } from './webhooks/delivery.ts';
 import { inboundWebhookPaths } from './webhooks/inbound-webhook.ts';
 import { skillCallPaths } from './webhooks/skill-call.ts';
 
-/** The OpenAPI entries of all routes outside the tables of operations. */
+/** The OpenAPI entries of all routes that are in no table of operations. */
 export const plainPaths: PlainPaths = {
   ...systemPaths,
   ...inboundWebhookPaths,

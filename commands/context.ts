@@ -51,7 +51,7 @@ export type TransactOptions<S> = {
    */
   ignoreIfMatch?: boolean;
   /**
-   * Returns whether no event can follow the cached state, so that it is final. In this case, if the decision returns no
+   * Whether the cached state is final, that is, no event can follow it. If it is final, and the decision returns no
    * events, the log is not asked whether the cached state is current.
    */
   trustCacheWhen?: (state: S) => boolean;

@@ -26,8 +26,8 @@ export type Aggregate<S, E extends DomainEvent> = {
 export type AnyAggregate = Aggregate<any, any>;
 
 /**
- * A function that gets the state of an aggregate and returns the events to append. An empty list means that nothing is
- * to be done.
+ * A function that receives the state of an aggregate and returns the events to append. An empty list means that nothing
+ * is to be done.
  * @throws Refusal if this state does not allow the command
  */
 export type Decision<S, E extends DomainEvent> = (state: S) => readonly E[];
@@ -68,6 +68,7 @@ export const applyResets = <T extends object, Resets extends Partial<Record<keyo
   );
 
 /**
- * Whether two values have the same JSON text; so their fields must have the same order, too. Undefined counts as null.
+ * Whether two values have the same JSON text. Objects are equal only if their fields have the same order. Undefined
+ * counts as null.
  */
 export const jsonEqual = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a ?? null) === JSON.stringify(b ?? null);

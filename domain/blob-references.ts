@@ -46,8 +46,8 @@ const ofMemories = {
 const ofMail = { MailAttachmentAdded: ({ sha256 }) => [sha256] } as const satisfies DigestsOf<AttachmentEvent>;
 
 /**
- * Maps event types to these functions. Every area whose events refer to stored contents must be listed here, because
- * `annals blobs verify` checks only these contents.
+ * Maps event types to the functions that return their digests. Every area whose events refer to stored contents must be
+ * listed here, because `annals blobs verify` checks only the contents that these functions return.
  */
 const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = {
   ...ofSkills,

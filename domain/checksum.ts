@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const LENGTH = 6;
 
-/** The CRC-32 (IEEE) of the text as six base62 digits, the most significant first. */
+/** Returns the CRC-32 (IEEE) of the text as six base62 digits, the most significant first. */
 export const checksum = (text: string): string => {
   let rest = crc32(text);
   let digits = '';

@@ -9,5 +9,5 @@ export const NO_DIGEST = '0'.repeat(64);
 /** Compares two digests of 64 hex digits each, in constant time. */
 export const isSameDigest = (one: string, other: string): boolean => timingSafeEqual(Buffer.from(one, 'hex'), Buffer.from(other, 'hex'));
 
-/** The SHA-256 of bytes, in lower-case hex. */
+/** Returns the SHA-256 of bytes, in lower-case hex. */
 export const sha256Of = (bytes: Uint8Array): string => hash('sha256', bytes, 'hex');

@@ -5,7 +5,8 @@
 export type Actor = { kind: 'user' | 'agent' | 'system'; id: string; key_id?: string | null };
 
 /**
- * The position of an event in the log. A later event has a greater position. The next position cannot be calculated.
+ * The position of an event in the log. A later event has a greater position. The next position cannot be calculated
+ * from the last one.
  */
 export type Position = { commit: bigint; prepare: bigint };
 
@@ -74,11 +75,12 @@ export const comparePositions = (a: Position, b: Position): number =>
 /** A sort key that is greater than the sort key of every position. */
 export const MAX_SORT_KEY = '9'.repeat(40);
 
-/** The consistency token of a position: `<commit>:<prepare>`. */
+/** Returns the consistency token of a position: `<commit>:<prepare>`. */
 export const tokenOf = ({ commit, prepare }: Position): string => `${commit}:${prepare}`;
 
 /**
- * The sort key of a position: a text of 40 digits. Sorted as texts, sort keys have the same order as their positions.
+ * Returns the sort key of a position: a text of 40 digits. Sorted as texts, sort keys have the same order as their
+ * positions.
  */
 export const sortKey = ({ commit, prepare }: Position): string => `${commit}`.padStart(20, '0') + `${prepare}`.padStart(20, '0');
 

@@ -36,8 +36,8 @@ export type RefusalCode =
 export type FieldError = { pointer: string; code: string; message: string };
 
 /**
- * Additional content of the problem document and of its response headers. `members` are additional fields of the
- * document.
+ * What a refusal adds to the response: fields of the problem document, and response headers. `members` are further
+ * fields of the problem document.
  */
 export type RefusalDetails = {
   errors?: FieldError[];
@@ -47,8 +47,8 @@ export type RefusalDetails = {
   acceptEncoding?: string;
   members?: Record<string, unknown>;
   /**
-   * The id of the tenant whose audit log shows the refusal. Only set for refusals that would not appear there because
-   * their status is not 403.
+   * The id of the tenant whose audit log shows the refusal. Set only for refusals with another status than 403; without
+   * it, the audit log would not show them.
    */
   recordedIn?: string;
 };
@@ -75,10 +75,13 @@ export const notFound = (): Refusal => new Refusal('not_found', 'No such resourc
 export const invalid = (pointer: string, message: string, code = 'invalid'): Refusal =>
   new Refusal('invalid', message, { errors: [{ pointer, code, message }] });
 
-/** A conflict with status 409. `pointer` names the value that causes it, `code` the kind of conflict. */
+/**
+ * Creates the refusal of a request because of a conflict. Its status is 409. `pointer` names the value that causes the
+ * conflict, `code` the kind of conflict.
+ */
 export const conflict = (pointer: string, code: string, detail: string, members?: Readonly<Record<string, unknown>>): Refusal =>
   new Refusal('conflict', detail, { errors: [{ pointer, code, message: detail }], ...(members && { members }) });
 
-/** The refusal for a unique key that another resource uses. */
+/** Creates the refusal for a unique key that another resource uses. */
 export const slugTaken = (detail: string): Refusal =>
   new Refusal('slug_taken', detail, { errors: [{ pointer: '/slug', code: 'taken', message: 'is taken' }] });

@@ -15,8 +15,8 @@ const url = (...protocols: string[]) =>
   );
 
 /**
- * A base URL. It must have no query or fragment, because paths are appended to it. It must have no user, because HTTP
- * clients do not send a user that is part of a URL.
+ * A base URL. It must have no query or fragment, because paths are appended to it. It must not contain a user name,
+ * because HTTP clients do not send a user name that is part of a URL.
  */
 const webUrl = checkedText('must be a URL that begins with http:// or https://, without a user, query or fragment', (value) => {
   if (!URL.canParse(value)) return false;

@@ -22,7 +22,7 @@ export const readUpTo = (file: number, at: number, length: number): Buffer => re
 
 /**
  * Wraps a sync function so that its error has no `code`. A caller that recognises a full disk by the code (see
- * `isDiskFull`) continues to write later. After a failed sync that is not safe, because the content on the disk is
+ * `isDiskFull`) would continue to write later. After a failed sync this is not safe, because the content on the disk is
  * unknown.
  */
 const withoutErrorCode =

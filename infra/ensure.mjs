@@ -1,5 +1,5 @@
-// Installs the packages of the lock file. The pre-scripts in package.json run this file first. It is plain JavaScript
-// without dependencies, because any Node that the machine has must be able to run it.
+// Installs the packages of the lock file. npm runs this file before other scripts of package.json. It is plain
+// JavaScript without dependencies, because any Node that the machine has must be able to run it.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -43,12 +43,15 @@ const hash = createHash('sha256')
   .update(platform)
   .digest('hex');
 
-/** An installation for tests also contains all packages that a start needs. */
+/**
+ * Whether the packages of this lock file are installed. An installation for tests also contains all packages that a
+ * start needs.
+ */
 const isInstalled = () => (purpose === 'test' ? ['test'] : ['test', 'start']).some((kind) => read(stampOf(kind)) === hash);
 
 /**
- * The command that runs npm. If npm has started this script, it is the same npm with the same Node. Otherwise it is the
- * npm on the PATH.
+ * Returns the command that runs npm. If npm has started this script, this is the same npm with the same Node; otherwise
+ * the npm on the PATH.
  */
 const npmCommand = () => {
   const { npm_execpath: script = '', npm_node_execpath: node = process.execPath } = process.env;
@@ -64,8 +67,8 @@ const run = ([command, ...args], stdio) =>
     child.once('close', (code) => resolve(code ?? 1));
   });
 
-// These options show only npm's errors. Its warnings about the version of Node concern the machine's Node, which runs
-// only this script.
+// These options hide npm's messages, except errors. npm's warnings about the version of Node concern the machine's own
+// Node, which runs only this script.
 const QUIET = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
 
 /**
@@ -81,8 +84,8 @@ const installPackages = (...options) => {
 const matches = (allowed, actual) => allowed === undefined || [allowed].flat().includes(actual);
 
 /**
- * Returns the optional packages of the lock file that match this machine: Node and PostgreSQL. They make up nine tenths
- * of the download.
+ * Returns the optional packages of the lock file that match this machine: Node and PostgreSQL. They are 90 % of the
+ * download.
  */
 const binaries = () =>
   Object.entries(JSON.parse(read(join(root, 'package-lock.json'))).packages)
@@ -146,7 +149,7 @@ const installInParallel = async (work) => {
 
 const install = async () => {
   if (purpose === 'test') return installPackages();
-  // This removes the remains of an interrupted installation.
+  // Removes the remains of an interrupted installation.
   for (const name of readdirSync(root)) if (name.startsWith(WORK)) rmSync(join(root, name), { recursive: true, force: true });
   const work = mkdtempSync(join(root, WORK));
   try {

@@ -5,15 +5,14 @@ export type LinkedList<T> = {
   readonly add: (value: T) => ListItem<T>;
   /** Removes an item. Does nothing if the item is no longer in the list. */
   readonly remove: (item: ListItem<T>) => void;
-  /** Returns the present values in the order in which they were added. */
+  /** Returns the values that are in the list, in the order in which they were added. */
   readonly values: () => T[];
 };
 
 /**
- * Creates a list from which any item can be removed. Use it instead of a Set for items that are added and removed with
- * each request: a Set replaces its internal table again and again, and until the next full garbage collection,
- * everything that an old table refers to counts as used. So requests that ended long ago would be moved to the old
- * generation, with their bodies.
+ * Creates a list from which any item can be removed. It is better than a Set for items that are added and removed with
+ * each request. A Set often replaces its internal table. Until the next full garbage collection, everything to which an
+ * old table refers counts as used. So requests that ended long ago would be kept in memory, with their bodies.
  */
 export const createLinkedList = <T>(): LinkedList<T> => {
   let first: ListItem<T> | null = null;

@@ -5,13 +5,13 @@ export const listenUrl = ({ host, port }: { readonly host: string; readonly port
   `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 
 /**
- * Replaces a host that means "all addresses" (0.0.0.0 or [::]) with the loopback address, to which a client on this
- * machine can connect.
+ * Replaces a host that means "all addresses" (0.0.0.0 or [::]) by the loopback address. A client on this machine can
+ * connect to that address.
  */
 export const loopback = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 
 /**
- * Returns the link that signs a browser in with this code. The code is after `#`, so that no server, proxy or log
+ * Returns the link that signs in a browser with this code. The code is after `#`, so that no server, proxy or log
  * receives it.
  */
 export const signInUrl = (publicUrl: string, code: string): string => `${publicUrl.replace(/\/$/, '')}/console/in#${code}`;

@@ -27,7 +27,8 @@ import { becomeLean } from './processes/lean-process.ts';
 const EXIT_USAGE = 2;
 const BOUND_FORMS = 'a position (4711:4711, as in Consistency-Token) or a time (2026-11-21T10:00:00Z)';
 
-// This speeds up later starts. If the directory is not writable, Node caches nothing and reports no error.
+// The compile cache makes later starts faster. If its directory is not writable, Node caches nothing and reports no
+// error.
 enableCompileCache(COMPILE_CACHE);
 
 const main = defineCommand({

@@ -7,18 +7,19 @@ const SQLITE_BUSY = 5;
 export type ProcessLock = { readonly release: () => void };
 
 /**
- * Locks a file until `release` is called or this process ends. The lock is SQLite's lock on a database file. The
- * operating system releases it even if the process is killed, so no stale lock can remain. Creates the file if it does
- * not exist.
- * @returns undefined if another process holds the lock @throws Error if the file cannot be opened
+ * Locks a file until `release` is called or this process ends. Creates the file if it does not exist. The lock is the
+ * one that SQLite sets on a database file. The operating system releases it even if the process is killed, so no stale
+ * lock can remain.
+ * @returns undefined if another process holds the lock
+ * @throws Error if the file cannot be opened
  */
 export const lockFile = (file: string): ProcessLock | undefined => {
-  // Closing any descriptor of a file releases all locks of this process on it. This process may have locked an existing
-  // file already, so an existing file is not opened here.
+  // Only a missing file is opened here. When a process closes any descriptor of a file, it loses all its locks on the
+  // file, and this process may have locked an existing file already.
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
-    // This transaction is never committed; it holds the lock until the database is closed.
+    // This transaction is never committed. It holds the lock until the database is closed.
     database.exec('begin exclusive');
   } catch (error) {
     database.close();

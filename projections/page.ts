@@ -22,7 +22,7 @@ export type PageShape = {
   readonly isMeasured: boolean;
 };
 
-/** The name by which the query refers to the table in its `from` clause. */
+/** Returns the name by which the query refers to the table in its `from` clause. */
 const aliasOf = (rows: Rows): string => {
   const [first] = (rows.toOperationNode() as SelectQueryNode).from!.froms as [AliasNode];
   const { alias } = first;
@@ -90,8 +90,8 @@ export const page = <Args extends QueryArgs>(db: Kysely<never>, list: ListQuery<
 };
 
 /**
- * Returns one element of the array of a column's values. The rows have the order of the page, and so has the array.
- * (This is a template, because Kysely has no expression for an element of an array.)
+ * Returns one element of the array of a column's values. The values have the same order as the rows of the page. (This
+ * is a template, because Kysely has no expression for an element of an array.)
  */
 const elementOf = (column: 'value' | 'id', index: Expression<unknown>) => sql`(array_agg(${sql.ref(`page.${column}`)}))[${index}]`;
 
@@ -111,7 +111,10 @@ const joinFast = (db: Kysely<Tables>, rows: ReturnType<typeof pageRows>, { limit
     ];
   });
 
-/** (The window functions are templates, because Kysely has no window frames.) */
+/**
+ * Builds the slow form of a page query, which adds up the sizes of the documents (see `page`). The window functions are
+ * templates, because Kysely has no window frames.
+ */
 const joinMeasured = (db: Kysely<Tables>, rows: ReturnType<typeof pageRows>, { limit }: PageShape) => {
   const numbered = db
     .selectFrom(rows.as('row'))

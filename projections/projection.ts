@@ -18,7 +18,7 @@ export type RowRef = { readonly table: string; readonly key: Key };
 
 /**
  * Returns fields that depend on other rows. `complete` gets the rows that `reads` names, in their state just before the
- * change; null for a row that does not exist. It must be pure. The tables that it reads need `isReadByChanges`.
+ * change; null for a row that does not exist. `complete` must be pure. The tables of the rows need `isReadByChanges`.
  */
 export type Derivation = {
   readonly reads: Readonly<Record<string, RowRef>>;
@@ -68,8 +68,8 @@ export type AnyProjection = Omit<Projection, 'on'> & { readonly on: Readonly<Rec
 
 export const insert = (table: string, row: Row): Change => ({ op: 'insert', table, row });
 /**
- * Inserts a row, of which some fields depend on other rows. An existing row with this key from the same stream is
- * replaced.
+ * Returns the change that inserts a row, some of whose fields depend on other rows. An existing row with this key from
+ * the same stream is replaced.
  */
 export const insertDerived = (table: string, row: Row, derived: Derivation): Change => ({ op: 'insert', table, row, derived });
 export const patch = (table: string, key: Key, fields: Row, options: PatchOptions = {}): Change => ({

@@ -16,8 +16,8 @@ export type Table = {
   readonly columns: Readonly<Record<string, ColumnType>>;
   readonly docs: Readonly<Record<string, z.ZodType>>;
   /**
-   * With `withoutNull`, an index leaves out the rows in which this column is null, so that writing them is not slowed
-   * down.
+   * With `withoutNull`, an index leaves out the rows in which this column is null, so that it does not slow down writes
+   * of these rows.
    */
   readonly indexes?: readonly { readonly columns: readonly string[]; readonly unique?: boolean; readonly withoutNull?: string }[];
   /**

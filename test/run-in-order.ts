@@ -1,10 +1,10 @@
 import { availableParallelism, cpus } from 'node:os';
 
 const IDLE_CHECK_INTERVAL_MS = 500;
-/** A further job starts when at least this share of the machine's processor time was idle since the last check. */
+/** An additional job starts only if at least this share of the processors' time was idle since the last check. */
 const MIN_IDLE_SHARE = 0.2;
 
-/** The processor time of this machine since its start, in milliseconds. */
+/** Returns the idle and the total processor time of this machine since it started, in milliseconds. */
 const processorTimes = (): { idle: number; total: number } => {
   const times = cpus().map((cpu) => cpu.times);
   return {
@@ -13,7 +13,10 @@ const processorTimes = (): { idle: number; total: number } => {
   };
 };
 
-/** Returns a function that returns the share of the processor time, from 0 to 1, that was idle since its last call. */
+/**
+ * Returns a function that returns the share (0 to 1) of the processors' time that was idle since the function was last
+ * called.
+ */
 const idleShareMeter = (): (() => number) => {
   let last = processorTimes();
   return () => {
@@ -25,8 +28,9 @@ const idleShareMeter = (): (() => number) => {
 };
 
 /**
- * Starts the jobs in their order, at least two and as many at once as there are processors. While processors are idle
- * because jobs wait, up to twice as many run. Resolves when every job has finished. @throws what a job throws
+ * Starts the jobs in their order. As many jobs run at once as there are processors, but at least two. If the processors
+ * are idle because jobs wait for something, up to twice as many jobs run. Resolves when all jobs have finished. @throws
+ * the error that a job throws
  */
 export const runInOrder = (jobs: readonly (() => Promise<void>)[]): Promise<void> => {
   const waiting = [...jobs];

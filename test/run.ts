@@ -14,25 +14,28 @@ type Outcome = { file: string; passed: number; failed: number; skipped: number; 
 
 const DEFAULT_TIMEOUT_S = 120;
 /**
- * How long the process of a test file may run after its last test on an idle machine, to close its servers and
- * connections.
+ * After its last test, a test file has to close its servers and connections. This is the maximum time for that on an
+ * idle machine.
  */
 const CLOSE_TIMEOUT_MS = 15_000;
 const LIMIT_CHECK_INTERVAL_MS = 1_000;
-/** How long after SIGTERM a test file that still runs is killed. */
+/** The time between SIGTERM and SIGKILL for a test file that must end. */
 const KILL_DELAY_MS = 2_000;
 
 const root = `${import.meta.dirname}/..`;
 
-/** A test file's time limit in seconds on an idle machine. Its first line sets one: `// limit: <seconds>`. */
+/**
+ * Returns the time limit of a test file in seconds, for an idle machine. The file's first line can set the limit by a
+ * comment `limit: <seconds>`.
+ */
 const limitOf = (file: string): number =>
   Number(/^\/\/ limit: (\d+)/.exec(readFileSync(`${root}/${file}`, 'utf8'))?.[1] ?? DEFAULT_TIMEOUT_S);
 
 const isLive = (file: string): boolean => file.endsWith('.live.test.ts');
 
 /**
- * The matching test files. Those that take long come first, so that none of them runs alone at the end: the ones with a
- * long time limit, then the other live tests.
+ * Returns the test files whose paths contain one of these parts. The slowest come first: files with a long time limit,
+ * and then the other live tests. Otherwise, a slow file might run alone at the end.
  */
 const matchingFiles = (parts: readonly string[]): string[] =>
   globSync('test/**/*.test.ts', { cwd: root })
@@ -42,7 +45,10 @@ const matchingFiles = (parts: readonly string[]): string[] =>
 
 type Counts = { total: number; passed: number; skipped: number };
 
-/** The counts in the summary that uvu prints at the end of a file; undefined if there is none yet. */
+/**
+ * Reads the counts from the summary that the test library uvu prints at the end of a file. @returns undefined if there
+ * is no summary yet
+ */
 const countsIn = (output: string): Counts | undefined => {
   const found = [...output.matchAll(/^ {2}Total: +(\d+)\n {2}Passed: +(\d+)\n {2}Skipped: +(\d+)$/gm)].at(-1);
   return found && { total: Number(found[1]), passed: Number(found[2]), skipped: Number(found[3]) };
@@ -60,7 +66,10 @@ const failureReason = (counts: Counts | undefined, how: string, overdue: string 
   return how === 'code 0' || counts.passed < counts.total ? undefined : `ended with ${how} after its tests`;
 };
 
-/** The counts of one file. A problem outside its tests, such as a timeout, counts as one failure. */
+/**
+ * Returns the outcome of one file. A problem that does not belong to a test, such as a timeout, counts as one more
+ * failed test.
+ */
 const outcomeOf = (output: string, how: string, overdue: string | undefined): Omit<Outcome, 'file' | 'seconds'> => {
   const counts = countsIn(output);
   const reason = failureReason(counts, how, overdue);
@@ -128,13 +137,14 @@ const runAll = async (files: readonly string[], env: NodeJS.ProcessEnv): Promise
 };
 
 /**
- * The environment of a test file. It contains none of the variables that configure Annals, so that the developer's
- * settings have no effect. Only the tests read the TEST_ variables.
+ * Returns the environment for a test file. Variables that configure Annals are left out, so that the developer's
+ * settings have no effect. Variables that begin with TEST_ are read only by tests.
  */
 const environment = ({ eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed, natsRunnerAccountSeed }: Services): NodeJS.ProcessEnv => ({
   ...unconfiguredEnvironment(),
   NO_COLOR: '1',
-  // Half the processor time of a small test file is the compilation of what it imports.
+  // Use Node's compile cache: otherwise, a small test file spends half of its processor time on compiling the modules
+  // that it imports.
   NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE || COMPILE_CACHE,
   TEST_EVENTSTORE_URL: eventstoreUrl,
   TEST_DATABASE_URL: databaseUrl,
@@ -153,7 +163,7 @@ const stop = async ({ services, supervised, dir }: Running): Promise<void> => {
 const main = async (parts: readonly string[]): Promise<number> => {
   const files = matchingFiles(parts);
   if (files.length === 0) throw new Error(`no file test/**/*.test.ts has ${parts.join(' or ')} in its name`);
-  // The definitions of the projections take time to load. That is done while the services start.
+  // Loading the definitions of the projections takes time. Do it while the services start.
   const [running, { createTemplate }] = await Promise.all([startServices(), import('./fixtures/template-database.ts')]);
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {

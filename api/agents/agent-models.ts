@@ -17,13 +17,13 @@ import { agentDoc } from './agent-settings.ts';
 const AGENT_MODELS = '/tenant/:tenant_id/agents/:agent_id/models';
 const MODEL_AGENTS = '/tenant/:tenant_id/models/:model_id/agents';
 
-/** Returns one model of the agent's chain, as AgentModelRead. */
+/** Returns the entry of one model in the agent's model chain (its models in order of priority), as AgentModelRead. */
 const linkOf = async (loaded: Promise<Loaded<Agent.Agent>>, model_id: string) => {
   const { state, ...rest } = await loaded;
   return { ...rest, state: AgentModels.parse(state).find((model) => model.model_id === model_id) };
 };
 
-/** The operations on the model chains of agents. */
+/** The operations on the model chains of agents, which are their models in order of priority. */
 export const agentModelOperations = {
   listAgentModels: operation({
     method: 'get',

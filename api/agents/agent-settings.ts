@@ -20,8 +20,8 @@ import { asOfQuery } from '../http/paging.ts';
 const AGENT = '/tenant/:tenant_id/agents/:agent_id';
 
 /**
- * Returns one document of an agent. For an as-of read, `schema` renders it from the agent's state at that log position.
- * Null if the agent does not exist or is deleted.
+ * Returns one of the documents of an agent, such as its budget. For an as-of read, `schema` creates the document from
+ * the agent's state at that log position. Null if the agent does not exist or is deleted.
  */
 export const agentDoc = async (ctx: Ctx, agent_id: string, doc: keyof typeof table.docs, schema: z.ZodType): Promise<Doc | null> => {
   if (!ctx.asOf) return agentById(ctx.reads, ctx.tenant, agent_id, doc);

@@ -68,14 +68,14 @@ const Query = z.strictObject({
 
 type Listed = z.output<typeof AgentListRead>;
 
-/** The place of an agent in the list. */
+/** The sort key of an agent in the list. */
 type Place = Pick<Listed, 'created_at' | 'id'>;
 
 const compareTexts = (one: string, other: string): number => Number(one > other) - Number(one < other);
 
 const compare = (one: Place, other: Place): number => compareTexts(one.created_at, other.created_at) || compareTexts(one.id, other.id);
 
-/** Returns the contexts of the request in each tenant that the caller may read. @throws Refusal forbidden */
+/** Returns one context of the request for each tenant that the caller may read. @throws Refusal forbidden */
 const tenantContexts = async (ctx: Ctx): Promise<Ctx[]> => {
   if (ctx.principal.kind !== 'user') throw new Refusal('forbidden', 'This needs an API key of a user');
   const tenants = (await Array.fromAsync(tenantsOfCaller(ctx.principal, ctx.reads))).flat();
@@ -84,7 +84,7 @@ const tenantContexts = async (ctx: Ctx): Promise<Ctx[]> => {
   return contexts.filter((_, index) => readable[index]);
 };
 
-/** Returns the agent with this id if the caller may see it. @throws Refusal invalid */
+/** Returns the sort key of the agent with this id. @throws Refusal invalid if the caller may not see the agent */
 const findListed = async (contexts: readonly Ctx[], id: string, parameter: 'after' | 'before'): Promise<Place> => {
   for (const inside of contexts) {
     const { state } = await inside.load(Agent, id);
@@ -95,7 +95,7 @@ const findListed = async (contexts: readonly Ctx[], id: string, parameter: 'afte
 
 type Range = { readonly descending: boolean; readonly after: Place | undefined; readonly limit: number };
 
-/** Returns the first agents of a range in all tenants together, and whether there are more. */
+/** Returns the first agents after `after`, from all tenants together, and whether there are more. */
 const readRange = async (contexts: readonly Ctx[], { descending, after, limit }: Range): Promise<{ found: Listed[]; hasMore: boolean }> => {
   const window = { sort: { column: 'created_at', descending }, limit, cursor: after && writeCursor([after.created_at, after.id]) };
   const inOrder: typeof compare = descending ? (one, other) => compare(other, one) : compare;
@@ -105,8 +105,8 @@ const readRange = async (contexts: readonly Ctx[], { descending, after, limit }:
     return { listed, last: next === null ? null : listed.at(-1)! };
   };
   const pages = await Promise.all(contexts.map(readPage));
-  // A page can be shorter than the limit because of the size of its documents. Then agents of other tenants that sort
-  // after its end must not be returned yet.
+  // The page of a tenant can be shorter than the limit, because its documents are large. Agents of other tenants that
+  // sort after the end of that page must wait for the next page. Otherwise, the agents in between would be skipped.
   const ends = pages.flatMap(({ last }) => last ?? []).toSorted(inOrder);
   const all = pages.flatMap(({ listed }) => listed).toSorted(inOrder);
   const found = all.filter((agent) => ends.length === 0 || inOrder(agent, ends[0]!) <= 0).slice(0, limit);
@@ -121,7 +121,7 @@ type Bounds = {
 };
 
 /**
- * Returns a page of agents in the order of the list. If only `before` is given, these are the last agents before it.
+ * Returns a page of agents in list order. If only `before` is given, the page contains the agents directly before it.
  */
 const readBetween = async (contexts: readonly Ctx[], { limit, descending, after, before }: Bounds) => {
   if (before && !after) {

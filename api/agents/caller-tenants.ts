@@ -4,7 +4,7 @@ import type { Reads } from '../../projections/read-model.ts';
 
 type User = Extract<Principal, { kind: 'user' }>;
 
-/** Yields the ids of the tenants in which the credential of a user is valid, in pages. */
+/** Yields, in pages, the ids of the tenants in which the credential of a user is valid. */
 export async function* tenantsOfCaller({ bound_to, user_id }: User, reads: Reads): AsyncGenerator<string[], void> {
   if (bound_to !== null) {
     yield [bound_to];

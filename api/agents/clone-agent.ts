@@ -9,13 +9,13 @@ import { tenantsOfCaller } from './caller-tenants.ts';
 
 const PERMISSION = 'tenant:agents:create';
 
-/** Returns the refusal for callers that are not users, such as runners. */
+/** Returns the refusal of callers that are not users, such as runners. */
 const notPermitted = () => new Refusal('forbidden', `This needs the permission ${PERMISSION}`, { members: { permission: PERMISSION } });
 
 /**
- * Returns the tenant in which the caller may read the agent. For a credential that is not bound to a tenant, the read
- * model names the tenants. If the agent is in none of them, searches again when the read model has caught up, because
- * it may lack a membership that was just created.
+ * Returns the tenant in which the caller may read the agent. If the credential is not bound to a tenant, the tenants of
+ * the caller are taken from the read model. The read model may lack a membership that was just created. So if no tenant
+ * has the agent, waits until the read model has caught up, and searches again.
  * @throws Refusal not_found, forbidden, not_caught_up
  */
 const findSource = async (ctx: Ctx, source_id: string): Promise<string> => {
@@ -39,7 +39,7 @@ export const cloneAgentOperations = {
       'The copy has the settings of the agent, but no secrets, roles, grants, webhooks or memory. The caller becomes its owner. Its slug is derived from the name.',
     permit: 'any',
     permissionNote: 'Requires the permissions `agent:read` on the agent and `tenant:agents:create` in its tenant.',
-    // The agent is searched before an invalid body is refused, because the refusal must not reveal that a hidden agent
+    // This search must come before an invalid body is refused. Otherwise, the refusal would reveal that a hidden agent
     // exists. If the body is valid, `run` searches the agent.
     preauthorize: async (ctx, { source_id }, readBody) => {
       if (!AgentClone.safeParse(await readBody()).success) await findSource(ctx, source_id!);

@@ -70,14 +70,14 @@ const AccessQuery = z.strictObject({
 });
 
 /**
- * Returns the ids of all agents of the tenant in order. Deleted agents are included, because they may have existed at
- * an earlier time.
+ * Returns the sorted ids of all agents of the tenant. Deleted agents are included, because they may have existed at an
+ * earlier time.
  */
 const agentIdsOf = async (ctx: Ctx): Promise<string[]> => (await agentNames(ctx.reads, ctx.tenant)).map(({ id }) => id).sort();
 
 /**
- * Lists the access of members to agents, ordered by agent and then by user. The cursor contains the last pair of the
- * previous page.
+ * Lists the access of members to agents, ordered by agent and then by user. The cursor contains the agent and the user
+ * of the last item of the previous page.
  */
 const listAccess = async (ctx: Ctx, { user_id, agent_id, limit, cursor }: z.output<typeof AccessQuery>) => {
   const { state: tenant, position } = await ctx.load(Tenant, ctx.tenant);
@@ -105,8 +105,8 @@ const NamedInBody = z.array(
 );
 
 /**
- * Checks that the caller has the permissions to make the changes. Does nothing if the body is malformed, because it is
- * refused later.
+ * Checks that the caller may make the changes in the body. Does nothing if the body is malformed, because such a body
+ * is refused later.
  * @throws Refusal forbidden, not_found
  */
 const requireForChanges = async (ctx: Ctx, readBody: () => Promise<unknown>): Promise<void> => {
@@ -117,8 +117,8 @@ const requireForChanges = async (ctx: Ctx, readBody: () => Promise<unknown>): Pr
 };
 
 /**
- * Returns the state for a preview. It has all agents if a change concerns the whole tenant; otherwise, the agents that
- * the changes name.
+ * Returns the state for a preview of changes. If a change concerns the whole tenant, the state contains all agents;
+ * otherwise, only the agents that the changes name.
  */
 const stateFor = async (ctx: Ctx, changes: readonly z.output<typeof AccessChange>[]): Promise<AccessState> => {
   const isOfTenant = changes.some(({ grid, tenant_role }) => grid !== undefined || tenant_role !== undefined);

@@ -44,9 +44,9 @@ const EffectivePermissions = z
   .meta({ id: 'EffectivePermissions' });
 
 /**
- * Returns the effective permissions of the caller, with the limits of the caller's API key. A caller with
- * `agent:roles:write` or `tenant:audit:read` can also ask for those of another user. There is no ETag, because the
- * result depends on two streams: those of the tenant and of the agent.
+ * Returns the effective permissions of the caller on an agent, limited by the caller's API key. A caller with
+ * `agent:roles:write` or `tenant:audit:read` can also ask for the permissions of another user. There is no ETag,
+ * because the result depends on two streams: the tenant's and the agent's.
  * @throws Refusal forbidden
  */
 const readEffective = async (ctx: Ctx, { agent_id, user_id }: { agent_id: string; user_id?: string | undefined }) => {

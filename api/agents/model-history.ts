@@ -3,8 +3,8 @@ import { ModelRead } from '../../projections/agents/model.ts';
 import { type HistorySubject, historyOperationsOf } from '../http/resource-history.ts';
 
 /**
- * The data that the history of a model shows. `open_to` maps tenants to the times at which the model was opened to
- * them.
+ * The data that the history of a model shows. `open_to` maps each tenant that may use the model to the time at which it
+ * got this right.
  */
 export const modelHistory: HistorySubject<Model.Model, Model.ModelEvent> = {
   aggregate: Model,

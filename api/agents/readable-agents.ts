@@ -6,8 +6,8 @@ import { type AgentVisibility, agentsOpenTo } from '../../projections/agents/age
 import type { Ctx } from '../http/operation.ts';
 
 /**
- * Returns the roles on agents that give a permission, and since when the caller has been a member, because earlier
- * roles do not count.
+ * Returns the roles on agents that include `permission`, and the time since which the caller has been a member. Roles
+ * from before that time do not count.
  */
 const rolesWith = async (ctx: Ctx, permission: AgentPermission) => {
   const { state } = await ctx.load(Tenant, ctx.tenant);
@@ -17,19 +17,20 @@ const rolesWith = async (ctx: Ctx, permission: AgentPermission) => {
   return { user_id, roles, since: state.members[user_id]?.since ?? MAX_SORT_KEY };
 };
 
-/** Whether the caller may see all agents of the tenant, as OWNER, ADMIN and AUDITOR may. */
+/** Whether the caller may see all agents of the tenant. OWNER, ADMIN and AUDITOR may. */
 const seesAllAgents = async (ctx: Ctx): Promise<boolean> =>
   (await ctx.may('tenant:settings:write')) || (await ctx.may('tenant:audit:read'));
 
 /**
- * Returns which agents of the tenant the caller may see: all agents, or those on which they have a role that allows it.
+ * Returns which agents of the tenant the caller may see: all agents, or the agents on which they have a role with
+ * `agent:read`.
  */
 export const agentVisibility = async (ctx: Ctx): Promise<AgentVisibility> =>
   (await seesAllAgents(ctx)) ? { all: true } : { all: false, ...(await rolesWith(ctx, 'agent:read')) };
 
 /**
- * Returns the ids of the agents on which the caller has a permission by a role or a grant. Permissions by the role in
- * the tenant do not count.
+ * Returns the ids of the agents on which a role or a grant gives the caller a permission. The caller's role in the
+ * tenant does not count.
  */
 export const agentsWithPermission = async (ctx: Ctx, permission: AgentPermission): Promise<readonly string[]> => {
   if (ctx.principal.kind !== 'user') return [];

@@ -30,8 +30,8 @@ const Query = z.strictObject({
 });
 
 /**
- * Returns the log position up to which entries are exported: the requested one; by default, the position of the
- * tenant's latest entry. Waits until the projection has passed a requested position.
+ * Returns the log position up to which entries are exported. This is the requested position or, by default, the
+ * position of the tenant's latest entry. Waits until the projection has passed a requested position.
  * @throws Refusal not_caught_up
  */
 const exportPosition = async (reads: Reads, tenant: string, requested: string | undefined): Promise<Position> => {
@@ -43,9 +43,9 @@ const exportPosition = async (reads: Reads, tenant: string, requested: string | 
 type ExportPages = { readonly first: readonly string[]; readonly rest: AsyncIterable<readonly string[]>; readonly until: Position };
 
 /**
- * Yields the bytes of an export, one page at a time and only as fast as the client reads. No query stays open between
- * two pages. If a rebuild resets the projection during the export, entries can be missing. Then the projection is
- * behind the position `until` at the end, so the generator throws and the connection is closed.
+ * Yields the bytes of an export page by page, only as fast as the client reads. No query stays open between two pages.
+ * If a rebuild resets the projection during the export, entries can be missing. In that case, the projection has not
+ * reached `until` at the end. The generator then throws, which closes the connection.
  * @throws Refusal not_caught_up
  */
 async function* bytesOf(reads: Reads, { head, line }: AuditFormat, { first, rest, until }: ExportPages) {
@@ -77,8 +77,8 @@ const exportAuditLog = (runtime: Runtime) => {
       'consistency-token': position,
     };
     if (c.req.method === 'HEAD') return c.body(null, 200, headers);
-    // The first page is read, and the export is recorded, before the response starts: errors cannot be reported after
-    // the first byte, and no entry may be sent before the export is recorded.
+    // The first page is read before the response starts, because errors cannot be reported after the first byte. The
+    // export is recorded before any entry is sent.
     const pages = entriesUntil(reads, { tenant_id: tenant, until, filter });
     const first = (await pages.next()).value ?? [];
     await recordAuditExport(runtime.context(info), { format: name, position, ...(hasFilters(filter) && { filter }) });
@@ -87,7 +87,7 @@ const exportAuditLog = (runtime: Runtime) => {
   };
 };
 
-/** Returns an export with one entry in this format, for the OpenAPI document. */
+/** Returns an export in this format with one example entry, for the OpenAPI document. */
 const exampleIn = (name: AuditFormatName): string => {
   const { head, line } = AUDIT_FORMATS[name];
   return head + line(JSON.stringify(jsonContentOf(AuditLogRead, 'output', {})['application/json'].example));

@@ -33,7 +33,8 @@ const ProofQuery = z.strictObject({
 });
 
 /**
- * Returns the proof that an event belongs to the tree of the first head that covers it.
+ * Returns the proof that an event is a leaf of the tree whose root is signed in the first head that covers the event. A
+ * head is a signed state of the audit log. Without `position`, proves the newest event that a head covers.
  * @throws Refusal not_found if the tenant has no such event, or no head covers it yet; not_caught_up
  */
 const proveEntry = async ({ reads, tenant }: Ctx, position: string | undefined): Promise<z.output<typeof InclusionProof>> => {
@@ -47,7 +48,7 @@ const proveEntry = async ({ reads, tenant }: Ctx, position: string | undefined):
   const at = entries.findIndex((entry) => entry.place === place);
   if (at < 0) throw notFound();
   const end = { size: before.size, peaks: before.peaks, leaves: entries.map(({ leaf }) => leaf) };
-  // While a new version of the audit log's tables replaces the old one, entries can be missing.
+  // Entries can be missing while a rebuild of the audit log replaces its tables.
   if (rootOf(end) !== head.root) throw new Refusal('not_caught_up', 'The audit log is being rebuilt: try again', { retryAfter: 5 });
   const index = before.size + at;
   return { leaf: entries[at]!.leaf, index, size: head.size, path: inclusionPath(end, index), head };

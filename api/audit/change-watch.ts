@@ -4,44 +4,44 @@ import { changesAfter } from '../../projections/audit/tenant-change.queries.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { projections } from '../../projections/registry.ts';
 
-/** How often the watch looks whether the audit log has new entries. */
+/** How often the watch checks whether the audit log has new entries. */
 const TICK_MS = 250;
 /**
- * How often the watch asks the database even if no new position was announced. So it finds out that the database does
- * not answer, and announcements that were lost.
+ * How often the watch queries the database even if no new position was announced. This detects lost announcements, and
+ * a database that does not respond.
  */
 const MAX_SILENCE_MS = 2_000;
 const LOG_START: Position = { commit: 0n, prepare: 0n };
 
-/** The categories of streams whose events lists of a tenant show. */
+/** The categories of streams whose events can change a list of a tenant. */
 export const CHANGE_CATEGORIES: readonly string[] = [
   ...new Set(
     projections.flatMap(({ categories }: { readonly categories: readonly string[] | '*' }) => (categories === '*' ? [] : categories)),
   ),
 ].toSorted();
 
-/** A category of streams in which a tenant has new events. `token` is the consistency token of the newest one. */
+/** A category in which a tenant has new events. `token` is the consistency token of the newest of these events. */
 export type Change = { readonly category: string; readonly token: string };
-/** Changes up to the position `newest`. */
+/** The changes up to the log position `newest`. */
 type Found = { readonly changes: readonly (Change & { readonly position: Position })[]; readonly newest: Position };
 export type OnChanges = (changes: readonly Change[]) => void;
 
 type Watched = {
-  /** Maps each listener to the position up to which it knows what changed. */
+  /** For each listener, the log position up to which it has been told about changes. */
   readonly listeners: Map<OnChanges, Position>;
-  /** The position up to which the database was asked. */
+  /** The log position up to which the database was queried. */
   seen: Position;
   checkedAt: number;
   isBusy: boolean;
   isFailing: boolean;
 };
 
-/** Every category, because it is not known in which ones there are new events. */
+/** Returns a change for every category. It is used when the categories with new events are not known. */
 const allChanged = (position: Position): Change[] => CHANGE_CATEGORIES.map((category) => ({ category, token: tokenOf(position) }));
 
 const later = (a: Position, b: Position): Position => (comparePositions(a, b) < 0 ? b : a);
 
-/** Returns what changed after a position, and the position of the newest of these events. @throws Refusal unavailable */
+/** Returns the changes after a position, and the position of the newest of their events. @throws Refusal unavailable */
 const readChanges = async (reads: Reads, tenant_id: string, after: Position): Promise<Found> => {
   const { newest: positions, isComplete } = await changesAfter(reads, tenant_id, after);
   const newest = [...positions.values()].reduce(later, after);
@@ -51,9 +51,9 @@ const readChanges = async (reads: Reads, tenant_id: string, after: Position): Pr
 };
 
 /**
- * Creates the watch of the changes of tenants. While there are listeners, it follows the position of the audit log, and
- * asks the database what changed for each tenant with listeners. If the database does not answer, or answers again, the
- * listeners are told that every category has changed.
+ * Creates the watch for changes in tenants. While it has listeners, it follows the position of the audit log. For each
+ * tenant with listeners, it queries what has changed. When the database stops responding, and when it responds again,
+ * the watch tells the listeners that every category has changed.
  */
 export const createChangeWatch = (reads: Reads, now: () => number = Date.now) => {
   const tenants = new Map<string, Watched>();
@@ -65,7 +65,7 @@ export const createChangeWatch = (reads: Reads, now: () => number = Date.now) =>
     for (const listener of listeners.keys()) listener(allChanged(seen));
   };
 
-  /** Tells listeners about changes that they do not know. */
+  /** Tells each listener the changes that it has not been told about. */
   const tell = ({ listeners }: Watched, { changes, newest }: Found, told: Iterable<OnChanges> = listeners.keys()): void => {
     for (const listener of [...told]) {
       const known = listeners.get(listener);
@@ -82,7 +82,7 @@ export const createChangeWatch = (reads: Reads, now: () => number = Date.now) =>
     try {
       const found = await readChanges(reads, tenant_id, isBehind ? position : watched.seen);
       watched.seen = isBehind ? position : later(position ?? LOG_START, found.newest);
-      // An audit log that has moved back was restored from a backup, or is being rebuilt.
+      // If the audit log has moved back, it was restored from a backup or is being rebuilt.
       if (isBehind || watched.isFailing) tellAll(watched);
       else tell(watched, found);
       watched.isFailing = false;
@@ -117,8 +117,9 @@ export const createChangeWatch = (reads: Reads, now: () => number = Date.now) =>
 
   return {
     /**
-     * Calls `onChanges` for each change of a tenant until the returned function is called. With `after`, also for the
-     * changes after that consistency token; if it is no token, it is not known what has changed since.
+     * Calls `onChanges` for each change of a tenant until the returned function is called. If `after` is a consistency
+     * token, first reports the changes after it. If `after` is not a valid token, reports that every category has
+     * changed.
      */
     watch: (tenant_id: string, after: string | undefined, onChanges: OnChanges): (() => void) => {
       const watched = watchedTenant(tenant_id);

@@ -53,7 +53,7 @@ const isSelected = ({ position, type, meta }: Recorded, selection: Selection): b
   (selection.type === undefined || type === selection.type) &&
   (selection.request_id === undefined || meta.$correlationId === selection.request_id);
 
-/** Returns a page of the events of one stream; an empty page if the stream does not belong to the tenant. */
+/** Returns a page of the events of one stream. The page is empty if the stream does not belong to the tenant. */
 const eventsOfStream = async (ctx: Ctx, stream: string, selection: Selection): Promise<Page> => {
   const place = parseStream(stream);
   if (!place || place.tenant !== ctx.tenant || EXCLUDED_CATEGORIES.has(place.category)) return pageOf([], null);
@@ -65,7 +65,8 @@ const eventsOfStream = async (ctx: Ctx, stream: string, selection: Selection): P
     found.push(event);
     if (found.length <= limit) continue;
     if (order === 'oldest') break;
-    // A stream is read from its start. Of the events so far, only those of the page and one more are kept.
+    // The stream is read from its start, but the newest events are wanted. So only the last `limit + 1` events are
+    // kept.
     if (found.length > limit + 1) found.shift();
   }
   const ordered = order === 'oldest' ? found : found.toReversed();
@@ -73,7 +74,8 @@ const eventsOfStream = async (ctx: Ctx, stream: string, selection: Selection): P
 };
 
 /**
- * Returns a page of the audited events of the tenant. The read model has their positions, and the log has the events.
+ * Returns a page of the audited events of the tenant. Their positions come from the read model, the events from the
+ * log.
  */
 const eventsOfTenant = async (ctx: Ctx, { limit, order, ...selection }: Selection): Promise<Page> => {
   const positions = await positionsOf(ctx.reads, { tenant_id: ctx.tenant, ...selection }, limit + 1, order);
@@ -92,8 +94,8 @@ const earlier = (one: string, other: string): string => (one < other ? one : oth
 type Bounds = Pick<z.output<typeof EventQuery>, 'order' | 'at' | 'from_position' | 'to_position' | 'cursor'>;
 
 /**
- * Returns the sort keys between which a page lies: those of the filter, narrowed by the cursor or by the time at which
- * the list begins. Null if there is no event in the range.
+ * Returns the lowest and the highest sort key of a page. They come from the filter, narrowed by the cursor or, on the
+ * first page, by the time `at`. Null if no event is in this range.
  */
 const boundsOf = async (
   ctx: Ctx,

@@ -1,23 +1,25 @@
 import type { Change } from './change-watch.ts';
 
 const HEARTBEAT_MS = 15_000;
-/** The time between two messages of one category: at most four messages a second. */
+/** The minimum time between two messages of the same category, which allows four messages a second. */
 const MIN_INTERVAL_MS = 250;
 const RETRY_MS = 2_000;
-/** As many messages may wait for a slow reader. Later changes are sent when it has read them. */
+/**
+ * The maximum number of messages that are buffered for a slow reader. Later changes are sent after it has read them.
+ */
 const MAX_WAITING = 64;
 
 const HEARTBEAT = 'event: heartbeat\ndata: {}\n\n';
 
-/** A stream of server-sent events about changes. */
+/** A stream of server-sent events. Each event tells a browser in which category something has changed. */
 export type EventStream = {
   readonly body: ReadableStream<Uint8Array>;
-  /** Sends one message for each category, the newest change only. */
+  /** Sends one message per category. If a category has an unsent message, the newer one replaces it. */
   readonly send: (changes: readonly Change[]) => void;
   readonly end: () => void;
 };
 
-/** Opens a stream. `onEnd` is called once, when the stream ends or its reader leaves. */
+/** Opens a stream. `onEnd` is called once, when the stream ends or the client disconnects. */
 export const openEventStream = (onEnd: () => void, now: () => number = Date.now): EventStream => {
   const encoder = new TextEncoder();
   const waiting = new Map<string, string>();

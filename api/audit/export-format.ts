@@ -4,7 +4,7 @@ import { ocsfEvent } from './ocsf-event.ts';
 
 type Line = z.output<typeof AuditLogRead>;
 
-/** A file format of the export. `line` formats one entry from its JSON text (an AuditLogRead). */
+/** A file format of the export. `line` formats one entry; its argument is the JSON text of an AuditLogRead. */
 export type AuditFormat = {
   readonly type: string;
   readonly extension: string;
@@ -13,12 +13,14 @@ export type AuditFormat = {
 };
 
 /**
- * Matches texts that a spreadsheet would evaluate as a formula (CSV injection, see OWASP). Blanks before the formula
- * and full-width characters do not prevent this. Such a cell gets an apostrophe as prefix.
+ * Matches a text that a spreadsheet would evaluate as a formula (CSV injection, see OWASP). Spreadsheets also accept
+ * formulas after blanks and with full-width characters. Such a cell gets an apostrophe as prefix.
  */
 const FORMULA = /^(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/;
 
-/** Formats a cell as in RFC 4180: quoted only if necessary, quotes doubled. Null becomes an empty cell. */
+/**
+ * Formats a CSV cell (RFC 4180). It is quoted only if necessary, with inner quotes doubled. Null becomes an empty cell.
+ */
 const csvCell = (value: unknown): string => {
   if (value === null) return '';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
@@ -34,8 +36,7 @@ const csvLine = (text: string): string => {
 };
 
 /**
- * Maps names to export formats. The output of a format depends only on the entries, not on the software version or the
- * current time.
+ * The export formats by name. The output depends only on the entries, not on the software version or the current time.
  */
 export const AUDIT_FORMATS = {
   jsonl: { type: 'application/jsonl', extension: 'jsonl', head: '', line: (text) => `${text}\n` },

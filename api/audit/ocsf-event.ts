@@ -3,7 +3,7 @@ import type { AuditLogRead } from '../../projections/audit/audit-log.ts';
 
 type Entry = z.output<typeof AuditLogRead>;
 
-/** An OCSF event class with an activity, and the part of the event that differs between classes. */
+/** An OCSF event class with an activity, and the attributes that only this class has. */
 type Classified = {
   readonly class_uid: number;
   readonly class_name: string;
@@ -11,7 +11,7 @@ type Classified = {
   readonly category_name: string;
   readonly activity_id: number;
   readonly activity_name: string;
-  /** The attributes that only this class has. */
+  /** The attributes that only this event class has. */
   readonly attributes: object;
 };
 
@@ -35,7 +35,7 @@ const signIn =
     attributes: { ...userOf(actor.id), service: { name: PRODUCT.name } },
   });
 
-/** Returns a function for entries about memberships. In OCSF, the tenant is the group of its members. */
+/** Returns the function that classifies entries about memberships. In OCSF, the tenant is the group of its members. */
 const membership =
   (activity_id: number, activity_name: string) =>
   ({ tenant_id, resource_id, meta }: Entry): Classified => ({
@@ -64,7 +64,10 @@ const tenantRole: Access = ({ resource_id, meta }) => ({ user: resource_id, priv
 const superAdmin: Access = ({ resource_id }) => ({ user: resource_id, privileges: ['super_admin'] });
 const superAdminAccess: Access = ({ meta }) => ({ user: meta.user_id, privileges: ['super_admin'] });
 
-/** Maps actions to functions that return their OCSF class. All other actions belong to the class API Activity. */
+/**
+ * Maps an action to the function that returns its OCSF class. Actions that are not listed belong to the class API
+ * Activity.
+ */
 const CLASSES: Readonly<Record<string, (entry: Entry) => Classified>> = {
   'signed.in': signIn(1, 'Logon'),
   'signed.out': signIn(2, 'Logoff'),
@@ -82,8 +85,8 @@ const CLASSES: Readonly<Record<string, (entry: Entry) => Classified>> = {
 };
 
 /**
- * The activities of OCSF's class API Activity. An action, such as `agent.created`, belongs to the activity whose
- * pattern matches its last words.
+ * The activities of OCSF's class API Activity. The pattern of an activity matches the end of an action, such as
+ * `agent.created`.
  */
 const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])[] = [
   [
@@ -115,9 +118,9 @@ const apiActivity = ({ action, resource_type, resource_id, resource_name }: Entr
 const FAILED = /[._](?:refused|refusals_counted|rejected|rejections_counted)$/;
 
 /**
- * OCSF's severities, each with a pattern for its actions. High (4): a user gets access to everything. Medium (3): an
- * attempt or a measure that a person should check. Low (2): access changed, or something was lost. All other actions
- * are informational (1).
+ * The severities of OCSF, each with a pattern for its actions. High (4): a user gets access to everything. Medium (3):
+ * an attempt or a countermeasure that a person should check. Low (2): access changed, or something was lost. All other
+ * actions are informational (1).
  */
 const SEVERITIES: readonly (readonly [id: number, action: RegExp])[] = [
   [4, /^super_admin\.(?:granted|access_opened)$/],

@@ -35,8 +35,8 @@ type Deps = { readonly runtime: Runtime; readonly streams: Streams; readonly isC
 const shuttingDown = (): Refusal => new Refusal('unavailable', 'This process is shutting down: connect again', { retryAfter: 1 });
 
 /**
- * Checks that the caller may read the tenant as a member. A super-admin who is not a member is refused, because their
- * reads are recorded and a stream would be one without an end.
+ * Checks that the caller may read the tenant, and is a member. A super-admin who is not a member is refused: each of
+ * their reads is recorded, but a stream would be a single read that never ends.
  * @throws Refusal unauthorized, forbidden, not_found, tenant_suspended
  */
 const assertMember = async (runtime: Runtime, principal: Principal, tenant_id: string): Promise<void> => {
@@ -45,10 +45,13 @@ const assertMember = async (runtime: Runtime, principal: Principal, tenant_id: s
     throw new Refusal('forbidden', 'Changes are streamed to members of the tenant only: each read of a super-admin is recorded');
 };
 
-/** Whether a failed check means that the caller may no longer read, rather than that the check could not be made. */
+/** Whether the error says that the caller may no longer read. Any other error means that the check itself failed. */
 const isRefused = (error: unknown): boolean => error instanceof Refusal && [401, 403, 404].includes(PROBLEMS[error.code].status);
 
-/** Ends a stream as soon as its caller may not read the tenant any more. Returns the function that stops the checks. */
+/**
+ * Checks every second whether the caller may still read the tenant, and otherwise ends the stream. Returns a function
+ * that stops the checks.
+ */
 const checkEachSecond = (c: Context, { runtime }: Deps, tenant_id: string, end: () => void): (() => void) => {
   let isChecking = false;
   const timer = setInterval(async () => {
@@ -112,7 +115,10 @@ const routes = [
   }),
 ];
 
-/** Adds the route of the streams. Close them before the server, which waits for open responses. */
+/**
+ * Adds the route of the change streams. Close the returned streams before the server, because the server waits for open
+ * responses.
+ */
 export const mountTenantChanges = (app: Hono, runtime: Runtime): ChangeStreams => {
   const streams: Streams = new Map();
   let isOver = false;

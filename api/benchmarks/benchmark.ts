@@ -15,7 +15,7 @@ import { listQuery, windowOf } from '../http/paging.ts';
 const BENCHMARKS = '/benchmarks';
 const BENCHMARK = `${BENCHMARKS}/:slug`;
 
-/** The operations of the catalogue of benchmarks. */
+/** The operations on the catalogue of benchmarks. */
 export const benchmarkOperationsOf = (ports: DatasetPorts<Ctx>): Operations => ({
   listBenchmarks: operation({
     method: 'get',

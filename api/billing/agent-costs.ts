@@ -64,7 +64,7 @@ const CostsQuery = PeriodQuery.extend({
   include_causes: Flag.optional().meta({ description: 'Whether to show the costs by what started the sessions, too' }),
 });
 
-/** Returns the ids of the agents with a day of unusual cost in the period. */
+/** Returns the ids of the agents whose costs were unusual on at least one day of the period. */
 const unusualAgents = async ({ reads, tenant: tenant_id }: Ctx, { start, end }: Period): Promise<ReadonlySet<string>> => {
   const [from, to] = [dayOf(start), nextDay(end)];
   const days = Map.groupBy(await dailyCosts(reads, { tenant_id, from: addDays(from, -HISTORY_DAYS), to }), ({ agent_id }) => agent_id);
@@ -85,8 +85,8 @@ const slugsOf = async (ctx: Ctx, ids: readonly (string | null)[]): Promise<Reado
 };
 
 /**
- * Returns the ids and names of the agents that are not deleted and of the agents with usage. The list of agents may lag
- * behind the usage.
+ * Returns the ids and names of all live agents, and of deleted agents with usage. An agent with usage can be missing in
+ * the list of agents, because the list may lag behind; it is loaded from its stream.
  */
 const shownAgents = async (ctx: Ctx, withUsage: readonly string[]): Promise<{ id: string; name: string }[]> => {
   const used = new Set(withUsage);

@@ -13,7 +13,7 @@ import { operation } from '../http/operation.ts';
 const HOUR_MS = 3_600_000;
 const DEFAULT_HOURS = 24;
 const MAX_HOURS = 168;
-/** The number of streams of budget hours that are read at the same time. */
+/** The number of streams of budget hours (the spending of an agent in one hour) that are read in parallel. */
 const READ_AT_ONCE = 16;
 
 const usd = (description: string, example: number) => z.number().meta({ description, examples: [example] });
@@ -38,7 +38,7 @@ const BudgetHourRead = z
   })
   .meta({ id: 'BudgetHour' });
 
-/** A schema for a text of decimal digits, with at most six after the point. */
+/** A schema for an amount in dollars as decimal digits. */
 const LimitUsd = z
   .preprocess((text) => (typeof text === 'string' && /^\d+(\.\d+)?$/.test(text) ? Number(text) : text), Usd)
   .optional()
@@ -53,7 +53,7 @@ const UsageQuery = z.strictObject({
 const startOfHour = (at: string): number => Math.floor(Date.parse(at) / HOUR_MS) * HOUR_MS;
 
 /**
- * Returns the starts of the hours in a period.
+ * Returns the start times of the hours in the requested period.
  * @throws Refusal invalid if the period is empty, or longer than 168 hours
  */
 const hoursOf = (now: string, { from, to = now }: { readonly from?: string | undefined; readonly to?: string | undefined }): string[] => {
@@ -66,7 +66,10 @@ const hoursOf = (now: string, { from, to = now }: { readonly from?: string | und
   return Array.from({ length: count }, (_, index) => new Date(start + index * HOUR_MS).toISOString());
 };
 
-/** Returns the hourly limits of an agent and the times from which they applied, the oldest first, in micro-dollars. */
+/**
+ * Returns the hourly limits of an agent in micro-dollars, the oldest first. `at` is the time from which a limit
+ * applied.
+ */
 const limitsOf = async (ctx: Ctx, agent_id: string): Promise<{ at: string; limit: number | null }[]> => {
   const limits: { at: string; limit: number | null }[] = [];
   let state = Agent.initial;

@@ -18,7 +18,10 @@ import { CostPeriod, dayOf, nextDay, type Period, PeriodQuery, periodOf, startOf
 const GROUPINGS = ['day', 'agent', 'model', 'cause'] as const;
 type Grouping = (typeof GROUPINGS)[number];
 
-/** Names are looked up only for this many groups, the most expensive ones; all others are shown by their keys. */
+/**
+ * The maximum number of groups whose names are looked up, the most expensive first. The other groups are shown by their
+ * keys.
+ */
 const MAX_NAMED = 500;
 
 const usd = (description: string, example: number) => z.number().meta({ description, examples: [example] });
@@ -59,8 +62,8 @@ type Dated = UsageRow & { readonly day?: string };
 type Group = { key: string; cost_micros: number; repriced_micros: number; requests: number };
 
 /**
- * Returns the usage in the period for each day. If the period starts or ends within a day, only that part of the day is
- * counted.
+ * Returns the usage of each day in the period. If the period starts or ends in the middle of a day, only the part of
+ * that day within the period counts.
  */
 const datedUsage = async ({ reads, tenant: tenant_id }: Ctx, { start, end }: Period): Promise<Dated[]> => {
   const part = async (from: string, to: string): Promise<Dated[]> =>
@@ -82,7 +85,7 @@ const KEYS: Readonly<Record<Grouping, (row: Dated) => string>> = {
   cause: ({ cause_kind, cause_id }) => (cause_id ? `${cause_kind}:${cause_id}` : cause_kind),
 };
 
-/** Returns the present prices of the models in these rows. */
+/** Returns the models of these rows by id. Their states contain the current prices. */
 const pricesOf = async (ctx: Ctx, rows: readonly Dated[]): Promise<ReadonlyMap<string, Model.Model>> => {
   const ids = [...new Set(rows.map(({ model_id }) => model_id))].filter((id) => id !== '');
   return new Map(await Promise.all(ids.map(async (id): Promise<[string, Model.Model]> => [id, (await ctx.load(Model, id)).state])));
@@ -125,7 +128,10 @@ const labelOf = async (ctx: Ctx, group_by: Grouping, key: string): Promise<strin
 
 type Days = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/** Returns the daily costs of each agent in the period, and in the days before it with which they are compared. */
+/**
+ * Returns the daily costs of each agent in the period, and in the HISTORY_DAYS days before it, with which they are
+ * compared.
+ */
 const daysOfAgents = async ({ reads, tenant: tenant_id }: Ctx, { start, end }: Period): Promise<Days> => {
   const found = await dailyCosts(reads, { tenant_id, from: addDays(dayOf(start), -HISTORY_DAYS), to: nextDay(end) });
   return new Map(

@@ -26,14 +26,17 @@ export type Period = z.output<typeof CostPeriod>;
 const DAY_MS = 86_400_000;
 const MAX_DAYS = 400;
 
-/** Returns the start of the month (UTC) that contains the time `at`, or of the month `later` months after it. */
+/**
+ * Returns the start of the month that contains the time `at`, or of the month that is `later` months after it. Months
+ * are in UTC.
+ */
 const monthOf = (at: number, later = 0): string => {
   const date = new Date(at);
   return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later)).toISOString();
 };
 
 /**
- * Returns the period of a request, with defaults for missing times.
+ * Returns the period of a request, and supplies defaults for a missing start or end.
  * @throws Refusal invalid if the period is empty, or longer than 400 days
  */
 export const periodOf = (at: string, query: { readonly start?: string | undefined; readonly end?: string | undefined }): Period => {
@@ -54,8 +57,8 @@ export const startOf = (day: string): string => `${day}T00:00:00.000Z`;
 export const nextDay = (at: string): string => (startOf(dayOf(at)) === at ? dayOf(at) : addDays(dayOf(at), 1));
 
 /**
- * Returns the usage in the period: the stored usage of its whole days, and the usage of the messages on days that it
- * contains only partly.
+ * Returns the usage in the period. The usage of whole days is stored per day. For a day that is only partly in the
+ * period, the usage of its messages is used.
  */
 export const usageOf = async ({ reads, tenant: tenant_id }: Ctx, { start, end }: Period): Promise<UsageRow[]> => {
   const [first, last] = [nextDay(start), dayOf(end)];

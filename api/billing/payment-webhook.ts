@@ -10,7 +10,8 @@ import type { Runtime } from '../http/runtime.ts';
 import { parseOrRefuse } from '../http/validation.ts';
 
 /**
- * `secrets` are the signing secrets of the provider's webhook endpoints. The list is empty if no events are received.
+ * `secrets` are the signing secrets of the provider's webhook endpoints. The list is empty if this installation
+ * receives no payment events.
  */
 export type PaymentWebhookDeps = { readonly secrets: readonly string[] };
 type Deps = PaymentWebhookDeps & { readonly runtime: Runtime };

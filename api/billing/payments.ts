@@ -39,7 +39,7 @@ const ConnectStatusRead = z
   })
   .meta({ id: 'ConnectStatusRead' });
 
-/** The operations of payments. If no provider is configured, the operations that need one are refused. */
+/** The operations of payments. If `provider` is null, the operations that need a provider are refused. */
 export const paymentOperationsOf = (provider: PaymentProvider | null): Operations => ({
   startCheckout: operation({
     method: 'post',

@@ -8,30 +8,27 @@ import { scopedCache } from '../http/scoped-cache.ts';
 import { ignoreUnavailable } from '../http/stale-if-error.ts';
 
 /**
- * If a tenant may create at most this many more resources, its changes (creations, deletions and restores) run one
- * after another. Each waits until the projection has counted the previous one.
+ * If a tenant may create at most this many more resources, its creations, deletions and restores run one after another.
+ * Each of them waits until the projection has counted the previous one.
  */
 const NEAR_LIMIT = 1_000;
 /**
- * A count that is far from the limit stays valid for this many milliseconds. This assumes that fewer than NEAR_LIMIT
+ * A count that is far from the limit is used for this many milliseconds. This assumes that fewer than NEAR_LIMIT
  * resources are created in this time.
  */
 const COUNT_TTL_MS = 250;
-/**
- * If a query fails because the read model is unavailable, the read model is not queried again for this many
- * milliseconds.
- */
+/** If the read model is unavailable, it is not queried again for this many milliseconds. */
 const RETRY_DELAY_MS = 5_000;
 const MAX_TENANTS = 10_000;
 
 /**
- * A tenant's counter. `count` is the last count; it is valid until `validUntil`. After a failed query, the read
- * model is not queried again before `unavailableUntil`. Both times are in ms of `performance.now()`. `queue` settles
- * when the last queued change is done. `lastChange` is the consistency token of the last recorded change.
+ * The counter of a tenant. `count` is the last known count; it is valid until `validUntil`. After a failed query, the
+ * read model is not queried again before `unavailableUntil`. Both times are in ms of `performance.now()`. `queue`
+ * settles when the last queued change is done. `lastChange` is the consistency token of the last recorded change.
  */
 type Counter = { count: number; validUntil: number; unavailableUntil: number; queue: Promise<unknown>; lastChange: string | null };
 
-/** A limit of the plans, the projection that counts the resources, and how to read a tenant's count. */
+/** A limit in plans, the projection that counts the limited resources, and the function that reads a tenant's count. */
 type CountedLimit = {
   readonly limit: keyof Limits;
   readonly projection: string;
@@ -58,10 +55,10 @@ const refreshCount = async (ctx: Ctx, countOf: CountedLimit['countOf'], counter:
 };
 
 /**
- * Creates the function that runs a change that adds or removes a resource. The change gets a function that checks the
+ * Returns a function that runs a change which adds or removes a resource. The change gets a function that checks the
  * limit of the tenant's plan. Within one process, the limit is exact if the projection lags by fewer than NEAR_LIMIT
- * resources. With several processes, each further process can exceed the limit by one. While the read model is
- * unavailable, the last known count is used.
+ * resources. Each further process can exceed the limit by one. While the read model is unavailable, the last known
+ * count is used.
  */
 export const planLimit = ({ limit, projection, countOf }: CountedLimit) => {
   const counters = scopedCache<Counter>(MAX_TENANTS);

@@ -10,7 +10,7 @@ const { details, summary, ul, li, code, span, pre, div, a, p } = tags;
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Returns a call as a command line for a shell. It contains the name of a variable in place of the credential. */
+/** Returns a call as a shell command. In place of the credential, it contains the name of a shell variable. */
 export const curlOf = (origin: string, { method, path, body }: Call): string =>
   [
     `curl ${method === 'GET' ? '' : `-X ${method} `}${quoted(`${origin}${path}`)}`,
@@ -18,7 +18,7 @@ export const curlOf = (origin: string, { method, path, body }: Call): string =>
     ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`, `-d ${quoted(withoutSecrets(path, body))}`]),
   ].join(' \\\n  ');
 
-/** Lists the calls that made the page, each with its duration and as a command line. */
+/** Lists the API calls from which the page was made, each with its duration and as a shell command. */
 export const apiDrawer = ({ calls, origin }: Visit) =>
   details(
     { class: 'drawer' },

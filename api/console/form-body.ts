@@ -1,9 +1,9 @@
 import { escapedName, type Field, type Form } from './form.ts';
 
-/** The fields of a submitted form. A name can occur several times. */
+/** The fields of a submitted form. The same name can occur several times. */
 export type Submitted = Pick<URLSearchParams, 'get' | 'getAll' | 'keys' | 'has'>;
 
-/** A body that was read from a form, and the fields that could not be read. */
+/** The body that was read from a form, and the errors about fields that could not be read. */
 export type FormBody = {
   readonly value: unknown;
   readonly errors: readonly { readonly pointer: string; readonly message: string }[];
@@ -14,13 +14,14 @@ type Errors = { pointer: string; message: string }[];
 const normalized = (text: string): string => text.replaceAll('\r\n', '\n').replaceAll('\r', '\n');
 
 /**
- * Whether a field has the same text as when the form was rendered. Line ends are ignored, because browsers change them.
+ * Whether a field has the text with which the form was rendered. Line ends are not compared, because browsers change
+ * them.
  */
 const isAsDrawn = (text: string, drawn: unknown): boolean => typeof drawn === 'string' && normalized(drawn) === text;
 
 /**
- * Returns the value of an empty field. If it was already empty when the form was rendered, its value has not changed;
- * otherwise, the user has removed the value.
+ * Returns what to send for a field that the visitor left empty. If it was already empty when the form was rendered, the
+ * result is its unchanged value; undefined means that it is not sent. Otherwise, the result removes the old value.
  */
 const emptied = ({ isNullable, isRequired }: Field, drawn: unknown, empty: unknown): unknown => {
   if (drawn === undefined) return isRequired ? (isNullable ? null : empty) : undefined;
@@ -70,7 +71,7 @@ const linesOf = (text: string | null): readonly string[] =>
     .split('\n')
     .filter((line) => line.trim() !== '');
 
-/** Returns the indexes of the rows of a list in the form, in the order of the form. */
+/** Returns the indexes of a list's rows, in the order of the form. */
 export const rowsIn = (submitted: Submitted, at: string): readonly number[] => {
   const found = [...submitted.keys()].flatMap((name) =>
     name.startsWith(`${at}/`) ? [/^(\d{1,4})(?:\/|$)/.exec(name.slice(at.length + 1))?.[1]] : [],
@@ -130,8 +131,8 @@ const read = (field: Field, submitted: Submitted, reading: Reading): unknown => 
 };
 
 /**
- * Reads the body of a request from a submitted form. `drawn` is the body with which the form was rendered: a field that
- * was empty then and is still empty keeps its value.
+ * Reads the body of a request from a submitted form. `drawn` is the body with which the form was rendered. A field that
+ * was empty then, and is still empty, keeps its value.
  */
 export const bodyOf = ({ body }: Form, submitted: Submitted, drawn: unknown): FormBody => {
   if (!body) return { value: undefined, errors: [] };
@@ -139,7 +140,7 @@ export const bodyOf = ({ body }: Form, submitted: Submitted, drawn: unknown): Fo
   return { value: read(body, submitted, { at: '', drawn, errors }), errors };
 };
 
-/** Reads the query of a request from a submitted form. The fields of the query have names such as `?confirm`. */
+/** Reads the query of a request from a submitted form. The names of its fields start with `?`, such as `?confirm`. */
 export const queryOf = ({ query }: Form, submitted: Submitted): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     query.flatMap((field) => {
@@ -151,6 +152,6 @@ export const queryOf = ({ query }: Form, submitted: Submitted): Readonly<Record<
 /** Whether two JSON values are equal. */
 export const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** Returns the fields of a body that differ from those with which the form was rendered. */
+/** Returns the fields of a body that differ from the fields with which the form was rendered. */
 export const changedFields = (body: Readonly<Record<string, unknown>>, drawn: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(body).filter(([name, value]) => !isSame(value, drawn[name])));

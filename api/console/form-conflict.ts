@@ -15,18 +15,18 @@ const { section, div, p, table, caption, thead, tbody, tr, th, td, span, code, m
 type Values = Readonly<Record<string, unknown>>;
 
 /**
- * A change that came too late, as three values: those in the form, those of the resource now, and those of the resource
- * when the form was rendered.
+ * Three states of a resource that somebody else has changed meanwhile. `yours`: the values in the form. `theirs`: the
+ * current values. `before`: the values when the form was rendered.
  */
 export type Conflict = { readonly yours: Values; readonly theirs: Values; readonly before: Values };
 
-/** Whether the resource already has all values that the visitor wanted. */
+/** Whether the resource already has all values that the visitor has changed in the form. */
 export const isSaved = ({ yours, theirs, before }: Conflict): boolean =>
   Object.entries(yours).every(([name, value]) => isSame(value, theirs[name]) || isSame(value, before[name]));
 
 /**
- * Returns the values for the form after a conflict: the present values of the resource, with the visitor's changes on
- * top.
+ * Returns the values for the form after a conflict. They are the current values of the resource, except that fields
+ * which the visitor has changed keep the visitor's values.
  */
 export const merged = ({ yours, theirs, before }: Conflict): Values => ({
   ...theirs,
@@ -52,7 +52,7 @@ const rowsOf = ({ yours, theirs, before }: Conflict): readonly Child[] => {
 };
 
 /**
- * Reads the latest event of the resource of a form; null if the resource has no history, or the visitor may not read
+ * Reads the latest event of the resource in a form. Null if the resource has no history, or the visitor may not read
  * it.
  */
 export const readLastChange = async (
@@ -77,7 +77,8 @@ const whoOf = (entry: HistoryEntry | null, visit: Visit): Child => {
 };
 
 /**
- * Renders a comparison above the form: the visitor's values of the fields, and the values that somebody else has set.
+ * Renders a comparison above the form. For each field, it shows the visitor's value and the value that somebody else
+ * has set.
  */
 export const conflictView = (conflict: Conflict, last: HistoryEntry | null, visit: Visit): Child =>
   section(

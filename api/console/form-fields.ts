@@ -5,14 +5,16 @@ import { type Child, tags } from './parts/tags.ts';
 
 const { div, label, input, select, option, p, span, fieldset, legend, button, details, summary } = tags;
 
-/** For each kind of resource, the ids that a field can have, with names for people. */
+/** For each kind of resource, the ids that can be chosen in a field, each with a name for people. */
 export type Choices = Readonly<Record<string, readonly (readonly [id: string, name: string])[]>>;
 
-/** The content of a form: the values of its fields, the errors by JSON pointer, and the choices for id fields. */
+/**
+ * What a form shows in addition to the values of its fields: the errors by JSON pointer, and the choices for id fields.
+ */
 export type Shown = {
   readonly errors: ReadonlyMap<string, readonly string[]>;
   readonly choices: Choices;
-  /** The JSON pointer of the field that has the focus when the page opens. */
+  /** The JSON pointer of the field that is focused when the page opens. */
   readonly focus?: string | undefined;
 };
 
@@ -34,7 +36,7 @@ const messagesOf = ({ errors, at }: Drawing): Child =>
     ? p({ class: 'field-error', id: `${idOf(at)}-error` }, icon('circle-alert'), span(null, errors.get(at)!.join('. ')))
     : null;
 
-/** Returns the attributes that connect a control with its help text and its errors. */
+/** Returns the attributes by which screen readers find the help text and the errors of a control. */
 const described = (field: Field, { at, errors, focus }: Drawing) => {
   const texts = [...(helpOf(field) ? [`${idOf(at)}-help`] : []), ...(errors.has(at) ? [`${idOf(at)}-error`] : [])];
   return {
@@ -61,10 +63,13 @@ const boxOf = (field: Field, drawing: Drawing, control: Child): JSXNode => {
   );
 };
 
-/** Renders a field for a text of several lines. The text is not indented, because it is saved as it is shown. */
+/**
+ * Renders a field for a text with several lines. It is not indented in the HTML, because the spaces would become a part
+ * of the text.
+ */
 const area = (attributes: Record<string, unknown>, text: string): JSXNode => {
   const rows = Math.min(MAX_AREA_ROWS, Math.max(MIN_AREA_ROWS, text.split('\n').length));
-  // A browser drops the first line end of the element's content, so one is added.
+  // Browsers drop a line end at the start of a textarea. So one is added.
   return jsx('textarea', { rows, ...attributes }, `\n${text}`);
 };
 
@@ -117,7 +122,7 @@ const booleanView = (field: Field, drawing: Drawing): JSXNode => {
   const help = helpOf(field);
   return div(
     { class: 'field check', 'data-pointer': at },
-    // An unchecked box is not sent, so the value `false` is sent before it.
+    // Browsers do not send an unchecked box. So this hidden field sends the value `false` before it.
     input({ type: 'hidden', name: at, value: 'false' }),
     input({ ...described(field, drawing), type: 'checkbox', value: 'true', checked: shown === true } as never),
     div(
@@ -148,7 +153,7 @@ const choicesView = (field: Field & { kind: 'choices' }, drawing: Drawing): JSXN
   );
 };
 
-/** Adds the errors of a list's items to the list, because one control shows all items. */
+/** Adds the errors of the items in a list to those of the list, because all items are shown in one control. */
 const withItemErrors = (drawing: Drawing): Drawing => {
   const { at, errors } = drawing;
   const within = [...errors].filter(([pointer]) => pointer.startsWith(`${at}/`));

@@ -4,8 +4,8 @@ import { type Field, type Form, topFields } from './form.ts';
 import type { Visit } from './visit.ts';
 
 /**
- * Maps operations that change a resource to the reads whose responses have its fields, if those have another path, and
- * to the names of the fields there.
+ * For changes of a resource that can be read only at another path: the operation that reads it. `names` maps the fields
+ * of the change to fields of that response.
  */
 const OTHER_READS: Readonly<Record<string, { readonly read: string; readonly names?: Readonly<Record<string, string>> }>> = {
   changeSkillAuthoring: { read: 'getAgent' },
@@ -16,15 +16,15 @@ const OTHER_READS: Readonly<Record<string, { readonly read: string; readonly nam
 
 export type AskAny = (row: Operation, sent: object, options?: Parameters<Ask>[2]) => Promise<Answer<unknown>>;
 
-/** Returns the function that calls an operation which is known only by its id. */
+/** Returns a function that calls an operation whose types are unknown to the compiler. */
 export const askAny = ({ ask }: Visit): AskAny => ask as unknown as AskAny;
 
-/** The values of the fields of a form, read from the resource. */
+/** The values of a form's fields before a change, read from the resource. */
 export type Before = { readonly value: unknown; readonly etag: string | null };
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Returns the part of a value that the fields of a form cover. */
+/** Returns the part of a value for which the form has fields. */
 const within = (field: Field, value: unknown): unknown => {
   if (field.kind === 'group' && typeof value === 'object' && value !== null) return pick(field.fields, value as Json);
   if (field.kind === 'rows' && Array.isArray(value)) return value.map((one) => within(field.item, one));
@@ -37,8 +37,7 @@ const pick = (fields: readonly Field[], value: Json): Json =>
   );
 
 /**
- * Returns the body of a form for an ordered list: the ids of the items, if the form has only one field, with these ids;
- * otherwise null.
+ * Returns the body of a form whose only field is an ordered list of ids: the ids of the items. Null for any other form.
  */
 const idsOf = (fields: readonly Field[], items: readonly Json[]): Json | null => {
   const [field] = fields;
@@ -60,7 +59,7 @@ const bodyOfReply = (form: Form, reply: unknown, names: Readonly<Record<string, 
 };
 
 /**
- * Returns the operation that reads the resource which an operation changes; null if there is none, or if the operation
+ * Returns the operation that reads the resource which an operation changes. Null if there is none, or if the operation
  * creates a resource.
  */
 export const readOf = (operations: Operations, operation: string): Operation | null => {
@@ -71,7 +70,7 @@ export const readOf = (operations: Operations, operation: string): Operation | n
   return Object.values(operations).find((one) => isRead(one) && one.path === row.path) ?? null;
 };
 
-/** Reads the resource that a form changes, and returns it as values of the fields. Null if no operation reads it. */
+/** Reads the resource that a form changes, as values of the form's fields. Null if no operation reads it. */
 export const readBefore = async (
   visit: Visit,
   operations: Operations,

@@ -4,7 +4,7 @@ type Json = Record<string, unknown>;
 
 const unescaped = (name: string): string => name.replaceAll('~1', '/').replaceAll('~0', '~');
 
-/** Returns the value with the list at a JSON pointer replaced. */
+/** Returns a value in which `change` was applied to the list at a JSON pointer. */
 const withList = (value: unknown, path: readonly string[], change: (list: readonly unknown[]) => readonly unknown[]): unknown => {
   const [name, ...rest] = path;
   if (name === undefined) return change(Array.isArray(value) ? value : []);
@@ -20,8 +20,8 @@ const pathOf = (pointer: string): readonly string[] =>
     .map(unescaped);
 
 /**
- * Applies the button of a list in a form: adds a row, removes one, or moves one up. Returns the changed body; null if
- * another button was pressed.
+ * Applies the pressed button of a list in a form: adds a row, removes a row, or moves it up. Returns the changed body;
+ * null if the pressed button belongs to no list.
  */
 export const withRowsEdited = (submitted: Submitted, body: unknown): unknown => {
   const [added, removed, raised] = ['_add', '_remove', '_up'].map((name) => submitted.get(name));

@@ -4,7 +4,7 @@ import type { Page } from './page.ts';
 
 const pagePattern = ({ path }: Page): RegExp => new RegExp(`^${path.replaceAll(/:[a-z_]+/g, '[^/]+')}$`);
 
-/** Returns the console path of the page for a resource path of the API. */
+/** Converts the API path of a resource to the path of its console page. */
 const inConsole = (path: string): string =>
   path.startsWith('/tenant/')
     ? `/console/t/${path.slice('/tenant/'.length)}`
@@ -14,8 +14,8 @@ const encoded = (params: Readonly<Record<string, string>>): Record<string, strin
   Object.fromEntries(Object.entries(params).map(([name, value]) => [name, encodeURIComponent(value)]));
 
 /**
- * Returns the page of the console that shows the result of a change: the page of the resource in the response; if there
- * is none, the nearest page above it.
+ * Returns the console page that shows the result of a change. This is the page of the resource in the response or, if
+ * there is none, the nearest existing page above it.
  */
 export const resultPath = (
   row: Operation,
@@ -32,7 +32,7 @@ export const resultPath = (
 };
 
 /**
- * Adds the consistency token of a change to the path of a page. The page then waits until its reads show the change.
+ * Adds the consistency token of a change to the path of a page. The page then waits until its data contain the change.
  */
 export const afterToken = (path: string, token: string | null): string => {
   if (token === null) return path;

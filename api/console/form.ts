@@ -3,7 +3,7 @@ import type { Operation } from '../http/operation.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The possible contents of a field. `json` is any JSON, for values whose fields are not in a schema. */
+/** The kinds of fields. `json` accepts any JSON; it is used if the schema does not describe the value's fields. */
 type Kind =
   | { readonly kind: 'text'; readonly input: 'text' | 'email' | 'date' | 'password' | 'area' }
   | { readonly kind: 'number'; readonly isInteger: boolean }
@@ -15,18 +15,18 @@ type Kind =
   | { readonly kind: 'group'; readonly fields: readonly Field[] }
   | { readonly kind: 'json' };
 
-/** A field of a form, from the schema of the field of a request. */
+/** A field of a form. It is derived from the schema of the corresponding field in the request. */
 export type Field = Kind & {
-  /** The JSON pointer of the field in the body. For a field in a list item, the pointer starts at the item. */
+  /** The JSON pointer of the field in the body. In a list item, the pointer is relative to the item. */
   readonly pointer: string;
   readonly name: string;
   readonly label: string;
   readonly help: string | null;
   readonly isRequired: boolean;
   readonly isNullable: boolean;
-  /** Whether the field can contain a secret. Such a field is never filled in. */
+  /** Whether the field can contain a secret. The form then never shows a stored value. */
   readonly isSecret: boolean;
-  /** The value that the API uses if the field is absent. */
+  /** The value that the API uses if the request does not contain the field. */
   readonly fallback: unknown;
   readonly placeholder: string | null;
   readonly min: number | null;
@@ -34,20 +34,20 @@ export type Field = Kind & {
   readonly pattern: string | null;
 };
 
-/** The form of an operation: the parameters of its path and query, and the fields of its body. */
+/** The form of an operation: the names of its path parameters, and the fields of its query and its body. */
 export type Form = {
   readonly path: readonly string[];
   readonly query: readonly Field[];
   readonly body: Field | null;
 };
 
-/** A text field whose maximum length is greater than this has several lines. */
+/** Text fields whose maximum length is greater than this are shown with several lines. */
 const MAX_LINE = 255;
 const SECRET_NAMES = new Set(['password', 'secret', 'value', 'token']);
-/** Objects that are stored encrypted. */
+/** Fields that contain an object, and that are stored encrypted. */
 const SECRET_OBJECTS = new Set(['AgentSkillConfigUpdate/config']);
 
-/** Returns a JSON body without its secrets, for pages that show calls. `path` is the path of the call. */
+/** Returns a JSON body without its secrets, for pages that show API calls. `path` is the path of the call. */
 export const withoutSecrets = (path: string, body: string): string => {
   const isSecret = (name: string) => SECRET_NAMES.has(name) || (name === 'config' && path.endsWith('/config'));
   return JSON.stringify(JSON.parse(body), (name, value: unknown) => (isSecret(name) ? '…' : value));
@@ -63,14 +63,14 @@ const UPPER_CASE: Readonly<Record<string, string>> = {
   tz: 'time zone',
 };
 
-/** Returns the name of a field for people: `hourly_limit_usd` becomes `Hourly limit USD`. */
+/** Returns the name of a field as people see it: `hourly_limit_usd` becomes `Hourly limit USD`. */
 export const labelOf = (name: string): string => {
   const [first = '', ...rest] = name.replace(/_ids?$/, (end) => (end === '_ids' ? 's' : '')).split(/[_-]/);
   const words = [UPPER_CASE[first] ?? first.slice(0, 1).toUpperCase() + first.slice(1), ...rest.map((word) => UPPER_CASE[word] ?? word)];
   return words.join(' ');
 };
 
-/** Escapes the name of a member for a JSON pointer. */
+/** Escapes a name for use in a JSON pointer. */
 export const escapedName = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
 type Place = { readonly pointer: string; readonly name: string; readonly isRequired: boolean; readonly owner: string };
@@ -101,7 +101,7 @@ const textKind = (schema: Json, isSecret: boolean): Kind => {
 
 const numberOr = (value: unknown): number | null => (typeof value === 'number' && Number.isSafeInteger(Math.trunc(value)) ? value : null);
 
-/** Whether a schema allows any JSON object, without naming fields. */
+/** Whether a schema allows any JSON value or object, without describing its fields. */
 const isOpen = ({ type, properties }: Json): boolean => type === undefined || (type === 'object' && properties === undefined);
 
 const kindOf = (schema: Json, place: Place, resolve: (schema: Json) => Json): Kind => {
@@ -191,7 +191,7 @@ export const formOf = (row: Operation): Form => {
   return known;
 };
 
-/** Returns the fields of a body at its top level: the fields of an object, or the list itself. */
+/** Returns the top-level fields of a body. For a body that is a list, this is one field. */
 export const topFields = ({ body }: Form): readonly Field[] => {
   if (!body) return [];
   return body.kind === 'group' ? body.fields : [body];

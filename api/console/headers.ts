@@ -1,4 +1,4 @@
-/** The headers of every page of the console. They forbid content from other hosts, and inline scripts and styles. */
+/** The headers of every console page. They forbid content from other hosts, and inline scripts and styles. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",

@@ -22,8 +22,8 @@ export const KEY_COLUMNS: readonly Column[] = [
 const mayDo = ({ read_only, role }: Key): string => [role ?? 'as its owner', ...(read_only ? ['read only'] : [])].join(', ');
 
 /**
- * Renders a row of a table of API keys, with the possible action on the key at its end. `from` is the IP address of its
- * last use.
+ * Renders an API key as a row of a table, with the possible action on the key at the end. `from` is the IP address from
+ * which the key was last used.
  */
 export const keyRow = (key: Key, action: Child, from?: string) =>
   tr(

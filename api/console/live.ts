@@ -7,7 +7,10 @@ import { type Visit, withQuery } from './visit.ts';
 
 const { button, span, a, div } = tags;
 
-/** How a page is kept up to date: attributes of its main part, and what the top of the page shows about it. */
+/**
+ * How a page is kept up to date. `attributes` are read by `live.mjs`. `state` and `notices` are what the top of the
+ * page shows about the updates.
+ */
 export type Live = { readonly attributes: Readonly<Record<string, string>>; readonly state: Child; readonly notices: Child };
 
 const POLL_MS = 2_000;
@@ -17,14 +20,20 @@ const compareTokens = (one: string, other: string): number => {
   return a < b ? -1 : a > b ? 1 : 0;
 };
 
-/** The earliest of the positions that the answers of a page show: nothing before it is missing. Null if none is known. */
+/**
+ * The lowest log position among the answers of a page. The page contains all events up to this position. Null if no
+ * answer has a position.
+ */
 const shownPosition = (answers: readonly (Answer<unknown> | null)[]): string | null =>
   answers
     .flatMap((answer) => (answer?.position ? [answer.position] : []))
     .toSorted(compareTokens)
     .at(0) ?? null;
 
-/** The button that shows whether the page follows the changes, and pauses it. Without script it stays hidden. */
+/**
+ * The button that shows whether the page is being updated, and that pauses the updates. Without JavaScript, it stays
+ * hidden.
+ */
 const stateButton = () =>
   button(
     { type: 'button', id: 'live', class: 'ghost live', hidden: true, 'data-state': 'connecting', 'data-hotkey': '.', title: 'Pause (.)' },
@@ -32,7 +41,7 @@ const stateButton = () =>
     span({ 'data-label': '' }, 'Connecting'),
   );
 
-/** What `live.mjs` shows above the content: that there are new rows, and that the session has ended. */
+/** The messages that `live.mjs` shows above the content: that there are new rows, or that the session has ended. */
 const notices = (returnTo: string) =>
   div(
     { class: 'live-notices' },
@@ -47,8 +56,9 @@ const notices = (returnTo: string) =>
   );
 
 /**
- * Decides how a page of the present is kept up to date: by the stream of changes of the tenant or, for values that are
- * no events, by asking again every two seconds. Null for a page that does not change by itself.
+ * Decides how a page is kept up to date. A page about events of a tenant follows the tenant's stream of changes. A page
+ * with values that no event changes is requested every two seconds. Null for a page that is not updated, such as a page
+ * of the past.
  */
 export const liveOf = (page: Page, visit: Visit, answers: readonly (Answer<unknown> | null)[]): Live | null => {
   if (visit.asOf !== null) return null;
@@ -57,7 +67,7 @@ export const liveOf = (page: Page, visit: Visit, answers: readonly (Answer<unkno
   if (page.polls) return { attributes: { 'data-refresh': refresh, 'data-poll': String(POLL_MS) }, ...shown };
   const { tenant_id } = visit.params;
   if (!page.categories || !tenant_id) return null;
-  // Each read of a super-admin who is not a member is recorded, so a page must not read by itself.
+  // Each read by a super-admin who is not a member of the tenant is recorded. So such a page must not update itself.
   if (!visit.tenant) return { attributes: {}, state: span({ class: 'quiet live-off' }, 'Not live: each read is recorded'), notices: null };
   const after = shownPosition(answers);
   const stream = `/tenant/${tenant_id}/changes${after === null ? '' : `?after=${encodeURIComponent(after)}`}`;

@@ -3,33 +3,36 @@ import type { IconName } from './parts/icon.ts';
 import type { Child } from './parts/tags.ts';
 import type { Visit } from './visit.ts';
 
-/** The answers of a page's calls; null if a call was not made. */
+/** The answers to the API calls of a page; null for a call that was not made. */
 type Answers = Readonly<Record<string, Answer<unknown> | null>>;
 type Calls<T extends Answers> = { readonly [Name in keyof T]: Promise<T[Name]> };
 
 type PageOf<T extends Answers> = {
   readonly path: string;
   /**
-   * The permission that the page needs: one on the tenant, `platform`, or `any` for a page that every visitor may open.
+   * The permission that a visitor needs: a permission on the tenant, `platform`, or `any` for a page that every visitor
+   * may open.
    */
   readonly permit: string;
-  /** The navigation entry that is highlighted for the page. */
+  /** The navigation entry that is highlighted while the page is shown. */
   readonly nav: string;
-  /** The stream categories whose events change the page; `*` for all of them. */
+  /** The stream categories whose events change the page; `*` for all categories. */
   readonly categories?: readonly string[] | '*';
-  /** Whether the page shows values that no event changes. The page then requests them again every two seconds. */
+  /** Set if the page shows values that no event changes. The page is then requested every two seconds. */
   readonly polls?: true;
-  /** Starts the calls of the page. If the first one answers 403 or 404, the visitor gets the 404 page. */
+  /**
+   * Starts the API calls of the page. If the first of them is answered with 403 or 404, the visitor gets the 404 page.
+   */
   readonly asks: (visit: Visit) => Calls<T>;
   readonly title: (answers: T, visit: Visit) => string;
-  /** Returns the breadcrumbs: names and paths of the pages above this one. */
+  /** Returns the breadcrumbs: the names and paths of the pages above this page. */
   readonly trail?: (visit: Visit) => readonly (readonly [string, string])[];
   readonly view: (answers: T, visit: Visit) => readonly Child[];
 };
 
 export type Page = PageOf<Answers>;
 
-/** Defines a page: the API calls that it makes, and the view of their answers. */
+/** Defines a page: its API calls, and how it shows their answers. */
 export const page = <T extends Answers>(row: PageOf<T>): Page => row as unknown as Page;
 
 /** An entry of the navigation. */

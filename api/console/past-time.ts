@@ -7,7 +7,10 @@ const AGO = /^(\d{1,6})\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)\s+ago
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const DAY_MS = 86_400_000;
 
-/** Matches a time of day, such as 9:00. A consistency token, whose two numbers are usually equal, does not match. */
+/**
+ * Matches a time of day, such as 9:00. A consistency token has the same form, but its two numbers are usually equal;
+ * such a text does not match.
+ */
 const CLOCK = /^(?!(\d+):\1$)(?:[01]?\d|2[0-3]):[0-5]\d$/;
 
 /** Whether a text is a consistency token. */
@@ -22,8 +25,8 @@ const timeOf = (day: string, [hour = '0', minute = '00', second = '00']: readonl
   instantOf(`${day}T${hour.padStart(2, '0')}:${minute}:${second}Z`);
 
 /**
- * Parses a time as people write it, in UTC: an RFC 3339 time, `2026-11-21 10:00`, `yesterday 9:00`, `9:00`, `2 hours
- * ago`, or a consistency token. Returns an RFC 3339 time or the token; null if it is none of these.
+ * Parses a time (UTC) as people write it: an RFC 3339 time, `2026-11-21 10:00`, `yesterday 9:00`, `9:00`, `2 hours
+ * ago`, or a consistency token. Returns an RFC 3339 time or the token. Null if the text has none of these forms.
  */
 export const pastTime = (text: string, now: number): string | null => {
   const words = text.trim().toLowerCase();
@@ -39,7 +42,10 @@ export const pastTime = (text: string, now: number): string | null => {
   return timeOf(new Date(now - (name === 'yesterday' ? DAY_MS : 0)).toISOString().slice(0, 10), clock);
 };
 
-/** Compares two consistency tokens. The result is negative, zero or positive. */
+/**
+ * Compares two consistency tokens. The result is negative if the first is lower, zero if they are equal, otherwise
+ * positive.
+ */
 export const comparePlaces = (one: string, other: string): number => {
   const [[commit, prepare], [otherCommit, otherPrepare]] = [one, other].map((token) => token.split(':').map(BigInt)) as [
     bigint[],

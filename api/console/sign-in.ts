@@ -11,7 +11,7 @@ export type SignInPage = {
   readonly returnTo: string;
   readonly hasIssuer: boolean;
   readonly problem?: Problem | undefined;
-  /** The reason why the visitor must sign in again, if they had a session. */
+  /** If the visitor had a session, why they must sign in again. */
   readonly ended?: string | undefined;
 };
 
@@ -24,7 +24,7 @@ const notice = (problem: Problem | undefined, ended: string | undefined): Child 
 
 const hidden = (returnTo: string) => input({ type: 'hidden', name: 'return_to', value: returnTo });
 
-/** Renders the page with the ways to sign in. */
+/** Renders the page that offers the ways to sign in. */
 export const signInPage = (assets: string, { theme, returnTo, hasIssuer, problem, ended }: SignInPage): string =>
   plainDocument(
     assets,
@@ -71,8 +71,7 @@ export const signInPage = (assets: string, { theme, returnTo, hasIssuer, problem
   );
 
 /**
- * Renders the page that a sign-in link opens. It asks for confirmation, because following a link must not sign anybody
- * in.
+ * Renders the page of a sign-in link. It asks for confirmation, because opening a link alone must not sign anybody in.
  */
 export const linkPage = (assets: string, theme: Visit['theme'], problem?: Problem): string =>
   plainDocument(

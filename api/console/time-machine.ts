@@ -7,14 +7,14 @@ import { type Visit, withQuery } from './visit.ts';
 
 const { div, form, input, label, button, a, details, summary, strong, span, p } = tags;
 
-/** An event of a page, at which its time slider can stop. */
+/** An event at which the time slider of a page can stop. */
 export type Tick = { readonly position: string; readonly at: string; readonly name: string };
 
 const MAX_TICKS = 100;
 
 /**
- * Reads the events of a page, the newest first: the events of the agent or, for a page without an agent, those of the
- * tenant. Returns none if the visitor may not read them.
+ * Reads the events for the time slider of a page, newest first. They are those of the page's agent or, without an
+ * agent, those of the tenant. Empty if the visitor may not read them.
  */
 export const readTicks = async ({ ask, rows, params, may }: Visit): Promise<readonly Tick[]> => {
   const { tenant_id, agent_id } = params;
@@ -33,18 +33,24 @@ export const readTicks = async ({ ask, rows, params, may }: Visit): Promise<read
   }));
 };
 
-/** Returns the index of the last event at or before a time or position; the number of events if all are later. */
+/**
+ * Returns the index of the newest event that is not later than `asOf`, a time or a position. If all events are later,
+ * returns their number.
+ */
 export const indexAt = (ticks: readonly Tick[], asOf: string): number => {
   const isThen = ({ position, at }: Tick) => (isPosition(asOf) ? comparePlaces(position, asOf) <= 0 : Date.parse(at) <= Date.parse(asOf));
   const found = ticks.findIndex(isThen);
   return found === -1 ? ticks.length : found;
 };
 
-/** The data for the bar at the top of a page of the past. */
+/** The data for the bar at the top of a page that shows a time in the past. */
 export type Past = {
   readonly asOf: string;
   readonly ticks: readonly Tick[];
-  /** The summaries of the calls of this page that cannot be made for a time in the past. */
+  /**
+   * The titles of the API operations on this page that cannot be read as of a past time, and therefore returned the
+   * present state.
+   */
   readonly present: readonly string[];
 };
 
@@ -72,7 +78,7 @@ const field = (visit: Visit, value: string, message: string | null) =>
     message === null ? null : p({ class: 'field-error', id: 'as-of-error', role: 'alert' }, message),
   );
 
-/** Renders the control with which a visitor goes to a time in the past, at the top of a page of a tenant. */
+/** Renders the control at the top of a tenant's page with which visitors go to a time in the past. */
 export const timeEntry = (visit: Visit, message: string | null = null): Child =>
   details(
     { class: 'time-entry', open: message !== null },
@@ -117,8 +123,8 @@ const shownTime = (asOf: string, at: Tick | undefined): string =>
   isPosition(asOf) ? (at ? absoluteTime(at.at) : 'a position') : absoluteTime(asOf);
 
 /**
- * Renders the bar of a page of the past: its time, the controls to go to other times, and the parts of the page that
- * show the present.
+ * Renders the bar of a page of the past. It shows the time of the page, the controls to go to other times, and which
+ * parts of the page show the present.
  */
 export const timeStrip = (visit: Visit, { asOf, ticks, present }: Past): Child => {
   const index = indexAt(ticks, asOf);
@@ -157,7 +163,7 @@ export const timeStrip = (visit: Visit, { asOf, ticks, present }: Past): Child =
 const PAGE_LINK = /<a (?![^>]*data-now)([^>]*href="(\/console\/t\/[^"#]*))"/g;
 const GET_FORM = /<form (?![^>]*data-now)[^>]*method="get"[^>]*>/g;
 
-/** Changes the links and filters in a page of the past so that they lead to pages of the same time. */
+/** Adds the time of a page of the past to its links and filters, so that they lead to pages of the same time. */
 export const keepingTime = (page: string, asOf: string): string => {
   const value = encodeURIComponent(asOf);
   return page

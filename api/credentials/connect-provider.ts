@@ -14,14 +14,14 @@ const ConnectIntegrationResponse = z.object({ url }).meta({ id: 'ConnectIntegrat
 const ConnectAgentIntegrationResponse = z.object({ url }).meta({ id: 'ConnectAgentIntegrationResponse' });
 
 /**
- * Returns the name of the cookie that binds an attempt to a browser. It contains the id of the attempt, because several
- * tabs can connect accounts at the same time.
+ * Returns the name of the cookie that ties an attempt to connect an account to the browser that started it. The name
+ * contains the start of the attempt's id, because several tabs can connect accounts at the same time.
  */
 export const linkCookieName = (id: string, isSecure: boolean): string => `${isSecure ? '__Host-' : ''}annals_link_${id.slice(0, 9)}`;
 
 /**
- * Returns the Set-Cookie header for the cookie of an attempt. The browser sends the cookie when the provider redirects
- * it back.
+ * Returns the Set-Cookie header that binds an attempt to connect an account to this browser. The browser sends the
+ * cookie when the provider redirects it back.
  */
 const linkCookie = (publicUrl: string, { id, browser }: StartedLink): string => {
   const secure = publicUrl.startsWith('https:');

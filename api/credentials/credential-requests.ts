@@ -10,7 +10,7 @@ import { listQuery, windowOf } from '../http/paging.ts';
 
 const REQUESTS = '/tenant/:tenant_id/agents/:agent_id/credential-requests';
 
-/** The operations with which a runner requests a value, and a person provides it. */
+/** The operations on requests for credentials. A runner requests a value, and a person provides it. */
 export const credentialRequestOperations = {
   listCredentialRequests: operation({
     method: 'get',

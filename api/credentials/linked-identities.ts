@@ -11,7 +11,7 @@ import type { Ctx } from '../http/operation.ts';
 import { type Operations, operation } from '../http/operation.ts';
 import { listQuery, windowOf } from '../http/paging.ts';
 
-/** Returns the ids of the agents whose identities the caller may see; undefined for all agents of the tenant. */
+/** Returns the ids of the agents whose linked identities the caller may see; undefined if the caller may see all. */
 const visibleAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> => {
   if ((await ctx.may('tenant:credentials:write')) || (await ctx.may('tenant:audit:read'))) return undefined;
   if (ctx.principal.kind !== 'user') return [];
@@ -25,7 +25,7 @@ const visibleAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> =
 
 const IDENTITIES = '/tenant/:tenant_id/linked-identities';
 
-/** Creates the operations on linked identities. `testDatabase` connects to a database. */
+/** Creates the operations on linked identities. `testDatabase` tests a connection to a database. */
 export const linkedIdentityOperations = (testDatabase: TestDatabase): Operations => ({
   storeDatabaseCredential: operation({
     method: 'post',

@@ -23,8 +23,8 @@ export type CallbackDeps = {
   readonly oauth: OAuthClients;
   readonly publicUrl: string;
   /**
-   * Runs an attempt. A failed attempt counts against the rate limit of the client's IP address, like a request with
-   * invalid credentials.
+   * Runs an attempt to connect an account. A failed attempt counts against the rate limit of the client's IP address,
+   * like a request with invalid credentials.
    * @throws Refusal rate_limited
    */
   readonly attempt: <T>(c: Context, work: () => Promise<T>) => Promise<T>;
@@ -34,7 +34,7 @@ type Deps = CallbackDeps & { readonly runtime: Runtime };
 
 const callbackPrincipal = { kind: 'system', name: 'oauth-callback' } as const;
 
-/** Reads the parameters and the cookie from a callback, and removes the cookie of the attempt. */
+/** Reads the parameters and the cookie of a callback, and deletes the cookie, because an attempt needs it only once. */
 const callbackOf = (c: Context, publicUrl: string): Callback => {
   const state = c.req.query('state') ?? '';
   const secure = publicUrl.startsWith('https:');

@@ -7,11 +7,11 @@ import { headerParameter } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { abortOnError } from '../http/stream-response.ts';
 
-/** A stored file. `digest` is the SHA-256 of its bytes. */
+/** A stored file and how it is shown. `digest` is the SHA-256 of its bytes. */
 export type ShownFile = { readonly digest: string; readonly filename: string; readonly content_type: string };
 
 /**
- * Returns the value of Content-Disposition with which browsers save a file and do not display it. Its name is in UTF-8
+ * Returns a Content-Disposition with which a browser saves the file instead of displaying it. The filename is in UTF-8
  * (RFC 6266, RFC 8187).
  */
 const dispositionOf = (filename: string): string => {
@@ -50,7 +50,7 @@ export const fileResponse = async (
   return c.body(ReadableStream.from(abortOnError(c, runtime, content)) as never, status, headers);
 };
 
-/** The parameters and responses of a route that returns a file, for the OpenAPI document. */
+/** The request headers that a route returning a file accepts, for the OpenAPI document. */
 export const fileHeaders = [headerParameter('Range', 'One range of bytes, such as `bytes=0-1023`', false)];
 const binary = { '*/*': { schema: { type: 'string', format: 'binary' } } };
 export const fileResponses = {

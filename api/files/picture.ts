@@ -109,7 +109,7 @@ const replacePicture =
     };
   };
 
-/** Browsers and proxies may use a picture for this many seconds without asking again. */
+/** The number of seconds for which browsers and proxies may use a cached picture without asking the server. */
 const MAX_AGE_SECONDS = 300;
 const nobody = { kind: 'system', name: 'nobody' } as const;
 

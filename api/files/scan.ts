@@ -58,8 +58,8 @@ const scan = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
       const form = { file: UPLOAD_FIELD, texts: Object.keys(ScanFields.shape), maxBytes: MAX_SCANNED_BYTES };
       const { texts, ...file } = await readForm(parseForm, c.req.raw, form);
       const { resource_type } = parseOrRefuse(ScanFields, texts);
-      // A repeat of the request is recognised by these bytes. The bytes of the form itself differ, because its boundary
-      // is different each time.
+      // These bytes identify a repeat of the request. The bytes of the form differ each time, because its boundary is
+      // random.
       const bytes = new TextEncoder().encode(JSON.stringify([sha256Of(file.bytes), file.filename, resource_type]));
       return runOnce(SCAN, runtime, request, { bytes, run: (ctx) => scanFile(ctx, ports, file, resource_type) });
     });

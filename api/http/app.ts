@@ -14,11 +14,11 @@ import { tableRouter } from './table-router.ts';
 export type AppOptions = {
   readonly operations: Operations;
   readonly runtime: Runtime;
-  /** Adds the plain routes to the application, that is, routes that are not in a table of operations. */
+  /** Adds the plain routes to the application: the routes that are in no table of operations. */
   readonly mountPlain: (app: Hono) => void;
   readonly corsOrigins?: readonly string[] | undefined;
   readonly requestId: () => string;
-  /** Converts an error that is not a Refusal to the refusal that the client gets. */
+  /** Returns the refusal with which the client is answered after an error that is not a Refusal. */
   readonly toRefusal: (error: unknown, c: Context) => Refusal;
   /** Called when an authenticated caller is refused with 403. */
   readonly onAccessRefused?: (c: Context, principal: Principal, refusal: Refusal) => void;
@@ -29,13 +29,13 @@ export type AppOptions = {
 declare module 'hono' {
   interface ContextVariableMap {
     requestId: string;
-    /** The authenticated caller; undefined until the request is authenticated. */
+    /** The authenticated caller; undefined while the request is not authenticated. */
     principal: Principal | undefined;
-    /** The authorized request, for the handler that runs after the query is validated. Undefined in any other place. */
+    /** The authorized request, set for the handler that runs after the validation of the query. Otherwise undefined. */
     authorizedRequest: AuthorizedRequest | undefined;
     /** The values of the RateLimit-Policy and RateLimit headers of the response. */
     limits: { readonly policy: string; readonly state: string } | undefined;
-    /** Whether the response repeats that of an earlier request with the same Idempotency-Key. */
+    /** Whether the response is a repeat, because an earlier request had the same Idempotency-Key. */
     isReplay: boolean | undefined;
   }
 }
@@ -78,21 +78,21 @@ const MIN_COMPRESSED_BYTES = 1_024;
 const compressBody = compress({ threshold: MIN_COMPRESSED_BYTES });
 
 /**
- * Compresses responses of at least MIN_COMPRESSED_BYTES if the client accepts it. Shorter responses, and those without
- * a Content-Length, pass through without extra cost.
+ * Compresses a response of at least MIN_COMPRESSED_BYTES if the client accepts it. A shorter response, and a response
+ * without a Content-Length, is not changed.
  */
 const compressResponse: MiddlewareHandler = async (c, next) => {
   const { incoming } = (c.env ?? {}) as NodeBindings;
   const accepted = incoming ? incoming.headers['accept-encoding'] : c.req.header('accept-encoding');
   await next();
   if (accepted === undefined || Number(c.res.headers.get('content-length') ?? 0) < MIN_COMPRESSED_BYTES) return;
-  // The Content-Length of a HEAD response must be that of the GET response. The GET response would be compressed, so
-  // its length is not known here.
+  // The Content-Length of a HEAD response must be that of the GET response. That response would be compressed, so its
+  // length is unknown here.
   if (c.req.method === 'HEAD') c.res.headers.delete('content-length');
   const etag = c.res.headers.get('etag');
   await compressBody(c, async () => {});
-  // Hono makes the ETag weak. Ours is the revision of the resource, and clients send it in If-Match, which needs a
-  // strong ETag.
+  // Hono has made the ETag weak, so the strong one is restored. It is the revision of the resource. Clients send it in
+  // If-Match, which accepts only strong ETags.
   if (etag !== null) c.res.headers.set('etag', etag);
 };
 
@@ -115,8 +115,8 @@ export const createApp = ({
     c.set('requestId', id);
     const startedAt = performance.now();
     const common = { 'x-request-id': id, 'x-content-type-options': 'nosniff' };
-    // On Node, the headers are set directly on Node's response object, because creating a Headers object would take
-    // longer than verifying a webhook signature.
+    // On Node, the headers are set directly on Node's response object. Creating a Headers object would take longer than
+    // verifying a webhook signature.
     if (outgoing) for (const [name, value] of Object.entries(common)) outgoing.setHeader(name, value);
     // By default, clients must not cache a response. A route can override this header.
     outgoing?.setHeader('cache-control', DEFAULT_CACHE_CONTROL);

@@ -5,15 +5,17 @@ import { positionAt } from '../../projections/audit/audit-log.queries.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import type { Ctx } from './operation.ts';
 
-/** The projection that maps times to log positions. As-of reads wait for it, because `as_of` can be a time. */
+/**
+ * The projection that maps times to log positions. As-of reads wait for this projection, because `as_of` can be a time.
+ */
 export const AS_OF_PROJECTION = audit.name;
 
 /** The position before the first event of the log. */
 export const BEFORE_LOG: Position = { commit: 0n, prepare: 0n };
 
 /**
- * Returns null if the log has reached `position`, otherwise the position of the log's last event. Queries the event
- * store only if the projection has not reached `position` yet.
+ * Returns null if the log has reached `position`; otherwise the position of its last event. The event store is queried
+ * only if the projection has not reached `position` yet.
  */
 const logEndBefore = async (ctx: Pick<Ctx, 'reads' | 'logEnd'>, position: Position): Promise<Position | null> => {
   const projected = parseToken(ctx.reads.position(AS_OF_PROJECTION) ?? '');
@@ -30,8 +32,9 @@ export const assertWithinLog = async (ctx: Ctx, token: string): Promise<void> =>
 };
 
 /**
- * Converts `text`, the value of the query parameter `name`, to a log position. A Consistency-Token contains a position.
- * For a time, the result is the position of the tenant's last event up to that time.
+ * Converts `text`, the value of the query parameter `name`, to a log position. If the text is a Consistency-Token, the
+ * result is the token's position. If it is a time, the result is the position of the tenant's last event up to that
+ * time.
  * @throws Refusal invalid if the text is neither, or the position is beyond the end of the log
  */
 export const resolvePosition = async (ctx: Ctx, text: string, name = 'as_of'): Promise<Position> => {

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { expandPath } from './expand-path.ts';
 import { isRead, type Operation, type Params } from './operation.ts';
 
-/** The content of a problem document (RFC 9457) of the API. */
+/** A problem document (RFC 9457), as the API returns it. */
 export type Problem = {
   readonly type: string;
   readonly title: string;
@@ -11,23 +11,26 @@ export type Problem = {
   readonly code: string;
   readonly request_id: string;
   readonly errors?: readonly { readonly pointer: string; readonly message: string }[];
-  /** The number of seconds after which the call can be repeated. */
+  /** The number of seconds after which the client can repeat the call. */
   readonly retry_after?: number;
 };
 
-/** A call of an operation, in the form in which the console shows it. */
+/** A call of an operation and its duration, as the console shows them. */
 export type Call = { readonly method: string; readonly path: string; readonly body?: string; readonly milliseconds: number };
 
 type Outcome = {
   readonly status: number;
   readonly headers: Headers;
-  /** For a read, the log position up to which it is complete; for a change, the position after it. */
+  /**
+   * For a read, the log position up to which the data are complete. For a change, the position of the last event after
+   * it.
+   */
   readonly position: string | null;
   readonly etag: string | null;
   readonly call: Call;
 };
 
-/** The reply of an operation, or the problem with which it failed. */
+/** The result of a call: the reply of the operation, or the problem with which it was refused. */
 export type Answer<T> = Outcome & ({ readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem });
 
 type Typed = Operation & { readonly path: string };
@@ -47,12 +50,15 @@ export type ReplyOf<Row> = Row extends { readonly reply?: infer R }
 
 export type AskOptions = { readonly headers?: Readonly<Record<string, string>> };
 
-/** Calls an operation. Never throws because of an answer: if the operation is refused, the answer is not `ok`. */
+/**
+ * Calls an operation. If the operation is refused, the promise is not rejected: it resolves to an answer with `ok:
+ * false`.
+ */
 export type Ask = <Row extends Typed>(row: Row, sent: Sent<Row>, options?: AskOptions) => Promise<Answer<ReplyOf<Row>>>;
 
 type Request = { readonly method: string; readonly path: string; readonly body?: string; readonly headers: Record<string, string> };
 
-/** Sends a request to the API: within the same process, or over the network. */
+/** Sends a request to the API, either within this process or over the network. */
 export type Send = (request: Request) => Promise<Response>;
 
 const queryFieldsOf = ({ query }: Operation): readonly string[] => Object.keys((query as z.ZodObject | undefined)?.shape ?? {});
@@ -64,7 +70,7 @@ const queryText = (fields: readonly (readonly [string, unknown])[]): string => {
   return search.size > 0 ? `?${search}` : '';
 };
 
-/** Divides the fields of a call into the path, the query and the JSON body of its request. */
+/** Splits the fields of a call into the path, the query and the JSON body of its request. */
 export const requestOf = (row: Operation, sent: Readonly<Record<string, unknown>>): Omit<Request, 'headers'> => {
   const inPath = new Set([...row.path.matchAll(/:([a-z_]+)/g)].map(([, name]) => name!));
   const encoded = Object.fromEntries([...inPath].map((name) => [name, encodeURIComponent(String(sent[name] ?? ''))]));
@@ -86,10 +92,7 @@ const problemOf = async (response: Response): Promise<Problem> => {
   return { ...(known ?? unknown), ...(retryAfter > 0 ? { retry_after: retryAfter } : {}) };
 };
 
-/**
- * Creates the function that calls operations through `send`. `onCall` is called with each call when its answer has
- * arrived.
- */
+/** Creates the function that calls operations through `send`. After each answer, `onCall` gets the call. */
 export const createAsk =
   (send: Send, onCall: (call: Call) => void = () => {}): Ask =>
   async (row, sent, { headers = {} } = {}) => {

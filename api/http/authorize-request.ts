@@ -9,12 +9,12 @@ import { pathParameters } from './json-schema.ts';
 import { isRead, type Operation } from './operation.ts';
 import type { RequestInfo, Runtime } from './runtime.ts';
 
-/** A request whose caller is authenticated and may use the route. */
+/** A request whose caller is authenticated and may use its route. */
 export type AuthorizedRequest = {
   readonly c: Context;
   readonly info: RequestInfo;
   readonly params: Record<string, string>;
-  /** The last path parameter, usually the id of the resource; undefined if the path has none. */
+  /** The value of the last path parameter, usually the id of the resource; undefined if the path has none. */
   readonly id: string | undefined;
 };
 
@@ -31,7 +31,7 @@ const ifMatchOf = (header: string | undefined): RequestInfo['ifMatch'] => {
 
 const isResourceId = (name: string): boolean => name === 'id' || name.endsWith('_id');
 
-/** Matches the ids of events, which are UUIDs; the ids of resources are not. */
+/** Matches a UUID. Event ids are UUIDs; all other ids have a different form. */
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const isWellFormed = (name: string, value: string): boolean => {
@@ -40,7 +40,7 @@ const isWellFormed = (name: string, value: string): boolean => {
 };
 
 /**
- * Refuses a malformed id in the URL path in the same way as an unknown id. Also refuses a name with the character NUL,
+ * Refuses a malformed id in the path as if the resource did not exist. Also refuses a name with the character NUL,
  * because Postgres cannot compare it.
  * @throws Refusal not_found
  */
@@ -60,8 +60,8 @@ export const requestInfoOf = (c: Context, runtime: Runtime, principal: Principal
 });
 
 /**
- * Returns a function that authenticates and authorizes the requests of this route. The route calls it before reading
- * the query and the body, so that an unauthorized caller learns nothing from validation errors.
+ * Returns a function that authenticates and authorizes the requests of this route. It must be called before the query
+ * and the body are validated, so that unauthorized callers learn nothing from validation errors.
  */
 export const authorizeRequest = (row: Pick<Operation, 'method' | 'path' | 'permit' | 'inSuspendedTenant'>, runtime: Runtime) => {
   const names = pathParameters(row.path);

@@ -2,8 +2,8 @@
 export type ByteRange = { readonly start: number; readonly end: number };
 
 /**
- * Returns the range in a Range header (RFC 9110, 14.1.2). Null if the whole content must be sent, because there is no
- * header, it contains several ranges, or it is malformed. `unsatisfiable` if the content has none of these bytes.
+ * Returns the range in a Range header (RFC 9110, 14.1.2). Null means that the whole content must be sent: the header is
+ * absent or malformed, or contains several ranges. `unsatisfiable` means that the content has none of these bytes.
  */
 export const rangeIn = (header: string | undefined, size: number): ByteRange | 'unsatisfiable' | null => {
   const match = /^bytes\s*=\s*(\d{0,15})-(\d{0,15})$/i.exec(header?.trim() ?? '');
@@ -18,7 +18,7 @@ export const rangeIn = (header: string | undefined, size: number): ByteRange | '
   return { start: Number(first), end: last === '' ? size - 1 : Math.min(Number(last), size - 1) };
 };
 
-/** Yields the bytes of a range of a content. Stops reading the content at the end of the range. */
+/** Yields the bytes of `content` that are in the range. Stops reading at the end of the range. */
 export async function* bytesInRange(content: AsyncIterable<Uint8Array>, { start, end }: ByteRange): AsyncGenerator<Uint8Array> {
   let at = 0;
   for await (const bytes of content) {

@@ -37,9 +37,9 @@ const exampleOfType = (schema: Json, schemas: Schemas): unknown => {
 };
 
 /**
- * Creates an example for a JSON Schema from the examples of its fields. A required field without an example gets its
- * first allowed value, false, its minimum, or null; an optional field without an example is left out. Returns undefined
- * if a required text has no example.
+ * Creates an example of a JSON Schema from the examples of its fields. A required field without an example gets its
+ * first allowed value, false, its minimum, or null. An optional field without an example is left out. The result is
+ * undefined if a required text field has no example.
  */
 const exampleOf = (reference: Json, schemas: Schemas): unknown => {
   const schema = resolve(reference, schemas);
@@ -58,8 +58,8 @@ export const jsonContentOf = (body: z.ZodType, io: 'input' | 'output', schemas: 
 };
 
 /**
- * Returns the OpenAPI content of the request body of a plain route. Its schema does not refer to components of the
- * document.
+ * Returns the OpenAPI content of the request body of a plain route. Its schema is complete: it does not refer to the
+ * document's components.
  */
 export const requestContentOf = (body: z.ZodType) => {
   const schema = requestSchemaOf(body) as Json;

@@ -7,7 +7,7 @@ const Change = z.object({
   from: z.unknown().meta({ description: 'The value before; `***` for a secret', examples: [null] }),
   to: z.unknown().meta({ description: 'The value after; `***` for a secret', examples: ['Reviews pull requests'] }),
 });
-/** One field that differs between two states of a resource. */
+/** A field that differs between two states of a resource, with its old and its new value. */
 export type Change = z.output<typeof Change>;
 
 const ActorRead = z.object({
@@ -46,7 +46,7 @@ export const ResourceDiff = z
   })
   .meta({ id: 'ResourceDiff' });
 
-/** The query parameters of a comparison. */
+/** The query parameters of a comparison of two states. */
 export const DiffQuery = z.strictObject({
   from: z.string().max(64).meta({ description: 'The earlier time or Consistency-Token' }),
   to: z.string().max(64).optional().meta({ description: 'The later time or Consistency-Token; default: now' }),

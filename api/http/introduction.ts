@@ -1,5 +1,5 @@
 /**
- * The introduction of the OpenAPI document (`info.description`), in Markdown. It describes the rules for all
+ * The introduction of the OpenAPI document (`info.description`), in Markdown. It explains the rules that apply to all
  * operations.
  */
 export const INTRODUCTION = `Annals is a multi-tenant platform for running and administering software agents. Every change is an event in one log. What
@@ -58,7 +58,7 @@ shows requests beyond that. A refused request is 429 and had no effect. \`RateLi
 wait.
 `;
 
-/** The headings of the OpenAPI document in order, each with a text. */
+/** The headings of the OpenAPI document in order, each with a description. */
 export const TAGS = [
   { name: 'Agents', description: 'Agents: their settings, model chains, copies, favorites, deletion and history.' },
   { name: 'Access', description: 'Who may do what with an agent: roles, grants and the permissions of each role.' },

@@ -17,7 +17,7 @@ const UNITS: Readonly<Record<string, string>> = { string: 'character', array: 'i
 
 type SizeIssue = { readonly origin: string; readonly inclusive?: boolean | undefined };
 
-/** Returns the message that a value is too small (`bound` is `at least`) or too large (`at most`). */
+/** Returns the message for a value that is too small (`bound` is `at least`) or too large (`at most`). */
 const sizeMessage = (bound: 'at least' | 'at most', limit: number | bigint, { origin, inclusive = true }: SizeIssue): string => {
   const unit = UNITS[origin];
   if (unit) return `must have ${bound} ${limit} ${unit}${Number(limit) === 1 ? '' : 's'}`;
@@ -31,12 +31,9 @@ const valuesMessage = (values: readonly unknown[]): string => {
   return `must be one of ${listed}${values.length > MAX_LISTED_VALUES ? ' …' : ''}`;
 };
 
-/**
- * Returns the message about an invalid value in a request, in place of the message of the schema library. Undefined if
- * the message of the library is used.
- */
+/** Returns our message for an invalid value in a request. If it is undefined, zod uses its own message. */
 export const issueMessage: z.core.$ZodErrorMap = (issue) => {
-  // JSON has no undefined, so an undefined value means that the field is missing.
+  // In JSON, no value is undefined. So an undefined value means that the field is missing.
   if (issue.input === undefined && (issue.code === 'invalid_type' || issue.code === 'invalid_value')) return 'is missing';
   switch (issue.code) {
     case 'invalid_type':

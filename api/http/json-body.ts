@@ -8,14 +8,14 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 const tooLarge = (limit: number) => new Refusal('too_large', `The body may have at most ${limit} bytes`, { members: { limit } });
 
 /**
- * Converts an error that occurred while a body was read: the client has disconnected or sent malformed chunks.
+ * Handles an error that occurred while a body was read, because the client disconnected or sent malformed chunks.
  * @throws Refusal malformed, or `error` itself if it is a Refusal
  */
 export const rejectTruncated = (error: unknown): never => {
   throw error instanceof Refusal ? error : new Refusal('malformed', 'The body ended before it was complete');
 };
 
-/** Reads a body without a Content-Length. */
+/** Reads a body whose request has no Content-Length. */
 const readChunks = async (body: Request['body'], limit: number): Promise<Uint8Array> => {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -59,8 +59,8 @@ export const assertNotEncoded = (coding: string | null): void => {
 };
 
 /**
- * Counts the members (pairs of name and value) of all objects in a JSON text. A name that occurs twice in an object
- * counts twice.
+ * Counts the members (pairs of name and value) of all objects in a JSON text. If a name occurs twice in an object, both
+ * members are counted.
  */
 const countMembers = (text: string): number => {
   let members = 0;
@@ -85,8 +85,8 @@ const assertExactNumber = (value: number): void => {
 };
 
 /**
- * Parses the JSON of a request to the API. Refuses duplicate names, numbers that would lose precision, and texts that
- * Postgres cannot store.
+ * Parses the JSON of an API request. Refuses duplicate names in an object, numbers that would lose precision, and texts
+ * that Postgres cannot store.
  * @throws Refusal invalid
  */
 const parseStrictJson = (text: string): unknown => {
@@ -97,18 +97,18 @@ const parseStrictJson = (text: string): unknown => {
     if (!Array.isArray(this)) {
       visited++;
       assertStorableText(name);
-      // zod would drop a field with this name without an error.
+      // zod would silently drop a field with this name.
       if (name === '__proto__') throw invalid('', 'a field may not be named __proto__', 'bad_name');
     }
     return one;
   });
-  // This detects duplicate names: JSON.parse calls the reviver only once for a name that occurs twice. The last call is
-  // for the root value, which is not a member.
+  // This finds duplicate names. JSON.parse calls the reviver only once for a name that occurs twice in an object. Its
+  // last call is for the root value, which is not a member.
   if (countMembers(text) !== visited - 1) throw invalid('', 'an object contains the same name twice', 'duplicate_name');
   return value;
 };
 
-/** Checks that bytes are JSON. @throws Refusal malformed if they are not, invalid if they are nested too deeply */
+/** Checks that the bytes are JSON. @throws Refusal malformed if they are not, invalid if they are nested too deeply */
 const assertJson = (bytes: Uint8Array): void => {
   const result = scanJson(bytes, MAX_DEPTH);
   if (result === 'too_deep') throw invalid('', `the body is nested deeper than ${MAX_DEPTH} levels`, 'too_deep');
@@ -131,7 +131,10 @@ export const readJsonBody = async (request: Request, isRequired: () => boolean):
   return { value: parseStrictJson(decoder.decode(bytes)), bytes };
 };
 
-/** Parses the JSON body of a provider, which may contain any text and number. @throws Refusal malformed, invalid */
+/**
+ * Parses the JSON body of a webhook call. Its provider may use any text and any number. @throws Refusal malformed,
+ * invalid
+ */
 export const parseJsonBody = (bytes: Uint8Array): unknown => {
   assertJson(bytes);
   return JSON.parse(decoder.decode(bytes));

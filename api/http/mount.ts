@@ -19,10 +19,10 @@ const NoFields = z.strictObject({});
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
 /**
- * Returns the position of the resource's last event if the aggregate cache has a later event than the projection;
- * otherwise null. The read can then return the state at that position, without waiting for the projection. Also returns
- * null if a Consistency-Token has a later position than the cache: such a token can come from another process, so the
- * read must wait for the projection.
+ * Returns the position of the resource's last event in the aggregate cache, if the projection has not reached it;
+ * otherwise null. With this position, a read can return the cached state and need not wait for the projection. A
+ * Consistency-Token can come from another process, and have a later position than the cache. In that case, the result
+ * is null, too: the read must wait for the projection.
  */
 const positionAheadOfProjection = (
   { projection, aggregate }: Operation,
@@ -55,8 +55,8 @@ const runRead = async (row: Operation, runtime: Runtime, request: AuthorizedRequ
 };
 
 /**
- * Returns the validated fields of a mutation, and the raw bytes of its body. If the body is a list, it becomes the
- * field `items`. The body of a DELETE that accepts no fields is not read.
+ * Returns the validated fields of a mutation and the bytes of its body. A body that is a list becomes the field
+ * `items`. The body of a DELETE without fields is not read.
  */
 const readFields = async (
   row: Operation,
@@ -78,8 +78,8 @@ const readFields = async (
 };
 
 /**
- * Runs a mutation and creates its response. If the request has an Idempotency-Key, runs the mutation only once for that
- * key. `bytes` are the bytes of the request's body.
+ * Runs a mutation and creates its response. Requests with the same Idempotency-Key run it only once. `bytes` identify
+ * the content of the request: a repeat must have the same bytes.
  */
 export const runOnce = async (
   row: MutationRow & Pick<Operation, 'method' | 'oneTimeSecret'>,
@@ -127,7 +127,7 @@ const validateQuery = (query: z.ZodType) =>
     { validationFunction: (schema, value) => schema.safeParseAsync(value, { error: issueMessage }) as never },
   );
 
-/** Refuses the character NUL in a query, because Postgres can neither store nor compare it. @throws Refusal invalid */
+/** Refuses a query with the character NUL, which Postgres can neither store nor compare. @throws Refusal invalid */
 const assertNoNul = (c: Context): void => {
   if (!c.req.raw.url.includes('%00')) return;
   for (const [name, values] of Object.entries(c.req.queries()))
@@ -135,7 +135,7 @@ const assertNoNul = (c: Context): void => {
 };
 
 /**
- * Validates the query of a request. If a parameter occurs several times, its values become a list.
+ * Validates the query of a request. The values of a parameter that occurs several times become a list.
  * @throws Refusal invalid
  */
 export const parseQuery = <T extends z.ZodType>(c: Context, schema: T): z.output<T> => {
@@ -144,14 +144,14 @@ export const parseQuery = <T extends z.ZodType>(c: Context, schema: T): z.output
   return parseOrRefuse(schema, Object.fromEntries(input), { root: '/query' });
 };
 
-/** Refuses query parameters on a route that accepts none, instead of ignoring them. @throws Refusal invalid */
+/** Refuses all query parameters, on a route that accepts none. @throws Refusal invalid */
 export const assertNoQuery = (c: Context): void => {
   if (c.req.raw.url.includes('?')) parseQuery(c, NoFields);
 };
 
 /**
- * Adds a route to the application for each operation of a table. The route authenticates, authorizes and validates a
- * request, runs the operation and responds.
+ * Adds one route to the application for each operation of a table. The route authenticates, authorizes and validates a
+ * request, runs the operation and sends the response.
  */
 export const mount = (app: Hono, operations: Operations, runtime: Runtime): void => {
   for (const row of Object.values(operations)) {
@@ -167,7 +167,7 @@ export const mount = (app: Hono, operations: Operations, runtime: Runtime): void
     const emptyQuery = row.query.safeParse({});
     const authorizeFirst: MiddlewareHandler = async (c, next) => {
       const request = await authorize(c);
-      // If there is no query string, the parsed query is always the same, so it is not parsed for each request.
+      // Without a query string, the parsed query is always the same, so it is parsed only once.
       if (emptyQuery.success && !c.req.raw.url.includes('?')) return respond(row, runtime, request, emptyQuery.data as object);
       assertNoNul(c);
       c.set('authorizedRequest', request);

@@ -1,15 +1,18 @@
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { assertNotEncoded, rejectTruncated } from './json-body.ts';
 
-/** The maximum number of bytes of a body in addition to its file: delimiters, the headers of its parts, and texts. */
+/**
+ * The maximum number of bytes that a body has in addition to the content of its file: delimiters, part headers and
+ * texts.
+ */
 const MAX_OVERHEAD_BYTES = 16_384;
 const MAX_PARTS = 10;
-/** The minimum rate at which a body must arrive. An initial time is not counted. */
+/** The minimum average rate at which a body must arrive. GRACE_SECONDS are not counted. */
 const MIN_BYTES_PER_SECOND = 65_536;
 const GRACE_SECONDS = 10;
 const CHECK_INTERVAL_MS = 1_000;
 
-/** A part of a form with a filename. Its content is read once, as it arrives. */
+/** A part of a form that has a filename. Its content can be read only once, while it arrives. */
 export type FormFile = {
   readonly name: string;
   readonly filename: string;
@@ -20,7 +23,7 @@ export type FormFile = {
 type FormLimits = { readonly boundary: string; readonly maxFileBytes: number; readonly maxParts: number; readonly signal: AbortSignal };
 
 /**
- * The functions that `ParseForm` calls. A text without a name is the first part beyond the allowed number. If a handler
+ * The callbacks of `ParseForm`. If there are too many parts, `onText` is called with the name null. If a callback
  * throws, parsing ends.
  */
 type FormHandlers = {
@@ -29,9 +32,9 @@ type FormHandlers = {
 };
 
 /**
- * Parses a form whose parts are separated by `boundary`. Resolves when the form was parsed to its end and its files
- * were read. If parsing ends with an error, or `signal` is aborted, reading the content of a file throws, too.
- * @throws Refusal malformed, the errors of the handlers and of `body`, and the reason of the signal
+ * Parses a form whose parts are separated by `boundary`. Resolves when the whole form has been parsed and its files
+ * have been read. If parsing fails, or `signal` is aborted, the reader of a file's content gets an error, too.
+ * @throws Refusal malformed, the errors of the callbacks and of `body`, and the reason of the signal
  */
 export type ParseForm = (body: AsyncIterable<Uint8Array>, limits: FormLimits, handlers: FormHandlers) => Promise<void>;
 
@@ -51,9 +54,9 @@ const tooLarge = (maxBytes: number): Refusal =>
   new Refusal('too_large', `The file may have at most ${maxBytes} bytes`, { members: { limit: maxBytes } });
 
 /**
- * Yields the bytes of a body, and refuses a client that sends too slowly. Time in which the server does not read is not
- * counted.
- * @throws Refusal too_large as soon as there are more than `limit`, too_slow, malformed if the body is truncated
+ * Yields the bytes of a body, and refuses a client that sends too slowly. Only the time in which the server waits for
+ * bytes is counted.
+ * @throws Refusal too_large as soon as there are more than `limit` bytes, too_slow, malformed if the body is truncated
  */
 async function* timed({ body }: Request, limit: number, refuse: () => Refusal): AsyncGenerator<Uint8Array> {
   if (!body) return;
@@ -86,15 +89,15 @@ async function* timed({ body }: Request, limit: number, refuse: () => Refusal): 
 }
 
 /**
- * Yields a content, but ends only when the whole form is known to be valid. Calls `onFault` if the content cannot be
- * read.
+ * Yields the content of a file, but ends only after the whole form has been found valid. Calls `onFault` if reading the
+ * content fails.
  */
 async function* untilValid(content: AsyncIterable<Uint8Array>, valid: Promise<void>, onFault: () => void): AsyncGenerator<Uint8Array> {
   try {
     yield* content;
   } catch (error) {
     onFault();
-    // This throws the reason why the form is refused, in place of the error of reading its file.
+    // If the form was refused, this throws the reason. It is more helpful than the read error.
     await valid;
     throw error;
   }
@@ -102,24 +105,24 @@ async function* untilValid(content: AsyncIterable<Uint8Array>, valid: Promise<vo
 }
 
 /**
- * The expected parts of a form: the names of its file and of its texts, which may be absent, and the maximum size of
- * the file in bytes.
+ * The expected parts of a form: the names of its file and of its optional texts, and the maximum size of the file in
+ * bytes.
  */
 export type FormShape = { readonly file: string; readonly texts?: readonly string[]; readonly maxBytes: number };
 
 /**
- * A form whose file may be absent. `check` refuses a form because of the parts that are present, before the content of
- * the file ends.
+ * The shape of a form whose file is optional. `check` throws to refuse a form that lacks parts. It runs before the
+ * consumer of the file sees the end of the content.
  */
 type CheckedFormShape = FormShape & { readonly check: (texts: Readonly<Record<string, string>>, hasFile: boolean) => void };
 
 /**
- * The claims of the client about a file: the name may have any characters, and the type may differ from that of the
- * content. The content ends only when the whole form is valid; otherwise, reading it throws.
+ * A file as the client describes it. The name can contain any characters, and the type can be wrong. The content ends
+ * only if the whole form is valid; otherwise, reading it throws.
  */
 export type StreamedFile = { readonly filename: string; readonly contentType: string | null; readonly content: AsyncIterable<Uint8Array> };
 
-/** Creates the handlers for the parts of a form. `start` is called with its file. */
+/** Creates the callbacks for the parts of a form. They call `start` with its file. */
 const partHandlers = ({ file: field, texts = [], maxBytes }: FormShape, start: (file: FormFile) => void) => {
   const found: Record<string, string> = {};
   let hasFile = false;
@@ -150,12 +153,12 @@ const partHandlers = ({ file: field, texts = [], maxBytes }: FormShape, start: (
   return { handlers, texts: found };
 };
 
-/** The result of reading a form. `value` is the result for its file. */
+/** What was read from a form. `value` is the result of consuming its file. */
 type ReadForm<T> = { readonly value: T; readonly texts: Readonly<Record<string, string>> };
 
 /**
- * Reads a multipart/form-data body with texts and at most one file. `consume` reads the content of the file while it
- * arrives. If there is no file, `value` is null.
+ * Reads a multipart/form-data body with texts and at most one file. While the file arrives, `consume` reads its
+ * content. Without a file, `value` is null.
  * @throws Refusal unsupported_media_type, malformed, too_large if the file is too large, too_slow, invalid, and the
  * errors of `check` and `consume`
  */
@@ -189,7 +192,7 @@ export const streamCheckedForm = async <T>(
     validity.resolve();
   } catch (error) {
     validity.reject(error);
-    // If the consumer fails, it stops reading, so the form looks malformed. In this case, the error of the consumer is
+    // A consumer that fails stops reading, so the form seems to be malformed. In this case, the consumer's error is
     // thrown.
     const failure: unknown = await consuming?.then(
       () => null,
@@ -214,10 +217,10 @@ export const streamForm = async <T>(
   return { value: value!, texts };
 };
 
-/** A file of a form that was read completely. */
+/** A file of a form, completely in memory. */
 export type UploadedFile = Omit<StreamedFile, 'content'> & { readonly bytes: Uint8Array };
 
-/** Collects a content in one buffer. If the client declares the size, the buffer is allocated with this size. */
+/** Collects a content in one buffer, whose initial size is `expected`. */
 const collect = async (content: AsyncIterable<Uint8Array>, expected: number): Promise<Uint8Array> => {
   let buffer = new Uint8Array(expected);
   let size = 0;
@@ -233,7 +236,7 @@ const collect = async (content: AsyncIterable<Uint8Array>, expected: number): Pr
   return buffer.subarray(0, size);
 };
 
-/** Reads a form whose file is needed as a whole (see `streamForm`). */
+/** Reads a form whose file is required, and loads the file into memory (see `streamForm`). */
 export const readForm = async (
   parse: ParseForm,
   request: Request,

@@ -17,8 +17,8 @@ const headerParametersOf = (row: Operation): unknown[] =>
   }));
 
 /**
- * Returns the name of a permission for the text of an operation. A permission on agents also has the label that people
- * see.
+ * Returns the text that names a permission in the description of an operation. It includes the label of a permission on
+ * agents, which is the name that people see.
  */
 const permissionName = (permission: Permission): string => {
   const label = LABELS.find((one) => PERMISSION_OF_LABEL[one] === permission);
@@ -35,7 +35,7 @@ const permissionText = (permit: Permit): string => {
   return `Requires the permission${permit.all.length > 1 ? 's' : ''} ${permissions}${permit.runner ? ", or the agent's runner key" : ''}.${permit.recentSignIn ? RECENT_SIGN_IN_TEXT : ''}`;
 };
 
-/** Whether the operation returns a list in pages, or one resource with a list in pages. */
+/** Whether the operation has pages. They can be the pages of a list, or of a list in a single resource. */
 const isPaged = ({ query }: Operation): boolean => query instanceof z.ZodObject && 'limit' in query.shape;
 const isList = (row: Operation): boolean => isPaged(row) && row.reply instanceof z.ZodArray;
 
@@ -47,7 +47,7 @@ const responseHeadersOf = (row: Operation): (keyof typeof RESPONSE_HEADERS)[] =>
   return ['Projection-Position', ...etag, ...(isPaged(row) ? (['Link'] as const) : [])];
 };
 
-/** Returns the statuses of the problems with which the operation can end, except those that any request can have. */
+/** Returns the statuses of the problems of the operation, without those that any request can have. */
 const problemStatusesOf = (row: Operation): number[] => [
   400,
   ...(row.permit === 'none' ? [] : [401, 403, 429]),
@@ -100,7 +100,7 @@ const RESPONSE_HEADERS = {
   'Total-Count': responseHeader('The number of all items; only on lists that are counted, and only if the caller may see every item'),
 };
 
-/** The components of the OpenAPI document to which all operations refer. */
+/** The components of the OpenAPI document that all operations use. */
 const SHARED_COMPONENTS = {
   headers: RESPONSE_HEADERS,
   parameters: {
@@ -129,8 +129,7 @@ const SHARED_COMPONENTS = {
 };
 
 /**
- * Creates the OpenAPI 3.1 document from the tables of operations that `mount` uses and from the entries of the plain
- * routes.
+ * Creates the OpenAPI 3.1 document. It describes the operations in the tables (as `mount` does) and the plain routes.
  */
 export const openapi = (operations: Operations, plain: PlainPaths, url: string): Json => {
   const schemas: Schemas = { Problem: PROBLEM_SCHEMA, ...UPLOAD_SCHEMAS, ...PLAIN_SCHEMAS };

@@ -18,25 +18,25 @@ export type Params<Path extends string> = Path extends `${string}:${infer Name}/
 
 type Output<T> = T extends z.ZodType ? z.output<T> : unknown;
 
-/** The fields of a body. If the body is a list, it becomes the field `items`. */
+/** The fields of a request body. A body that is a list becomes the field `items`. */
 type BodyFields<T> = Output<T> extends readonly unknown[] ? { readonly items: Output<T> } : Output<T>;
 
 /** Path parameters, query and body fields in one object. A path parameter replaces a field with the same name. */
 type Input<Path extends string, Query, Body> = Output<Query> & BodyFields<Body> & { [Name in Params<Path>]: string };
 
 /**
- * The result of a read: a document, a page, or null if there is no such resource. A page can have the total count of
- * the list.
+ * The result of a read: a document, a page of a list, or null if the resource does not exist. `total` is the number of
+ * items in the whole list.
  */
 export type Read = Doc | (Page & { readonly total?: number | undefined; readonly position?: Position | null }) | null;
 
-/** A folded state that contains one page of a long list. `next` is the cursor of the next page. */
+/** A folded state whose long list is cut to one page. `next` is the cursor of the next page. */
 export type LoadedPage = Loaded<unknown> & { readonly next?: string | null };
 
 /**
- * The result of a read that shows secrets. `body` is JSON, `etag` a strong ETag of it, and `position` the log position
- * of its newest event, as a consistency token. `record` is called before the body is sent, but not if the client
- * already has the body (If-None-Match).
+ * The result of a read that shows secrets. `body` is JSON, and `etag` is its strong ETag. `position` is the log
+ * position of the newest event in it, as a consistency token. `record` records the read before the body is sent. It is
+ * not called if the client already has the body (If-None-Match).
  */
 export type SecretRead = {
   readonly body: string;
@@ -51,7 +51,7 @@ export type Operation = OperationOf<string, any, any>;
 type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body extends z.ZodType | undefined> = {
   readonly method: Method;
   readonly path: Path;
-  /** One clause of at most 48 characters. */
+  /** A short phrase of at most 48 characters. */
   readonly summary: string;
   /** Further sentences for the OpenAPI document. */
   readonly details?: string;
@@ -59,13 +59,14 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
   readonly area?: string;
   readonly permit: Permit;
   /**
-   * Replaces the generated text about permissions in the OpenAPI document, if `run` checks other permissions than
-   * `permit`.
+   * Replaces the generated sentence about permissions in the OpenAPI document. Needed if `run` or `preauthorize` checks
+   * other permissions than `permit`.
    */
   readonly permissionNote?: string;
   /**
-   * Checks permissions that `permit` cannot express, before the query and the body are validated. So validation errors
-   * tell an unauthorized caller nothing. `readBody` returns the JSON of the body, which may have any shape.
+   * Checks permissions that `permit` cannot express. Runs before the query and the body are validated, so that
+   * unauthorized callers learn nothing from validation errors. `readBody` returns the JSON of the body, which is not
+   * validated yet.
    * @throws Refusal
    */
   readonly preauthorize?: (ctx: Ctx, params: Readonly<Record<string, string>>, readBody: () => Promise<unknown>) => Promise<void>;
@@ -75,54 +76,52 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
   readonly reply?: z.ZodType;
   readonly status?: 200 | 201 | 202 | 204;
   /**
-   * Another status that the response can have: 200 if the resource existed before, 204 if the resource no longer
+   * A second status that a successful response can have: 200 if the resource already existed, 204 if it no longer
    * exists.
    */
   readonly alternateStatus?: 200 | 204;
   /**
-   * The path for the Location header. Placeholders such as `:id` stand for path parameters or fields of the response.
+   * The path for the Location header. A placeholder, such as `:id`, stands for a path parameter or a field of the
+   * response.
    */
   readonly location?: string;
-  /** Returns further headers of the response to a mutation, such as a cookie. */
+  /** Returns additional headers for the response of a mutation, such as a cookie. */
   readonly headers?: (state: unknown) => Readonly<Record<string, string>>;
   /**
-   * Whether the response contains a secret that no later response shows. A repeat with the same Idempotency-Key is
+   * Set if the response contains a secret that is shown only once. A repeat with the same Idempotency-Key is then
    * refused.
    */
   readonly oneTimeSecret?: true;
   /**
-   * The projection that a read queries. If the client sends a Consistency-Token, the read waits until this projection
-   * has passed the token's position.
+   * The projection from which a read gets its data. If the client sends a Consistency-Token, the read first waits until
+   * this projection has passed the token's position.
    */
   readonly projection?: string;
   /**
-   * The aggregate that an as-of read folds, if it folds only one. Its id is the last path parameter. If the aggregate
-   * cache has later events than the projection, the read answers from the cache.
+   * The aggregate that the read shows, if it shows only one. The last path parameter is its id. As-of reads fold this
+   * aggregate. If the aggregate cache has later events than the projection, the read uses the cache.
    */
   readonly aggregate?: AnyAggregate;
   /**
-   * Set if the response also contains data of other streams, so that it can change although its ETag stays the same.
-   * Clients can then use the ETag only for If-Match, and the response is never 304.
+   * Set if the response also contains data of other streams. It can then change although its ETag stays the same. So
+   * clients can use the ETag only for If-Match, and the status is never 304.
    */
   readonly noConditionalGet?: true;
   /**
-   * Set if the result does not belong to a single stream. The response then has no ETag, and the only accepted If-Match
-   * value is `*`.
+   * Set if the result does not belong to a single stream. The response then has no ETag, and If-Match may only be `*`.
    */
   readonly noETag?: true;
-  /** Whether a runner may call the operation while its tenant is suspended. `preauthorize` then checks the runner. */
-  readonly inSuspendedTenant?: true;
   /**
-   * Whether the operation can fail because of the answer of another host. The OpenAPI document then lists the status
-   * 502.
+   * Set if a runner may call the operation while its tenant is suspended. In this case, `preauthorize` must check the
+   * runner.
    */
+  readonly inSuspendedTenant?: true;
+  /** Set if the operation can fail because of another host. The OpenAPI document then lists the status 502. */
   readonly asksOtherHosts?: true;
   readonly run: (ctx: Ctx, input: Input<Path, Query, Body>) => Promise<LoadedPage | Read | SecretRead> | LoadedPage | Read;
 };
 
-/**
- * An operation whose types of path, query, body and reply are known, so that a call of it is checked by the compiler.
- */
+/** An operation that keeps the types of its path, query, body and reply, so that the compiler can check calls of it. */
 export type TypedOperation<Path extends string, Query, Body, Reply> = Operation & {
   readonly path: Path;
   readonly query?: Query;
@@ -131,8 +130,8 @@ export type TypedOperation<Path extends string, Query, Body, Reply> = Operation 
 };
 
 /**
- * Defines one row of an area's table of operations: route, permission, schemas and handler. No operation can lack a
- * permission by mistake, because `permit` is required.
+ * Defines one API operation, as an entry of a table of operations: its route, permission, schemas and handler. `permit` is required, so that no
+ * operation lacks a permission by mistake.
  */
 export const operation = <
   const Path extends string,
@@ -143,21 +142,21 @@ export const operation = <
   row: OperationOf<Path, Query, Body> & { readonly reply?: Reply },
 ): TypedOperation<Path, Query, Body, Reply> => row as TypedOperation<Path, Query, Body, Reply>;
 
-/** A table of operations. The key is the operationId in the OpenAPI document. */
+/** A table of operations. The keys are the operation ids in the OpenAPI document. */
 export type Operations = Readonly<Record<string, Operation>>;
 
 export const isRead = ({ method }: Pick<Operation, 'method'>): boolean => method === 'get';
 
 /**
- * Whether a request creates a separate resource, so that there is no existing resource with which If-Match could be
- * compared.
+ * Whether a request creates a new resource. If-Match does not apply to such a request, because there is no existing
+ * resource to compare with.
  */
 export const createsResource = ({ status, location }: Pick<Operation, 'status' | 'location'>): boolean =>
   status === 201 && location?.endsWith('/:id') === true;
 
 /**
- * Whether a request must have a body. The body can be absent if the operation has no fields, and for a POST whose
- * fields are all optional.
+ * Whether a request must have a body. It need not if the operation has no fields, or if it is a POST and all fields are
+ * optional.
  */
 export const needsBody = ({ method, body }: Pick<Operation, 'method' | 'body'>): boolean =>
   body !== undefined && (method !== 'post' || !body.safeParse({}).success);

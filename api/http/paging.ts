@@ -6,28 +6,28 @@ import type { Page } from '../../projections/read-model.ts';
 import { ignoreUnavailable } from './stale-if-error.ts';
 
 /**
- * Converts a text of decimal digits to a number; zod refuses any other text. `Number` alone would also accept `0x10`,
- * `1e2`, ` 10` and the empty string.
+ * Converts a text of decimal digits to a number. Returns any other value unchanged, which zod then refuses. `Number`
+ * alone would also accept `0x10`, `1e2`, ` 10` and the empty string.
  */
 const parseDecimal = (text: unknown): unknown => (typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text);
 
 /** Returns a schema for a query parameter that is a number in decimal digits. */
 export const Decimal = <T extends z.ZodType>(schema: T) => z.preprocess(parseDecimal, schema);
 
-/** A schema for a position of the log, in the form of a consistency token. */
+/** A schema for a log position in the form of a consistency token. */
 export const PositionToken = z.string().regex(/^\d{1,19}:\d{1,19}$/, 'must be a position of the log, such as 48211:48211');
 
 const DEFAULT_SORTS = ['created_at'] as const;
 
 /**
- * The longest accepted cursor, in characters. A cursor contains the sort value of an item, such as a name of 255
- * characters. JSON can need six bytes for each character, which makes 2,100 characters in base64.
+ * The maximum length of a cursor in characters. A cursor contains the sort value of an item, such as a name of 255
+ * characters. In JSON, a character needs up to six bytes, which makes about 2,100 characters in base64.
  */
 const MAX_CURSOR_LENGTH = 4_000;
 
 /**
- * The query parameters of a list: `limit` (1 to 200, default 50), `cursor` (from the Link header of the previous page),
- * `sort`, and the filters of this list.
+ * Returns the schema for the query of a list: `limit` (1 to 200, default 50), `cursor` (from the Link header of the
+ * previous page), `sort`, and the filters in `shape`.
  */
 export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape, columns: readonly string[] = DEFAULT_SORTS) =>
   z.strictObject({
@@ -37,8 +37,7 @@ export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape, columns: re
       .max(MAX_CURSOR_LENGTH)
       .optional()
       .meta({ description: 'Where the page starts; take it from the `Link` header of the previous page' }),
-    // Any column is accepted here, because `parseSort` refuses an unknown column with a message that lists the valid
-    // ones.
+    // Any text is accepted here. `parseSort` refuses an unknown column with a message that lists the valid ones.
     sort: z
       .string()
       .max(64)
@@ -53,10 +52,10 @@ export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape, columns: re
 /** A schema for the query parameter `as_of`: an RFC 3339 time or a Consistency-Token. */
 export const AsOf = z.string().max(64).optional().meta({ description: 'Reads the state at this RFC 3339 time or Consistency-Token' });
 
-/** A schema for the query of a read that accepts only `as_of`. */
+/** A schema for the query of a read whose only parameter is `as_of`. */
 export const asOfQuery = z.strictObject({ as_of: AsOf });
 
-/** The query parameters of a time range. The start is inclusive, the end is exclusive. */
+/** The query parameters of a time range, which includes its start and excludes its end. */
 export const TimeRange = {
   from: Instant.optional().meta({ description: 'Only items at or after this time' }),
   to: Instant.optional().meta({ description: 'Only items before this time' }),
@@ -66,7 +65,7 @@ export const TimeRange = {
 export const Flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 
 /**
- * Parses the query parameter `sort`: a column name, with the prefix `-` for descending order. The default is newest
+ * Parses the query parameter `sort`, a column name. The prefix `-` means descending order. The default order is newest
  * first.
  * @throws Refusal invalid
  */
@@ -77,22 +76,22 @@ export const parseSort = (sort: string | undefined, columns: readonly string[]):
   return { column, descending: sort.startsWith('-') };
 };
 
-/** The paging parameters of a list request. */
+/** The query parameters that select a page of a list. */
 export type PageWindow = { readonly limit: number; readonly cursor?: string | undefined; readonly sort?: string | undefined };
 
-/** Parses the paging parameters for a query. @throws Refusal invalid */
+/** Parses the query parameters that select a page. @throws Refusal invalid */
 export const windowOf = ({ limit, cursor, sort }: PageWindow, columns: readonly string[] = DEFAULT_SORTS) => ({
   sort: parseSort(sort, columns),
   limit,
   cursor,
 });
 
-/** Whether any of these filters is set. */
+/** Whether at least one of these filters is set. */
 export const hasFilters = (filter: object): boolean => Object.values(filter).some((value) => value !== undefined);
 
 /**
- * Adds the total count of the list to a page, if the list is not filtered. The count is left out while the read model
- * is unavailable, or while its tables belong to an older version without counts.
+ * Adds the total count of a list to its page, if no filter is set. The count is missing while the read model is
+ * unavailable, or while its tables were built by an older version that had no counts.
  */
 export const withTotalCount = async (
   filter: object,
@@ -114,7 +113,7 @@ const keyOf = ({ id, created_at }: ListItem): CursorKey => [created_at, id];
 
 /**
  * Returns one page of a list in memory, newest first or ordered by `sort`. The cursor contains the sort value and the
- * id of the page's last item. So the next page is correct even if that item has been deleted in the meantime.
+ * id of the page's last item. So the next page is correct even if this item is deleted in the meantime.
  * @throws Refusal invalid
  */
 export const paginate = <T extends ListItem>(

@@ -5,8 +5,8 @@ import type { Method } from './operation.ts';
 import { problemResponses } from './problem-responses.ts';
 
 /**
- * A route outside the tables of operations. It is there because it handles raw bytes, streams, redirects or cookies, or
- * needs no credential.
+ * A route outside the tables of operations. Such a route handles raw bytes, streams, redirects or cookies, or needs no
+ * credential.
  */
 export type PlainRoute<Deps, Path extends string = string> = {
   readonly method: Method;
@@ -17,26 +17,26 @@ export type PlainRoute<Deps, Path extends string = string> = {
   /** The heading under which the OpenAPI document lists the route. */
   readonly tag: string;
   /**
-   * The security requirements in the OpenAPI document. If absent, those of all operations apply; `[]` means that no
-   * credential is needed.
+   * The security requirements in the OpenAPI document. By default, those of all operations apply. `[]` means that the
+   * route needs no credential.
    */
   readonly security?: readonly object[];
-  /** The schema of the query for the OpenAPI document. The handler validates the query itself. */
+  /** The schema of the query, used only for the OpenAPI document. The handler validates the query itself. */
   readonly query?: z.ZodType;
-  /** Further parameters, such as headers, in the format of OpenAPI. */
+  /** Additional parameters, such as headers, in the format of OpenAPI. */
   readonly parameters?: readonly object[];
   readonly requestBody?: object;
-  /** The responses, apart from problems. */
+  /** The responses other than problems. */
   readonly responses: Readonly<Record<string, object>>;
-  /** The statuses of the problems with which the route can end, except those that any request can have. */
+  /** The statuses of the route's problems, without those that any request can have. */
   readonly problems?: readonly number[];
   readonly handler: (deps: Deps) => (c: Context<Env, Path>) => Response | Promise<Response>;
 };
 
-/** The named schemas of the replies of plain routes, for the OpenAPI document. */
+/** The schemas to which the responses of plain routes refer by name in the OpenAPI document. */
 export const PLAIN_SCHEMAS: Schemas = {};
 
-/** The OpenAPI entries of routes: paths mapped to methods, which are mapped to entries. */
+/** The OpenAPI entries of routes, by path and method. */
 export type PlainPaths = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /** Defines a plain route. The Hono route and its OpenAPI entry are both made from this definition. */
@@ -73,7 +73,7 @@ const documented = <Deps>({
 };
 
 /**
- * Creates the OpenAPI entries of routes. Two routes must not have the same path, because the second entry would replace
- * the first.
+ * Creates the OpenAPI entries of routes. Two routes must not have the same path, because the entry of the second would
+ * replace that of the first.
  */
 export const documentPlainRoutes = <Deps>(routes: readonly PlainRoute<Deps>[]): PlainPaths => Object.assign({}, ...routes.map(documented));

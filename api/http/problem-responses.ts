@@ -14,8 +14,7 @@ const RATE_LIMIT_HEADERS = {
 };
 
 /**
- * Maps statuses to the shared responses for problems in the OpenAPI document. Their names are keys of
- * `components/responses`.
+ * The responses that the OpenAPI document uses for problems, by status. `name` is the key in `components/responses`.
  */
 const RESPONSES: Readonly<Record<number, { readonly name: string; readonly description: string; readonly headers?: Json }>> = {
   400: { name: 'Malformed', description: 'The body is not JSON, or a header is malformed' },
@@ -53,7 +52,7 @@ const RESPONSES: Readonly<Record<number, { readonly name: string; readonly descr
   },
 };
 
-/** Maps refusal codes to further fields in the examples of problems. */
+/** Additional fields in the examples of problems, by refusal code. */
 const EXAMPLE_FIELDS: Readonly<Partial<Record<RefusalCode, Json>>> = {
   slug_taken: { errors: [{ pointer: '/slug', code: 'taken', message: 'is taken' }] },
   forbidden: { permission: 'agent:settings:write' },
@@ -98,12 +97,12 @@ export const PROBLEM_RESPONSES: Json = {
   Problem: { description: 'Any other problem', content: contentOf(['method_not_allowed']) },
 };
 
-/** The statuses with which any request can end. */
+/** The statuses of the problems that any request can have. */
 const COMMON = [431, 500];
 
 const reference = (name: string) => ({ $ref: `#/components/responses/${name}` });
 
-/** Returns the responses of an operation that can end with problems of these statuses. */
+/** Returns the OpenAPI responses for problems with these statuses. */
 export const problemResponses = (statuses: readonly number[]): Json => ({
   ...Object.fromEntries([...statuses, ...COMMON].map((status) => [status, reference(RESPONSES[status]!.name)])),
   default: reference('Problem'),

@@ -1,9 +1,12 @@
 import type { RefusalCode } from '../../domain/refusal.ts';
 
-/** The content of the page about a problem type: when it occurs, why, what to do, and the `detail` of an example. */
+/**
+ * The content of the page about a problem type: when the problem occurs, why, what to do, and the `detail` of an
+ * example.
+ */
 type Explanation = { readonly when: string; readonly why: string; readonly what_to_do: string; readonly detail: string };
 
-/** Maps refusal codes to the explanations of the problem types. */
+/** The explanations of the problem types, by refusal code. */
 export const EXPLANATIONS: Readonly<Record<RefusalCode, Explanation>> = {
   malformed: {
     when: 'The request is not valid HTTP or JSON, or a header has no valid value.',

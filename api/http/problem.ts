@@ -3,7 +3,8 @@ import type { Refusal, RefusalCode } from '../../domain/refusal.ts';
 type ProblemKind = { readonly status: number; readonly title: string };
 
 /**
- * Maps refusal codes to statuses and titles. The code, with hyphens, is also the last part of the problem type's URL.
+ * The statuses and titles of refusals, by code. The code is also the last part of the problem type's URL, with hyphens
+ * instead of underscores.
  */
 export const PROBLEMS: Readonly<Record<RefusalCode, ProblemKind>> = {
   malformed: { status: 400, title: 'The request cannot be read' },
@@ -36,7 +37,7 @@ export const PROBLEMS: Readonly<Record<RefusalCode, ProblemKind>> = {
   not_caught_up: { status: 503, title: 'The read model is still catching up' },
 };
 
-/** Returns the path of a problem type: its code with hyphens, below /problems/. */
+/** Returns the path of a problem type: the refusal code, with hyphens, below /problems/. */
 export const problemTypeOf = (code: string): string => `/problems/${code.replaceAll('_', '-')}`;
 
 /** Returns the problem type with this URL path; null if there is none. */
@@ -56,7 +57,8 @@ const headersOf = ({ code, extra }: Refusal): Record<string, string> => ({
 });
 
 /**
- * Creates the RFC 9457 response to a refusal. It contains only what the refusal states: no stack, no SQL, no secret.
+ * Creates the RFC 9457 response for a refusal. It contains only what the refusal says: no stack trace, no SQL, no
+ * secret.
  */
 export const problemResponse = (refusal: Refusal, instance: string, requestId: string): Response => {
   const { status, title } = PROBLEMS[refusal.code];

@@ -6,15 +6,15 @@ import { boundedMap } from './scoped-cache.ts';
 
 /**
  * The maximum time in milliseconds that a read without a Consistency-Token waits for the caller's last write. A read
- * with a token waits longer, and is then refused.
+ * with a token waits longer; if this is not enough, it is refused.
  */
 const WAIT_TIMEOUT_MS = 250;
 /**
- * A read does not wait for a write that is older than this many milliseconds: by then, either the projection contains
+ * Reads do not wait for a write that is older than this many milliseconds. By that time, either the projection contains
  * the write, or it lags too far behind.
  */
 const WRITE_TTL_MS = 2_000;
-/** After a wait for a projection has timed out, reads do not wait for that projection for this many milliseconds. */
+/** After a wait for a projection has timed out, reads do not wait for this projection for so many milliseconds. */
 const SKIP_WAIT_MS = 1_000;
 const MAX_CALLERS = 10_000;
 
@@ -23,17 +23,18 @@ const writerOf = (principal: Principal): string | null => (principal.kind === 's
 type Write = { readonly position: Position; readonly at: number };
 
 export type ReadYourWrites = {
-  /** Stores the position of the caller's latest mutation. */
+  /** Remembers the position of the caller's latest mutation. */
   readonly recordWrite: (principal: Principal, position: Position | null) => void;
   /**
-   * Waits until the projections have passed the caller's last write, for at most 250 ms, and then returns in any case.
-   * With a Consistency-Token, waits for the token's position instead, and throws if that takes too long.
+   * Without a Consistency-Token, waits until the projections have passed the caller's last write. Returns after 250 ms
+   * at the latest, even if they have not. With a token, waits for the token's position, and throws if this takes too
+   * long.
    * @throws Refusal malformed, not_caught_up
    */
   readonly waitForOwnWrites: (principal: Principal, projections: readonly string[], token: string | undefined) => Promise<void>;
 };
 
-/** Lets callers read what they wrote through the same process, without sending a Consistency-Token. */
+/** Lets callers read what they have written in the same process, even if they do not send a Consistency-Token. */
 export const readYourWrites = (reads: Pick<Reads, 'passed'>, now: () => number = () => performance.now()): ReadYourWrites => {
   const lastWrites = boundedMap<Write>(MAX_CALLERS);
   const skipUntil = new Map<string, number>();
@@ -51,8 +52,8 @@ export const readYourWrites = (reads: Pick<Reads, 'passed'>, now: () => number =
       const caller = writerOf(principal);
       if (!caller || !position) return;
       const known = lastWrites.get(caller);
-      // The responses to concurrent mutations can arrive in another order than their events, so the later position is
-      // kept.
+      // The responses of concurrent mutations can arrive in a different order than their events. So the later position
+      // is kept.
       if (known && comparePositions(known.position, position) > 0) return;
       lastWrites.set(caller, { position, at: now() });
     },

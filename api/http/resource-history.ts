@@ -16,9 +16,9 @@ import { scopedCache } from './scoped-cache.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * A map of a resource whose entries are compared individually, such as the members of a tenant. `show` returns the part
- * of an entry that a history shows. For a secret, it returns a fixed text, so that the history only shows that the
- * secret changed.
+ * A map in a resource whose entries are compared one by one, such as the members of a tenant. `show` returns the part
+ * of an entry that a history shows. For a secret, this is a fixed text, so that the history shows only that the secret
+ * changed.
  */
 export type EntryMap<S> = { readonly of: (state: S) => ById<unknown>; readonly show: (entry: never) => unknown };
 
@@ -34,22 +34,22 @@ export type HistorySubject<S, E extends DomainEvent> = {
   readonly permit: Permit;
   /** The name of the resource in texts, such as `agent`. */
   readonly noun: string;
-  /** Returns the fields that a history shows. It is never called with the state before the first event. */
+  /** Returns the fields that a history shows. Never called for a state without events. */
   readonly fieldsOf: (state: S) => Fields;
   /**
-   * Returns all events of the resource, the oldest first, if they are in more than one stream. If it is absent, the
-   * events are those of the stream of `aggregate`.
+   * Returns all events of the resource, the oldest first. Only needed if they are in more than one stream. By default,
+   * the events are those in the stream of `aggregate`.
    */
   readonly eventsOf?: (ctx: Ctx, id: string) => Promise<readonly Recorded<E>[]>;
   /**
-   * Maps whose entries the history compares individually. The JSON pointers of their changes start with the key of the
-   * map.
+   * The maps whose entries the history compares one by one. The JSON pointer of such a change starts with the key of
+   * the map.
    */
   readonly entryMaps?: Readonly<Record<string, EntryMap<S>>>;
   /**
    * Returns a function that says which states of the resource the caller may read; by default, all. If the caller may
-   * not read the present state, the resource is not found. The data of earlier states that the caller may not read are
-   * left out.
+   * not read the current state, the resource counts as not found. Earlier states that the caller may not read are shown
+   * as empty.
    */
   readonly readableStates?: (ctx: Ctx) => Promise<(state: S) => boolean>;
 };
@@ -64,7 +64,7 @@ const changesOfFields = (from: Fields, to: Fields): Change[] =>
     .filter((name) => !jsonEqual(from[name], to[name]))
     .map((name) => ({ pointer: `/${name}`, from: from[name] ?? null, to: to[name] ?? null }));
 
-/** Returns the changes between two maps. Secrets are compared by their stored values, but not shown. */
+/** Returns the changes between two maps. The stored values of secrets are compared, but not shown. */
 const changesOfEntries = (name: string, show: (entry: never) => unknown, from: ById<unknown>, to: ById<unknown>): Change[] => {
   if (from === to) return [];
   const shown = (entry: unknown): unknown => (entry === undefined ? null : show(entry as never));
@@ -92,16 +92,18 @@ const entryOf = (subject: AnySubject, { event, before, after }: Step): HistoryEn
 };
 
 /**
- * Before each revision that is a multiple of this number, the state of the resource is cached. So another page of the
- * history can be read without folding all earlier events. Cached states never become outdated, because stored events
- * never change.
+ * The state of the resource is cached before each event whose index is a multiple of this number. So another page of
+ * the history can be read without folding all earlier events. Cached states never become outdated, because stored
+ * events never change.
  */
 const STATE_INTERVAL = 200;
 const MAX_CACHED_STATES = 500;
 
 const cachedStates = scopedCache<State>(MAX_CACHED_STATES);
 
-/** The events of one resource. The index of an event is its index among them, not its revision. */
+/**
+ * The events of one resource. They can come from several streams, so the index of an event is not always its revision.
+ */
 type Source = {
   readonly id: string;
   readonly state: State;
@@ -124,8 +126,8 @@ const sourceOf = async (ctx: Ctx, { aggregate, eventsOf }: AnySubject, id: strin
 };
 
 /**
- * Returns the state of a resource before the event with this index. Folds the earlier events, starting from the nearest
- * cached state.
+ * Returns the state of a resource before the event with the index `end`. Starts from the nearest cached state, and
+ * folds the events after it.
  */
 const stateBefore = async (ctx: Ctx, { aggregate }: AnySubject, { id, read }: Source, end: number): Promise<State> => {
   const keyOf = (at: number): string => `${aggregate.category}-${ctx.tenant}.${id}@${at}`;
@@ -147,8 +149,8 @@ const stateBefore = async (ctx: Ctx, { aggregate }: AnySubject, { id, read }: So
 type EventRange = { readonly from: number; readonly end: number };
 
 /**
- * Returns the events from one index up to, but not including, another, the newest first, each with the states before
- * and after it.
+ * Returns the events with the indexes from `from` up to, but not including, `end`. They are ordered newest first, each
+ * with the states before and after it.
  */
 const stepsOf = async (ctx: Ctx, subject: AnySubject, source: Source, { from, end }: EventRange): Promise<Step[]> => {
   if (from >= end) return [];
@@ -163,8 +165,8 @@ const stepsOf = async (ctx: Ctx, subject: AnySubject, source: Source, { from, en
 };
 
 /**
- * Finds the resource. The returned function `readable` returns a given state or, if the caller may not read it, the
- * state before the first event.
+ * Finds the resource. Also returns the function `readable`, which returns a given state if the caller may read it, and
+ * the empty initial state if not.
  * @throws Refusal not_found if the resource does not exist, or the caller may not read it
  */
 const findReadable = async (ctx: Ctx, subject: AnySubject, id: string) => {
@@ -177,8 +179,8 @@ const findReadable = async (ctx: Ctx, subject: AnySubject, id: string) => {
 };
 
 /**
- * Lists the events of a resource, the newest first, each with the fields that it changed. Earlier events are read, too,
- * to fold the state before the page; if a state is cached, fewer than STATE_INTERVAL.
+ * Lists the events of a resource, newest first, each with the fields that it changed. The state before the page is
+ * folded from earlier events: fewer than STATE_INTERVAL if a state near the page is cached.
  * @throws Refusal not_found, invalid
  */
 const readHistory = async (ctx: Ctx, subject: AnySubject, id: string, { limit, cursor }: PageWindow) => {
@@ -205,14 +207,14 @@ const stateAt = async ({ aggregate }: AnySubject, { read }: Source, until: Posit
   return state;
 };
 
-/** The maximum time by which the clock of a client may be ahead of ours, in milliseconds. */
+/** The maximum time in milliseconds by which the clock of a client may be ahead of the server's. */
 const MAX_CLOCK_SKEW_MS = 60_000;
 
 const timeOf = (text: string): number => Date.parse(Instant.safeParse(text).data ?? '');
 
 /**
- * Returns the log positions of the query parameters `from` and `to`. If `to` is absent, the range ends with the last
- * event of the resource, whose position is `latest`.
+ * Returns the log positions of the query parameters `from` and `to`. If `to` is absent, the second position is
+ * `latest`, that of the last event of the resource.
  * @throws Refusal invalid if `from` or `to` is in the future, or `from` is after `to`
  */
 const positionsBetween = async (ctx: Ctx, from: string, to: string | undefined, latest: Position): Promise<[Position, Position]> => {
@@ -222,8 +224,7 @@ const positionsBetween = async (ctx: Ctx, from: string, to: string | undefined, 
   const first = await resolvePosition(ctx, from, 'from');
   if (to === undefined) return [first, comparePositions(first, latest) > 0 ? first : latest];
   const last = await resolvePosition(ctx, to, 'to');
-  // Two different times can result in the same log position, if the tenant has no event between them, so the times are
-  // compared, too.
+  // If the tenant has no event between two times, both have the same log position. So the times are compared, too.
   if (comparePositions(first, last) > 0 || timeOf(from) > timeOf(to)) throw invalid('/query/from', 'must not be after `to`', 'after_to');
   return [first, last];
 };
@@ -233,8 +234,8 @@ const diff = async (ctx: Ctx, subject: AnySubject, id: string, { from, to }: { f
   const [first, last] = await positionsBetween(ctx, from, to, position);
   const [before, after] = await Promise.all([stateAt(subject, source, first), stateAt(subject, source, last)]);
   const state = { id, from: tokenOf(first), to: tokenOf(last), changes: changesBetween(subject, readable(before), readable(after)) };
-  // There is no ETag, because `from` and `to` can be times: a time can result in another position later, although the
-  // revision of the resource stays the same.
+  // There is no ETag. `from` and `to` can be times, and a time can have another position later, although the revision
+  // of the resource is the same.
   return { id, revision: -1, position, state };
 };
 

@@ -12,7 +12,7 @@ const nextLink = (url: string, cursor: string): string => {
   return `<${next.pathname}${next.search}>; rel="next"`;
 };
 
-/** Creates a JSON response with a Content-Length, by which the middleware decides whether to compress it. */
+/** Creates a JSON response. It has a Content-Length, because the middleware needs it to decide whether to compress. */
 export const jsonResponse = (body: string, status: number, headers: Record<string, string> = {}): Response =>
   new Response(body, {
     status,
@@ -26,7 +26,7 @@ export const jsonResponse = (body: string, status: number, headers: Record<strin
 const isNotModified = (c: Context, etag: string | undefined, { noConditionalGet }: Operation): boolean =>
   !noConditionalGet && matchesIfNoneMatch(c.req.header('if-none-match'), etag);
 
-/** Creates the response to a read whose result comes from the read models. @throws Refusal not_found */
+/** Creates the response to a read whose data come from the read models. @throws Refusal not_found */
 export const readResponse = (c: Context, row: Operation, answer: Read, position: string | null): Response => {
   const headers: Record<string, string> = position ? { 'projection-position': position } : {};
   if (answer === null) throw notFound();
@@ -41,7 +41,7 @@ export const readResponse = (c: Context, row: Operation, answer: Read, position:
   return jsonResponse(answer.body, row.status ?? 200, headers);
 };
 
-/** The properties of an operation that determine the response to a mutation. */
+/** The properties of an operation on which the response to a mutation depends. */
 export type MutationRow = Pick<Operation, 'noETag' | 'reply' | 'location' | 'status' | 'headers'>;
 
 /** Creates the response to a mutation. Its body shows the state after the mutation. */
@@ -55,8 +55,8 @@ export const mutationResponse = (row: MutationRow, params: Record<string, string
 };
 
 /**
- * Creates the response to a read whose result is a folded state. `resolved` is the position of an as-of read as a
- * token.
+ * Creates the response to a read whose result is a folded state. `resolved` is the token of the position up to which
+ * the state was read, if it is known before the read.
  */
 export const stateResponse = (
   c: Context,
@@ -72,7 +72,10 @@ export const stateResponse = (
   return jsonResponse(JSON.stringify(row.reply!.parse(state)), 200, headers);
 };
 
-/** Creates the response to a read that shows secrets. Records the read, unless the client already has the body. */
+/**
+ * Creates the response to a read that shows secrets, and records the read. If the client already has the body, responds
+ * with 304 and records nothing.
+ */
 export const secretResponse = async (c: Context, { body, etag, position, record }: SecretRead): Promise<Response> => {
   const headers = { etag, 'projection-position': position };
   if (matchesIfNoneMatch(c.req.header('if-none-match'), etag)) return new Response(null, { status: 304, headers });

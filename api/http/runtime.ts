@@ -8,7 +8,7 @@ import type { Reads } from '../../projections/read-model.ts';
 import type { Ctx } from './operation.ts';
 import type { ReadYourWrites } from './read-your-writes.ts';
 
-/** The data about a request apart from its path, query and body. */
+/** What is known about a request, apart from its path, query and body. */
 export type RequestInfo = {
   readonly principal: Principal;
   readonly tenant: string;
@@ -16,14 +16,15 @@ export type RequestInfo = {
   readonly ip: string | null;
   readonly userAgent: string | null;
   /**
-   * The revisions in the If-Match header. '*' matches every existing resource; null means that the header is absent.
+   * The revisions in the If-Match header. '*' matches every existing resource. Null means that there is no If-Match
+   * header.
    */
   readonly ifMatch: readonly number[] | '*' | null;
   /** The log position of an as-of read. Null or absent for a read of the present state. */
   readonly asOf?: Position | null;
   /**
-   * Whether to load aggregates from the log instead of from memory. Set if the client sends a Consistency-Token,
-   * because its position can be later than the position of the aggregate cache.
+   * Whether aggregates are loaded from the log instead of the aggregate cache. Set if the client sends a
+   * Consistency-Token, because the token can have a later position than the cache.
    */
   readonly bypassCache?: boolean;
 };
@@ -34,11 +35,11 @@ export type IdempotentRequest = {
   readonly route: string;
   readonly body: Uint8Array;
   readonly oneTimeSecret: boolean;
-  /** Called if the request has been processed before, so that the response is a repeat. */
+  /** Called if the request was already processed, so that the response is a repeat. */
   readonly onReplay?: () => void;
 };
 
-/** The functions that the routes need from the outer layers; infra/ provides them. */
+/** The functions that routes need from the outer layers, which are in infra/. */
 export type Runtime = {
   /**
    * Identifies the caller and applies the rate limits.
@@ -46,12 +47,13 @@ export type Runtime = {
    */
   readonly authenticate: (c: Context, options?: { readonly inSuspendedTenant?: true }) => Promise<Principal>;
   /**
-   * Identifies the caller of a request again, while its response is still being sent. Counts against no rate limit.
+   * Identifies the caller again while the response is still being sent. Does not count against a rate limit.
    * @throws Refusal unauthorized, key_expired, key_owner_inactive
    */
   readonly identify: (c: Context) => Promise<Principal>;
   /**
-   * Checks that the caller may use the route. Returns 'guest' for a super-admin who is not a member of the tenant.
+   * Checks that the caller may use the route. Returns 'guest' for a super-admin who may read the tenant without being a
+   * member.
    * @throws Refusal forbidden, not_found, tenant_suspended
    */
   readonly authorize: Authorize;
@@ -63,7 +65,7 @@ export type Runtime = {
     run: (ctx: Ctx) => Promise<T>,
     locate: (loaded: T) => string | null,
   ) => Promise<T>;
-  /** Records that a super-admin has read data of the tenant. The tenant's audit log shows this. */
+  /** Records that a super-admin has read data of the tenant. The read appears in the tenant's audit log. */
   readonly recordSuperAdminRead: (info: RequestInfo, what: string) => Promise<void>;
   /** Returns the client's IP address; null if it is unknown. */
   readonly address: (c: Context) => string | null;

@@ -6,16 +6,16 @@ import { scopedCache } from './scoped-cache.ts';
 const REFRESH_TIMEOUT_MS = 500;
 const MAX_ENTRIES = 10_000;
 
-/** Ignores an error that says that the read models are unavailable or behind. @throws any other error */
+/** Ignores the error that the read models are unavailable or lag behind. @throws every other error */
 export const ignoreUnavailable = (error: unknown): undefined => {
   if (!(error instanceof Refusal) || (error.code !== 'unavailable' && error.code !== 'not_caught_up')) throw error;
 };
 
 /**
  * Returns a function that gets data from the read models for the response to a mutation. The mutation is already
- * recorded, so unavailable read models must not make the request fail. If they are unavailable, or take longer than
- * REFRESH_TIMEOUT_MS, the function returns the last value that this process has loaded for the id; if there is none,
- * `fallback`.
+ * recorded, so the request must not fail because of the read models. If they are unavailable, or take longer than
+ * REFRESH_TIMEOUT_MS, the function returns the last value that this process has loaded for the id. If there is none, it
+ * returns `fallback`.
  */
 export const staleIfError = <T>(fallback: T): ((reads: Reads, id: string, loading: Promise<T>) => Promise<T>) => {
   const lastValues = scopedCache<T>(MAX_ENTRIES);

@@ -5,30 +5,30 @@ import type { ParseForm } from './multipart-body.ts';
 import type { Operation } from './operation.ts';
 import { type PlainRoute, plainRoute } from './plain-route.ts';
 
-/** The name of the form field with the file. */
+/** The name of the form field that contains the file. */
 export const UPLOAD_FIELD = 'upload';
 
 /**
- * The functions that the routes of uploads need from infra/. `withSlot` limits the number of uploads that are handled
- * at the same time, because some of them are in memory as a whole.
+ * The functions that upload routes need from infra/. `withSlot` limits how many uploads are handled at the same time,
+ * because some are held in memory as a whole.
  */
 export type UploadDeps = {
   readonly parseForm: ParseForm;
   readonly withSlot: <T>(tenant: string, handle: () => Promise<T>) => Promise<T>;
 };
 
-/** Maps names to the schemas of the responses to uploads, for the OpenAPI document. */
+/** The schemas of the responses to uploads, by name, for the OpenAPI document. */
 export const UPLOAD_SCHEMAS: Schemas = {};
 
 /**
- * A route whose body is a form with one file. `file` is the description of the file, and `answer` that of the response.
- * `texts` is the schema of the other fields.
+ * A route whose request body is a form with one file. `file` describes the file, and `answer` describes the response,
+ * both for the OpenAPI document. The fields of `texts` are the other fields of the form.
  */
 type UploadRoute<Deps> = Pick<PlainRoute<Deps>, 'operationId' | 'description' | 'tag' | 'handler'> & {
   readonly row: Pick<Operation, 'method' | 'path' | 'summary' | 'reply' | 'status' | 'noETag'>;
-  /** The name of the field with the file. By default, `upload`. */
+  /** The name of the form field that contains the file. By default, `upload`. */
   readonly field?: string;
-  /** Whether the file may be missing in the form. */
+  /** Set if the form need not contain the file. */
   readonly isFileOptional?: true;
   readonly file: string;
   readonly answer: string;
@@ -40,7 +40,7 @@ type TextsSchema = { readonly properties?: object; readonly required?: readonly 
 const PROBLEMS = [400, 401, 403, 404, 408, 409, 412, 413, 415, 422, 429, 503];
 const header = { schema: { type: 'string' } };
 
-/** Defines the route of an upload. The route is not in a table of operations, because its body is not JSON. */
+/** Defines an upload route. It is in no table of operations, because its body is not JSON. */
 export const uploadRoute = <Deps>({
   row,
   field = UPLOAD_FIELD,

@@ -5,8 +5,8 @@ import { issueMessage } from './issue-message.ts';
 const MAX_FIELD_ERRORS = 50;
 
 /**
- * The origin of a value. `root` is the start of the JSON pointers in the field errors. `fixedFields` are fields that
- * the resource has, but that this request cannot change.
+ * Where a validated value comes from. `root` is the prefix of the JSON pointers in field errors. `fixedFields` are the
+ * fields that the resource has, but that this request cannot change.
  */
 type Origin = { readonly root?: '' | '/query'; readonly fixedFields?: Readonly<Record<string, unknown>> };
 
@@ -30,7 +30,7 @@ const fieldErrorsOf = (error: z.core.$ZodError, origin: Origin): FieldError[] =>
     }));
   });
 
-/** Converts a zod error to a refusal with at most 50 field errors. */
+/** Converts a zod error to a refusal. It contains at most 50 field errors. */
 export const refusalFrom = (error: z.core.$ZodError, origin: Origin): Refusal => {
   const errors = fieldErrorsOf(error, origin).slice(0, MAX_FIELD_ERRORS);
   return new Refusal('invalid', errors[0] ? `${errors[0].pointer || 'the body'}: ${errors[0].message}` : 'The request is not valid', {

@@ -33,7 +33,7 @@ const KeyBody = z.strictObject({
 
 const isForm = (c: Context): boolean => (c.req.header('content-type') ?? '').split(';')[0]!.trim().toLowerCase() === FORM;
 
-/** Reads the fields of a small form. @throws Refusal too_large */
+/** Reads the fields of a form with a small body. @throws Refusal too_large */
 const readForm = async (c: Context): Promise<Record<string, string>> => {
   if (Number(c.req.header('content-length') ?? 0) > MAX_FORM_BYTES) throw new Refusal('too_large', 'The form is too large');
   const text = await c.req.text();
@@ -44,7 +44,9 @@ const readForm = async (c: Context): Promise<Record<string, string>> => {
 const readFields = async <T extends z.ZodType>(c: Context, schema: T): Promise<z.output<T>> =>
   parseOrRefuse(schema, isForm(c) ? await readForm(c) : (await readJsonBody(c.req.raw, () => true)).value);
 
-/** Signs the user in and sets the cookie. The response to an HTML form is a redirect; any other client gets 204. */
+/**
+ * Signs the user in and sets the session cookie. An HTML form is answered with a redirect, any other client with 204.
+ */
 const startSession = async (c: Context, { runtime, cookies }: Deps, principal: Principal & { kind: 'user' }, how: SignInBy) => {
   const ctx = runtime.context(requestInfoOf(c, runtime, principal));
   cookies.setSession(c, (await signIn(ctx, principal.user_id, how)).state.cookie);
@@ -97,7 +99,7 @@ const schemaOf = (schema: z.ZodType): object => {
   return json;
 };
 
-/** The routes with which a browser signs in without an issuer. */
+/** The routes with which a browser signs in without an external issuer of identities. */
 const routes = [
   plainRoute({
     method: 'post',

@@ -3,29 +3,29 @@ import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { SIGN_IN_TTL_SECONDS } from '../../commands/identity/sign-in.ts';
 import { Refusal } from '../../domain/refusal.ts';
 
-/** Sets, reads and removes the sign-in cookies of the site at PUBLIC_URL. */
+/** The functions that set, read and remove the sign-in cookies of PUBLIC_URL. */
 export type SignInCookies = ReturnType<typeof createCookies>;
 
 const FLOW_TTL_SECONDS = 600;
 const UNSAFE_METHOD = /^(POST|PUT|PATCH|DELETE)$/;
 
 /**
- * Creates the functions that read and write the sign-in cookies. With HTTPS, the cookie names have the prefix
- * `__Host-`. So neither another host nor an unencrypted connection can set these cookies.
+ * Creates the functions for the sign-in cookies. With HTTPS, the cookie names have the prefix `__Host-`. So neither
+ * another host nor an unencrypted connection can set these cookies.
  */
 export const createCookies = (publicUrl: string) => {
   const { protocol, origin, port } = new URL(publicUrl);
   const secure = protocol === 'https:';
   const cookieName = (purpose: string): string => `${secure ? '__Host-' : ''}annals_${purpose}`;
   /**
-   * The name of the session cookie. Browsers send cookies to all ports of a host, so two instances on one machine need
-   * different names.
+   * The name of the session cookie. Browsers send a cookie to all ports of a host. So two instances on one machine need
+   * cookies with different names.
    */
   const sessionName = `${cookieName('session')}${secure || port === '' ? '' : `_${port}`}`;
   const options = { path: '/', httpOnly: true, sameSite: 'Lax', secure } as const;
   /**
-   * Returns the name of the cookie of one sign-in. It contains the start of the `state` parameter, because several tabs
-   * can sign in at the same time.
+   * Returns the name of the cookie of one sign-in attempt. It contains the start of the `state` parameter, because
+   * several tabs can sign in at the same time.
    */
   const flowName = (state: string): string => cookieName(`flow_${state.slice(0, 8).replace(/[^\w-]/g, '')}`);
   return {
@@ -41,9 +41,9 @@ export const createCookies = (publicUrl: string) => {
 };
 
 /**
- * Protects changes that are authenticated by cookie against cross-site request forgery. With SameSite, browsers do not
- * send the cookie with requests from other sites. This check also refuses requests from other hosts of the same site,
- * and protects users whose browsers do not support SameSite.
+ * Protects changes that are authenticated by cookie against cross-site request forgery. SameSite already prevents the
+ * cookie from being sent with requests of other sites. This check also refuses requests of other hosts of the same
+ * site, and protects users whose browsers do not support SameSite.
  * @throws Refusal forbidden
  */
 export const assertOwnPage = (c: Context, { origin }: Pick<SignInCookies, 'origin'>): void => {

@@ -11,26 +11,27 @@ import type { Runtime } from '../http/runtime.ts';
 import type { SignInCookies } from './sign-in-cookies.ts';
 
 /**
- * The OAuth authorization-code flow with an issuer. Between `begin` and `finish`, the browser stores the encrypted
- * state of the flow in a cookie.
+ * The OAuth authorization-code flow with an external issuer of identities. Between `begin` and `finish`, a cookie of
+ * the browser contains the encrypted state of the flow.
  */
 export type CodeFlow = {
   /**
-   * Starts a flow. `location` is the URL of the issuer to open, `sealed` the encrypted state for the cookie. If the user
-   * signed in at the issuer more than `maxAge` seconds ago, the issuer asks for the password again; null: it need not.
+   * Starts a flow. `location` is the issuer's URL to which the browser is sent. `sealed` is the encrypted state for the
+   * cookie. If the user's last sign-in at the issuer was more than `maxAge` seconds ago, the issuer asks for the
+   * password again. Null: any earlier sign-in is accepted.
    * @throws Refusal not_configured, unavailable
    */
   readonly begin: (returnTo: string, maxAge: number | null) => Promise<{ location: string; state: string; sealed: string }>;
   /**
-   * Finishes a flow. `query` is the query string of the callback, `sealed` the content of the cookie.
+   * Finishes a flow. `query` is the query string of the callback. `sealed` is the content of the cookie.
    * @throws Refusal unauthorized, forbidden, unavailable
    */
   readonly finish: (query: string, sealed: string) => Promise<{ claims: Claims; state: string; returnTo: string }>;
 };
 
 /**
- * Returns the path to open after the sign-in. It must be a path on this host: a text that a browser could interpret as
- * a URL of another host is refused.
+ * Returns the path to which the browser is sent after the sign-in. Refuses a text that is not a path, and any text that
+ * a browser could interpret as a URL of another host.
  * @throws Refusal invalid
  */
 export const returnPathOf = (origin: string, returnTo: string | undefined, pointer = '/query/return_to'): string => {
@@ -40,7 +41,10 @@ export const returnPathOf = (origin: string, returnTo: string | undefined, point
   return returnTo;
 };
 
-/** @throws Refusal invalid unless the text is a whole number of seconds */
+/**
+ * Parses the query parameter `max_age`; null if it is absent. @throws Refusal invalid unless it is a whole number of
+ * seconds
+ */
 const maxAgeOf = (text: string | undefined): number | null => {
   if (text === undefined) return null;
   if (!/^\d{1,8}$/.test(text)) throw invalid('/query/max_age', 'must be a number of seconds from 0 to 99999999');
@@ -52,7 +56,8 @@ export type SignInDeps = {
   readonly cookies: SignInCookies;
   readonly isMember: IsMember;
   /**
-   * Authenticates by session cookie. A request that changes something is accepted only from a page of this site.
+   * Authenticates a caller by the session cookie. A request that changes something is refused if it comes from another
+   * site.
    * @throws Refusal unauthorized, forbidden
    */
   readonly byCookie: (c: Context) => Promise<SignedInPrincipal>;
@@ -105,7 +110,7 @@ const endSignIn =
 const redirect = (description: string) => ({ description, headers: { Location: { schema: { type: 'string' } } } });
 const parameter = (description: string) => z.string().meta({ description });
 
-/** The routes with which a browser signs in and out. They respond with redirects and cookies. */
+/** The routes with which a browser signs in and out. Their responses are redirects and set cookies. */
 const routes = [
   plainRoute({
     method: 'get',

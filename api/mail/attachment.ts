@@ -15,7 +15,7 @@ import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain
 import type { Runtime } from '../http/runtime.ts';
 import { type UploadDeps, uploadRoute } from '../http/upload-route.ts';
 
-/** `createTypeDetector` creates a detector of the type of a content while it is read. */
+/** `createTypeDetector` creates a function that finds out the type of a file while the file is read. */
 export type MailAttachmentDeps = UploadDeps & { readonly createTypeDetector: CreateTypeDetector };
 type Deps = MailAttachmentDeps & { readonly runtime: Runtime };
 
@@ -23,8 +23,8 @@ const FIELD = 'file';
 const ATTACHMENT = '/tenant/:tenant_id/agents/:agent_id/attachments/:id';
 
 /**
- * The authorization, the command and the response of an upload. The route is not in a table, because its body is not
- * JSON.
+ * The authorization, the command and the response of an upload. The route is in no table of operations, because its
+ * body is not JSON.
  */
 const UPLOAD = operation({
   method: 'post',
@@ -48,8 +48,8 @@ const acceptUpload = ({ runtime, withSlot, parseForm, createTypeDetector }: Deps
     return withSlot(request.info.tenant, async () => {
       const shape = { file: FIELD, maxBytes: MAX_ATTACHMENT_BYTES };
       const { value } = await streamForm(parseForm, c.req.raw, shape, (file) => storeAttachment(ctx, file, createTypeDetector()));
-      // A repeat of the request is recognised by the digest of the file. The bytes of the form itself differ, because
-      // its boundary is different each time.
+      // The digest of the file identifies a repeat of the request. The bytes of the form differ each time, because its
+      // boundary is random.
       const run = (of: typeof ctx) => addMailAttachment(of, { agent_id, message_id }, value);
       return runOnce(UPLOAD, runtime, request, { bytes: new TextEncoder().encode(value.sha256), run });
     });

@@ -32,7 +32,7 @@ const AdminMailHealResult = z
 
 type OwnerIds = { readonly tenant_id: string; readonly agent_id: string };
 
-/** Returns the names of the tenant and the agent of a mailbox. */
+/** Returns the names of a mailbox's tenant and agent; for a deleted agent, null. */
 const namesOf = async (ctx: Ctx, { tenant_id, agent_id }: OwnerIds) => {
   const [tenant, agent] = await Promise.all([
     ctx.load(Tenant, tenant_id, { tenant: tenant_id }),
@@ -42,7 +42,8 @@ const namesOf = async (ctx: Ctx, { tenant_id, agent_id }: OwnerIds) => {
 };
 
 /**
- * Waits until the lists that heal reads contain everything that is in the log.
+ * Waits until the lists of agents and mailboxes contain everything that is in the log. The repair of mailboxes reads
+ * these lists.
  * @throws Refusal unavailable, not_caught_up
  */
 const catchUp = async (ctx: Ctx): Promise<void> => {

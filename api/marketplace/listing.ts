@@ -9,7 +9,7 @@ import { listQuery, windowOf } from '../http/paging.ts';
 
 const MARKETPLACE = '/tenant/:tenant_id/marketplace';
 
-/** The operations of the marketplace. `ports` reads the bundle of a version. */
+/** The operations of the marketplace. `ports` reads the files of a published version. */
 export const marketplaceOperationsOf = (ports: ImportPorts): Operations => ({
   listMarketplace: operation({
     method: 'get',

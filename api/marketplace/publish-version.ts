@@ -42,8 +42,8 @@ const publish = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
       await readSkillArchive(ports, bundle).catch((error: unknown) => {
         throw archiveErrorAt(`/${FILE}`, error);
       });
-      // A repeat of the request is recognised by these bytes. The bytes of the form itself differ, because its boundary
-      // is different each time.
+      // These bytes identify a repeat of the request. The bytes of the form differ each time, because its boundary is
+      // random.
       const bytes = new TextEncoder().encode(JSON.stringify([sha256Of(bundle), version]));
       return runOnce(PUBLISH, runtime, request, { bytes, run: (ctx) => publishVersion(ctx, { id, version }, bundle) });
     });

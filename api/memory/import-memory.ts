@@ -49,15 +49,15 @@ const importRoute = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
         file: FILE,
         texts: Object.keys(MemoryImportFields.shape),
         maxBytes: MAX_MEMORY_FILE_BYTES,
-        // The file is stored only if the other fields are valid, too.
+        // `check` prevents the file from being stored if another field is invalid.
         check: (texts: Readonly<Record<string, string>>, hasFile: boolean) => assertOneSource(hasFile, textsOf(texts).gcs_uri),
       };
       const { value: file, texts } = await streamCheckedForm(parseForm, c.req.raw, shape, (uploaded) =>
         storeMemoryUpload(ctx, ports.unpack, uploaded),
       );
       const source = file ? { file } : { gcs_uri: textsOf(texts).gcs_uri! };
-      // A repeat of the request is recognised by these bytes. The bytes of the form itself differ, because its boundary
-      // is different each time.
+      // These bytes identify a repeat of the request. The bytes of the form differ each time, because its boundary is
+      // random.
       const bytes = new TextEncoder().encode(JSON.stringify(source));
       return runOnce(IMPORT, runtime, request, { bytes, run: (of) => importMemory(of, agent_id, source, ports) });
     });

@@ -7,14 +7,14 @@ import type { Ctx } from '../http/operation.ts';
 import { type PageWindow, parseSort } from '../http/paging.ts';
 
 /**
- * The maximum number of segments that one request reads. If a search needs more, its page has fewer entries, and the
- * next page continues.
+ * The maximum number of segments (stored parts of an import) that one request reads. If a search would need more, its
+ * page has fewer entries, and the next page continues the search.
  */
 const MAX_SEGMENTS = 32;
 
 export type MemoryFilter = { readonly agent_id: string; readonly q?: string | undefined; readonly import_id?: string | undefined };
 
-/** An entry of the list, or null to mark that a segment was read. `key` is the sort key in the list. */
+/** Either an entry of the list, or null after the last entry of a segment. `key` is the sort key in the list. */
 type Step = { readonly key: CursorKey; readonly entry: string | null };
 
 type Walk = { readonly descending: boolean; readonly after: CursorKey | null; readonly q: string | undefined };
@@ -30,7 +30,10 @@ const withStarts = ({ segments }: ImportedFile) => {
   });
 };
 
-/** Yields the entries of one import in order. If the place `after` is in this import, starts after it. */
+/**
+ * Yields the entries of one import in list order. If `after` is the key of an entry of this import, starts after that
+ * entry.
+ */
 async function* entriesOf(ctx: Ctx, file: ImportedFile, { descending, after, q }: Walk): AsyncGenerator<Step> {
   const { id: import_id, imported_at: created_at } = file;
   const isWithin = after !== null && after[0] === created_at && isEntryOf(import_id, after[1]);
@@ -52,7 +55,9 @@ async function* entriesOf(ctx: Ctx, file: ImportedFile, { descending, after, q }
   }
 }
 
-/** Yields the imports of an agent in order, starting with the one that contains the place `after`. */
+/**
+ * Yields the imports of an agent in list order. Starts with the import that contains the entry with the key `after`.
+ */
 async function* importsAfter(ctx: Ctx, { agent_id, import_id }: MemoryFilter, { descending, after }: Walk): AsyncGenerator<ImportedFile> {
   const range = after && importIdRange(after[1]);
   let [at, id] = [after?.[0] as string | undefined, descending ? range?.last : range?.first];
@@ -65,14 +70,14 @@ async function* importsAfter(ctx: Ctx, { agent_id, import_id }: MemoryFilter, { 
   }
 }
 
-/** Yields the entries of a memory in order, and a mark after each segment. */
+/** Yields the entries of a memory in list order, and a step without an entry after each segment. */
 async function* walk(ctx: Ctx, filter: MemoryFilter, options: Walk): AsyncGenerator<Step> {
   for await (const file of importsAfter(ctx, filter, options)) yield* entriesOf(ctx, file, options);
 }
 
 /**
- * Returns a page of the entries in the memory of an agent, the newest first or ordered by `sort`. With `q`, only
- * entries whose text or source contains it, in upper or lower case.
+ * Returns a page of the entries in the memory of an agent, newest first or ordered by `sort`. `q` selects the entries
+ * whose text or source contains it, regardless of case.
  * @throws Refusal invalid, unavailable, not_configured
  */
 export const memoryPage = async (ctx: Ctx, filter: MemoryFilter, { limit, cursor, sort }: PageWindow): Promise<Page> => {

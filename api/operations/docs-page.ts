@@ -1,4 +1,4 @@
-/** The settings of Scalar, which renders the page. They prevent requests to other hosts. */
+/** The settings of Scalar, which renders the page. Because of them, it sends no requests to other hosts. */
 const SCALAR_SETTINGS = {
   telemetry: false,
   withDefaultFonts: false,
@@ -9,9 +9,9 @@ const SCALAR_SETTINGS = {
 };
 
 /**
- * The script that renders the page. It sends API requests to the origin of the page, regardless of the server in the
- * OpenAPI document, because the content security policy allows no other origin. It disables optional parameters in the
- * sample requests, because Scalar would send them empty, and the API refuses empty parameters.
+ * The script that renders the page. It sends API requests to the page's own origin instead of the server in the OpenAPI
+ * document, because the content security policy allows no other origin. It disables the optional parameters in sample
+ * requests. Scalar would send them empty, and the API refuses empty parameters.
  */
 export const BOOT_SCRIPT = `fetch('/openapi.json').then((answer) => answer.json()).then((content) => {
   const operations = Object.values(content.paths).flatMap((path) => Object.values(path));
@@ -21,10 +21,10 @@ export const BOOT_SCRIPT = `fetch('/openapi.json').then((answer) => answer.json(
 });
 `;
 
-/** Allows the page to load resources only from this service, and to send requests only to it. */
+/** The policy that lets the page load resources only from this service, and send requests only to it. */
 export const CONTENT_SECURITY_POLICY = `default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** The HTML page that shows the API reference. */
+/** The HTML page with the API reference. */
 export const PAGE = `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Annals API</title></head>

@@ -1,8 +1,9 @@
-/** Allows only the page's own style. It has no scripts and loads nothing. */
+/** The policy of a page without scripts that loads nothing. It allows only the style in the page itself. */
 export const STATIC_PAGE_POLICY = `default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /**
- * The HTML page for a browser that opens the service's URL. It says that the platform is running, and where to go next.
+ * The HTML page for a browser that opens the service's URL. It says that the platform is running, and links to its
+ * parts.
  */
 export const LANDING_PAGE = `<!doctype html>
 <html lang="en">

@@ -10,7 +10,7 @@ import { STATIC_PAGE_POLICY } from './landing-page.ts';
 
 type Document = ReturnType<typeof describeProblem>;
 
-/** Returns the explanation of the problem type at this path, with an example. @throws Refusal not_found */
+/** Returns the explanation of the problem type with this path, and an example of it. @throws Refusal not_found */
 export const describeProblem = (path: string) => {
   const found = problemTypeAt(path);
   if (!found) throw new Refusal('not_found', 'There is no problem type with this name');
@@ -28,9 +28,7 @@ const pageOf = ({ title, code, status, when, why, what_to_do, example }: Documen
 </html>
 `;
 
-/**
- * Explains the problem type at this path: as a page for browsers, as JSON for other clients. @throws Refusal not_found
- */
+/** Explains the problem type at this path. Browsers get a page, other clients JSON. @throws Refusal not_found */
 export const explainProblem = async (c: Context): Promise<Response> => {
   const document = describeProblem(c.req.path);
   const type = accepts(c, { header: 'Accept', supports: ['application/json', 'text/html'], default: 'application/json' });

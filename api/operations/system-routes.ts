@@ -10,15 +10,15 @@ import { describeProblem, explainProblem } from './problem-page.ts';
 import { type ApiDocument, llmsText, markdownDocs } from './text-docs.ts';
 
 /**
- * Whether the process can accept webhook deliveries (`ready`). `degraded` names the services that are down although
- * deliveries are still accepted. `platform` identifies the event log; null while it is unknown.
+ * `ready`: whether the process can accept webhook deliveries. `degraded`: the services that are down although
+ * deliveries are still accepted. `platform`: the id of the event log; null while it is unknown.
  */
 export type Readiness = { readonly ready: boolean; readonly degraded: readonly string[]; readonly platform: string | null };
 
 export type SystemDeps = {
   readonly readiness: () => Promise<Readiness>;
   readonly metrics: () => Promise<{ contentType: string; text: string }>;
-  /** Whether the caller may read the metrics: it runs on the same machine, or sends METRICS_TOKEN. */
+  /** Whether the caller may read the metrics. It may if it runs on the same machine, or sends METRICS_TOKEN. */
   readonly mayReadMetrics: (c: Context) => boolean;
   readonly openapi: () => unknown;
   readonly asyncapi: () => unknown;
@@ -106,8 +106,8 @@ const systemRoute = ({ summary, responses, ...row }: SystemRow) =>
   });
 
 /**
- * The routes for liveness, readiness, metrics and API documents. They need no API key and show no resources of a
- * tenant.
+ * The routes for liveness, readiness, metrics and API documents. They need no API key, and show nothing that belongs to
+ * a tenant.
  */
 const routes = [
   systemRoute({

@@ -26,7 +26,7 @@ type Described = {
   >;
 };
 
-/** The part of an OpenAPI document that the texts show. */
+/** The parts of an OpenAPI document from which the texts are made. */
 export type ApiDocument = {
   readonly info: { readonly title: string; readonly summary: string; readonly description: string };
   readonly servers: readonly { readonly url: string }[];
@@ -42,7 +42,7 @@ const rowsOf = ({ paths }: ApiDocument): readonly Row[] =>
     Object.entries(methods).map(([method, described]) => ({ ...described, call: `${method.toUpperCase()} ${path}` })),
   );
 
-/** Returns the operations under each heading, in the order of the document. */
+/** Returns the operations below each heading, in the order of the document. */
 const areasOf = (
   document: ApiDocument,
 ): readonly { readonly name: string; readonly description: string; readonly rows: readonly Row[] }[] => {
@@ -52,7 +52,9 @@ const areasOf = (
     .filter((area) => area.rows.length > 0);
 };
 
-/** Returns a function that computes the text of a document only once, and caches it as long as the document exists. */
+/**
+ * Returns a function that computes the text of a document only once. The text is cached as long as the document exists.
+ */
 const cached = (textOf: (document: ApiDocument) => string): ((document: ApiDocument) => string) => {
   const texts = new WeakMap<ApiDocument, string>();
   return (document) => {
@@ -63,8 +65,8 @@ const cached = (textOf: (document: ApiDocument) => string): ((document: ApiDocum
 };
 
 /**
- * Returns the text for /llms.txt (llmstxt.org): what the platform is, where its documents are, and one line for each
- * operation.
+ * Returns the text for /llms.txt (see llmstxt.org). It says what the platform is and where its documents are, and has
+ * one line for each operation.
  */
 export const llmsText = cached((document) => {
   const { info, servers } = document;
@@ -98,7 +100,7 @@ const typeText = (schema: Schema): string => {
   return schema.format ? `${type} (${schema.format})` : type;
 };
 
-/** Returns a text for a cell of a Markdown table: on one line, with `|` escaped. */
+/** Formats a text as a cell of a Markdown table: line breaks become spaces, and `|` is escaped. */
 const cell = (text: string): string => text.replace(/\s*\n\s*/g, ' ').replaceAll('|', '\\|');
 
 const fieldRow = (name: string, place: string, schema: Schema, isRequired: boolean, description = schema.description ?? ''): string =>
@@ -137,7 +139,7 @@ const schemaText = (name: string, schema: Schema): string => {
   return `### ${name}\n\n${schema.description ? `${schema.description}\n\n` : ''}${table}`;
 };
 
-/** Returns the text for /docs.md: the API reference in Markdown, with every operation and every schema. */
+/** Returns the text for /docs.md. It is the API reference in Markdown, with all operations and schemas. */
 export const markdownDocs = cached((document) => {
   const { info, components } = document;
   const areas = areasOf(document).map(

@@ -69,12 +69,15 @@ const HEX_DIGITS_OF_ETAG = 32;
 const runtimeOf = async (ctx: Ctx, agent_id: string, sources: RuntimeSources) => {
   const runtime = await readRuntime(ctx, agent_id, sources);
   const body = JSON.stringify(AgentRuntime.parse(runtime));
-  // The digest is keyed, so the ETag reveals nothing about the secrets in the body.
+  // The digest is made with a secret key. So the ETag reveals nothing about the secrets in the body.
   const etag = `"${ctx.digest(body).slice(0, HEX_DIGITS_OF_ETAG)}"`;
   return { body, etag, position: runtime.position, record: () => recordDisclosure(ctx, runtime) };
 };
 
-/** Creates the operation for the runtime of agents. `codeHost` has the tokens of git hosts. */
+/**
+ * Creates the operation that returns an agent's runtime: all that its runner needs to run it. `codeHost` has the tokens
+ * of git hosts.
+ */
 export const agentRuntimeOperationsOf = (codeHost: CodeHost, oauth: Pick<OAuthClients, 'configured'>): Operations => ({
   getAgentRuntime: operation({
     method: 'get',

@@ -19,7 +19,9 @@ import { deliveryMessage } from './delivery-message.ts';
 
 const reference = (path: string) => ({ $ref: `#/${path}` });
 
-/** Converts a message type to a name in the document: `annals.webhook.accepted` becomes `annalsWebhookAccepted`. */
+/**
+ * Converts a message type to a name that AsyncAPI allows: `annals.webhook.accepted` becomes `annalsWebhookAccepted`.
+ */
 const nameOf = ({ type }: RunnerMessageType): string => type.replace(/\.([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 const messageOf = (row: RunnerMessageType, publicUrl: string) => ({
@@ -45,7 +47,7 @@ const server = {
   security: [reference('components/securitySchemes/credential')],
 };
 
-/** Returns the rules for runners in any language, as Markdown. */
+/** Returns the introduction of the document, in Markdown. It explains the rules for runners in any language. */
 const description = (publicUrl: string): string =>
   [
     `The JetStream stream \`${STREAM}\` holds the messages. Each agent has a durable pull consumer, \`${consumerName('{agent}')}\`, which all its runners share.`,
@@ -73,8 +75,8 @@ const description = (publicUrl: string): string =>
   ].join('\n\n');
 
 /**
- * Creates the AsyncAPI 3.0 document of the messages to runners. It is generated from `runnerMessages`, which the relay
- * uses, too.
+ * Creates the AsyncAPI 3.0 document of the messages to runners. It is generated from `runnerMessages`. The relay, which
+ * publishes the messages, uses the same table.
  */
 export const asyncapi = ({ publicUrl, version }: { publicUrl: string; version: string }) => {
   const rows = Object.values(runnerMessages);

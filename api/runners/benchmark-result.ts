@@ -5,7 +5,7 @@ import { requestSchemaOf } from '../http/json-schema.ts';
 
 const text = (description: string) => ({ type: 'string', description });
 
-/** The JSON Schema of the body of a message with a benchmark run. */
+/** The JSON Schema for the body of the message that gives a benchmark run to a runner. */
 export const benchmarkRunSchema = {
   type: 'object',
   description: 'The run. The runner lets the agent do every task, and publishes a result for each',
@@ -29,7 +29,7 @@ export const benchmarkRunSchema = {
   },
 };
 
-/** Returns an example of that body. */
+/** Returns an example of the body of a message with a benchmark run. */
 export const benchmarkRunExample = (run_id: string) => ({
   ...{ run_id, benchmark: 'sums', harness: 'shell', evaluator_strategy: 'exact_match', evaluator_config: {} },
   ...{ trajectory_builder: 'prefix_merging', expires_at: '2026-01-02T12:00:00.000Z' },
@@ -38,7 +38,7 @@ export const benchmarkRunExample = (run_id: string) => ({
 
 const exampleId = `c${'delivery'.padEnd(24, '0')}`;
 
-/** The part of the AsyncAPI document about the results of benchmark tasks, which runners publish. */
+/** The part of the AsyncAPI document about the messages in which runners publish the results of benchmark tasks. */
 export const benchmarkResult = {
   channel: {
     address: scoreSubject('{tenant}', '{agent}'),
@@ -62,7 +62,7 @@ export const benchmarkResult = {
       { payload: { run_id: exampleId, task_id: 'task-1', score: 1, seconds: 42.5, trajectory: [{ role: 'assistant', content: '2' }] } },
     ],
   },
-  /** A paragraph for the description of the document. */
+  /** A paragraph for the introduction of the AsyncAPI document. */
   text:
     `**Benchmarks.** A message \`annals.benchmark.queued\` has the tasks of a run. Publish a result for each task to \`${scoreSubject('{tenant}', '{agent}')}\` as a ` +
     `JetStream message, that is, as a request that the broker answers when it has stored the message; without an answer, publish it again. Acknowledge the ` +

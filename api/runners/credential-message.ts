@@ -56,5 +56,5 @@ const example = (publicUrl: string) => {
   };
 };
 
-/** Returns the part of the AsyncAPI document about the message that says that a credential request is fulfilled. */
+/** Returns the part of the AsyncAPI document about the message that a credential request was fulfilled. */
 export const credentialMessage = (publicUrl: string) => ({ headers, payload, examples: [example(publicUrl)] });

@@ -13,8 +13,8 @@ const textField = (description: string) => ({ type: 'string', description });
 const idField = (description: string) => ({ type: 'string', pattern: '^c[a-z0-9]{24}$', description });
 
 /**
- * The source of the messages of one type: the attribute that identifies it, and texts for the descriptions of the
- * attributes.
+ * What causes messages of one type, for example an integration. `name` is the CloudEvents attribute that contains its
+ * id. The other fields are texts with which the document describes attributes.
  */
 type Origin = {
   readonly name: 'integration' | 'skill' | 'cronjob' | 'benchmark';
@@ -142,7 +142,7 @@ const headers = {
 const OCCURRENCE = '9f86d081884c7d659a2feaa0c55ad015';
 const CALL_ID = '72d3162e-cc78-11e3-81ab-4c9367dc0958';
 
-/** Returns the attributes of an example message that describe its source. */
+/** Returns the attributes that describe the cause of an example message. */
 const exampleOrigin = ({ name }: Origin, origin: string, delivery: string): Record<string, unknown> => {
   if (name === 'benchmark') {
     const fields = { provider: 'benchmark', benchmark: 'sums', providerid: delivery, contenttrust: 'trusted' };
@@ -155,7 +155,7 @@ const exampleOrigin = ({ name }: Origin, origin: string, delivery: string): Reco
   return { ...shared, ...cron, providerid: OCCURRENCE, contenttrust: 'trusted', data: { report: 'weekly' } };
 };
 
-/** Returns an example of a message. Its ids belong to no real delivery. */
+/** Returns an example of a message. Its ids are invented. */
 const exampleOf = (row: RunnerMessageType, publicUrl: string) => {
   const idOf = (name: string): string => `c${name.padEnd(24, '0')}`;
   const [tenant, agent, delivery] = [idOf('tenant'), idOf('agent'), idOf('delivery')];
@@ -180,7 +180,7 @@ const exampleOf = (row: RunnerMessageType, publicUrl: string) => {
   };
 };
 
-/** Returns the part of the AsyncAPI document about a message that is a delivery. */
+/** Returns the part of the AsyncAPI document about a message that transports a delivery. */
 export const deliveryMessage = (row: RunnerMessageType, publicUrl: string) => ({
   headers,
   payload: envelope(row.type, originOf(row)),

@@ -9,8 +9,8 @@ const path = '/tenant/:tenant_id/agents/:agent_id/runner-credentials';
 const permit = { all: ['agent:settings:write'], runner: true } as const;
 
 /**
- * Creates the operations for runner credentials, with which runners connect to the message broker. `createUser` creates
- * the broker user of a credential.
+ * Creates the operations on runner credentials, with which runners sign in to the message broker. `createUser` creates
+ * the broker's user for a credential.
  */
 export const runnerCredentialOperations = (createUser: CreateBrokerUser): Operations => ({
   listRunnerCredentials: operation({

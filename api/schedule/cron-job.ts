@@ -38,7 +38,10 @@ const withinJobLimit = planLimit({ limit: 'cron_jobs', projection: cronJobs.name
 
 type JobView = Omit<CronJob.CronJob, 'status'> & Pick<JobRow, 'status' | 'last_fired_at' | 'last_status_code'>;
 
-/** Returns a job in the form that its own stream determines, without the effects of its runs. */
+/**
+ * Returns a job as its own stream describes it. The data about its runs are missing, because they are not in this
+ * stream.
+ */
 const viewOf = (job: CronJob.CronJob): JobView => ({
   ...job,
   status: job.status === 'absent' ? 'archived' : job.status,
@@ -46,15 +49,13 @@ const viewOf = (job: CronJob.CronJob): JobView => ({
   last_status_code: null,
 });
 
-/**
- * Returns the data of a job that depend on its runs; null if the read model is unavailable or does not have the job.
- */
+/** Returns the data about the runs of a job. Null if the read model is unavailable, or does not contain the job. */
 const runsOf = async (ctx: Ctx, id: string): Promise<JobRow | null> =>
   (await cronJobRow(ctx.reads, ctx.tenant, id).catch(ignoreUnavailable)) ?? null;
 
 /**
- * Adds the effects of its runs to a changed job. The next due time, and the end of a one-shot job, are added only if
- * the schedule has not changed since they were decided.
+ * Adds the data about its runs to a job that was just changed. Its next due time and its status come from the last run
+ * only if the schedule has not changed since that run.
  */
 const withRuns = async (ctx: Ctx, { state, ...loaded }: Loaded<CronJob.CronJob>): Promise<Loaded<JobView>> => {
   const view = viewOf(state);
@@ -66,8 +67,8 @@ const withRuns = async (ctx: Ctx, { state, ...loaded }: Loaded<CronJob.CronJob>)
 };
 
 /**
- * Returns a job as of the context's log position; null if it did not exist. The status of its last answer is not known
- * for the past.
+ * Returns a job as of the context's log position; null if it did not exist. The status code of its last call is null,
+ * because past values are not stored.
  */
 const jobAsOf = async (ctx: Ctx, ref: { agent_id: string; id: string }): Promise<Loaded<JobView> | null> => {
   const { state, ...loaded } = await ctx.load(CronJob, ref.id);

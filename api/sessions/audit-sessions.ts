@@ -12,7 +12,7 @@ import { Decimal, hasFilters, TimeRange } from '../http/paging.ts';
 import { readSession, transcriptQuery } from './session-transcript.ts';
 
 const SESSIONS = '/v1/tenants/:tenant_id/sessions';
-/** The highest page number. It is limited because PostgreSQL reads and drops all rows before a page. */
+/** The highest page number. It is limited because PostgreSQL reads and discards all rows of the pages before. */
 const MAX_PAGE = 1_000_000;
 
 export const AuditSessionListResponse = z

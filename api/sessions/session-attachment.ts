@@ -11,13 +11,13 @@ import { documentPlainRoutes, mountPlainRoutes } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { UPLOAD_FIELD, type UploadDeps, uploadRoute } from '../http/upload-route.ts';
 
-/** `createTypeDetector` creates a detector of the type of a content while it is read. */
+/** `createTypeDetector` creates a function that finds out the type of a file while the file is read. */
 export type AttachmentDeps = UploadDeps & { readonly createTypeDetector: CreateTypeDetector };
 type Deps = AttachmentDeps & { readonly runtime: Runtime };
 
 /**
- * The authorization, the command and the response of an upload. The route is not in a table, because its body is not
- * JSON.
+ * The authorization, the command and the response of an upload. The route is in no table of operations, because its
+ * body is not JSON.
  */
 const UPLOAD = operation({
   method: 'post',
@@ -38,13 +38,14 @@ const acceptUpload = ({ runtime, withSlot, parseForm, createTypeDetector }: Deps
     const ctx = runtime.context(request.info);
     await requireWriter(ctx, session_id, 'starter');
     assertNoQuery(c);
-    // A repeat with an Idempotency-Key must succeed even after the session has ended.
+    // A request with an Idempotency-Key can be a repeat, which must succeed even after the session has ended. So it is
+    // not checked here.
     if (c.req.header('idempotency-key') === undefined) await assertAcceptsFiles(ctx, session_id);
     return withSlot(request.info.tenant, async () => {
       const shape = { file: UPLOAD_FIELD, maxBytes: MAX_ATTACHMENT_BYTES };
       const { value } = await streamForm(parseForm, c.req.raw, shape, (file) => storeAttachment(ctx, file, createTypeDetector()));
-      // A repeat of the request is recognised by the digest of the file. The bytes of the form itself differ, because
-      // its boundary is different each time.
+      // The digest of the file identifies a repeat of the request. The bytes of the form differ each time, because its
+      // boundary is random.
       const run = (of: typeof ctx) => addAttachment(of, session_id, value);
       return runOnce(UPLOAD, runtime, request, { bytes: new TextEncoder().encode(value.sha256), run });
     });

@@ -7,8 +7,8 @@ import { AsOf, Decimal, listQuery } from '../http/paging.ts';
 const MAX_MESSAGES = 100_000;
 
 /**
- * A schema for the query of a read of a session, which selects the messages to read. Without `limit`, as many are read
- * as fit into 8 MiB.
+ * A schema for the query of a session, which selects a page of its messages. Without `limit`, the page has as many
+ * messages as fit into 8 MiB.
  */
 export const transcriptQuery = listQuery({
   limit: Decimal(integer(1, MAX_MESSAGES))

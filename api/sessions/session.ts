@@ -24,7 +24,10 @@ const SESSION = '/tenant/:tenant_id/sessions/:session_id';
 
 const StatusFilter = z.enum(Session.SESSION_STATUSES).optional().meta({ description: 'Only sessions with this status' });
 
-/** Returns the check that the caller may write to the session in the path. It runs before the body is validated. */
+/**
+ * Returns the check that the caller may write to the session in the path. As `preauthorize`, it runs before the body is
+ * validated.
+ */
 const checkWriter =
   (others: Writers): NonNullable<Operation['preauthorize']> =>
   (ctx: Ctx, { session_id }) =>

@@ -14,8 +14,8 @@ export type SkillImportDeps = ImportPorts & UploadDeps;
 type Deps = SkillImportDeps & { readonly runtime: Runtime };
 
 /**
- * The authorization, the command and the response of the import. The route is not in a table, because its body is not
- * JSON.
+ * The authorization, the command and the response of an import. The route is in no table of operations, because its
+ * body is not JSON.
  */
 const IMPORT = operation({
   method: 'post',
@@ -34,8 +34,8 @@ const importRoute = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
     const request = await authorize(c);
     assertNoQuery(c);
     return withSlot(request.info.tenant, async () => {
-      // A repeat of the request is recognised by the bytes of the file. The bytes of the form itself differ, because
-      // its boundary is different each time.
+      // The bytes of the file identify a repeat of the request. The bytes of the form differ each time, because its
+      // boundary is random.
       const { bytes } = await readForm(parseForm, c.req.raw, { file: UPLOAD_FIELD, maxBytes: MAX_ARCHIVE_BYTES });
       const fields = await readSkillArchive(ports, bytes);
       return runOnce(IMPORT, runtime, request, { bytes, run: (ctx) => importSkill(ctx, fields, bytes) });

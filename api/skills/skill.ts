@@ -17,8 +17,8 @@ const SKILL = `${SKILLS}/:skill_id`;
 const isPublic = ({ doc }: Doc): boolean => (JSON.parse(doc) as { visibility: string }).visibility === 'public';
 
 /**
- * Returns a skill that the caller may see, as of the context's log position. A skill that is private now is hidden from
- * all callers except OWNER and ADMIN, even if it was public at that position.
+ * Returns a skill as of the context's log position. A skill that is private now is hidden from all callers except OWNER
+ * and ADMIN, even if it was public at that position.
  */
 const skillAsOf = async (ctx: Ctx, id: string, seesAll: boolean): Promise<Doc | null> => {
   const { state, revision } = await withExposure(ctx, await ctx.load(Skill, id));
@@ -27,7 +27,7 @@ const skillAsOf = async (ctx: Ctx, id: string, seesAll: boolean): Promise<Doc | 
   return { doc: JSON.stringify(SkillRead.parse(state)), revision };
 };
 
-/** Returns a skill that the caller may see, as SkillRead; null if there is none. */
+/** Returns a skill as SkillRead; null if it does not exist or the caller may not see it. */
 export const readSkill = async (ctx: Ctx, id: string): Promise<Doc | null> => {
   const seesAll = await seesAllSkills(ctx);
   if (ctx.asOf) return skillAsOf(ctx, id, seesAll);

@@ -47,8 +47,8 @@ export const invitationOperations = {
 
 export type InvitationDeps = {
   /**
-   * Runs the check of a token. A wrong token counts against the rate limit of the client's IP address, like an invalid
-   * credential.
+   * Runs the check of an invitation token. A wrong token counts against the rate limit of the client's IP address, like
+   * an invalid credential.
    * @throws Refusal rate_limited
    */
   readonly attempt: <T>(c: Context, work: () => Promise<T>) => Promise<T>;
@@ -59,8 +59,8 @@ type Deps = InvitationDeps & { readonly runtime: Runtime };
 const nobody = { kind: 'system', name: 'invitation' } as const;
 
 /**
- * The command and the response of the mutation. The route is not in a table of operations, because its credential is in
- * the body.
+ * The command and the response of accepting an invitation. The route is in no table of operations, because its
+ * credential, the token, is in the body.
  */
 const ACCEPT = {
   method: 'post',

@@ -7,9 +7,9 @@ import { type HistorySubject, historyOperationsOf } from '../http/resource-histo
 const TenantFields = TenantRead.omit({ plan: true });
 
 /**
- * The data that the history of a tenant shows: settings, plan, the roles of members, invitations (without the digests
- * of their tokens), the permissions of agent roles, subscriptions at the payment provider, and the times until which
- * super-admins may read the tenant.
+ * The data that the history of a tenant shows: its settings, its plan, the roles of its members, its invitations
+ * (without the digests of their tokens), the permissions of agent roles, its subscriptions at the payment provider, and
+ * the times until which super-admins may read it.
  */
 export const tenantHistory: HistorySubject<Tenant.Tenant, Tenant.TenantEvent> = {
   aggregate: Tenant,

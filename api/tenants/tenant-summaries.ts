@@ -7,7 +7,7 @@ import { staleIfError } from '../http/stale-if-error.ts';
 const DAYS = 30;
 const DAY_MS = 86_400_000;
 
-/** Returns the last 30 days in UTC. The last one is the present day, which ends at the time of the request. */
+/** Returns the period of the last 30 days in UTC. Its last day is today, so it ends at the time of the request. */
 const periodOf = (ctx: Ctx) => {
   const today = Date.parse(`${ctx.at().slice(0, 10)}T00:00:00.000Z`);
   return { start: new Date(today - (DAYS - 1) * DAY_MS).toISOString(), end: ctx.at() };
@@ -44,7 +44,7 @@ const summariesFrom = (period: Period, { usage, tasks }: Counts) => ({
   task_summary_30d: tasks,
 });
 
-/** The activity and the usage of the sessions of a tenant in the last 30 days. A waiting session counts as running. */
+/** The activity and the usage of a tenant's sessions in the last 30 days. A waiting session counts as running. */
 export type TenantSummaries = ReturnType<typeof summariesFrom>;
 
 /** Returns the summaries of the context's tenant. @throws Refusal unavailable */
@@ -54,7 +54,7 @@ export const summariesOf = async (ctx: Ctx): Promise<TenantSummaries> => {
 };
 
 /**
- * Like `summariesOf`, but for the response to a mutation: if the read models are unavailable, returns the last known
+ * Like `summariesOf`, but for the response to a mutation. If the read models are unavailable, returns the last known
  * numbers.
  */
 export const summariesOrLastKnown = (ctx: Ctx): Promise<TenantSummaries> =>

@@ -23,7 +23,7 @@ const AgentToolRead = z
   })
   .meta({ id: 'AgentToolRead' });
 
-/** Lists the granted tools that exist. A grant of a removed tool is not shown. */
+/** Lists the tools that are granted to an agent. Removed tools are not shown, although their grants still exist. */
 const listAgentTools = async (ctx: Ctx, { agent_id, ...window }: PageWindow & { agent_id: string }) => {
   const { state, position } = await loadAgent(ctx, agent_id);
   const existing = await loadTools(ctx, Object.keys(state.tools));

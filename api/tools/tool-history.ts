@@ -10,12 +10,15 @@ type Event = Tool.ToolEvent | Connector.ConnectorEvent;
 
 type ConnectorTool = Connector.Connector['tools'][string];
 
-/** A tool with its last description by its connector. `isProvided` is false if the connector no longer provides it. */
+/**
+ * A tool, with the last description that its connector gave. `isProvided` is false if the connector does not provide
+ * the tool any more.
+ */
 type ProvidedTool = { readonly tool: Tool.Tool; readonly provided: ConnectorTool | null; readonly isProvided: boolean };
 
 const isOfConnector = (event: Recorded<Event>): event is Recorded<Connector.ConnectorEvent> => event.category === Connector.category;
 
-/** Returns a sync of a connector reduced to this tool; null if the sync does not concern the tool. */
+/** Returns a sync event of a connector, reduced to this tool. Null if the event does not contain the tool. */
 const syncOfTool = (event: Recorded<Connector.ConnectorEvent>, tool_id: string): Recorded<Connector.ConnectorEvent> | null => {
   const only = <T extends { readonly id: string }>(tools: readonly T[]): T[] => tools.filter(({ id }) => id === tool_id);
   const { connector, added, changed, removed } = event.data;
@@ -29,7 +32,7 @@ const evolve = ({ tool, ...known }: ProvidedTool, event: Recorded<Event>): Provi
   return { tool, provided: provided ?? known.provided, isProvided: provided !== undefined };
 };
 
-/** Returns the events of the tool's stream, and those of its connector's stream that concern it. */
+/** Returns the events of the tool, and the events of its connector that contain it, ordered by position. */
 const eventsOf = async (ctx: Ctx, id: string): Promise<Recorded<Event>[]> => {
   const events: Recorded<Event>[] = await Array.fromAsync(ctx.history(Tool, id));
   const { connector } = (await ctx.load(Tool, id)).state;
@@ -46,7 +49,10 @@ const fieldsOf = ({ tool, provided, isProvided }: ProvidedTool) => ({
   deleted: tool.connector === null ? tool.status === 'removed' : !isProvided,
 });
 
-/** What the history of a tool shows. If a connector provides the tool, syncs of the connector change it, too. */
+/**
+ * The data that the history of a tool shows. If a connector provides the tool, the connector's syncs change the tool,
+ * too.
+ */
 export const toolHistory: HistorySubject<ProvidedTool, Event> = {
   aggregate: { category: Tool.category, initial: { tool: Tool.initial, provided: null, isProvided: false }, evolve },
   eventsOf,

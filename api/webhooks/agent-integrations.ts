@@ -22,7 +22,8 @@ const AgentIntegrationRead = z
   .meta({ id: 'AgentIntegrationRead' });
 
 /**
- * Maps identifiers to the names of all providers: those of webhooks, and those that only support connecting accounts.
+ * Maps the identifiers of all providers to their names. Some providers send webhooks; others only support connecting an
+ * account.
  */
 const LABELS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Object.entries(OAUTH_PROVIDERS).map(([provider, { label }]) => [provider, label])),
@@ -30,7 +31,7 @@ const LABELS: Readonly<Record<string, string>> = {
 };
 const SORTED_PROVIDERS = Object.keys(LABELS).toSorted();
 
-/** Lists every provider in the order of its identifier. @throws Refusal not_found, invalid */
+/** Lists every provider, ordered by identifier. @throws Refusal not_found, invalid */
 const listIntegrations = async (ctx: Ctx, { agent_id, limit, cursor }: PageWindow & { agent_id: string }) => {
   await loadAgent(ctx, agent_id);
   const after = readCursorKey(cursor, 'text')?.[1] ?? '';

@@ -19,15 +19,15 @@ import { listQuery, parseSort, TimeRange } from '../http/paging.ts';
 const SORTS = ['received_at'];
 
 /**
- * Checks that a caller may read the deliveries of an agent: they must be allowed to read the agent's chats, or all
- * integrations of the tenant.
+ * Checks that the caller may read the deliveries of an agent. They need the permission to read the agent's chats, or
+ * all integrations of the tenant.
  * @throws Refusal not_found if the caller may not see the agent, otherwise forbidden
  */
 export const checkReader = async (ctx: Ctx, agent_id: string): Promise<void> => {
   if (!(await ctx.may('tenant:integrations:read'))) await ctx.require('agent:chat:read', agent_id);
 };
 
-/** Returns an integration of the tenant, even if it is disconnected. @throws Refusal not_found */
+/** Returns an integration of the tenant, which may be disconnected. @throws Refusal not_found */
 export const integrationOf = async (ctx: Ctx, integration_id: string): Promise<IntegrationRef & { agent_id: string }> => {
   const { state } = await ctx.load(Integration, integration_id);
   if (state.status === 'absent' || state.tenant_id !== ctx.tenant) throw notFound();
@@ -35,8 +35,9 @@ export const integrationOf = async (ctx: Ctx, integration_id: string): Promise<I
 };
 
 /**
- * Returns a function that says whether body replays of an integration are marked. It loads each integration only once.
- * For the webhook of a skill, it returns false, because calls with equal bodies are usual.
+ * Returns a function that says whether an integration marks body replays (known bodies under another delivery id). It
+ * loads each integration only once. For the webhook of a skill, the function returns false, because calls with equal
+ * bodies are normal there.
  */
 const replayMarking = (ctx: Ctx): ((integration_id: string) => Promise<boolean>) => {
   const known = new Map<string, Promise<boolean>>();

@@ -28,12 +28,12 @@ import { deliverySummaryOperations } from './delivery-summary-operations.ts';
 
 const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
 
-/** The providers of deliveries that do not belong to an integration. */
+/** The providers whose deliveries belong to no integration. */
 const WITHOUT_INTEGRATION: readonly (string | null)[] = [SKILL_PROVIDER, CRON_PROVIDER, BENCHMARK_PROVIDER, MAIL_PROVIDER];
 
 /**
- * Returns the integration of a delivery; null if the delivery comes from a skill, a cron job, a benchmark or a mailbox.
- * A repeated body of such a delivery is not a replay.
+ * Returns the integration of a delivery. Its id is null if the delivery comes from a skill, a cron job, a benchmark or
+ * a mailbox; a repeated body of such a delivery does not count as a replay.
  */
 const originOf = async (ctx: Ctx, { provider, integration_id }: FoundDelivery['delivery']): Promise<IntegrationRef> =>
   WITHOUT_INTEGRATION.includes(provider)
@@ -65,8 +65,8 @@ const Redelivery = z
   .meta({ id: 'Redelivery' });
 
 /**
- * Refuses a delivery that was rejected. A rejected delivery has no separate stream, because its sender was not
- * verified, so only the read model contains it.
+ * Refuses the id of a rejected delivery. A rejected delivery has no stream of its own, because its sender was not
+ * verified. So the delivery is looked up in the read model.
  * @throws Refusal conflict
  */
 const refuseRejected = async (ctx: Ctx, id: string): Promise<void> => {
@@ -77,8 +77,8 @@ const refuseRejected = async (ctx: Ctx, id: string): Promise<void> => {
 };
 
 /**
- * Creates the operations that list and show deliveries. `readDelivery` reads the body from the log, because no read
- * model contains it.
+ * Creates the operations that list and show deliveries. `readDelivery` reads the body of a delivery from the log,
+ * because no read model contains bodies.
  */
 export const deliveryOperationsOf = (readDelivery: ReadDelivery) => ({
   ...deliveryListOperations,
@@ -151,7 +151,7 @@ async function* concatenate(first: Uint8Array, rest: BodyChunks) {
 
 /**
  * The route that returns the received bytes of a delivery. It is a plain route, because operations return only JSON.
- * The agent's runner may read the bytes, too.
+ * Runners of the agent may use it, too.
  */
 const bodyRoutes = [
   plainRoute({

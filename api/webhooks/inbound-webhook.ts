@@ -8,8 +8,8 @@ import { documentPlainRoutes, headerParameter, mountPlainRoutes, plainRoute } fr
 import { type AdmitBody, readLargeBody } from './large-body.ts';
 
 /**
- * The functions that the route needs from infra/. `address` returns the client's IP address. `publicUrl` is the URL
- * with which the URLs of webhooks begin.
+ * The functions that the route needs from infra/. `address` returns the client's IP address. `publicUrl` is the start
+ * of all webhook URLs.
  */
 export type InboundWebhookDeps = {
   readonly ports: WebhookPorts;
@@ -18,7 +18,7 @@ export type InboundWebhookDeps = {
 };
 
 type Header = (name: string) => string | undefined;
-/** The environment that the Node server sets. It is absent in tests that call the application directly. */
+/** The environment that the Node server sets. Tests that call the application directly do not set it. */
 type NodeEnv = {
   readonly incoming?: { readonly url: string; readonly headers: Readonly<Record<string, string | string[] | undefined>> };
 };
@@ -43,7 +43,7 @@ const receiveWebhook =
     );
   };
 
-/** Runs `work` with a function that provides memory, and releases that memory at the end. */
+/** Calls `work` with a function that provides memory. Releases the memory when `work` ends. */
 const withMemory = async <T>(provide: (size: number) => Promise<BodyMemory>, work: (admit: AdmitBody) => Promise<T>): Promise<T> => {
   const provided: BodyMemory[] = [];
   try {
@@ -58,8 +58,8 @@ const withMemory = async <T>(provide: (size: number) => Promise<BodyMemory>, wor
 };
 
 /**
- * Returns the function that reads a header of the request. It uses Node's request object if there is one, because
- * creating a Headers object would take longer than verifying a webhook signature.
+ * Returns the function that reads the request's headers. It uses Node's request object if possible. Creating a Headers
+ * object would take longer than verifying a webhook signature.
  */
 export const headersOf = (c: Context): Header => {
   const headers = (c.env as NodeEnv | undefined)?.incoming?.headers;
@@ -67,7 +67,7 @@ export const headersOf = (c: Context): Header => {
   return (name) => headers[name] as string | undefined;
 };
 
-/** Returns the URL as it was received. The Node server does not normalize it. */
+/** Returns the URL exactly as the client sent it. On Node, it is not normalized. */
 const rawUrlOf = (c: Context): string => (c.env as NodeEnv | undefined)?.incoming?.url ?? c.req.url;
 
 const respond = (result: DeliveryOutcome | HandshakeReply): Response =>
@@ -100,8 +100,8 @@ const outcomeResponse = (description: string, outcomes: readonly DeliveryOutcome
 });
 
 /**
- * The route to which providers send webhooks. It is a plain route, because the body must stay raw bytes: the provider
- * has signed exactly these bytes.
+ * The route to which providers send webhooks. It is a plain route, because it needs the raw bytes of the body, which
+ * the provider has signed.
  */
 const routes = [
   plainRoute({

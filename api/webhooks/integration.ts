@@ -39,7 +39,7 @@ const lastKnownDeliveries = staleIfError<Awaited<ReturnType<typeof lastDeliverie
 });
 
 /**
- * Adds the times of the last deliveries to an integration. If the read models are unavailable, adds the last known
+ * Adds the times of its last deliveries to an integration. If the read models are unavailable, these are the last known
  * times; if there are none, null.
  */
 const withDeliveries = async (ctx: Ctx, { state, ...loaded }: Loaded<IntegrationView>): Promise<Loaded<IntegrationView>> => ({
@@ -47,7 +47,7 @@ const withDeliveries = async (ctx: Ctx, { state, ...loaded }: Loaded<Integration
   state: { ...state, ...(await ctx.sideEffect(() => lastKnownDeliveries(ctx.reads, loaded.id, lastDeliveries(ctx.reads, loaded.id)))) },
 });
 
-/** Adds the times of the last deliveries up to this log position to an integration. */
+/** Adds the times of its last deliveries up to the position `at` to an integration. */
 const withDeliveriesUntil = async (ctx: Ctx, integration: Loaded<IntegrationView> | null, at: Position) => {
   if (!integration) return null;
   const { last_delivery_on_previous_secret_at: latest } = await lastDeliveries(ctx.reads, integration.id);

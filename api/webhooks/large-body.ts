@@ -3,16 +3,16 @@ import { Refusal } from '../../domain/refusal.ts';
 import { CHUNK_BYTES, MAX_BODY_BYTES, type ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
 import { rejectTruncated } from '../http/json-body.ts';
 
-/** Returns memory for a body of `size` bytes. @throws Refusal if the body is too large */
+/** Reserves memory for a body of `size` bytes. @throws Refusal if the body is too large */
 export type AdmitBody = (size: number) => Promise<BodyMemory>;
 
 const FIRST_BUFFER_BYTES = 65_536;
 
 /**
- * Reads a body that may be large. Up to the size of one chunk, the body is in ordinary memory. A larger body is stored
- * in chunks, which are allocated as the bytes arrive. If the Content-Length is larger than one chunk, `admit` is called
- * before the body is read; otherwise, before it grows larger than one chunk. `declared` is the Content-Length, or NaN
- * if there is none.
+ * Reads a body that may be large. Up to CHUNK_BYTES, the body is one array in ordinary memory. A larger body is stored
+ * in chunks from `admit`, which are allocated as the bytes arrive. If the Content-Length is larger than one chunk,
+ * `admit` is called before the body is read. Otherwise, it is called when the body exceeds one chunk. `declared` is the
+ * Content-Length; NaN if there is none.
  * @throws Refusal malformed, too_slow, unavailable, and the errors of `admit`
  */
 export const readLargeBody = async ({ body }: Request, declared: number, admit: AdmitBody): Promise<ReceivedBody> => {
@@ -41,7 +41,10 @@ export const readLargeBody = async ({ body }: Request, declared: number, admit: 
   return large ? { length: size, chunks: large.chunks() } : small.bytes();
 };
 
-/** Yields the bytes of a body as they arrive. @throws Refusal if the connection breaks, and the error of `failed` */
+/**
+ * Yields the bytes of a body as they arrive. Stops with an error when the promise that `failed` returns is rejected.
+ * @throws Refusal if the connection breaks, and the error of `failed`
+ */
 async function* incoming(body: Request['body'], failed: () => Promise<never> | undefined): AsyncGenerator<Uint8Array> {
   if (!body) return;
   const reader = body.getReader();
@@ -49,7 +52,7 @@ async function* incoming(body: Request['body'], failed: () => Promise<never> | u
   let refusal: unknown;
   try {
     for (;;) {
-      // There is one listener per body: a listener per read would use memory until the promise is settled.
+      // Each body has only one listener. A listener per read would use memory until the promise is settled.
       if (!failure) {
         failure = failed();
         failure?.catch((error: unknown) => {
@@ -68,8 +71,8 @@ async function* incoming(body: Request['body'], failed: () => Promise<never> | u
 }
 
 /**
- * Creates a buffer that collects up to CHUNK_BYTES bytes. It is one buffer that grows, because many small arrays would
- * need much more memory.
+ * Creates a buffer for up to CHUNK_BYTES bytes. It is a single growing array, because many small arrays would need much
+ * more memory.
  */
 const createSmallBuffer = () => {
   let buffer = new Uint8Array(0);
@@ -89,7 +92,7 @@ const createSmallBuffer = () => {
   };
 };
 
-/** Creates a writer of bytes to chunks. It takes each chunk only when the previous one is full. */
+/** Creates a writer that fills chunks with bytes. It takes a new chunk only when the last one is full. */
 const createChunkWriter = (memory: BodyMemory) => {
   const chunks: Uint8Array[] = [];
   let filled = CHUNK_BYTES;

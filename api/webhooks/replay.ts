@@ -9,7 +9,7 @@ import { type Ctx, type LoadedPage, operation, type Read } from '../http/operati
 
 const JOB = '/tenant/:tenant_id/jobs/:id';
 
-/** Checks that all deliveries in a request were received by its integration. @throws Refusal invalid */
+/** Checks that the integration of the request has received all deliveries in `ids`. @throws Refusal invalid */
 const assertKnown = async (ctx: Ctx, { integration_id, ids }: ReplayFilter): Promise<void> => {
   if (!ids) return;
   const known = await knownDeliveries(ctx.reads, { tenant_id: ctx.tenant, integration_id, ids });
@@ -17,14 +17,17 @@ const assertKnown = async (ctx: Ctx, { integration_id, ids }: ReplayFilter): Pro
   if (unknown >= 0) throw invalid(`/ids/${unknown}`, 'there is no such delivery to this integration', 'unknown_delivery');
 };
 
-/** Finds a job. A caller who may read an agent may see the imports into its memory. @throws Refusal forbidden */
+/**
+ * Finds a job. The job is an import into an agent's memory, which callers who may read the agent may see, or a replay,
+ * which needs `tenant:integrations:read`. @throws Refusal forbidden
+ */
 const findJob = async (ctx: Ctx, { id }: { readonly id: string }): Promise<Read | LoadedPage> => {
   const found = (await importJob(ctx.reads, ctx.tenant, id)) ?? (await newImportJob(ctx, id));
   if (!found || !(await ctx.may('agent:read', found.agent_id))) await ctx.require('tenant:integrations:read');
   return found?.job ?? jobById(ctx.reads, ctx.tenant, id);
 };
 
-/** The operations on jobs that send several deliveries again. */
+/** The operations on replay jobs, which send several deliveries again. */
 export const replayOperations = {
   replayDeliveries: operation({
     method: 'post',

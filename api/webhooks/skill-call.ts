@@ -30,7 +30,8 @@ const respond = ({ id, outcome, token }: SkillCallOutcome): Response =>
   });
 
 /**
- * The route that external systems call. It is a plain route, because its only credential is the token of the webhook.
+ * The route that external systems call to start a skill. It is a plain route, because its only credential is the token
+ * of the webhook.
  */
 const routes = [
   plainRoute({

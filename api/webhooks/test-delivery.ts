@@ -11,7 +11,7 @@ import { operation } from '../http/operation.ts';
 const RETRY_SECONDS = 5;
 
 /**
- * Returns a delivery as it was recorded. It is read from the log, because the read model may lag behind.
+ * Returns a delivery that was just recorded. It is read from the log, because the read model may lag behind.
  * @throws Refusal unavailable
  */
 const recordedDelivery = async (ctx: Ctx, id: string): Promise<Loaded<unknown>> => {
@@ -25,7 +25,10 @@ const recordedDelivery = async (ctx: Ctx, id: string): Promise<Loaded<unknown>> 
   return { id, state: JSON.parse(row!.docs[0]!), revision, position };
 };
 
-/** Creates the operation that sends a sample to an integration. `ports` handle it like a delivery from outside. */
+/**
+ * Creates the operation that sends a sample delivery to an integration. `ports` handle it like a delivery from a
+ * provider.
+ */
 export const testDeliveryOperationsOf = (ports: WebhookPorts) => ({
   sendTestDelivery: operation({
     method: 'post',

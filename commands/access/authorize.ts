@@ -51,7 +51,10 @@ const GUEST_PERMISSIONS: readonly Permission[] = [
 const forbidden = (permission: Permission) =>
   new Refusal('forbidden', `This needs the permission ${permission}`, { members: { permission } });
 
-/** @throws Refusal recent_sign_in_required if the caller is a browser whose sign-in at the issuer is too old */
+/**
+ * Checks that a browser has signed in at the issuer recently. Other credentials pass.
+ * @throws Refusal recent_sign_in_required
+ */
 const assertRecentSignIn = (principal: Principal, now: number): void => {
   if (principal.kind !== 'user' || principal.signed_in_at === undefined) return;
   if (Date.parse(principal.signed_in_at) + MAX_SIGN_IN_AGE_MS < now)

@@ -21,7 +21,7 @@ const SEARCH_BATCH = 20;
 /**
  * Returns the first of the caller's tenants in which the caller may read this agent. `pages` yields the ids of the
  * tenants.
- * @throws Refusal not_found, identical if the agent does not exist and if the caller may not see it
+ * @throws Refusal not_found; the same refusal whether the agent does not exist or the caller may not see it
  */
 export const findTenantOfAgent = async (ctx: Ctx, agent_id: string, pages: AsyncIterable<readonly string[]>): Promise<string> => {
   const isReadable = async (tenant: string): Promise<boolean> => {
@@ -40,8 +40,8 @@ export const findTenantOfAgent = async (ctx: Ctx, agent_id: string, pages: Async
 };
 
 /**
- * The refusal of an agent that is too large to be cloned: one event has the whole copy, and the event store limits the
- * size of events.
+ * The refusal of an agent that is too large to be cloned: one event contains the whole copy, and the event store limits
+ * the size of events.
  */
 const TOO_LARGE =
   'The agent is too large to be copied: its texts and the configurations of its tools must have less than 1,000,000 bytes together';
@@ -93,9 +93,10 @@ const createUnderFreeSlug = async (
 };
 
 /**
- * Returns the ids of the skills that a copy of the agent gets. The owner of the copy will be able to read their
- * instructions through its runner. So the copy gets all skills only if the caller may already read them, as a member of
- * the tenant or through the source; otherwise it gets only the skills that everybody may see.
+ * Returns the ids of the skills that a copy of the agent gets. The owner of the copy can read the instructions of these
+ * skills through the runner of the copy. So the copy gets all skills only if the caller may already read their
+ * instructions, as a member of the tenant or through the source agent. Otherwise it gets only the skills that everybody
+ * may see.
  */
 const copiedSkills = async (ctx: Ctx, source: Agent.Agent): Promise<ReadonlySet<string>> => {
   const isRunnerOwner = (await ctx.may('agent:settings:write', source.id)) && (await ctx.may('agent:skills:write', source.id));
@@ -107,8 +108,8 @@ const copiedSkills = async (ctx: Ctx, source: Agent.Agent): Promise<ReadonlySet<
 
 /**
  * Clones an agent of the context's tenant. The calling user becomes the only OWNER of the copy.
- * @throws Refusal not_found, forbidden, invalid, plan_limit, rate_limited, precondition_failed if If-Match is not the revision of the
- * source
+ * @throws Refusal not_found, forbidden, invalid, plan_limit, rate_limited, precondition_failed if If-Match is not the
+ * revision of the source
  */
 export const cloneAgent = async (
   ctx: Ctx,

@@ -14,7 +14,7 @@ export type CodeHostFailure = FailedEgress | { readonly failure: 'no_repository'
  */
 export type ListedRefs = RefSet & { readonly isCached: boolean; readonly failed: CodeHostFailure | null };
 
-/** A value from the host or, if there is none, the reason of the failure. */
+/** A value from the host or, if there is none, the reason for the failure. */
 export type HostAnswer<T> = { readonly value: T; readonly failed: null } | { readonly value: null; readonly failed: CodeHostFailure };
 
 /** Reads from the hosts of git repositories. No function throws if the host fails. */

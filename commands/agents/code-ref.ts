@@ -28,9 +28,8 @@ type OfAgent<Body extends z.ZodType> = Input<Body, 'tenant_id' | 'agent_id'>;
 type LoadedAgent = Promise<Loaded<Agent.Agent>>;
 
 /**
- * Checks that a repository has this branch or tag.
- * @returns the refusal; null if the repository has it. If the listed names do not show whether it exists, asks the host
- * for this name.
+ * Returns the refusal of a branch or tag that the repository does not have; null if the repository has it. If the
+ * listed names do not show whether it exists, asks the host for this name.
  */
 const refusalOfRef = async (host: CodeHost, url: string, code_ref: string, pointer: string): Promise<Refusal | null> => {
   const listed = await host.listRefs(url);
@@ -54,8 +53,9 @@ const headBranch = async (host: CodeHost, url: string): Promise<string> => {
 const UNKNOWN_REF = (refusal: Refusal): boolean => refusal.extra.errors?.[0]?.code === 'unknown_ref';
 
 /**
- * Returns the branch or tag for a newly linked repository: the requested one if there is one. Otherwise, if the agent
- * had another repository, its present branch or tag if the new repository has it, too. Otherwise the HEAD branch.
+ * Returns the branch or tag for a newly linked repository: the one that the request names. If it names none, and the
+ * agent had another repository, the agent's present branch or tag, if the new repository has it, too. Otherwise the
+ * branch of HEAD.
  */
 const refToLink = async (host: CodeHost, agent: Agent.Agent, url: string, wanted: string | null | undefined): Promise<string> => {
   const name = wanted === undefined && agent.repo_url !== null ? agent.code_ref : wanted;

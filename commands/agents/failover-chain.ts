@@ -16,8 +16,8 @@ export const assertModelsExist = async (ctx: Ctx, chain: readonly string[]): Pro
 };
 
 /**
- * Returns the chains of all models that can be reached from these models, by the chains in the models' own streams and
- * in the graph.
+ * Returns the failover chains of all models that can be reached from the given models. A model is reachable through the
+ * chain in its predecessor's own stream, and through the chain in the graph.
  */
 const chainsFrom = async (
   ctx: Ctx,
@@ -34,8 +34,7 @@ const chainsFrom = async (
 };
 
 /**
- * Thrown if the graph has changed since the chains were read, so that models can be reachable whose chains were not
- * read.
+ * Thrown if the graph has changed since the chains were read. Models whose chains were not read may be reachable now.
  */
 class GraphChanged extends Error {}
 

@@ -73,7 +73,7 @@ export const updateModel = async (ctx: Ctx, { model_id, ...changes }: Input<type
   const { state } = await ctx.load(Model, model_id);
   Model.assertExists(state);
   const chain = changes.failover_chain === null ? [] : changes.failover_chain;
-  // This is a side effect, so that a repeat with the same Idempotency-Key takes the same branch.
+  // `sideEffect` stores the result, so that a repeat with the same Idempotency-Key takes the same branch.
   const isChanged = await ctx.sideEffect(async () => chain !== undefined && !jsonEqual(chain, state.failover_chain));
   if (chain && isChanged) {
     await assertModelsExist(ctx, chain);

@@ -1,8 +1,8 @@
 import * as AuditAnchor from '../../domain/audit/audit-anchor.ts';
 
 /**
- * A signed head in the form in which it is posted. `head_id` is the id of its event, `public_key` the public part of
- * the key that has signed it.
+ * The signed head of a tenant's audit tree, in the form in which it is posted. `head_id` is the id of its event,
+ * `public_key` the public part of the key that has signed it.
  */
 export type PostedHead = {
   readonly head_id: string;

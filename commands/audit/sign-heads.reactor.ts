@@ -20,9 +20,8 @@ export type SigningPorts = {
 };
 
 /**
- * Signs heads until every entry of a tenant is covered. Each head covers at most MAX_HEAD_ENTRIES further entries. `at`
- * is the time of the heads (RFC 3339 UTC).
- * @returns the number of signed heads
+ * Signs heads until they cover every audit entry of a tenant. Each head covers at most MAX_HEAD_ENTRIES further
+ * entries. `at` is the time of the heads (RFC 3339 UTC). @returns the number of signed heads
  */
 export const signHeads = async (ports: SigningPorts, tenant: string, at: string): Promise<number> => {
   let state = await ports.load(tenant);

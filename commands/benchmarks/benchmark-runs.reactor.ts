@@ -14,7 +14,7 @@ export type RunRef = { readonly tenant_id: string; readonly id: string };
  */
 export type OpenRun = RunRef & { readonly has_delivery: boolean; readonly outcome: 'acknowledged' | 'given_up' | null };
 
-/** The functions that sending runs and recording results need. Times are in milliseconds. */
+/** The functions that are needed to send runs and to record results. Times are in milliseconds. */
 export type BenchmarkRunPorts = {
   readonly now: () => number;
   readonly loadRun: (run: RunRef) => Promise<BenchmarkRun.BenchmarkRun>;
@@ -59,8 +59,8 @@ const send = async (ports: BenchmarkRunPorts, run: BenchmarkRun.BenchmarkRun): P
 };
 
 /**
- * Takes the next step for an open run: sends it, or ends it if its time is over or its message has ended. All results
- * that were published before the message ended must already be recorded.
+ * Takes the next step for an open run: sends it, or ends it if its time is over, or if its message was acknowledged or
+ * given up. Results that were published before the message ended must already be recorded.
  */
 export const advanceRun = async (ports: BenchmarkRunPorts, { tenant_id, id, has_delivery, outcome }: OpenRun): Promise<void> => {
   const ref = { tenant_id, id };

@@ -46,8 +46,8 @@ const uploadedFileIn = (publicUrl: string, uri: string): { readonly tenant: stri
 const unknownFile = (): Refusal => invalid(POINTER, 'There is no such file, or you have no access to it', 'unknown_file');
 
 /**
- * Copies an uploaded file, which the caller must be allowed to read as a member of its tenant, to the files of the
- * platform. So every tenant can run the benchmark, even after the original file is removed.
+ * Copies an uploaded file to the files of the platform. So every tenant can run the benchmark, even after the original
+ * file is removed. The caller must be allowed to read the file as a member of the tenant that has it.
  */
 const copyUpload = async <C extends Ctx>(
   ctx: C,

@@ -37,12 +37,15 @@ const MAX_SESSIONS = 1_000;
 const HOUR_MS = 3_600_000;
 const MAX_KNOWN_LIMITS = 10_000;
 
-/** Usage is kept in memory for this long, in milliseconds. At its start, the reactor reads the events of this time. */
+/**
+ * Usage is kept in memory for this long, in milliseconds. When the reactor starts, it reads the events of the last
+ * COUNTED_MS.
+ */
 export const COUNTED_MS = 2 * HOUR_MS;
 
 /**
- * Records the changed costs of one hour of an agent. Keeps them for later if the agent has no limit, because it can get
- * a limit later.
+ * Records the changed costs of one hour of an agent. If the agent has no limit, keeps them in memory instead, because
+ * the agent can get a limit later.
  */
 const recordHour = async (ports: CountingPorts, counted: AgentHour, at: string): Promise<void> => {
   counted.isDue = false;

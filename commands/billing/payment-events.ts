@@ -38,7 +38,7 @@ export const PaymentEvent = z.object({
   id: ProviderId,
   type: ProviderId,
   created: z.int().min(0),
-  /** The connected account to which the event belongs; absent for the events of our own account. */
+  /** The connected account (of a seller) to which the event belongs; absent for the events of our own account. */
   account: ProviderId.nullish(),
   data: z.object({ object: z.record(z.string(), z.unknown()) }),
 });
@@ -129,8 +129,8 @@ const receiveAccount = async (
 };
 
 /**
- * Records an event of the payment provider. Events may arrive in any order and several times. Events of other types
- * have no effect.
+ * Records an event of the payment provider. Events may arrive in any order and several times. Ignores events that are
+ * about neither a subscription nor a change of a seller's account.
  * @throws Refusal unavailable
  */
 export const receivePaymentEvent = (ports: PaymentEventPorts, event: PaymentEvent): Promise<PaymentEventOutcome> => {

@@ -1,8 +1,8 @@
 import { Refusal } from '../../domain/refusal.ts';
 
 /**
- * A request to the payment provider. If an earlier request had the same `idempotencyKey`, the provider repeats its
- * answer and does nothing.
+ * A request to the payment provider. If an earlier request had the same `idempotencyKey`, the provider only returns its
+ * answer to the earlier request.
  */
 type ProviderRequest = { readonly idempotencyKey: string };
 

@@ -8,7 +8,7 @@ const STATE_LENGTH = 32;
 const BROWSER_LENGTH = 43;
 const VERIFIER_LENGTH = 64;
 
-/** Returns the location of the encrypted PKCE code verifier of an attempt. */
+/** Returns the location of the encrypted PKCE code verifier of an attempt to connect an account. */
 export const verifierLocation = (tenant: string, id: string): SecretLocation => ({
   tenant,
   category: IdentityLink.category,
@@ -16,7 +16,7 @@ export const verifierLocation = (tenant: string, id: string): SecretLocation => 
   field: 'verifier',
 });
 
-/** Returns the parameter `state` of an attempt: its id, and a secret. */
+/** Returns the OAuth parameter `state` of an attempt: the id of the attempt, and a secret. */
 export const stateOf = (id: string, random: string): string => `${id}.${random}`;
 
 /**

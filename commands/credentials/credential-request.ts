@@ -27,7 +27,7 @@ export const CredentialRequestCreate = z
   })
   .meta({ id: 'CredentialRequest' });
 
-/** Returns a credential request in the form in which the API shows it at a time (RFC 3339 UTC). */
+/** Returns a credential request in the form in which the API shows it at the time `at` (RFC 3339 UTC). */
 export const requestView = ({ status, ...request }: CredentialRequest.CredentialRequest, at: string) => ({
   ...request,
   status: CredentialRequest.statusAt(status === 'absent' ? 'open' : status, request.expires_at, at),

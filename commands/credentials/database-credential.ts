@@ -6,7 +6,7 @@ import { secret } from '../../domain/secret.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { identitySecret } from './linked-identity.ts';
 
-/** Matches hosts for which no credential can be stored: cloud metadata services, and this machine. */
+/** Matches the hosts of cloud metadata services. No credential can be stored for them. */
 const FORBIDDEN_HOST = /^(?:169\.254(?:\.\d+){2}|168\.63\.129\.16|100\.100\.100\.200|metadata(?:\.google\.internal)?\.?)$/i;
 
 export const DatabaseCredentialAdd = z

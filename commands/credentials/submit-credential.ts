@@ -48,9 +48,7 @@ const checkSubmission = (ctx: Ctx, request: CredentialRequest.CredentialRequest,
   if (config_key !== request.config_key) throw invalid('/config_key', 'is not the key that the request asks for', 'wrong_key');
 };
 
-/**
- * Returns the part of a schema of objects that applies to one field. Leaves out everything that other fields must have.
- */
+/** Returns the part of an object's schema that applies to one field. Leaves out the requirements for other fields. */
 const schemaOfField = ({ $schema, $defs, definitions, properties, additionalProperties }: Config, key: string): Config => {
   const named = typeof properties === 'object' && properties !== null && Object.hasOwn(properties, key);
   const parts = {
@@ -103,7 +101,7 @@ const writeValue = async (ctx: Ctx, agent_id: string, submission: Submission): P
 const MAX_ATTEMPTS = 10;
 
 /**
- * Writes the value, and returns the revision of the agent whose configuration has it.
+ * Writes the value, and returns the revision at which the agent got the configuration with the value.
  * @throws Refusal not_found, invalid, unavailable
  */
 const writeRepeatedly = async (ctx: Ctx, agent_id: string, submission: Submission): Promise<number> => {

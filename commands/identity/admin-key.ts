@@ -11,7 +11,7 @@ export const ADMIN_NAME = 'Administrator';
 
 /**
  * Creates a platform key of the platform's own super-admin, for an operator who has no other key. If this user is
- * suspended or is no super-admin any more, that is changed back. `reason` is stored with these changes.
+ * suspended or no longer a super-admin, undoes that first. `reason` is stored with these changes.
  */
 export const createSuperAdminKey = async (ctx: KeyContext, name: string, reason: string) => {
   const admin = await registerUser(ctx, ADMIN_EMAIL, ADMIN_NAME);

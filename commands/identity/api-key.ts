@@ -67,7 +67,8 @@ const ownerOf = ({ principal }: Ctx): string => {
 };
 
 /**
- * Returns the role of a new API key: `role`; if it is null, the role to which the caller's own key is limited, or null.
+ * Returns the role of a new API key: `role` or, if `role` is null, the role to which the caller's own key is limited.
+ * Null means that the new key is not limited.
  * @throws Refusal forbidden if `role` is higher than the role of the caller
  */
 const roleOfNewKey = async ({ principal, tenant, load }: Ctx, role: TenantRole | null): Promise<TenantRole | null> => {

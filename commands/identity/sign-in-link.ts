@@ -16,8 +16,8 @@ const CODE_CHARACTERS = 43;
 const noEvents = () => [];
 
 /**
- * Issues a link that signs the user with this e-mail address in once, and returns the code for the link. By default,
- * the user is the super-admin that the first start creates.
+ * Issues a link with which the user with this e-mail address can sign in once. Returns the code for the link. By
+ * default, the user is the super-admin that the first start creates.
  * @throws Refusal not_found if no active user has this e-mail address
  */
 export const issueSignInLink = async (ctx: KeyContext, email: string = ADMIN_EMAIL): Promise<string> => {

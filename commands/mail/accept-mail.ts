@@ -23,11 +23,11 @@ export type ParsedMail = {
   readonly references: string | undefined;
   readonly cause: string | undefined;
   readonly files: readonly { readonly filename: string; readonly bytes: Uint8Array }[];
-  /** What it reports about a message that an agent has sent; null if it is no such report. */
+  /** What the message reports about another message, which an agent has sent; null if it is not a delivery report. */
   readonly report: DeliveryReport | null;
 };
 
-/** The functions that accepting mail by SMTP needs. `putFile` stores a file of a tenant. */
+/** The functions that are needed to accept mail by SMTP. `putFile` stores a file of a tenant. */
 export type AcceptPorts = {
   readonly domain: string;
   readonly reads: MailReads;
@@ -90,7 +90,7 @@ const acceptFor = async (ports: AcceptPorts, { recipient, mail, authentication }
   await ports.enforceQuota(tenant.id);
   if (mail.report) await ports.recordReport(tenant.id, agent.id, mail.report);
   const { content, files } = contentOf(mail);
-  // If a mail server gets no answer and sends a message again, the repeated message has the same id.
+  // A mail server that gets no answer sends the message again. The repeated message then has the same id.
   const message_id = uniqueId('receivedmail', `${mailbox.id} ${mail.sha256}`, 0, tenant.id);
   const attachments: MailFile[] = [];
   for (const [index, { filename, bytes }] of files.entries()) {
@@ -110,8 +110,8 @@ const acceptFor = async (ports: AcceptPorts, { recipient, mail, authentication }
 };
 
 /**
- * Records a message for each of these addresses. When it resolves, all of them are in the log. Addresses that no longer
- * get mail are left out; if none is left, returns the reason.
+ * Records a message for each of these addresses. When the promise resolves, all messages are in the log. Addresses that
+ * no longer get mail are left out; if no address is left, returns the reason.
  * @throws Refusal rate_limited, unavailable, not_configured
  * @throws LogError
  */

@@ -25,7 +25,7 @@ export type OutgoingMail = {
 /** The refusal of one address by the SMTP server. If it is not permanent, the address is tried again. */
 export type SmtpAnswer = { readonly address: string; readonly reason: string; readonly isPermanent: boolean };
 
-/** The functions that delivering mail needs. `now` returns milliseconds since 1970. */
+/** The functions that are needed to deliver mail. `now` returns milliseconds since 1970. */
 export type MailDeliveryPorts = {
   readonly domain: string;
   readonly now: () => number;
@@ -47,8 +47,8 @@ type Result = { readonly recipient: number; readonly reason: string | null; read
 const reached = (recipient: number): Result => ({ recipient, reason: null, isPermanent: true });
 
 /**
- * Reasons that can disappear without a change of the message. For example, a mailbox that is not provisioned yet will
- * soon be.
+ * Reasons for a failed delivery that can disappear without a change of the message. For example, a mailbox that is not
+ * provisioned yet will soon be.
  */
 const TEMPORARY = ['no_mailbox', 'tenant_suspended'];
 
@@ -105,12 +105,12 @@ const deliverExternally = async (ports: MailDeliveryPorts, { ref, mail, content,
 
 /**
  * Makes the due attempt to deliver a sent message: agents of the tenant get it directly, all others by SMTP. If the
- * attempt is repeated after a crash, agents do not get the message twice. External recipients may, because SMTP cannot
- * prevent it; the Message-ID is then the same.
+ * attempt is repeated after a crash, agents do not get the message twice. External recipients may get it twice, because
+ * SMTP cannot prevent that; both copies have the same Message-ID.
  */
 export const deliverMail = async (ports: MailDeliveryPorts, ref: MailRef): Promise<void> => {
   const mail = await ports.loadMail(ref);
-  // The read model may not have the last attempt yet.
+  // The read model that lists due messages may lag behind. So the attempt may already have been made.
   if (mail.next_attempt_at === null || Date.parse(mail.next_attempt_at) > ports.now()) return;
   const content = await ports.openContent(ref, mail.sealed_content);
   const files = await ports.filesOf(ref, mail.agent_id, mail.attachment_ids);

@@ -29,8 +29,8 @@ export const MailboxUpdate = z
 export type AgentRef = { readonly tenant_id: string; readonly agent_id: string };
 
 /**
- * The lists that `healMailboxes` reads from the read models, in batches. `existing` returns which of these mailboxes
- * exist.
+ * The lists that `healMailboxes` reads from the read models, in batches. `existing` returns those of the given
+ * mailboxes that exist.
  */
 export type MailboxLists = {
   readonly agents: () => AsyncIterable<readonly AgentRef[]>;
@@ -70,8 +70,8 @@ const loadOwner = async (ctx: Ctx, { tenant_id, agent_id }: AgentRef): Promise<O
 type Healed = { provisioned: number; token: string | null };
 
 /**
- * Creates the function that provisions, enables and disables the mailboxes of agents. It must run as a side effect, so
- * that a repeat with the same Idempotency-Key does nothing.
+ * Creates the function that provisions, enables and disables the mailboxes of agents. Call it only in
+ * `ctx.sideEffect`, which a repeat with the same Idempotency-Key does not run again.
  */
 const createHealer = (ctx: Ctx, domain: string, lists: MailboxLists) => {
   const healed: Healed = { provisioned: 0, token: null };

@@ -50,7 +50,8 @@ const sentMessage = async (ctx: Ctx, id: string, mail: Mail.Mail, revision: numb
 const OWN_HEADER_ID = /^<(c[a-z0-9]{24})@/;
 
 /**
- * Returns the id of the message of this agent to which a received message replies; null if it is not a reply to one.
+ * Returns the id of the agent's message to which a received message replies; null if it does not reply to a message of
+ * this agent.
  */
 const answeredBy = async (ctx: Ctx, agent_id: string, { references }: Pick<MailContent, 'references'>): Promise<string | null> => {
   const id = OWN_HEADER_ID.exec(references.at(-1) ?? '')?.[1];

@@ -4,8 +4,8 @@ import { applyGuardrails } from '../webhooks/apply-guardrails.ts';
 import type { GuardrailPort } from '../webhooks/webhook-ports.ts';
 
 /**
- * The functions that receiving mail needs. `record` appends the first event of a delivery, and does nothing if the
- * delivery exists.
+ * The functions that are needed to receive mail. `record` appends the first event of a delivery, and does nothing if
+ * the delivery exists.
  */
 export type MailIntake = {
   readonly guardrails: GuardrailPort;

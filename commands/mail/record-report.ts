@@ -4,8 +4,9 @@ import type { Ctx } from '../context.ts';
 import { openContent, recipientsOf } from './message.ts';
 
 /**
- * Records whom a message of this agent has not reached, as a mail server reports later. Ignores reports about messages
- * of others, and recipients that the message does not have. @throws LogError
+ * Records which recipients did not get a message of this agent, as a mail server reports. Ignores reports about
+ * messages of other agents, and addresses that are not recipients of the message.
+ * @throws LogError
  */
 export const recordReport = async (ctx: Ctx, agent_id: string, { message_id: id, failed }: DeliveryReport): Promise<void> => {
   const { state: mail } = await ctx.load(Mail, id);

@@ -147,8 +147,8 @@ const redactTexts = async (ctx: Ctx, { subject, text: plain, html }: Send): Prom
 });
 
 /**
- * Queues a message of an agent. It is stored, and later sent, after the redaction patterns of the tenant. Agents of the
- * same tenant get it without SMTP.
+ * Queues a message of an agent. The redaction patterns of the tenant are applied before the message is stored and sent.
+ * Agents of the same tenant get it without SMTP.
  * @throws Refusal not_found, forbidden if external mail is off, not_configured, invalid, conflict
  */
 export const sendMail =

@@ -11,7 +11,10 @@ import { invalid, Refusal } from '../../domain/refusal.ts';
 import { archiveErrorAt, MAX_ARCHIVE_BYTES } from '../../domain/skills/archive-rules.ts';
 import type { Unpack } from '../skills/archive.ts';
 
-/** The functions that reading a file needs. `onEntries` gets the entries in order; reading waits until it resolves. */
+/**
+ * The functions that are needed to read a file. `onEntries` gets the entries in order; reading waits until its promise
+ * resolves.
+ */
 export type ReaderParts = {
   readonly unpack: Unpack;
   /** The JSON pointer of the request field that refers to the file. */

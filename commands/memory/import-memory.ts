@@ -62,7 +62,7 @@ async function* withHead(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
 }
 
 /**
- * Checks a file completely while it arrives, and stores it. Stores nothing if an entry is invalid.
+ * Stores a file, and checks all of it while it arrives. Stores nothing if an entry is invalid.
  * @throws Refusal invalid, too_large, unavailable, and the errors of `content`
  */
 const storeFile = async (ctx: Ctx, unpack: Unpack, file: IncomingFile): Promise<MemoryImport.MemoryFile> => {

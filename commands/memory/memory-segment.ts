@@ -7,8 +7,8 @@ import type { Blobs } from '../blobs.ts';
 const SEGMENT_BYTES = 262_144;
 
 /**
- * Creates two functions: one stores entries in segments; the other one stores the last entries and returns all
- * segments.
+ * Creates a writer that stores entries in segments. `add` stores entries as soon as a segment is full. `finish` stores
+ * the remaining entries and returns all segments.
  */
 export const createSegmentWriter = (blobs: Blobs) => {
   const segments: Segment[] = [];

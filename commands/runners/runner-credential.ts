@@ -22,8 +22,8 @@ export type IssuedCredential = RunnerCredential.RunnerCredential &
   BrokerUser & { readonly inbox_prefix: string; readonly renew_at: string };
 
 /**
- * Returns the user on whose rights the credential depends, and the time at which the credential expires: after one
- * hour, or together with the runner key that requests it if this expires earlier.
+ * Returns the user on whose rights the credential depends, and when the credential expires: after one hour or, if the
+ * runner key that requests it expires earlier, together with this key.
  */
 const ownerAndExpiry = async (ctx: Ctx): Promise<{ owner_id: string | null; expires_at: string }> => {
   const { principal } = ctx;

@@ -68,7 +68,7 @@ const loadBlackout = async (ctx: Ctx, id: string): Promise<Loaded<Blackout.Black
 };
 
 /**
- * Declares a blackout. `present` returns the number of blackouts of the tenant, which may be at most `max`.
+ * Declares a blackout. `present` returns the number of blackouts of the tenant. The tenant may have at most `max`.
  * @throws Refusal invalid, conflict if the tenant has too many
  */
 export const declareBlackout = async (

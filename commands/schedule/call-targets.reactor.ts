@@ -18,11 +18,11 @@ export type TargetRequest = {
 /** The answer of a target: its HTTP status or, if there was no answer, the reason. */
 export type TargetAnswer = { readonly status_code: number } | { readonly error: string };
 
-/** The functions and settings that calling targets needs. Times are in milliseconds, `at` is RFC 3339 UTC. */
+/** The functions and settings that are needed to call targets. Times are in milliseconds, `at` is RFC 3339 UTC. */
 export type CallPorts = {
   readonly loadJob: (job: { readonly tenant_id: string; readonly id: string }) => Promise<CronJob.CronJob>;
   readonly loadRun: (run: DueRun) => Promise<CronRun.CronRun>;
-  /** Returns the reason why no job of this agent may call its target at present; null if they may. */
+  /** Returns the reason why the jobs of this agent must not call their targets at present; null if they may. */
   readonly inactiveReason: (tenant_id: string, agent_id: string) => Promise<InactiveReason | null>;
   /** Returns the headers of a job with their secret values. */
   readonly headersOf: (job: CronJob.CronJob) => Promise<Headers>;
@@ -51,7 +51,7 @@ const requestOf = async (ports: CallPorts, job: CronJob.CronJob, run_id: string)
 export const callTarget = async (ports: CallPorts, due: DueRun): Promise<void> => {
   const run = await ports.loadRun(due);
   const startedAt = ports.now();
-  // The read model may not have the last attempt yet.
+  // The read model that lists due runs may lag behind. So the attempt may already have been made.
   if (run.next_attempt_at === null || Date.parse(run.next_attempt_at) > startedAt) return;
   const job = await ports.loadJob({ tenant_id: due.tenant_id, id: due.job_id });
   const reason = await reasonNotToCall(ports, job, job.agent_id);

@@ -3,7 +3,7 @@ import { displayText, Instant, integer } from '../../domain/fields.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import { isTimeZone } from '../../domain/time-zone.ts';
 
-/** The maximum length of a request's body, in base64 characters. This is 256 KiB of bytes. */
+/** The maximum length of a request's body, in base64 characters. They stand for 256 KiB of bytes. */
 const MAX_BODY_CHARACTERS = 349_528;
 const MAX_TARGET = 2_048;
 

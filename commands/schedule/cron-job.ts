@@ -50,8 +50,8 @@ const isTargetUrl = (text: string): boolean => {
 };
 
 /**
- * Checks the target of a job, and returns the agent that it refers to; null if the target is external. If this is
- * another agent than the job's own, the caller must have the permission to assign work to it.
+ * Checks the target of a job, and returns the agent that it refers to; null if the target is external. If that agent is
+ * not the job's own agent, the caller must have the permission to assign work to it.
  * @throws Refusal invalid, forbidden
  */
 const findTarget = async (
@@ -70,7 +70,10 @@ const findTarget = async (
   return found.id;
 };
 
-/** Makes all checks of creating a job, but does not create it. @throws Refusal not_found, invalid, forbidden */
+/**
+ * Makes the same checks as the creation of a job, but creates nothing.
+ * @throws Refusal not_found, invalid, forbidden
+ */
 export const assertDraft = async (ctx: Ctx, { agent_id, headers, ...settings }: Input<typeof CronJobCreate, 'agent_id'>): Promise<void> => {
   await loadAgent(ctx, agent_id);
   await findTarget(ctx, agent_id, settings);
@@ -81,7 +84,7 @@ type StoredHeaders = Pick<CronJob.TargetFields, 'headers' | 'sealed_headers'>;
 
 /**
  * Returns headers in the form in which a job stores them: the secret values are masked, and are encrypted separately. A
- * value that is masked in `headers` keeps the present value of the job. If no secret value changes, the encrypted text
+ * masked value in `headers` stands for the present value of the job. If no secret value changes, the encrypted text
  * stays the same, too.
  * @throws Refusal invalid
  */

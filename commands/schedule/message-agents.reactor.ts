@@ -20,7 +20,7 @@ export type Settlement = {
 /** The delivery of a run, identified by its tenant and id. */
 type DeliveryRef = { readonly tenant_id: string; readonly id: string };
 
-/** The functions that sending messages to agents needs. Times are in milliseconds, `at` is RFC 3339 UTC. */
+/** The functions that are needed to send messages to agents. Times are in milliseconds, `at` is RFC 3339 UTC. */
 export type MessagePorts = {
   readonly loadJob: (job: { readonly tenant_id: string; readonly id: string }) => Promise<CronJob.CronJob>;
   readonly loadRun: (run: DueRun) => Promise<CronRun.CronRun>;
@@ -69,14 +69,14 @@ const createDelivery = async (ports: MessagePorts, due: DueRun, { target_agent_i
 };
 
 /**
- * Makes the due attempt of a run: sends a message to the agent. The first attempt creates a delivery. Later ones repeat
- * its message with the same id, so that a runner recognises a message that it has processed. If the previous attempt
- * has waited for an acknowledgement for as long as the broker keeps messages, it has failed.
+ * Makes the due attempt of a run: sends a message to the agent. The first attempt creates a delivery. Later attempts
+ * send its message again with the same id, so that a runner recognises a message that it has processed. If the previous
+ * attempt has waited for an acknowledgement for as long as the broker keeps messages, that attempt has failed.
  */
 export const sendMessage = async (ports: MessagePorts, due: DueRun): Promise<void> => {
   const run = await ports.loadRun(due);
   const now = ports.now();
-  // The read model may not have the last attempt yet.
+  // The read model that lists due runs may lag behind. So the attempt may already have been made.
   if (run.next_attempt_at === null || Date.parse(run.next_attempt_at) > now) return;
   if (run.is_awaiting)
     return record(ports, due, run, 'No runner of the agent has acknowledged the message in time', ports.messageLifetimeMs);
@@ -94,7 +94,7 @@ const durationOf = ({ published_at, at }: Settlement): number =>
 
 /**
  * Records that an agent's runner has acknowledged a message of a run, or that the message was given up. A message that
- * was given up ends the attempt only if the delivery has no newer message, for example because of a redelivery.
+ * was given up does not end the attempt if the delivery has a newer message, for example because of a redelivery.
  */
 export const recordSettlement = async (ports: MessagePorts, due: DueRun, settlement: Settlement): Promise<void> => {
   const run = await ports.loadRun(due);

@@ -68,8 +68,8 @@ const assertFromUser = (input: Append): void => {
 
 /**
  * Returns the usage of a language model that a message reports; null if it reports none. If the message names no model,
- * the usage is of the primary model of the session. If it has no cost, the cost is computed from the prices of the
- * model.
+ * the usage counts for the primary model of the session. If the message has no cost, the cost is computed from the
+ * prices of the model.
  * @throws Refusal invalid if the model is unknown or not open to the tenant
  */
 const usageOf = async (ctx: Ctx, input: Append, { model_id: primary }: Session.Session): Promise<Session.Usage | null> => {

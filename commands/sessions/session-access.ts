@@ -23,8 +23,8 @@ const isStarter = (principal: Principal, { created_by_id }: Session.Session): bo
   principal.kind === 'user' && principal.user_id === created_by_id;
 
 /**
- * Checks that a runner belongs to the session's agent. If the tenant is suspended, its runners can only end sessions,
- * and must not learn anything about other sessions.
+ * Checks that a runner belongs to the session's agent. The runner of a suspended tenant gets the same refusal for all
+ * other sessions, so that it learns nothing about them.
  * @throws Refusal not_found, tenant_suspended
  */
 const requireOwnRunner = async (ctx: Ctx, principal: Principal & { kind: 'runner' }, session_id: string): Promise<void> => {

@@ -72,8 +72,8 @@ const originOfDelivery = async (ctx: Ctx, { agent_id, cron_occurrence_id }: Star
 };
 
 /**
- * Returns the origin of a session that processes an occurrence of a cron job, with the delivery with which the job
- * called the agent, if there is one.
+ * Returns the origin of a session that processes an occurrence of a cron job. If the job called the agent by a
+ * delivery, the origin includes this delivery.
  * @throws Refusal invalid if no such occurrence has fired for the agent
  */
 const originOfOccurrence = async (ctx: Ctx, agent_id: string, cron_occurrence_id: string): Promise<Origin> => {

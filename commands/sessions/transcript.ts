@@ -30,7 +30,7 @@ const openContent = (ctx: Ctx, session_id: string, message_id: string, sealed: s
 
 /**
  * Reads messages from the stream of the session, because no read model contains them. `until` is the last revision to
- * read. `next` in the result is the revision of the message after them; null if there is none.
+ * read. `next` in the result is the revision of the first message that was not read; null if there is none.
  */
 const readMessages = async (ctx: Ctx, session_id: string, until: number, { from, limit }: TranscriptWindow) => {
   const messages: MessageView[] = [];

@@ -2,8 +2,8 @@
 export type ArchiveFile = { readonly path: string; readonly size: number };
 
 /**
- * An archive that breaks no rule. `files` has all files; `kept` maps the paths of the files that the caller wanted to
- * keep to their bytes.
+ * An archive that breaks no rule. `files` has all files. `kept` has the bytes of the files that the caller wanted to
+ * keep, by path.
  */
 export type UnpackedArchive = { readonly files: readonly ArchiveFile[]; readonly kept: ReadonlyMap<string, Uint8Array> };
 
@@ -13,7 +13,7 @@ export type KeepFiles = {
   readonly maxBytes: number;
   /** Called with the path of every file and its first bytes, at most HEAD_BYTES. */
   readonly inspect?: (path: string, head: Uint8Array) => void;
-  /** Called with the path of every file and its bytes, piece by piece. Unpacking waits until it resolves. */
+  /** Called with the path of every file and its bytes, piece by piece. Unpacking waits until the promise resolves. */
   readonly onPiece?: (path: string, bytes: Uint8Array) => Promise<void>;
 };
 

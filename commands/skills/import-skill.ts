@@ -40,7 +40,8 @@ const fieldsOf = (text: string, parseYaml: ParseYaml): Skill.SkillFields => {
   const parsed = SkillManifest.safeParse({ ...(yaml.value as object | null), instructions: manifest.instructions });
   const [issue] = parsed.error?.issues ?? [];
   if (!parsed.success) throw badManifest(`has a wrong ${issue!.path.join('.')}: ${issue!.message}`);
-  // YAML can write characters by their numbers, so the check of the file's text does not cover them.
+  // YAML can write a character as an escape with its code point. So the check of the file's text does not cover all
+  // characters.
   if (!Object.values(parsed.data).every((value) => value.isWellFormed() && !value.includes('\0')))
     throw badManifest('contains U+0000 or an unpaired surrogate');
   const slug = slugFrom(parsed.data.name);

@@ -63,8 +63,8 @@ export const readSkillConfig = async (
 };
 
 /**
- * Checks a new configuration. If it equals the present one, returns the revision of the event with the present one;
- * otherwise null.
+ * Checks a new configuration. If it equals the present one, returns the revision of the event that contains the present
+ * one; otherwise null.
  * @throws Refusal not_found, invalid if the configuration does not match the schema of the skill
  */
 const revisionOfEqual = async (ctx: Ctx, { agent_id, skill_id, config }: SkillConfigView): Promise<number | null> => {

@@ -42,8 +42,8 @@ export type ErasurePorts = {
    */
   readonly newestKeyId: () => Promise<string>;
   /**
-   * Signs a text with the platform's key with this id; if none is given, with the oldest key. So the same text always
-   * gets the same signature.
+   * Signs a text with the platform's key `key_id` or, if it is undefined, with the platform's oldest key. So the same
+   * text always gets the same signature.
    * @throws Refusal unavailable
    */
   readonly sign: (text: string, key_id: string | undefined) => Promise<PlatformSignature>;

@@ -41,7 +41,7 @@ export const asCaller =
   (tenant) =>
     decide(callerRoleIn(ctx, tenant))(tenant);
 
-/** A member with their name and e-mail address. */
+/** Returns a member with their name and e-mail address. */
 export const memberView = async (ctx: Ctx, tenant: Tenant.Tenant, user_id: string): Promise<MemberView> => {
   const { email, name } = (await ctx.load(User, user_id)).state;
   const { role, created_at } = tenant.members[user_id]!;

@@ -43,8 +43,8 @@ const checkTool = async (ctx: Ctx, { tool_id, configuration }: z.output<typeof A
 };
 
 /**
- * Returns the ids of the granted tools that no longer exist. Returns an empty list if the agent does not need them
- * revoked, because it has fewer than the maximum number of tools.
+ * Returns the ids of the granted tools that no longer exist. If the agent has fewer than the maximum number of tools,
+ * returns an empty list, because no grant must be revoked then.
  */
 const removedTools = async (ctx: Ctx, agent: Agent.Agent): Promise<string[]> => {
   if (!isFull(agent)) return [];

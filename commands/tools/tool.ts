@@ -63,7 +63,7 @@ const laterOf = (a: Loaded<unknown>, b: Loaded<unknown>): Loaded<unknown>['posit
 /**
  * Returns the present state of a tool. If a connector provides it, the fields that the connector describes are
  * included. The revision is the revision of the tool's own stream.
- * @throws Refusal not_found also if the connector does not provide it any more
+ * @throws Refusal not_found, also if the connector no longer provides the tool
  */
 export const withConnector = async (ctx: Ctx, tool: Loaded<Tool.Tool>): Promise<Loaded<Tool.Tool>> => {
   Tool.assertExists(tool.state);

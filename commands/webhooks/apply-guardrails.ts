@@ -14,7 +14,9 @@ import type { RateLimit } from '../../domain/webhooks/sliding-window.ts';
 import type { GuardrailPort } from './webhook-ports.ts';
 import type { WebhookRequest } from './webhook-request.ts';
 
-/** A verified delivery that no check of its form has blocked. `json` is the result of the inspection of its body. */
+/**
+ * A verified delivery that the checks of its form have not blocked. `json` is the result of the inspection of its body.
+ */
 export type GuardedDelivery = {
   readonly integration: GuardedSource;
   readonly request: Pick<WebhookRequest, 'header' | 'body'>;
@@ -41,7 +43,7 @@ type Progress = { -readonly [Name in keyof GuardrailDecision]: GuardrailDecision
 const HEADER = CAUSE_NAME.toLowerCase();
 
 /**
- * Returns null if the log is unavailable, so that the delivery is accepted without looking up its causes.
+ * Returns null for the error that the log is unavailable. The delivery is then accepted without looking up its causes.
  * @throws any other error
  */
 const withoutLog = (error: unknown): null => {
@@ -50,8 +52,8 @@ const withoutLog = (error: unknown): null => {
 };
 
 /**
- * Finds the delivery among the `named` ones that led to this one. Blocks this one if the chain of deliveries is too
- * long.
+ * Determines which of the deliveries in `named` led to the present delivery. Blocks the present delivery if the chain
+ * of deliveries is too long.
  */
 const checkLoop = async (port: GuardrailPort, progress: Progress, tenant: string, named: readonly string[]): Promise<void> => {
   const cause = await port.deepestCause(tenant, named).catch(withoutLog);
@@ -63,13 +65,13 @@ const checkLoop = async (port: GuardrailPort, progress: Progress, tenant: string
 };
 
 /**
- * Larger bodies (in bytes) are checked in another thread. The checks take up to a few milliseconds per KB, so a larger
- * body could block this thread for too long.
+ * Bodies with more bytes than this are checked in another thread. The checks take up to a few milliseconds per KB, so a
+ * larger body could block this thread for too long.
  */
 const MAX_CHECKED_HERE = 16_384;
 /**
- * Larger bodies (in bytes) are not checked, because their senders would wait too long: up to a quarter of a second per
- * megabyte.
+ * Bodies with more bytes than this are not checked, because their senders would wait too long: up to a quarter of a
+ * second per megabyte.
  */
 const MAX_CHECKED = 1 << 20;
 
@@ -100,8 +102,8 @@ const NOT_EVALUATED = 'the rules could not be evaluated in time';
 const isMandatory = ({ rules, redactions }: RuleSet): boolean => redactions.length > 0 || rules.some(({ action }) => action !== 'label');
 
 /**
- * Returns null if too many deliveries wait for their checks, because checks that only label must not prevent that a
- * delivery is accepted.
+ * Returns null if too many deliveries wait for their checks. It is used for checks that only label: they must not keep
+ * a delivery from being accepted.
  * @throws any other error
  */
 const nullIfOverloaded = (error: unknown): null => {
@@ -207,8 +209,8 @@ const applyRuleSet = async (
 const isEmpty = ({ rules, redactions, rates }: RuleSet): boolean => rules.length === 0 && redactions.length === 0 && rates.length === 0;
 
 /**
- * Returns a promise only if rules must be loaded or evaluated. Most deliveries need no promise, because the rules are
- * in memory and there are none.
+ * Returns a promise only if rules must be loaded or evaluated. Most deliveries need no promise, because their rules are
+ * in memory, and the list of these rules is empty.
  */
 const applyChecks = (
   port: GuardrailPort,

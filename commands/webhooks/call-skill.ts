@@ -43,7 +43,10 @@ const NO_SETTINGS = { is_paused: false, event_filter: [] };
 const rejected = (code: RefusalCode, detail: string, extra: Refusal['extra'] = {}): Refusal =>
   new Refusal(code, detail, { ...extra, members: { ...extra.members, outcome: 'rejected' } });
 
-/** Returns the only refusal of calls without a valid token. It does not reveal whether the webhook exists. */
+/**
+ * Returns the refusal of a call without a valid token. It is the same for every reason, so it does not reveal whether
+ * the webhook exists.
+ */
 const notAccepted = (): Refusal =>
   rejected('unauthorized', "The call is not accepted. Send Authorization: Bearer <the token of the skill's webhook>");
 

@@ -4,7 +4,7 @@ import { type DeliveryIdentity, eventName, isDeliveryId } from '../../domain/web
 import type { Rejection, RejectionReason } from '../../domain/webhooks/rejection.ts';
 import { type AddressedRequest, userAgentOf } from './webhook-request.ts';
 
-/** Why a request is rejected, for every reason except that the tenant has used up its quota. */
+/** The reasons for the rejection of a request, except that the tenant has used up its quota. */
 export type RejectionCause = Exclude<RejectionReason, 'rate_limited'>;
 
 /**

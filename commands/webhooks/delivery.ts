@@ -34,7 +34,7 @@ export type ReadDelivery = (tenant: string, id: string) => Promise<StoredDeliver
 
 const KEY_RETRY_SECONDS = 30;
 
-/** Returns the refusal to return the bytes of a body that cannot be read. */
+/** Returns the refusal of a request for a body that cannot be read. */
 export const unreadableBody = (reason: UnreadableBody['unreadable']): Refusal => {
   if (reason === 'erased') return new Refusal('not_found', "The body was erased: its tenant's data key was destroyed");
   if (reason === 'damaged') return new Refusal('internal', 'The stored body is damaged: the operator must restore it from a backup');

@@ -14,8 +14,8 @@ const settingsOf = (provider: Provider, agent_id: string) => {
 
 /**
  * Creates the webhook integration that an agent gets with a connected account. Does nothing if the agent already has
- * it. Nobody sees its secret: a person must rotate it, to get a new one or to set the secret of the provider. If the
- * integration was disconnected, creates a new one.
+ * it. If it was disconnected, creates a new one. Nobody sees the secret of the integration. A person must rotate the
+ * secret to see a new one, or to set the secret of the provider.
  */
 export const ensureIntegration = async (ctx: Ctx, agent_id: string, provider: Provider): Promise<void> => {
   for (let generation = 0; ; generation++) {

@@ -49,8 +49,8 @@ export const blockAsReplay = <D extends Pick<NewDelivery, 'facts' | 'type'>>(del
 };
 
 /**
- * Checks whether the body was received before under another delivery id, and blocks such replays if the integration
- * says so.
+ * Checks whether the body was received before under another delivery id. If it was, and the integration blocks body
+ * replays, blocks the delivery.
  * @throws Refusal unavailable
  */
 const checkReplay = async ({ recording }: WebhookPorts, integration: Integration, delivery: NewDelivery): Promise<NewDelivery> => {

@@ -36,7 +36,7 @@ export const createGuardrailSources = (cache: AggregateReader): Pick<GuardrailPo
     return combine(integration, { rules: guardrails.rules, redactions: redaction.patterns });
   };
 
-  /** Returns the cause for a delivery that names this delivery id; null if there is no such delivery. */
+  /** Returns the delivery with this id as the cause of a delivery that names this id; null if it does not exist. */
   const causeOf = async (tenant: string, delivery_id: string): Promise<Cause | null> => {
     const { facts } = (await cache.load(Delivery, tenant, delivery_id)).state;
     return facts && { delivery_id, depth: (facts.cause?.depth ?? 0) + 1 };

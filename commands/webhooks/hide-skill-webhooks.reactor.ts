@@ -36,8 +36,8 @@ const ACTOR: Actor = { kind: 'system', id: 'annals' };
 const skillIdOf = ({ type, id, data }: HidingEvent): string => (type === 'AgentSkillRevoked' ? data.skill_id : id);
 
 /**
- * Returns why the present state of the skill and the agent requires that the webhook is hidden, independently of the
- * event; null if it does not.
+ * Returns why the webhook must be hidden according to the present state of the skill and the agent, whatever the event
+ * was; null if it need not be hidden.
  */
 const presentReason = async ({ load }: HidingPorts, webhook: SkillWebhook.SkillWebhook): Promise<SkillWebhook.HiddenReason | null> => {
   const { tenant_id, agent_id, id } = webhook;

@@ -65,7 +65,10 @@ export const receive = async (
   return recordOnce(ports, await evaluateDelivery(ports, { ...verified, identity: identityOf(preset, request, inspected) }, inspected));
 };
 
-/** A request to an existing integration. `matched` says which secret verified the signature; null until then. */
+/**
+ * A request to an existing integration. `matched` says which secret verified the signature; null if the signature is
+ * not verified yet.
+ */
 type SignedDelivery = {
   readonly request: WebhookRequest;
   readonly integration: Integration;

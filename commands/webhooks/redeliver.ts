@@ -50,13 +50,15 @@ export type DeadMessage = {
   readonly message_id: string;
 };
 
-/** The functions with which a command of the operator reads and writes, without a caller and a request. */
+/**
+ * The functions with which commands of the operator read and write streams. They need neither a caller nor a request.
+ */
 export type OperatorPorts = Pick<AggregateReader, 'load'> & {
   /** Appends the events that the decision returns. @returns the state after them @throws Refusal */
   readonly decide: (dead: DeadMessage, decision: (delivery: Delivery.Delivery) => Delivery.DeliveryEvent[]) => Promise<Delivery.Delivery>;
 };
 
-/** Returns the reason why such a message is not sent again; null if it can be sent. */
+/** Returns the reason why a message that was given up or lost must not be sent again; null if it can be sent. */
 const obstacleOf = async ({ load }: OperatorPorts, { tenant, agent_id, delivery_id, message_id }: DeadMessage): Promise<string | null> => {
   const [owner, agent, delivery] = await Promise.all([
     load(Tenant, tenant, tenant),

@@ -50,7 +50,7 @@ const BATCH = 100;
 /** The number of deliveries that are appended at the same time. */
 const CONCURRENCY = 10;
 
-/** Returns the reason why a delivery was not sent; null if it was sent. */
+/** Sends one delivery of a job again. Returns the reason why it was not sent; null if it was sent. */
 const replayOne = async (ports: ReplayPorts, { tenant_id, id }: JobRef, job: StoredJob, delivery_id: string): Promise<string | null> => {
   try {
     const agent_id = job.state.agent_id ?? (await ports.agentOf(tenant_id, delivery_id));

@@ -35,7 +35,7 @@ export const ReplayRequest = z
   })
   .meta({ id: 'ReplayRequest', examples: [{ from: '2026-11-21T10:00:00Z', to: '2026-11-21T11:00:00Z', outcome: 'dead' }] });
 
-/** Selects deliveries. `limit` is the maximum number of them. */
+/** The criteria by which deliveries are selected. `limit` is the maximum number of selected deliveries. */
 export type ReplayFilter = {
   readonly integration_id: string;
   readonly from: string;

@@ -11,7 +11,7 @@ export type SkillTarget = {
   readonly fault: Extract<RefusalReason, 'hidden' | `skill_${string}` | 'tenant_suspended'> | null;
 };
 
-/** The functions that receiving calls of skills needs, in addition to those for the deliveries of providers. */
+/** The functions that are needed to receive calls of skills, in addition to those for the deliveries of providers. */
 export type SkillCallPorts = {
   readonly deliveries: WebhookPorts;
   /**
@@ -24,7 +24,7 @@ export type SkillCallPorts = {
   /** Returns the id of a new call: derived from its Idempotency-Key, or random if it has none. */
   readonly callId: (webhook: SkillWebhook, idempotency_key: string | undefined) => string;
   /**
-   * Returns the digest of the body of a recorded call, and whether the call was blocked; null if it is not recorded.
+   * Returns the digest of the body of a recorded call, and whether the call was blocked.
    * @throws Refusal unavailable
    */
   readonly recorded: (webhook: SkillWebhook, id: string) => Promise<{ readonly sha256: string; readonly isBlocked: boolean }>;

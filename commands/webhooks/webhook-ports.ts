@@ -25,7 +25,7 @@ export type NewDelivery = {
   readonly facts: DeliveryFacts;
   readonly ip: string | null;
   readonly user_agent: string | null;
-  /** Set if `isReplay` returned no answer. It must be called again before the delivery is recorded. */
+  /** Set if `isReplay` could not decide. It must be called again before the delivery is recorded. */
   readonly isReplayUnchecked?: true;
 };
 
@@ -97,7 +97,7 @@ export type RecordingPort = {
   readonly isKnown: (integration: Integration, id: string) => boolean;
   /**
    * Whether the integration has received the same body under another delivery id. Records the body if it is new.
-   * @returns null if this cannot be determined now, but `record` can store the delivery until it can be
+   * @returns null if this cannot be determined now; `record` can then store the delivery until it can be determined
    * @throws Refusal unavailable
    */
   readonly isReplay: (integration: NewDelivery['integration'], facts: DeliveryFacts) => Promise<boolean | null>;
@@ -138,13 +138,14 @@ export type GuardrailPort = {
     content: ReceivedContent,
   ) => RulesResult | null | Promise<RulesResult | null>;
   /**
-   * Counts one delivery at the time `at` against all these limits. If one of them is reached, counts it against none.
-   * All processes share the counts as long as the database is reachable.
-   * @returns the index of the first limit that is reached; null if the delivery was counted
+   * Counts one delivery at the time `at` against all these limits. If a limit is reached, counts it against none of
+   * them. All processes share the counts as long as the database is reachable. @returns the index of the first limit
+   * that is reached; null if the delivery was counted
    */
   readonly takeRates: (limits: readonly RateLimit[], at: string) => number | null | Promise<number | null>;
   /**
-   * Returns the cause with the greatest depth among these deliveries of the tenant; null if none exists.
+   * Returns the deepest of these deliveries of the tenant (with the most deliveries before it in its chain), as a
+   * cause. Null if none of them exists.
    * @throws Refusal unavailable
    */
   readonly deepestCause: (tenant: string, delivery_ids: readonly string[]) => Promise<Cause | null>;
@@ -152,7 +153,7 @@ export type GuardrailPort = {
   readonly slackConfig: (tenant: string, agent_id: string) => SlackConfig | Promise<SlackConfig>;
 };
 
-/** Everything that receiving webhook deliveries needs. `now` returns RFC 3339 UTC with milliseconds. */
+/** Everything that is needed to receive webhook deliveries. `now` returns RFC 3339 UTC with milliseconds. */
 export type WebhookPorts = {
   readonly eligibility: EligibilityPort;
   readonly verification: VerificationPort;

@@ -9,7 +9,7 @@ import * as Tenant from '../tenants/tenant.ts';
 import type { TenantRole } from '../tenants/tenant-role.ts';
 import { changeRolePermissions, effectivePermissions } from './permission.ts';
 
-/** The access of a member to an agent: the roles and the grant that give it, and the labels of the permissions. */
+/** A member's access to an agent: the roles and the grant from which it results, and the labels of the permissions. */
 export type EffectiveAccess = {
   readonly user_id: string;
   readonly agent_id: string;
@@ -34,7 +34,7 @@ export const effectiveAccess = (tenant: Tenant.Tenant, user_id: string, agent: A
 
 /**
  * A change of one member's role in the tenant, of their role or grant on an agent, or of the permissions of agent roles
- * (`grid`). A role or grant of null is removed; an undefined one does not change.
+ * (`grid`). Null removes a role or grant; undefined leaves it unchanged.
  */
 export type AccessChange = {
   readonly user_id?: string | undefined;
@@ -53,12 +53,12 @@ export type AccessDifference = {
   readonly lost: readonly AgentLabel[];
 };
 
-/** A tenant, and the agents of it that the changes may affect. `agents` maps agent ids to agents. */
+/** A tenant, and those of its agents that the changes may affect. `agents` maps agent ids to agents. */
 export type AccessState = { readonly tenant: Tenant.Tenant; readonly agents: Readonly<Record<string, Agent.Agent>> };
 
 /**
- * A number above every log position. Assignments in a preview have positions from here on, so they are newer than the
- * memberships in the log, and take effect.
+ * A number above every log position. The preview gives its assignments positions from this number on. So they are newer
+ * than every membership in the log, and take effect.
  */
 const AFTER_ALL = 10n ** 18n;
 

@@ -132,8 +132,8 @@ export const changeRolePermissions =
 export type EffectivePermission = { id: AgentPermission; label: AgentLabel; allowed: boolean; decided_by: EventRef | null };
 
 /**
- * Lists for every label whether the user has its permission on the agent, and which event decided that. This event
- * assigned a role in the tenant, assigned a role or a grant on the agent, or restricted the agent to admins.
+ * Lists for every label whether the user has its permission on the agent, and which event decided that. The deciding
+ * event assigned a role in the tenant, assigned a role or a grant on the agent, or restricted the agent to admins.
  */
 export const effectivePermissions = (tenant: Tenant, user_id: string, agent: Agent): EffectivePermission[] => {
   const member = tenant.members[user_id];

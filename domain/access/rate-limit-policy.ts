@@ -7,7 +7,10 @@ import type { Principal } from '../principal.ts';
  */
 export type RateLimitPolicy = { readonly name: string; readonly quota: number; readonly seconds: number; readonly failsClosed?: true };
 
-/** Requests that cost more than others, or that reach people outside of the tenant. Each tenant has a limit on them. */
+/**
+ * Kinds of requests that cost more than others, or that reach people outside of the tenant. Each tenant has a limit on
+ * each kind.
+ */
 export type LimitedFlow = 'clone' | 'invite' | 'checkout' | 'publish';
 
 export type RateLimitPolicies = {
@@ -19,8 +22,8 @@ export type RateLimitPolicies = {
   /** The limit for all API keys of one tenant together. */
   readonly tenant: RateLimitPolicy;
   /**
-   * The limit per platform key or signed-in super-admin. Both are used to operate the platform, so this limit, too,
-   * stops only clients that are out of control.
+   * The limit per platform key or signed-in super-admin. Both operate the platform. So this limit, like the one per API
+   * key, stops only clients that are out of control.
    */
   readonly platform: RateLimitPolicy;
   /** The limit on requests with invalid credentials, per IP address of the client. */

@@ -2,7 +2,7 @@ import { jsonEqual } from '../aggregate.ts';
 import { invalid, Refusal } from '../refusal.ts';
 import { type Agent, type AgentEvent, type AgentModel, assertExists, type ChainLink, type ModelAccess } from './agent.ts';
 
-/** The maximum number of models in the chain of an agent. */
+/** The maximum number of models in an agent's model chain (its models in order of priority). */
 export const MAX_MODELS = 5;
 
 /**
@@ -23,11 +23,12 @@ export const reorderModelChain =
     return [{ type: 'AgentModelChainReordered', data: { models: model_ids.map(link) } }];
   };
 
-/** Returns a model of a chain as events store it. */
+/** Returns a model of an agent in the form in which events store it. */
 export const linkOf = ({ created_at, ...model }: AgentModel): ChainLink => ({ ...model, since: created_at });
 
 /**
- * Adds a model to the agent's chain, or changes its access or priority. The models from this priority on move down.
+ * Adds a model to the agent's chain at this priority, or changes its access or priority. The models at and after the
+ * new priority move down by one place.
  * @throws Refusal not_found if the agent does not exist, conflict if the chain is full
  */
 export const grantModel =
@@ -44,8 +45,8 @@ export const grantModel =
   };
 
 /**
- * Removes a model from the agent's chain. @throws Refusal not_found if the agent or the model in its chain does not
- * exist
+ * Removes a model from the agent's chain.
+ * @throws Refusal not_found if the agent does not exist, or the model is not in its chain
  */
 export const revokeModel =
   (model_id: string) =>

@@ -87,7 +87,10 @@ export type Agent = AgentParts & {
   updated_at: string;
 };
 
-/** The fields that change when an agent is restored to an earlier revision. Its model chain is restored, too. */
+/**
+ * The fields that change when an agent is restored to an earlier revision. Its model chain is not among them, but is
+ * restored, too.
+ */
 export type Restorable = Omit<AgentSettings, 'can_author_skills' | 'is_admin_only' | 'kind'> &
   Pick<Agent, 'external_mail_enabled' | 'repo_url' | 'code_ref' | 'hourly_limit_micros'>;
 

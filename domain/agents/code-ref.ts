@@ -9,8 +9,8 @@ export const MAX_REFS = 1_000;
 const MAX_NEAREST = 3;
 
 /**
- * The branches and tags of a repository. `complete`: whether both lists contain every name, each with fewer than
- * MAX_REFS names.
+ * The branches and tags of a repository. `complete` is false if a list could not be read, or may lack names because it
+ * has reached MAX_REFS names.
  */
 export type RefSet = { readonly branches: readonly string[]; readonly tags: readonly string[]; readonly complete: boolean };
 
@@ -43,7 +43,10 @@ export const RepoUrl = displayText(1, 2_048)
   .meta({ format: 'uri' })
   .transform((text) => (isPlainUrl(text) ? new URL(text).href.replace(/\/+$/, '') : text));
 
-/** Returns the refusal of a name that is neither a branch nor a tag. It contains the most similar names of both. */
+/**
+ * Returns the refusal of a name that is neither a branch nor a tag of the repository. The refusal suggests the most
+ * similar names.
+ */
 export const unknownRef = (name: string, { branches, tags }: RefSet): Refusal => {
   const nearest = nearestNames(name, [...new Set([...branches, ...tags])], MAX_NEAREST);
   const hint = nearest.length > 0 ? `; the most similar names are ${nearest.join(', ')}` : '';

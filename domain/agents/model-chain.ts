@@ -1,8 +1,8 @@
 export type ModelAccess = 'full' | 'read_only';
 
 /**
- * One model in the model chain of an event. `since` is the time at which it was added to the chain; null if this event
- * adds it.
+ * One model in the model chain that an event contains. `since` is the time at which it was added to the chain; null if
+ * this event adds it.
  */
 export type ChainLink = { model_id: string; access: ModelAccess; since: string | null };
 

@@ -36,8 +36,8 @@ export type Model = Omit<ModelFields, 'status'> & {
   status: 'absent' | ModelStatus;
   id: string;
   /**
-   * Maps the ids of the tenants that may use the model even if it is not available to all to the time at which it was
-   * opened to them (RFC 3339).
+   * The tenants that may use the model even if it is not available to all tenants. Maps each tenant id to the time at
+   * which the model was opened to the tenant (RFC 3339).
    */
   open_to: ById<string>;
   created_at: string;

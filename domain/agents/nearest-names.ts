@@ -1,7 +1,7 @@
 /** Longer names are compared by their first characters only, to limit the time. */
 const MAX_COMPARED = 128;
 
-/** Names with more differences are not similar. The limit also limits the time. */
+/** Names that differ in more characters are not similar. This also limits the time. */
 const MAX_DISTANCE = 4;
 
 /**
@@ -14,7 +14,8 @@ export const editDistance = (from: string, to: string, limit: number): number =>
   let row = new Uint16Array(to.length + 1).map((_, index) => Math.min(index, tooFar));
   let next = new Uint16Array(to.length + 1);
   for (let i = 1; i <= from.length; i++) {
-    // Cells that are further from the diagonal than the limit cannot be part of a distance within the limit.
+    // Cells of the distance matrix that are further from the diagonal than the limit cannot be part of a distance
+    // within the limit.
     const [first, last] = [Math.max(1, i - limit), Math.min(to.length, i + limit)];
     next[first - 1] = first === 1 ? Math.min(i, tooFar) : tooFar;
     if (last < to.length) next[last + 1] = tooFar;

@@ -52,8 +52,8 @@ type CreatedAgent = AgentSettings & {
 };
 
 /**
- * The data of the event of a clone. `source_id` and `source_revision` name the agent that was cloned, and its revision
- * at that time.
+ * The data of the event that creates a clone. `source_id` is the id of the cloned agent, and `source_revision` its
+ * revision when it was cloned.
  */
 export type ClonedAgent = Omit<AgentSettings, 'can_author_skills'> & {
   slug: string;

@@ -2,8 +2,9 @@ import type { Recorded } from '../event.ts';
 import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
 
 /**
- * A skill that an agent has. `config` is the event with its encrypted configuration; null if it has none. The state
- * does not contain the configuration itself, because most readers of an agent do not need it.
+ * A skill that an agent has. `config` tells which event contains its encrypted configuration, and since when the agent
+ * has this configuration; null if there is none. The state does not contain the configuration itself, because most
+ * readers of an agent do not need it.
  */
 export type GrantedSkill = {
   readonly is_enabled: boolean;
@@ -14,7 +15,9 @@ export type GrantedSkill = {
 /** What an agent may do with a skill. `use` is the only action. A skill without an entry is allowed. */
 export type SkillPermission = { readonly skill_id: string; readonly action: 'use'; readonly allowed: boolean; readonly created_at: string };
 
-/** A permission in an event. `since` is when it was given; null if this event gives it. */
+/**
+ * A skill permission in the form in which events store it. `since` is when it was given; null if this event gives it.
+ */
 export type SkillPermissionEntry = Omit<SkillPermission, 'created_at'> & { readonly since: string | null };
 
 export type AgentSkillEvent =

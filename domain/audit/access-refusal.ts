@@ -7,8 +7,8 @@ import type { Recorded } from '../event.ts';
 export const category = 'access';
 
 /**
- * A request that was refused with status 403, or because a tenant had too many requests that cost more than others (see
- * `LimitedFlow`). `permission` is the permission that the caller lacks; null if the refusal had another reason.
+ * A request that was refused with status 403, or because its tenant exceeded the limit on requests of a costly kind
+ * (see `LimitedFlow`). `permission` is the permission that the caller lacks; null if the refusal had another reason.
  */
 export type AccessRefusal = { method: string; path: string; code: string; permission: string | null; agent_id: string | null };
 

@@ -13,8 +13,8 @@ export const HEAD_INTERVAL_MS = 300_000;
 export type Leaf = { readonly leaf: Hash; readonly position: Position };
 
 /**
- * The tree before a head: its number of entries, the position of the last one (null if it is empty), and the peaks from
- * which it can grow (see `TreeEnd`).
+ * The tree that a new head extends: its number of entries, the position of the last one (null if it is empty), and the
+ * peaks from which it can grow (see `TreeEnd`).
  */
 export type TreeBefore = { readonly size: number; readonly position: string | null; readonly peaks: readonly Hash[] };
 
@@ -39,7 +39,9 @@ export const initial: AuditHead = { last: null };
 
 export const evolve = (_: AuditHead, { data }: Recorded<AuditHeadEvent>): AuditHead => ({ last: data });
 
-/** Returns the text that is signed. Its form must never change, because stored signatures are about it. */
+/**
+ * Returns the text that is signed. Its form must never change. Otherwise, stored signatures would no longer match it.
+ */
 export const signedText = (
   tenant: string,
   { size, root, position, at }: Pick<AuditHeadFields, 'size' | 'root' | 'position' | 'at'>,
@@ -62,7 +64,7 @@ type Signing = {
 
 /**
  * Extends the tree by entries, and signs its new head. `leaves` are the entries after the last one of the tree, in log
- * order. Returns no events if there are no entries, or if a head already covers the first of them.
+ * order. Returns no events if there are no entries, or if a head already covers the first entry.
  */
 export const signHead =
   (leaves: readonly Leaf[], { tenant, at, sign }: Signing) =>

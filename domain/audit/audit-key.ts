@@ -38,8 +38,8 @@ export const keyText = ({ key_id, public_key }: Pick<AuditKey, 'key_id' | 'publi
   ['annals audit key v1', key_id, public_key].join('\n');
 
 /**
- * Adds a key pair after the key with the id `after` (null: as the first key). Does nothing if that is not the last key
- * any more.
+ * Adds a key pair after the key with the id `after` (null: as the first key). Does nothing if `after` is not the id of
+ * the last key.
  */
 export const addKey =
   (key: AuditKey, after: string | null) =>
@@ -48,7 +48,7 @@ export const addKey =
 
 /**
  * Replaces the encrypted private key with the same key encrypted with another data key. Does nothing if the stored text
- * is not `sealed` any more.
+ * no longer equals `sealed`.
  */
 export const resealKey =
   (key_id: string, sealed: string, sealed_private_key: string) =>

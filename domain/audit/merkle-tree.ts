@@ -25,7 +25,7 @@ export const nodeHash = (left: Hash, right: Hash): Hash => {
 /** The root of a tree without leaves: the SHA-256 of no bytes. */
 export const EMPTY_ROOT: Hash = hash('sha256', '', 'base64url');
 
-/** The largest power of two that is smaller than `size`, which must be at least 2. */
+/** Returns the largest power of two that is smaller than `size`. `size` must be at least 2. */
 const splitOf = (size: number): number => {
   let split = 1;
   while (split * 2 < size) split *= 2;

@@ -131,13 +131,16 @@ export const queue =
     return [{ type: 'BenchmarkRunQueued', data: { ...fields, expires_at } }];
   };
 
-/** The mean of the scores of all tasks; a task without a score counts as 0. */
+/** Returns the mean of the scores of all tasks; a task without a score counts as 0. */
 const meanScore = (task_ids: readonly string[], results: ById<TaskResult>): number =>
   task_ids.reduce((sum, id) => sum + (results[id]?.score ?? 0), 0) / task_ids.length;
 
 export type ScoredTask = TaskResult & { readonly task_id: string };
 
-/** Returns the results that are recorded: the first result of each task of the run, if the task has none yet. */
+/**
+ * Returns the reported results that count: those of tasks of the run that have no result yet. If a task occurs twice in
+ * the report, only its first result counts.
+ */
 export const newResults = (run: BenchmarkRun, agent_id: string, results: readonly ScoredTask[]): readonly ScoredTask[] => {
   if (!isOpen(run) || run.agent_id !== agent_id) return [];
   const tasks = new Set(run.task_ids);

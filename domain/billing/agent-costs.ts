@@ -1,10 +1,10 @@
 /** The use of language models by one agent, with one model, for one cause. The cost is in micro-dollars. */
 export type UsageRow = UsageTotals & {
   readonly agent_id: string;
-  /** Empty if the messages of this usage name no model. */
+  /** The id of the model; empty if the messages of this usage name no model. */
   readonly model_id: string;
   readonly cause_kind: string;
-  /** Empty if the cause has no id. */
+  /** The id of the cause; empty if the cause has no id. */
   readonly cause_id: string;
 };
 

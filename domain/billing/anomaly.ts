@@ -1,5 +1,5 @@
 /**
- * The cost of a day is compared with the costs of at most this many days before it. MIN_HISTORY_DAYS of them are
+ * The cost of a day is compared with the costs of at most this many days before it. At least MIN_HISTORY_DAYS days are
  * needed.
  */
 export const HISTORY_DAYS = 30;
@@ -22,7 +22,7 @@ export type UsualCost = { readonly median: number; readonly spread: number; read
 /**
  * Returns the usual cost of a day, computed from the daily costs before it. The floor is the median plus five times the
  * median absolute deviation plus 1 USD. `history` has one cost per day since the first use, at most 30, with 0 for days
- * without cost. Null, so that no cost is unusual, if there are fewer than 7 days.
+ * without cost. Returns null if there are fewer than 7 days: no cost is unusual then.
  */
 const usualCost = (history: readonly number[]): UsualCost | null => {
   if (history.length < MIN_HISTORY_DAYS) return null;

@@ -9,7 +9,7 @@ import { conflict, notFound, Refusal } from '../refusal.ts';
  */
 export const category = 'budget';
 
-/** When this share of the hourly budget (in percent) is spent or reserved, an event is recorded. */
+/** The shares of the hourly budget, in percent, for which an event is recorded when so much is spent or reserved. */
 export const THRESHOLDS = [80, 100] as const;
 export type Threshold = (typeof THRESHOLDS)[number];
 
@@ -90,8 +90,8 @@ const HOUR_MS = 3_600_000;
 export const hourOf = (at: string): string => `${at.slice(0, 13)}:00:00.000Z`;
 
 /**
- * Returns the end of the hour that contains the time `at`. Reservations of this hour expire then at the latest. RFC
- * 3339 UTC.
+ * Returns the end of the hour that contains the time `at`, as RFC 3339 UTC. Reservations of this hour expire at its end
+ * at the latest.
  */
 export const hourEnd = (at: string): string => new Date(Date.parse(hourOf(at)) + HOUR_MS).toISOString();
 
@@ -121,9 +121,9 @@ const sumOf = (values: Iterable<number>): number => {
 };
 
 /**
- * Returns the amount that is spent or reserved at a time. A reservation that is not settled counts until it expires.
- * The settlements and the messages of a session report the same money, so for each session only the larger of their
- * sums counts. Settlements without a session are added.
+ * Returns the amount that is spent or reserved at the time `at`. A reservation that is not settled counts until it
+ * expires. The settlements and the messages of a session report the same money, so for each session only the larger of
+ * the two sums counts. Settlements without a session are added.
  */
 export const committedMicros = ({ reservations, usage }: BudgetHour, at: string): number => {
   const spent = new Map(Object.entries(usage));

@@ -29,9 +29,8 @@ const granted = (attempt: Attempt, index: number): Recorded<BudgetEvent> => {
 const idOf = ({ data }: Attempt): string | null => data.reservation_id ?? null;
 
 /**
- * Computes how the budget of an hour was used from its events, which start with the oldest. If `limit` is given,
- * decides each requested reservation again with this limit (null: no limit), in the original order. `until` is the
- * present time.
+ * Computes from the events of one hour, the oldest first, how its budget was used. If `limit` is given, each requested
+ * reservation is decided again with this limit (null: no limit), in the original order. `until` is the present time.
  */
 export const budgetUsage = (events: readonly Recorded<BudgetEvent>[], until: string, limit?: number | null): BudgetUsage => {
   let hour: BudgetHour = initial;

@@ -57,7 +57,8 @@ const enabled = ({ connected, charges_enabled, payouts_enabled }: SellerReport):
 
 /**
  * Compares two reports; positive if `a` is the later one. The provider's times have whole seconds. Of two events of the
- * same second, the one with more capabilities is the later one: the onboarding adds one after another.
+ * same second, the one with more capabilities is the later one, because the onboarding adds capabilities one after
+ * another.
  */
 export const compareReports = (a: SellerReport, b: SellerReport): number =>
   a.created - b.created || enabled(a) - enabled(b) || Number(a.event_id > b.event_id) - Number(a.event_id < b.event_id);

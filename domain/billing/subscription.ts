@@ -49,12 +49,15 @@ const PLAN_STATUS: Readonly<Record<SubscriptionStatus, PlanStatus | null>> = {
   canceled: 'canceled',
 };
 
-/** Plan statuses by precedence: if a tenant has several subscriptions, the one whose status comes first here counts. */
+/**
+ * Plan statuses by precedence. If a tenant has several subscriptions, the subscription with the first of these statuses
+ * counts.
+ */
 const PRECEDENCE: readonly PlanStatus[] = ['active', 'trialing', 'past_due', 'canceled'];
 
 /**
- * The states in which a subscription can still be charged. With such a subscription, a second one would be paid in
- * addition.
+ * The states in which a subscription can still be charged. A tenant that has such a subscription would pay for a second
+ * one in addition.
  */
 const OPEN: readonly SubscriptionStatus[] = ['trialing', 'active', 'past_due', 'unpaid', 'paused'];
 
@@ -62,8 +65,8 @@ const compareTexts = (a: string, b: string): number => Number(a > b) - Number(a 
 
 /**
  * Compares two reports of one subscription; positive if `a` is the later one. The provider may deliver events in any
- * order, and its times have whole seconds. Of two events of the same second, the one with the later state is the later
- * one.
+ * order, and its times have whole seconds. Of two events of the same second, the event whose status comes later in
+ * SUBSCRIPTION_STATUSES is the later one.
  */
 export const compareReports = (a: SubscriptionReport, b: SubscriptionReport): number =>
   a.created - b.created ||

@@ -13,7 +13,10 @@ export const REQUEST_LIFETIME_DAYS = 7;
 export const REQUEST_STATUSES = ['open', 'fulfilled', 'expired'] as const;
 export type RequestStatus = (typeof REQUEST_STATUSES)[number];
 
-/** The requested value is that of `config_key` in the configuration of the skill. `expires_at` is RFC 3339 UTC. */
+/**
+ * The requested value belongs under the key `config_key` in the configuration of the skill. `expires_at` is RFC 3339
+ * UTC.
+ */
 export type RequestFields = {
   readonly agent_id: string;
   readonly skill_id: string;
@@ -22,7 +25,10 @@ export type RequestFields = {
   readonly expires_at: string;
 };
 
-/** `config_revision` is the revision of the agent with the event whose encrypted configuration has the value. */
+/**
+ * The event of the agent at the revision `config_revision` contains the encrypted configuration with the submitted
+ * value.
+ */
 export type SubmittedCredential = Pick<RequestFields, 'agent_id' | 'skill_id' | 'config_key'> & { readonly config_revision: number };
 
 export type CredentialRequestEvent =
@@ -59,7 +65,9 @@ export const evolve = (request: CredentialRequest, { id, tenant, at, type, data 
   }
 };
 
-/** Returns the status at a time (RFC 3339 UTC): a request that nobody answers in time expires without an event. */
+/**
+ * Returns the status at the time `at` (RFC 3339 UTC). A request that nobody answers in time expires without an event.
+ */
 export const statusAt = (status: RequestStatus, expires_at: string, at: string): RequestStatus =>
   status === 'open' && expires_at <= at ? 'expired' : status;
 
@@ -74,7 +82,7 @@ export const request =
   ({ status }: CredentialRequest): CredentialRequestEvent[] =>
     status === 'absent' ? [{ type: 'CredentialRequested', data: fields }] : [];
 
-/** Checks that the request can be answered at this time. @throws Refusal not_found, conflict */
+/** Checks that the request can be answered at the time `at`. @throws Refusal not_found, conflict */
 export const assertOpen = (credentialRequest: CredentialRequest, at: string): void => {
   assertExists(credentialRequest);
   const { status, expires_at } = credentialRequest;

@@ -4,8 +4,8 @@ import { Refusal } from '../refusal.ts';
 
 /**
  * An account at another service for which the platform stores a secret: OAuth tokens, or the password of a database.
- * The identity belongs to the tenant or, if `agent_id` is set, to one agent. Each of them has at most one identity per
- * provider.
+ * The identity belongs to the tenant or, if `agent_id` is set, to one agent. A tenant or an agent has at most one
+ * identity per provider.
  */
 export const category = 'linkedidentity';
 
@@ -133,7 +133,7 @@ export const assertLinked = ({ status }: LinkedIdentity): void => {
 
 /**
  * Stores the access to a database, and replaces the stored access to the same host. `isSamePassword`: whether the
- * password equals that of the stored access; if nothing else differs either, no event is recorded.
+ * password equals the stored password. If nothing differs, no event is recorded.
  */
 export const storeDatabase =
   (access: DatabaseAccess, sealed_password: string, isSamePassword: boolean) =>
@@ -150,8 +150,8 @@ export const link = (identity: Extract<LinkedIdentityEvent, { type: 'IdentityLin
 ];
 
 /**
- * Replaces the encrypted tokens `sealed` with the tokens that the provider has issued for them. Does nothing if the
- * stored ones are no longer `sealed`.
+ * Replaces the encrypted tokens `sealed` with new tokens that the provider has issued in exchange. Does nothing if the
+ * stored tokens are no longer `sealed`.
  */
 export const refreshTokens =
   (sealed: string, tokens: Tokens) =>
@@ -166,7 +166,7 @@ export const refuseRefresh =
 
 /**
  * Replaces the encrypted secret with the same secret encrypted with another data key. Does nothing if the stored text
- * is not `sealed` any more.
+ * no longer equals `sealed`.
  */
 export const resealIdentity =
   (sealed: string, resealed: string) =>
@@ -181,7 +181,7 @@ export const unlink = (identity: LinkedIdentity): LinkedIdentityEvent[] => {
 
 /**
  * Records how the provider answered the request to revoke the tokens of an unlinked identity. Does nothing if the
- * stored tokens are not `sealed` any more.
+ * stored tokens are no longer `sealed`.
  */
 export const recordRevocation =
   (sealed: string, outcome: Revocation) =>

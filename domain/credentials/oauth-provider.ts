@@ -1,6 +1,6 @@
 import type { Provider } from '../webhooks/provider.ts';
 
-/** How tokens are revoked: by RFC 7009, or by a request that only this provider knows. */
+/** How tokens are revoked: by RFC 7009, or by a request in the form of the named provider. */
 export type RevocationMethod = 'rfc7009' | 'github' | 'slack';
 
 /** A service at which accounts are connected by OAuth (RFC 6749, authorization code with PKCE). */

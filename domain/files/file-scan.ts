@@ -3,7 +3,7 @@ import type { Recorded } from '../event.ts';
 /** The result of one check of a file for threats. Each check has its own stream. */
 export const category = 'scan';
 
-/** From best to worst. A file gets the worst verdict among its findings. */
+/** The verdicts, from best to worst. A file gets the worst verdict among its findings. */
 export const VERDICTS = ['clean', 'suspicious', 'refused'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 

@@ -49,10 +49,7 @@ const has = (bytes: Uint8Array, text: string): boolean =>
 const hasUtf16 = (bytes: Uint8Array, text: string): boolean =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(Buffer.from(text, 'utf16le'));
 
-/**
- * Returns the start of a file as text, from which zero bytes are removed. So a search also finds matches in UTF-16
- * texts.
- */
+/** Returns the start of a file as text without zero bytes. So a search also finds matches in UTF-16 texts. */
 const searchedText = (bytes: Uint8Array): string => {
   const start = latin1(bytes.subarray(0, SEARCHED_BYTES));
   return /^(?:\xff\xfe|\xfe\xff|<\0|\0<)/.test(start) ? start.replaceAll('\0', '') : start;
@@ -60,7 +57,7 @@ const searchedText = (bytes: Uint8Array): string => {
 
 const MARKUP_SCRIPT =
   /<script[\s>/]|<[a-z][^<>]{0,2000}[\s/"']on[a-z]{3,20}\s{0,20}=|javascript\s{0,20}:|<(?:iframe|object|embed|foreignObject)[\s>/]/i;
-/** Matches markup that files which are not text do not contain by chance. */
+/** Matches markup that does not occur by chance in files that are not text. */
 const EMBEDDED_MARKUP = /<script[\s>/]|<svg[\s>]/i;
 const PDF_MARKUP = /<script[\s>/]/i;
 const SERVER_SCRIPT = /<\?(?:php|=)|<%[@=\s]/i;

@@ -26,8 +26,8 @@ export const evolve = (account: AllowedAccount, event: Recorded<AllowedAccountEv
 };
 
 /**
- * Allows the user of an e-mail address to sign in. Returns no event if this generation of the e-mail address is
- * disallowed: the caller then tries the next generation.
+ * Allows the user of an e-mail address to sign in. A disallowed address is never allowed again in the same stream:
+ * returns no event, and the caller tries the next generation of the address, which has a new stream.
  * @throws Refusal conflict if the e-mail address is already allowed
  */
 export const allow =

@@ -7,8 +7,8 @@ export type MailContent = {
   readonly text: string;
   readonly html: string | null;
   /**
-   * The header Message-ID of this message (null if it has none). `references` has those of the earlier messages of the
-   * conversation, the oldest first.
+   * The header Message-ID of this message (null if it has none). `references` has the Message-IDs of the earlier
+   * messages of the conversation, the oldest first.
    */
   readonly header_id: string | null;
   readonly references: readonly string[];

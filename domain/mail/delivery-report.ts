@@ -1,13 +1,19 @@
-/** A recipient whom a mail server could not reach for good. `reason` is an SMTP code such as `550`, or a status such as `5.1.1`. */
+/**
+ * A recipient whom a message will never reach, as a mail server reports. `reason` is an SMTP code such as `550`, or a
+ * status such as `5.1.1`.
+ */
 export type FailedRecipient = { readonly address: string; readonly reason: string };
 
-/** What a mail server reports about a message that it had accepted: the id in its header Message-ID, and who did not get it. */
+/**
+ * What a mail server reports about a message that it had accepted: the id of the message, from its header Message-ID,
+ * and the recipients who did not get it.
+ */
 export type DeliveryReport = { readonly message_id: string; readonly failed: readonly FailedRecipient[] };
 
 const OWN_HEADER_ID = /^message-id:\s*<(c[a-z0-9]{24})@/im;
 const unfolded = (text: string): string => text.replaceAll(/\r\n?/g, '\n').replaceAll(/\n[ \t]+/g, ' ');
 
-/** The fields of one recipient, by their names in lower case. */
+/** Returns the fields of one recipient, with their names in lower case. */
 const fieldsOf = (group: string): ReadonlyMap<string, string> =>
   new Map([...group.matchAll(/^([\w-]+):[ \t]*(.*)$/gm)].map(([, name, value]) => [name!.toLowerCase(), value!.trim()]));
 
@@ -22,13 +28,13 @@ const failureIn = (group: string): FailedRecipient[] => {
 };
 
 /**
- * Reads a delivery status notification (RFC 3464). `status` is its part `message/delivery-status`, `original` the part
- * with the headers of the message that it is about. Null if that is no message of this platform, or if nobody has failed
- * for good: a delay is no failure.
+ * Reads a delivery status notification (RFC 3464). `status` is its part `message/delivery-status`. `original` is the
+ * part with the headers of the reported message. Returns null if this platform did not send that message, or if
+ * delivery has failed for no recipient; a delay is not a failure.
  */
 export const deliveryReport = (status: string, original: string): DeliveryReport | null => {
   const message_id = OWN_HEADER_ID.exec(unfolded(original))?.[1];
-  // The first group is about the whole message.
+  // The first group of fields is about the whole message.
   const [, ...groups] = unfolded(status).trim().split(/\n\n+/);
   const failed = groups.flatMap(failureIn);
   return message_id === undefined || failed.length === 0 ? null : { message_id, failed };

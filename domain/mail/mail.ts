@@ -45,7 +45,7 @@ export type MailStatus = (typeof MAIL_STATUSES)[number];
 
 /**
  * A message that an agent sent. `open` has the indices of the recipients to whom delivery has neither succeeded nor
- * failed yet. `next_attempt_at` is null when there are none.
+ * failed yet. `next_attempt_at` is null when no recipient is open.
  */
 export type Mail = SentFields & {
   status: 'absent' | MailStatus;
@@ -117,8 +117,8 @@ export const send =
     status === 'absent' ? [{ type: 'MailSent', data }] : [];
 
 /**
- * The result of an attempt. `attempt` is its number, starting at 1. Recipients that are in neither list are tried
- * again, for `reason`.
+ * The result of an attempt to deliver a message by SMTP. `attempt` is its number, starting at 1. Recipients that are in
+ * neither list are tried again, for `reason`.
  */
 export type Attempt = {
   readonly attempt: number;
@@ -127,7 +127,10 @@ export type Attempt = {
   readonly reason: string;
 };
 
-/** After this attempt, delivery to the remaining recipients has failed: about four hours after the first attempt. */
+/**
+ * The maximum number of attempts. The last one is about four hours after the first. Delivery to the recipients that are
+ * still open has then failed.
+ */
 const MAX_ATTEMPTS = 10;
 const FIRST_DELAY_MS = 30_000;
 
@@ -156,8 +159,9 @@ export const recordAttempt =
   };
 
 /**
- * Records recipients to whom the message was handed over, but whom it has not reached, as a mail server reports later.
- * Ignores recipients that are still tried, that have bounced before, or that get no external mail.
+ * Records recipients who did not get the message, although a mail server had accepted it for them. The mail server
+ * reports this later. Ignores recipients that are still open, that have bounced before, or that do not get the message
+ * by SMTP.
  */
 export const recordReport =
   (reported: readonly Bounce[]) =>

@@ -19,7 +19,7 @@ export const indexOfEntry = (entry_id: string): number => Number.parseInt(entry_
 export const isEntryOf = (import_id: string, entry_id: string): boolean =>
   isId25(entry_id) && entry_id.startsWith(import_id.slice(0, PREFIX_LENGTH));
 
-/** Returns the lowest and the highest possible id of the import to which an entry belongs. */
+/** Returns the lowest and the highest id that an entry of the same import can have. */
 export const importIdRange = (entry_id: string): { readonly first: string; readonly last: string } => ({
   first: entry_id.slice(0, PREFIX_LENGTH) + '0'.repeat(INDEX_LENGTH),
   last: entry_id.slice(0, PREFIX_LENGTH) + 'z'.repeat(INDEX_LENGTH),

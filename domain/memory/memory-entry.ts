@@ -15,8 +15,8 @@ const MAX_LINE_LENGTH = 1_000_000;
 const MAX_SOURCE_LENGTH = 1_024;
 
 /**
- * Reads entries from the bytes of a UTF-8 text as they arrive. `add` returns the entries that are complete, and `end`
- * the remaining ones. Both throw Refusal invalid.
+ * Reads entries from the bytes of a UTF-8 text as they arrive. `add` returns the entries that are complete so far and
+ * not yet returned; `end` returns the remaining ones. Both throw Refusal invalid.
  */
 export type EntryReader = { readonly add: (bytes: Uint8Array) => NewEntry[]; readonly end: () => NewEntry[] };
 
@@ -30,7 +30,7 @@ export type TextOrigin = { readonly pointer: string; readonly name: string; read
 export const shownSource = (source: string): string => cleanDisplayText(source, MAX_SOURCE_LENGTH) ?? 'file';
 
 /**
- * Creates a function that decodes the parts of a UTF-8 text. It throws Refusal invalid if the bytes are not a text in
+ * Creates a function that decodes a UTF-8 text that arrives in parts. It throws Refusal invalid if the bytes are not
  * UTF-8.
  */
 const createDecoder = ({ pointer, name }: TextOrigin) => {
@@ -77,7 +77,9 @@ const createPartJoiner = (source: string) => {
   return { addLine, flush };
 };
 
-/** Parses a line of JSON Lines: an object with a field `text`, or only a string. Null if it is neither. */
+/**
+ * Parses a line of JSON Lines: an object with a field `text`, or only a string. Returns null if the line is neither.
+ */
 const parseLine = (line: string): { readonly text: unknown; readonly source?: unknown } | null => {
   try {
     const value: unknown = JSON.parse(line);

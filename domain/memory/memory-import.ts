@@ -77,8 +77,8 @@ export const start =
   };
 
 /**
- * Records that `done` entries are stored. Does nothing if the import is not running, or this number or a higher one is
- * recorded.
+ * Records that `done` entries are stored. Does nothing if the import is not running, or if at least as many entries are
+ * already recorded as stored.
  */
 export const advance =
   (done: number) =>

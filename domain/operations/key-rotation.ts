@@ -55,7 +55,8 @@ export const evolve = (state: KeyRotations, { type, data, at }: Recorded<KeyRota
 
 /**
  * Starts a rotation, during which all data keys are encrypted with the new master key, too. Does nothing if this
- * rotation has started, or if a rotation to another key is confirmed, because that one must be completed first.
+ * rotation has already started. Does nothing, either, if a rotation to another key is confirmed: that rotation must be
+ * completed first.
  */
 export const startMasterRotation =
   (keys: MasterKeys) =>
@@ -72,8 +73,8 @@ export const confirmMasterRotation =
     master?.to_kid === to_kid && !master.is_confirmed ? [{ type: 'MasterKeyRotationConfirmed', data: { to_kid } }] : [];
 
 /**
- * Records that the rotation is complete: none of the `keys` encrypted keys needs the old master key any more. Does
- * nothing unless a rotation to this key is confirmed.
+ * Records that the rotation is complete: no encrypted key needs the old master key any more. `keys` is the number of
+ * encrypted keys. Does nothing unless a rotation to this key is confirmed.
  */
 export const completeMasterRotation =
   (to_kid: string, keys: number) =>

@@ -11,8 +11,8 @@ export type ByteSignal = {
 
 type Matcher = Pick<ByteSignal, 'flag' | 'confirm'> & { readonly tables: readonly Uint8Array[] };
 /**
- * A matcher that may match where four bytes with a certain hash are found. Its sequence starts `offset` bytes after
- * these four bytes.
+ * A matcher whose sequence may occur where four bytes with a certain hash are found. The sequence starts `offset` bytes
+ * after these four bytes.
  */
 type Candidate = { readonly matcher: Matcher; readonly offset: number };
 
@@ -37,8 +37,8 @@ const isCommon = (bytes: ByteSignal['sequence']): boolean => COMMON.includes(Str
 const weightOf = (bytes: readonly number[]): number => bytes.reduce((sum, byte) => sum + WEIGHTS[byte]!, 0);
 
 /**
- * Chooses five positions of a sequence. Four consecutive ones of them always start at an even index of the searched
- * bytes, at whatever index an occurrence starts. Prefers positions with rare bytes.
+ * Chooses five consecutive positions of a sequence. Whatever the index of an occurrence, the first four or the last
+ * four of them start at an even index of the searched bytes. Prefers positions with rare bytes.
  */
 const windowOf = (sequence: ByteSignal['sequence']): { readonly window: ByteSignal['sequence']; readonly start: number } => {
   if (sequence.length === 3) return { window: [ANY, ...sequence, ANY], start: -1 };
@@ -93,8 +93,9 @@ const candidatesByHash = (signals: readonly ByteSignal[]): ReadonlyMap<number, r
 
 /**
  * Creates a function that searches bytes for all signals in one pass. It returns the flags of the signals that it
- * finds, and `notAscii` if a byte is not ASCII. It hashes the four bytes at each even index, and compares a signal only
- * where the hash is one of its own. A signal of three or four bytes may not be found at the very start or end.
+ * finds, and `notAscii` if a byte is not ASCII. It hashes the four bytes at each even index. It compares a signal with
+ * the bytes only where the signal can have this hash. A signal of three or four bytes may not be found at the very
+ * start or end.
  */
 export const createByteFilter = (signals: readonly ByteSignal[], notAscii: number): ((bytes: Uint8Array) => number) => {
   const candidates = candidatesByHash(signals);

@@ -35,8 +35,8 @@ const anyCase = (flag: number, text: string, alikes = false): ByteSignal => ({
 const TOKEN = codes('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-');
 
 /**
- * Returns the signal for a literal. If the literal has only four characters, the character after it must be one of a
- * token, too, so that fewer texts without a secret match.
+ * Returns the signal for a literal. If the literal has only four characters, the next character must be one that tokens
+ * can contain. So fewer texts without a secret match.
  */
 const secretSignal = ({ text, ignoresCase }: SecretLiteral): ByteSignal => {
   if (ignoresCase) return anyCase(MAY_HAVE_SECRET, text);
@@ -44,7 +44,10 @@ const secretSignal = ({ text, ignoresCase }: SecretLiteral): ByteSignal => {
   return { flag: MAY_HAVE_SECRET, sequence: text.length === 4 ? [...sequence, TOKEN] : sequence };
 };
 
-/** The first four letters of words, with the same separator between all letters. */
+/**
+ * Beginnings of words that are typical of prompt injections, written with separators to evade a filter, such as
+ * `i-g-n-o`. Each is the first four letters of a word with the same separator between them.
+ */
 const SPACED = ['igno', 'syst', 'prev', 'disr', 'forg', 'over', 'inst', 'reve'].flatMap((word) =>
   [...' .-_*'].map((separator) => [...word].join(separator)),
 );

@@ -6,7 +6,8 @@ import { hitsOf, replaceSpans, type Span, withoutOverlaps } from './span.ts';
 
 /**
  * The built-in detectors. `secrets`: keys, tokens and passwords of a known form. `cards`: numbers of payment cards.
- * `emails` and `phones`: personal data. Most bodies contain some, so these two are used only if a rule asks for them.
+ * `emails` and `phones`: personal data. Most bodies contain personal data, so `emails` and `phones` are used only if a
+ * rule asks for them.
  */
 export const DETECTORS = ['secrets', 'cards', 'emails', 'phones'] as const;
 export type Detector = (typeof DETECTORS)[number];

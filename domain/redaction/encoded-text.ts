@@ -1,5 +1,6 @@
 /**
- * Parts of words that occur in instructions to a language model. Encoded texts are only decoded if they contain one.
+ * Parts of words that occur in instructions to a language model. A text is only decoded if it contains one of them in
+ * encoded form.
  */
 const KEYWORDS = ['ignore', 'disregard', 'instructions', 'system prompt', 'previous', 'override', 'reveal'];
 

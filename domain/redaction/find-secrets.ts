@@ -93,7 +93,7 @@ const FINDERS: readonly Finder[] = [
   ...SECRET_PATTERNS.map(patternFinder),
 ];
 
-/** A text that a body must contain if it contains certain secrets. It has the form in which JSON writes it. */
+/** A text that every body with a secret of a certain kind contains. `text` has the form in which JSON writes it. */
 export type SecretLiteral = { readonly text: string; readonly ignoresCase: boolean };
 
 const writtenForms = (literal: string): string[] => {
@@ -113,7 +113,8 @@ const isPossible = ({ literals, ignoresCase }: Finder, text: string, lowered: st
 const MIN_SECRET_LENGTH = 8;
 
 /**
- * Finds API keys, tokens, private keys and passwords that have a known form. A specific tag comes before a general one.
+ * Finds API keys, tokens, private keys and passwords that have a known form. Spans with a specific tag come before
+ * those with a general one.
  */
 export const findSecrets = (text: string): Span[] => {
   if (text.length < MIN_SECRET_LENGTH) return [];

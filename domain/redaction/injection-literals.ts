@@ -2,7 +2,7 @@ import { ENCODED_LITERALS } from './encoded-text.ts';
 
 const list = (text: string): string[] => text.trim().split(/\s*\|\s*/);
 
-/** Searched for in upper and lower case. In some words, digits may stand for letters. */
+/** The literals that are searched for in upper and lower case. In some words, digits may stand for letters. */
 const WORDS =
   list(`ignor|disregard|forget|overrid|overrul|bypass|supersed|nullif|not follow|t follow|t obey|stop follow|pay no att|longer bound|not bound|
 instruct|prompt|guideline|directive|guardrail|safeguard|end of user|end of system|end of untrusted|end of original|your new|your real|your true|your actual|
@@ -28,7 +28,7 @@ tool-call|function_call|function_result|untrusted|end of |end_of_|end input|end 
 missacht|vergiss|vergessen|verwirf|verwerfe|umgeh|anweisung|oubli|consigne|olvid|desconsider|descart|esque|dimentic|trascur|negeer|vergeet|pomin|zapomnij|
 you were given|you were told|you received|no sigas|talimat|nerge|komut`);
 
-/** Searched for exactly as written. */
+/** The literals that are searched for exactly as written. */
 const EXACT = [
   ...[
     'role"',

@@ -2,7 +2,7 @@ import type { InjectionPattern } from './injection-words.ts';
 
 const between = '[^\\S\\n]{0,3}';
 
-/** Patterns for a text with its markup, not in normal form. */
+/** The patterns that are matched against the original text with its markup, before the text is normalised. */
 export const MARKUP_PATTERNS: readonly InjectionPattern[] = [
   {
     name: 'role_markup',

@@ -1,7 +1,7 @@
 /**
  * How one kind of secret is recognised. `literals` (at least three characters each) are searched for first, on bytes: a
  * text without any of them contains no such secret. If `pattern` has a group, only the group is the secret. `isSecret`
- * checks a match further. If the pattern ignores case, the literals are in lower case and match in upper and lower
+ * must accept each match. If the pattern ignores case, the literals are in lower case and match in upper and lower
  * case.
  */
 export type SecretPattern = {

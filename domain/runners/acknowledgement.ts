@@ -20,8 +20,8 @@ export type SettledDelivery = {
 /**
  * The last recorded advisory (a notice of the broker about one message), by its sequence number in the broker stream of
  * advisories. If this broker stream is created again, its sequence numbers restart, and `epoch` changes. `at` is the
- * latest time of a recorded advisory; absent in old events. It is needed because a broker that is killed while it
- * deletes messages may restart the sequence numbers of the same stream.
+ * latest time of a recorded advisory; absent in old events. A broker that is killed while it deletes messages may
+ * restart the sequence numbers of the same stream; `at` then tells new advisories from old ones.
  */
 export type AdvisoryCursor = { epoch: string; sequence: number; at?: string };
 
@@ -64,8 +64,8 @@ const reducedTo = (
 };
 
 /**
- * Returns the event with only the entry of this message, and the time at which the message was acknowledged or given
- * up, or its attempt failed. Returns null if the event does not contain the message.
+ * Returns the event with only the entries of this message. `at` is the time at which the message was acknowledged or
+ * given up, or at which the attempt failed. Returns null if the event does not contain the message.
  */
 export const eventForMessage = (
   event: Recorded<AcknowledgementEvent>,

@@ -30,7 +30,7 @@ export type Message = {
   readonly agent: string;
   /** The delivery that the message is for; null for any other message, whose acknowledgement is not recorded. */
   readonly delivery: string | null;
-  /** Set only for the message of a cron job: the id of its occurrence. */
+  /** The id of the occurrence, for the message of a cron job; absent for any other message. */
   readonly occurrence?: string;
   readonly attributes: Readonly<Record<string, string>>;
   readonly contentType: string;
@@ -56,8 +56,8 @@ export type RunnerMessageType = {
 };
 
 /**
- * Returns the attributes that warn the agent: the content comes from outside, and the guardrails have found these
- * things in it.
+ * Returns the attributes that warn the agent that the content comes from outside, and that tell what the guardrails
+ * have found in it.
  */
 const guardrailAttributes = ({ guardrails = [], cause }: Partial<DeliveryFacts>): Record<string, string> => {
   const labels = labelsOf(guardrails);
@@ -105,7 +105,9 @@ const webhookMessage = (event: Recorded, publicUrl: string): Message => {
   };
 };
 
-/** The message of a call of a skill. Its body is JSON, and its source is the skill instead of an integration. */
+/**
+ * Returns the message for a call of a skill. Its body is JSON, and its source is the skill instead of an integration.
+ */
 const skillMessage = (event: Recorded, publicUrl: string): Message => {
   const { skill_id } = factsOf(event) as SkillCallFacts;
   const message = webhookMessage(event, publicUrl);
@@ -114,7 +116,10 @@ const skillMessage = (event: Recorded, publicUrl: string): Message => {
   return { ...message, attributes: { ...attributes, source, skill: skill_id } };
 };
 
-/** The message of a cron job. It has no integration, and a member of the tenant has written its body. */
+/**
+ * Returns the message for an occurrence of a cron job. It has no integration, and a member of the tenant has written
+ * its body.
+ */
 const cronMessage = (event: Recorded, publicUrl: string): Message => {
   const { cron } = factsOf(event) as CronDeliveryFacts;
   const message = webhookMessage(event, publicUrl);
@@ -134,7 +139,7 @@ const cronMessage = (event: Recorded, publicUrl: string): Message => {
   };
 };
 
-/** The message of a benchmark run. It has no integration, and the platform has chosen its tasks. */
+/** Returns the message for a benchmark run. It has no integration, and the platform has chosen its tasks. */
 const benchmarkMessage = (event: Recorded, publicUrl: string): Message => {
   const { benchmark } = factsOf(event) as BenchmarkDeliveryFacts;
   const message = webhookMessage(event, publicUrl);
@@ -150,8 +155,8 @@ export const BENCHMARK_MESSAGE_TYPE = 'annals.benchmark.queued';
 export const CRON_MESSAGE_TYPE = 'annals.cron.fired';
 
 /**
- * The message that says that a credential request is fulfilled. It does not contain the value: the runner gets it by
- * reading its runtime again.
+ * Returns the message that tells a runner that a credential request is fulfilled. It does not contain the value: the
+ * runner gets the value by reading its runtime again.
  */
 const credentialMessage = (event: Recorded, publicUrl: string): Message => {
   const { agent_id } = (event as Recorded<CredentialRequestEvent>).data;
@@ -169,7 +174,7 @@ const credentialMessage = (event: Recorded, publicUrl: string): Message => {
   };
 };
 
-/** The message of mail to an agent. It has no integration: its source is the mailbox. */
+/** Returns the message for mail to an agent. It has no integration: its source is the mailbox. */
 const mailMessage = (event: Recorded, publicUrl: string): Message => {
   const facts = factsOf(event) as MailFacts;
   const message = webhookMessage(event, publicUrl);

@@ -57,13 +57,13 @@ export type CronJobEvent =
   | { type: 'CronJobDeleted'; data: object };
 
 export type CronJob = JobFields & {
-  /** `archived`: the job is deleted. Whether a one-shot job is completed or has failed depends on its occurrence. */
+  /** `archived`: the job is deleted. Whether a one-shot job is completed or has failed is not shown here. */
   readonly status: 'absent' | 'active' | 'paused' | 'archived';
   readonly id: string;
   readonly tenant_id: string;
   readonly agent_id: string;
   readonly created_by_user_id: string | null;
-  /** The time and, in `schedule_revision`, the revision of the last event that changed the schedule. */
+  /** `scheduled_at` and `schedule_revision`: time and revision of the last event that changed the schedule. */
   readonly scheduled_at: string;
   readonly schedule_revision: number;
   readonly next_fire_at: string | null;
@@ -263,7 +263,7 @@ export const update =
     return [{ type: 'CronJobUpdated', data: { ...fields, next_fire_at: job.status === 'active' ? nextOccurrence(recurrence, at) : null } }];
   };
 
-/** Returns the refusal of an operation that needs a job that is due at some time. */
+/** Returns the refusal of an operation on a job that is not due at any time. */
 export const notDue = (): Refusal => conflict('', 'not_due', 'The job is not due: it is paused, or its time has passed');
 
 /** Pauses a job, so that it is not due until it is resumed. @throws Refusal not_found */

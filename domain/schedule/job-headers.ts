@@ -2,7 +2,7 @@ import type { CronJob, CronJobEvent } from './cron-job.ts';
 
 /**
  * Replaces the encrypted headers with the same headers encrypted with another data key. Does nothing if the stored text
- * is not `sealed` any more.
+ * no longer equals `sealed`.
  */
 export const resealHeaders =
   (sealed: string, sealed_headers: string) =>

@@ -29,9 +29,9 @@ const nextOfInterval = (minutes: number, anchor: string, after: string): string 
 };
 
 /**
- * Returns the first instant after `after` in a series of local times, which `next` yields. Local times that clocks skip
- * can have the same instant, and a local time that clocks show twice can have an instant before `after`: such local
- * times are passed over.
+ * Returns the first instant after `after` in a series of local times. `next` yields the series. A local time is passed
+ * over if its instant is not after `after`. That happens because clocks can show a local time twice, and because local
+ * times that clocks skip can have the same instant.
  */
 const nextOfLocalTimes = (zone: string, after: string, next: (local: string) => string | null): string | null => {
   let local = next(localTimeOf(after, zone));

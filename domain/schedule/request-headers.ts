@@ -2,7 +2,9 @@ import { invalid } from '../refusal.ts';
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** Shown in place of the value of a secret header. In a change, it means that the present value stays. */
+/**
+ * The text that is shown in place of the value of a secret header. In a change, it means that the present value stays.
+ */
 export const MASK = '***';
 
 const MAX_HEADERS = 50;

@@ -126,7 +126,7 @@ export const snapshots = { version: 2, interval: 32 };
 
 const NO_USAGE = { prompt_tokens: 0, completion_tokens: 0, cost_micros: 0 };
 
-/** The status after a message. */
+/** Returns the status of a session after a message of this kind. */
 export const statusAfter = (kind: MessageKind): SessionStatus => (kind === 'waiting' ? 'waiting' : 'running');
 
 const HOUR_LENGTH = 'YYYY-MM-DDTHH'.length;
@@ -185,7 +185,7 @@ export const assertExists = ({ status }: Session): void => {
 
 const isOpen = ({ status }: Session): boolean => status === 'running' || status === 'waiting';
 
-/** Whether the session has ended for good. Its state then never changes. */
+/** Whether the session has ended for good. If it has, its state never changes again. */
 export const isFinal = (session: Session): boolean => session.status !== 'absent' && !isOpen(session);
 
 /**

@@ -38,9 +38,9 @@ export const revokeSkill =
   };
 
 /**
- * Stores the encrypted configuration of a skill of the agent. If the caller has found that the new configuration equals
- * that of an earlier event, `unchanged` is the revision of this event; otherwise null. If that event is still the
- * latest one, nothing is recorded.
+ * Stores the encrypted configuration of a skill of the agent. `unchanged` is the revision of an earlier event whose
+ * configuration equals the new one, as the caller has found; otherwise null. If that event still determines the present
+ * configuration, nothing is recorded.
  * @throws Refusal not_found if the agent does not have the skill
  */
 export const replaceConfig =
@@ -53,7 +53,7 @@ export const replaceConfig =
 
 /**
  * Replaces the encrypted configuration with the same one encrypted with another data key. Does nothing if the
- * configuration of `revision` is not the present one any more.
+ * configuration of `revision` is no longer the present one.
  */
 export const resealConfig =
   (skill_id: string, sealed_config: string, revision: number) =>

@@ -123,7 +123,7 @@ type Content = Pick<SkillFields, 'name' | 'description' | 'instructions' | 'conf
 export const digestOf = ({ name, description, instructions, config_schema, package_digest = null }: Content): string =>
   hash('sha256', JSON.stringify([name, description, instructions, config_schema, package_digest]), 'hex');
 
-/** The first event of a skill, without what `claim` adds to it. */
+/** The first event of a skill, without the fields that `claim` adds to it. */
 export type FirstEvent =
   | { type: 'SkillCreated'; data: SkillFields }
   | { type: 'SkillAuthored'; data: SkillFields & { author_agent_id: string } }

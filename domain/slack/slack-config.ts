@@ -44,9 +44,7 @@ export const evolve = (config: SlackConfig, { data }: Recorded<SlackConfigEvent>
 export const settingsInEffect = (config: SlackConfig, inherited: SlackConfig | null): SlackConfig =>
   inherited !== null && config === initial ? inherited : config;
 
-/**
- * Returns the event of a change. If it is the first event of a cloned agent, it also contains the inherited settings.
- */
+/** Returns the event of a change. If the agent still uses inherited Slack settings, the event contains these, too. */
 const changedTo = (config: SlackConfig, current: SlackConfig, changed: Partial<SlackConfig>): SlackConfigEvent[] => {
   if (Object.keys(changed).length === 0) return [];
   return [{ type: 'AgentSlackConfigChanged', data: current === config ? changed : { ...current, ...changed } }];

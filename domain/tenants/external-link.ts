@@ -1,16 +1,16 @@
-/** A link to a system outside the platform that pages of the console show. `url` may contain placeholders. */
+/** A link to an external system. Pages of the console show the link. `url` may contain placeholders. */
 export type ExternalLink = { label: string; url: string };
 
 export const MAX_EXTERNAL_LINKS = 10;
 
-/** What a placeholder in the URL of an external link can stand for. */
+/** The names of the values that placeholders in the URL of an external link can stand for. */
 const LINK_PLACEHOLDERS = ['trace_id', 'delivery_id', 'tenant_id'] as const;
 
 const PLACEHOLDER = /\{([^{}]*)\}/g;
 
 /**
- * Whether the text is an http or https URL without a password. Placeholders are allowed after the host, and only those
- * that are known.
+ * Whether the text is an http or https URL without a password. Only known placeholders are allowed, and only after the
+ * host.
  */
 export const isLinkTemplate = (text: string): boolean => {
   const names: readonly string[] = LINK_PLACEHOLDERS;

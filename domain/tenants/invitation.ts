@@ -39,8 +39,8 @@ const mayInvite = (issuerRole: TenantRole | undefined, role: TenantRole): boolea
 
 /**
  * Issues an invitation to a member, and replaces the member's earlier invitation. `digest` is the digest of its token,
- * `expires_at` is RFC 3339 UTC. The API key that it gives never allows more than the present role of the issuer, even
- * if the member becomes OWNER later, because the issuer could use the token.
+ * `expires_at` is RFC 3339 UTC. The issuer knows the token and could use it. Therefore, the API key of the invited
+ * member never allows more than the present role of the issuer, even if the member becomes OWNER later.
  * @throws Refusal not_found, forbidden if the member has more rights than the issuer
  */
 export const issue =
@@ -52,7 +52,7 @@ export const issue =
     return [{ type: 'MemberInvitationIssued', data: { user_id, ...invitation, max_role } }];
   };
 
-/** Whether the digest is that of the member's latest invitation. The comparison takes constant time. */
+/** Whether this is the digest of the member's latest invitation. The comparison takes constant time. */
 export const isInvitation = ({ invitations }: Tenant, user_id: string, digest: string): boolean =>
   isSameDigest(invitations[user_id]?.digest ?? NO_DIGEST, digest) && invitations[user_id] !== undefined;
 

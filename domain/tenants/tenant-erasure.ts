@@ -5,13 +5,13 @@ import { Refusal } from '../refusal.ts';
 export type EventCounts = { readonly streams: number; readonly events: number };
 
 /**
- * The facts about an erasure. The counts include everything that the log still has of the tenant; encrypted contents
- * among it can no longer be decrypted, because the data key was destroyed at `key_destroyed_at` (RFC 3339 UTC).
+ * The facts about an erasure. The counts include all events of the tenant that the log still contains. Their encrypted
+ * contents can no longer be decrypted, because the data key was destroyed at `key_destroyed_at` (RFC 3339 UTC).
  * `key_id` is the id of the platform's key that signs the receipt; earlier versions did not record it.
  */
 export type ErasureFacts = EventCounts & { readonly key_destroyed_at: string; readonly key_id?: string };
 
-/** The counts so far: of all events of the tenant up to the position `counted_to` (a consistency token). */
+/** The counts so far. They include the events of the tenant up to the position `counted_to` (a consistency token). */
 export type CountProgress = EventCounts & { readonly counted_to: string };
 
 /** The numbers of items that were removed outside the log: stored files, and messages that were waiting for runners. */
@@ -24,7 +24,10 @@ export type TenantErasureEvent =
   | { type: 'TenantErased'; data: ErasureFacts }
   | { type: 'TenantErasureCompleted'; data: RemovedRemains };
 
-/** An event with which the erasure of a tenant starts. The second one closes the tenant, if it is not closed yet. */
+/**
+ * An event that starts the erasure of a tenant. TenantClosed closes the tenant, and is needed only if the tenant is not
+ * closed yet.
+ */
 type StartEvent = Extract<TenantErasureEvent, { type: 'TenantErasureStarted' }> | { type: 'TenantClosed'; data: object };
 
 /** `position` is the position of TenantErased, as a consistency token. */

@@ -8,12 +8,12 @@ const INCLUDED_ROLES: Readonly<Record<TenantRole, readonly TenantRole[]>> = {
   AUDITOR: ['AUDITOR'],
 };
 
-/** Whether the role allows everything that the other one allows. */
+/** Whether `role` allows everything that `other` allows. */
 export const includesRole = (role: TenantRole, other: TenantRole): boolean => INCLUDED_ROLES[role].includes(other);
 
 /**
- * Returns the role that allows less; null if neither role includes the other: MEMBER and AUDITOR allow different
- * things.
+ * Returns the one of two roles that allows less. Returns null for MEMBER and AUDITOR, because neither includes the
+ * other.
  */
 export const lesserRole = (one: TenantRole, other: TenantRole): TenantRole | null => {
   if (includesRole(one, other)) return other;

@@ -203,8 +203,8 @@ export const create =
   };
 
 /**
- * Returns the tenant with external mail as null if it is off but not blocked by the platform. So `false` counts as a
- * change, and the platform can block external mail that is already off.
+ * Returns the tenant, but with null as `external_mail_enabled` if external mail is off and not blocked by the platform.
+ * So `false` from the platform counts as a change, and blocks external mail that is already off.
  */
 const withUnsetMail = (tenant: Tenant): object =>
   tenant.external_mail_enabled || tenant.is_mail_blocked_by_platform ? tenant : { ...tenant, external_mail_enabled: null };

@@ -4,7 +4,7 @@ import { type ById, type Transient, withEntry, withoutEntry } from '../immutable
 
 export const category = 'connector';
 
-/** The maximum number of tools that one connector provides. Its event has room for that many. */
+/** The maximum number of tools that one connector provides. So many tools fit into one event. */
 export const MAX_CONNECTOR_TOOLS = 500;
 
 /** A tool as its connector describes it. `id` is the id of the tool. */

@@ -106,8 +106,8 @@ const once = <T>(find: () => T): (() => T) => {
 };
 
 /**
- * Returns the content of a body. `json` is the result of the inspection of the body. If it says that the body is not
- * JSON, or is nested too deeply, there is no content to check.
+ * Returns the content of a body. `json` is the result of the inspection of the body. The content of a body that is not
+ * JSON, or is nested too deeply, is not checked.
  */
 export const bodyContent = (bytes: Uint8Array, media: Media, json: Extract<BodyVerdict, 'json' | 'form'>): BodyContent => {
   const isPayload = media === 'form' && json === 'json';

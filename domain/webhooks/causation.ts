@@ -6,7 +6,7 @@
 export const CAUSE_NAME = 'Annals-Delivery';
 
 /**
- * The delivery that led to another one. `depth` is the length of the chain of deliveries that led to that other one, at
+ * The delivery that caused another delivery. `depth` is the number of deliveries in the chain before the caused one; at
  * least 1.
  */
 export type Cause = { readonly delivery_id: string; readonly depth: number };

@@ -33,9 +33,9 @@ const typeOf = (body: Uint8Array): string => {
 };
 
 /**
- * Returns the body and the media type of a job's message to an agent. The body is that of the job; if it has none, it
- * is a JSON object that describes the run. The media type is the header content-type of the job; if it has none, the
- * type is derived from the body.
+ * Returns the body and the media type of a job's message to an agent. If the job has no body, the body of the message
+ * is a JSON object that describes the run. The media type is the job's header content-type. If the job has no such
+ * header, the type is derived from the body.
  */
 const contentOf = ({ body_bytes, headers }: CronJob, origin: CronOrigin): { readonly content_type: string; readonly body: Uint8Array } => {
   const { job_id, name, occurrence_id, due_at } = origin;

@@ -2,9 +2,9 @@ import type { InspectedBody } from './body-inspection.ts';
 import { firstHeader, type SignedRequest } from './signature.ts';
 
 /**
- * Where a request has the delivery id or the event name: in the first of these headers that is present or, if none is,
- * in the first of these body fields that exists. `orDigest`: if there is no such field either, the SHA-256 of the body
- * is the id.
+ * Where a request contains the delivery id or the event name: in the first of `headers` that is present or, if none is,
+ * in the first body field of `pointers` that exists. `orDigest`: if no such field exists, either, the SHA-256 of the
+ * body is the id.
  */
 export type ValueSource = { readonly headers: readonly string[]; readonly pointers: readonly string[]; readonly orDigest?: true };
 

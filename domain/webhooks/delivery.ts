@@ -22,8 +22,8 @@ export type DeliveryFacts = GuardrailResult & {
   sha256: string;
   size_bytes: number;
   /**
-   * Set only for a large body: the number of chunks in which it is stored (see delivery-body.ts). The event itself then
-   * has empty data.
+   * The number of chunks in which a large body is stored (see delivery-body.ts). The event itself then has empty data.
+   * Absent if the event contains the body.
    */
   parts?: number;
   /** How the data of the event are encrypted; undefined if they are not encrypted, or were decrypted after reading. */
@@ -31,24 +31,28 @@ export type DeliveryFacts = GuardrailResult & {
   matched_secret: MatchedSecret | null;
   received_at: string;
   /**
-   * Set only if a part of the body was replaced: the number of replaced parts for each tag. The data of the event are
-   * then the redacted body.
+   * The number of replaced parts for each tag. The data of the event are then the redacted body. Absent if nothing was
+   * replaced.
    */
   redactions?: readonly RedactionHit[];
-  /** Set only if an earlier delivery led to this one: that delivery, and the length of the chain of deliveries. */
+  /**
+   * The delivery that led to this one, and the length of the chain of deliveries. Absent if no delivery led to this
+   * one.
+   */
   cause?: Cause;
-  /** Set only if the request had a trace context: its header `traceparent` (W3C). */
+  /** The trace context (W3C) in the header `traceparent` of the request; absent if the request had none. */
   traceparent?: string;
-  /** Set only for a call of a skill: the skill. */
+  /** The called skill; present only for a call of a skill. */
   skill_id?: string;
-  /** Set only for the message of a cron job to an agent: the run. */
+  /** The run of the cron job; present only for the message of a cron job to an agent. */
   cron?: CronOrigin;
-  /** Set only for a benchmark run: the slug of the benchmark. */
+  /** The slug of the benchmark; present only for a benchmark run. */
   benchmark?: string;
-  /** Set only for mail: where it was received. */
+  /** Where the mail was received; present only for mail. */
   mail?: MailOrigin;
   /**
-   * Set only while the message of a redelivery is created, never stored: the id of the event of the accepted delivery.
+   * The id of the event of the accepted delivery. Present only while the message of a redelivery is created; never
+   * stored.
    */
   redelivery_of?: string;
 };
@@ -60,12 +64,12 @@ export type DeliveryFacts = GuardrailResult & {
 type RequeuedFields = { agent_id: string; repeats?: string };
 
 /**
- * The events of a delivery. The first one has the body as its data. WebhookAccepted and WebhookBlocked come from a
- * provider. SkillWebhookCalled and SkillWebhookBlocked are calls of a skill's webhook with a valid token (see
- * skill-call.ts). CronJobTriggered is the message of a cron job to an agent (see cron-delivery.ts),
- * BenchmarkRunTriggered the message of a benchmark run (see benchmark-delivery.ts). MailReceived and MailBlocked are
- * mail (see mail-delivery.ts). The body is stored as received, or after redaction. In the log it is sealed (see
- * sealed-data.ts). If it is stored in chunks, the data are empty.
+ * The events of a delivery. The data of the first event are the body, as received or after redaction; if the body is
+ * stored in chunks, the data are empty. The log contains the body encrypted (see sealed-data.ts). WebhookAccepted and
+ * WebhookBlocked are deliveries of a provider. SkillWebhookCalled and SkillWebhookBlocked are calls of a skill's
+ * webhook with a valid token (see skill-call.ts). CronJobTriggered is the message of a cron job to an agent (see
+ * cron-delivery.ts). BenchmarkRunTriggered is the message of a benchmark run (see benchmark-delivery.ts). MailReceived
+ * and MailBlocked are mail (see mail-delivery.ts).
  */
 export type DeliveryEvent =
   | { type: 'WebhookAccepted'; data: Uint8Array }
@@ -149,7 +153,7 @@ const ACCEPTED: readonly string[] = [
 /** Whether an event of this type is the first one of a delivery that is sent to an agent. */
 export const isAccepted = (type: string): boolean => ACCEPTED.includes(type);
 
-/** Returns the refusal to send a delivery to a runner if it must not go to a runner. */
+/** Returns the refusal of a request to send a runner a delivery that must not go to a runner. */
 export const undeliverable = (detail: string) => conflict('/path/delivery_id', 'not_deliverable', detail);
 
 /** Sends an accepted delivery to the runners of an agent in a new message. @throws Refusal not_found, conflict */
@@ -171,8 +175,8 @@ export const requeueDead =
     delivery.message_id === message_id ? requeue(agent_id)(delivery) : [];
 
 /**
- * Sends a message that the broker has lost again, with the same CloudEvents id. Does nothing unless it is the
- * delivery's last message.
+ * Sends a new message in place of one that the broker has lost, with the same CloudEvents id. Does nothing unless the
+ * lost message is the delivery's last one.
  * @throws Refusal not_found, conflict
  */
 export const repeatLost =
@@ -196,8 +200,8 @@ export const redeliveredEvent = (requeued: Recorded<DeliveryEvent>, accepted: Re
 };
 
 /**
- * Returns the event from which the message of a requeued delivery is created. For a lost message, this is the event
- * that had started it. `earlier` are the events of the delivery.
+ * Returns the event from which the message of a requeued delivery is created. If the message replaces a lost one, this
+ * is the event that had started the lost message. `earlier` are the events of the delivery.
  */
 export const messageSource = (requeued: Recorded<DeliveryEvent>, accepted: Recorded, earlier: readonly Recorded[]): Recorded => {
   const { repeats } = requeued.data as RequeuedFields;

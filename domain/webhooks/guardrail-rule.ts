@@ -5,7 +5,10 @@ import { MAX_BODY_BYTES } from './delivery-body.ts';
 
 /** The maximum number of rules of a tenant. The same limit applies to the rules of an integration. */
 export const MAX_RULES = 50;
-/** Deliveries with a greater depth of causation are blocked. AWS Lambda stops recursive calls at the same number. */
+/**
+ * Deliveries with a greater depth of causation (the number of deliveries that led to them) are blocked. AWS Lambda
+ * stops recursive calls at the same number.
+ */
 export const MAX_CAUSATION_DEPTH = 16;
 const MAX_RATE = 100_000;
 const MAX_RATE_SECONDS = 86_400;
@@ -18,8 +21,8 @@ export const GUARDRAIL_ACTIONS = ['block', 'redact', 'label'] as const;
 export type GuardrailAction = (typeof GUARDRAIL_ACTIONS)[number];
 
 /**
- * The names of the checks that the platform makes itself. A rule must not have such a name, because their verdicts
- * could not be told apart.
+ * The names of the checks that the platform makes itself. A rule must not have such a name. Otherwise, its verdicts
+ * could not be told apart from those of the check.
  */
 export const RESERVED_NAMES: readonly string[] = [
   'json',

@@ -19,7 +19,7 @@ const strongest = (verdicts: readonly GuardrailVerdict[]): TrialVerdict =>
     { verdict: 'pass', rule: null },
   );
 
-/** Returns the verdicts that do not come from rules. They do not depend on the rules. */
+/** Returns the verdicts of the built-in checks. They do not depend on the rules. */
 const builtIn = (guardrails: readonly GuardrailVerdict[]): GuardrailVerdict[] =>
   guardrails.filter(({ rule }) => rule !== 'rules' && RESERVED_NAMES.includes(rule));
 
@@ -35,8 +35,8 @@ export const verdictThen = ({ reason, guardrails }: DeliveryFacts): TrialVerdict
 
 /**
  * Creates a function that returns how other rules would decide about a delivery. Its argument `result` is the result of
- * all rules except those of the kind `rate`. The function must be called with one delivery after another, starting with
- * the oldest, because the `rates` count them.
+ * all rules except those of the kind `rate`. The function must be called once for each delivery, starting with the
+ * oldest, because the rules in `rates` count deliveries.
  */
 export const createTrial = (rates: readonly RateRule[]) => {
   const windows = new Map<string, WindowState>();

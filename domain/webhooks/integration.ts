@@ -54,7 +54,7 @@ export type Integration = Omit<IntegrationConnection, 'provider'> & {
   provider: Provider;
   sealed_previous_secret: string | null;
   previous_secret_valid_until: string | null;
-  /** When the secret was replaced the last time. */
+  /** When the secret was last replaced; null if never. */
   secret_rotated_at: string | null;
   is_paused: boolean;
   paused_reason: string | null;
@@ -129,15 +129,15 @@ export const checkConnection = ({ provider, delivery_id_source, options }: Integ
 };
 
 /**
- * Returns how body replays are treated if the user does not set it. If the provider signs the delivery id, nobody can
- * replace it, so only the replays of other providers are marked.
+ * Returns how body replays are treated if the user does not choose. If the provider signs the delivery id, nobody can
+ * send a known body under another id. So only the body replays of other providers are marked.
  */
 export const defaultReplayGuard = (source: IntegrationSource): ReplayGuard => (presetOf(source).isIdSigned ? 'off' : 'mark');
 
-/** The URL path to which the provider sends its deliveries, below the public URL of the platform. */
+/** Returns the URL path to which the provider sends its deliveries, below the public URL of the platform. */
 export const inboundPath = (id: string): string => `/hooks/inbound/${id}`;
 
-/** A hint that shows the last four characters of a secret, so that users can tell their secrets apart. */
+/** Returns a hint that shows the last four characters of a secret, so that users can tell their secrets apart. */
 export const secretHint = (secret: string): string => `…${secret.slice(-4)}`;
 
 /**
@@ -192,8 +192,8 @@ export const dropPreviousSecret =
   };
 
 /**
- * Replaces the encrypted secrets with the same secrets encrypted with another data key. Does nothing if the stored text
- * is not `sealed` any more.
+ * Replaces the encrypted secrets with the same secrets encrypted with another data key. Does nothing if the stored
+ * secrets no longer equal `sealed`.
  */
 export const resealSecret =
   (sealed: SealedSecrets, resealed: SealedSecrets) =>

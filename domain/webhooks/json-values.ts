@@ -15,7 +15,7 @@ const parseExactly = (json: string): unknown =>
 
 const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** Defines a member instead of setting it, because setting `__proto__` would change the prototype. */
+/** Replaces a member by defining it. An assignment to the member `__proto__` would change the prototype instead. */
 const setMember = (container: object, name: string | number, value: string): void =>
   void Object.defineProperty(container, name, { value, enumerable: true, configurable: true, writable: true });
 

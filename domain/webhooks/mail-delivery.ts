@@ -18,7 +18,7 @@ export type NewMail = {
   readonly agent_id: string;
   readonly origin: MailOrigin;
   readonly content: MailContent;
-  /** When it was received, as RFC 3339 UTC. */
+  /** When the message was received, as RFC 3339 UTC. */
   readonly at: string;
 };
 

@@ -21,8 +21,8 @@ export const evolve = (_: SeenBody, event: Recorded<BodyEvent>): SeenBody => ({ 
 export const REPLAY_WINDOW_MS = 3 * 24 * 3_600_000;
 
 /**
- * Checks whether a body was received before. `first`: not within REPLAY_WINDOW_MS, so the caller must record it.
- * `known`: it was received with the same delivery id. `replay`: it was received with another delivery id.
+ * Checks whether a body was received before. `first`: it was not received within REPLAY_WINDOW_MS, so the caller must
+ * record it. `known`: it was received with the same delivery id. `replay`: it was received with another delivery id.
  */
 export const checkBodyReplay = (seen: SeenBody, provider_delivery_id: string, at: string): 'first' | 'known' | 'replay' => {
   if (seen.provider_delivery_id === provider_delivery_id) return 'known';

@@ -7,7 +7,8 @@ export const category = 'replay';
 export const MAX_REPLAYED = 5_000;
 
 /**
- * The deliveries that a job sends again, by their ids. The other fields are the criteria by which they were selected.
+ * What a job sends again. `ids` are the ids of the deliveries. The integration, the times, the outcome and the event
+ * are the criteria by which the deliveries were selected.
  */
 export type ReplaySelection = {
   integration_id: string;
@@ -21,8 +22,8 @@ export type ReplaySelection = {
 };
 
 /**
- * The progress of a job. `done` is the number of handled deliveries, `skipped` the number of those that were not sent.
- * `error` is a text for users about the skipped ones; null if there are none.
+ * The progress of a job. `done` is the number of handled deliveries. `skipped` is the number of handled deliveries that
+ * were not sent. `error` tells users why they were not sent; null if every handled delivery was sent.
  */
 export type ReplayProgress = { done: number; skipped: number; error: string | null };
 
@@ -79,8 +80,8 @@ export const request =
   };
 
 /**
- * Records the progress of a running job, and its end if every delivery is handled. Does nothing if the job is not
- * running, or if no further delivery was handled.
+ * Records the progress of a running job. If every delivery is handled, also records that the job has ended. Does
+ * nothing if the job is not running, or if no further delivery was handled.
  */
 export const advance =
   (progress: ReplayProgress) =>

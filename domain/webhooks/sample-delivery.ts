@@ -15,7 +15,7 @@ export type ProviderSample = {
   readonly event: string | null;
 };
 
-/** The samples: at least three for every provider. */
+/** The sample deliveries, at least three for every provider. */
 export const PROVIDER_SAMPLES = samples as unknown as readonly ProviderSample[];
 
 const samplesOf = (provider: Provider): readonly ProviderSample[] => PROVIDER_SAMPLES.filter((sample) => sample.provider === provider);

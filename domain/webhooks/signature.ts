@@ -53,7 +53,7 @@ export type SignatureScheme = {
    * the text of the signed timestamp, or empty if the scheme has none.
    */
   readonly message: (request: SignedRequest, timestamp: string) => readonly Uint8Array[] | null;
-  /** Like `message`: returns other bytes that the provider may have signed instead. */
+  /** Returns other bytes that the provider may have signed instead of the bytes that `message` returns. */
   readonly alternative?: SignatureScheme['message'];
 };
 
@@ -63,8 +63,8 @@ const SIGNATURE_BYTES = { sha256: 32, sha1: 20, sha512: 64, ed25519: 64 } as con
 /** The bytes that precede the 32 bytes of an Ed25519 public key in the SPKI format. */
 const ED25519_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 /**
- * Used in place of the keys of an unknown integration, so that the check takes the same time. Its result is not used:
- * an unknown integration is always a mismatch.
+ * The keys that are used for an unknown integration, so that the check takes the same time. The result of the check is
+ * not used: an unknown integration is always a mismatch.
  */
 const placeholderKeys: SigningKeys = { current: new Uint8Array(32), previous: null };
 

@@ -53,7 +53,7 @@ export const evolve = (webhook: SkillWebhook, event: Recorded<SkillWebhookEvent>
   }
 };
 
-/** The URL path of a skill's webhook, below the public URL of the platform. */
+/** Returns the URL path of a skill's webhook, below the public URL of the platform. */
 export const webhookPath = (id: string): string => `/hooks/skills/${id}`;
 
 /** Checks that the webhook is exposed. @throws Refusal not_found if it is not, or if it belongs to another tenant */
@@ -63,8 +63,9 @@ export const assertExposed = (webhook: SkillWebhook, tenant_id: string): void =>
 };
 
 /**
- * Exposes a skill through an agent. The `digest` of the exposure is that of a new token. If the skill is exposed
- * already, it keeps its present token. If it is exposed through another agent, later calls go to the new agent.
+ * Exposes a skill through an agent. `exposure.digest` is the digest of a new token. It is used only if the skill is not
+ * exposed yet; otherwise the skill keeps its present token. If the skill is exposed through another agent, later calls
+ * go to the new agent.
  */
 export const expose =
   (exposure: Exposure) =>

@@ -32,8 +32,8 @@ export const hasRoom = (state: WindowState, limit: RateLimit, now: number): bool
   countOf(withoutExpired(state, limit, now)) < limit.max;
 
 /**
- * Whether two times are stored as one, the later one. Windows with a limit of at most RESOLUTION deliveries store each
- * time.
+ * Whether two times are stored as one time, namely the later one. Windows with a limit of at most RESOLUTION deliveries
+ * store each time.
  */
 const areOneTime = ({ max, windowMs }: RateLimit, one: number, other: number): boolean => {
   const slotMs = max <= RESOLUTION ? 1 : windowMs / RESOLUTION;

@@ -40,7 +40,7 @@ const withOtherPort = (url: string): string =>
 
 /**
  * Returns the bytes that Twilio signs: the URL and, for a form, its fields. For any other body, the query parameter
- * `bodySHA256` of the URL must be the digest of the body; otherwise null.
+ * `bodySHA256` of the URL must be the digest of the body; returns null if it is not.
  * https://www.twilio.com/docs/usage/webhooks/webhooks-security
  */
 export const twilioMessage: SignatureScheme['message'] = ({ url, body }) => signedWith(url(), body);

@@ -21,16 +21,16 @@ export type AggregateCache = AggregateReader & {
 
 type Options = Partial<MemoryBounds> & {
   /**
-   * Aggregates (all of them also in `followed`) for which the cache also remembers that a stream does not exist. The
-   * cache forgets this when the stream's first event arrives.
+   * Aggregates for which the cache also remembers that a stream does not exist, until the stream's first event arrives.
+   * They must also be in `followed`.
    */
   readonly cacheAbsent?: readonly AnyAggregate[];
 };
 
 /**
- * Opens a cache over the log. The subscription keeps the states of `followed` aggregates up to date, because requests
- * read these without appending to them. The cached state of any other aggregate can be outdated. An append that is
- * based on an outdated state conflicts, and the caller then calls `refresh`.
+ * Opens a cache of aggregate states. A subscription keeps the states of `followed` aggregates up to date, because
+ * requests read these without appending to them. The cached state of any other aggregate can be outdated. An append
+ * that is based on an outdated state conflicts, and the caller then calls `refresh`.
  */
 export const openAggregateCache = (
   log: Log,

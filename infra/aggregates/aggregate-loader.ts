@@ -3,8 +3,8 @@ import type { AnyAggregate } from '../../domain/aggregate.ts';
 
 type Read = (aggregate: AnyAggregate, stream: string, id: string) => Promise<Loaded<unknown>>;
 /**
- * The revision of the last event of a stream that the subscription has delivered since its load began; -1 if there was
- * none.
+ * `revision`: the revision of the last event of a stream that the subscription has delivered since the load of the
+ * stream began; -1 if it has delivered none.
  */
 type Delivered = { revision: number };
 type RunningLoad = { readonly delivered: Delivered; readonly result: Promise<Loaded<unknown>> };

@@ -5,8 +5,8 @@ const BASE_WEIGHT = 512;
 const WEIGHT_PER_ENTRY = 256;
 
 /**
- * A cheap estimate of a state's size, in characters: the length of its texts, plus a fixed weight for each entry of a
- * list or record.
+ * Estimates the size of a state in characters: the length of its texts, plus a fixed weight for each entry of a list or
+ * record.
  */
 const weightOf = ({ state }: Loaded<unknown>): number => {
   let weight = BASE_WEIGHT;
@@ -19,7 +19,10 @@ const weightOf = ({ state }: Loaded<unknown>): number => {
   return weight;
 };
 
-/** The bounds of an LRU map with two generations. They apply to each generation. `maxWeight` is in characters. */
+/**
+ * The bounds of an LRU map. The map has two generations of entries (see `createLruMap`), and the bounds apply to each
+ * of them. `maxWeight` is in characters.
+ */
 export type MemoryBounds = { readonly capacity: number; readonly maxWeight: number };
 
 /**

@@ -60,8 +60,8 @@ export const createCacheSubscription = ({ log, categories, onEvent, onLost }: Op
     /** Whether the subscription has started and is not lost. */
     isActive: (): boolean => subscription !== undefined && !isLost,
     /**
-     * A number that increases each time a lost subscription has been re-established. A read that began before the
-     * increase can lack events that the subscription never delivers, so its result must not be cached.
+     * Returns a number that increases each time a lost subscription has been re-established. A read that began before
+     * the increase can lack events that the subscription never delivers, so its result must not be cached.
      */
     epoch: (): number => epoch,
   };

@@ -13,8 +13,9 @@ export type Execution = {
   /** Whether an earlier run of this request may have appended events. */
   readonly resumed: boolean;
   /**
-   * If set, this run only creates the response of the first run again, and appends nothing. It contains the streams of
-   * the first run's transactions, each at its revision after the transaction.
+   * Null if this run has to do the work of the request. Otherwise, the first run has done it, and this run only creates
+   * the same response again. The list contains the streams of the first run's transactions, each at its revision after
+   * the transaction.
    */
   readonly replay: readonly StreamRevision[] | null;
   /** The streams of this run's transactions, in order, each at its revision after the transaction. */

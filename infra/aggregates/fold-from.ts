@@ -12,8 +12,8 @@ export const emptyAggregate = <S, E extends DomainEvent>(aggregate: Aggregate<S,
 });
 
 /**
- * Returns the aggregate after one more event. Calls with the same `transient` belong to one fold: an immutable record
- * that was copied earlier in that fold is changed in place, and not copied again.
+ * Returns the aggregate after one more event. All calls of one fold pass the same `transient`. The first change of a
+ * record in a fold copies the record; later changes in the same fold modify that copy.
  */
 export const applyEvent = <S, E extends DomainEvent>(
   aggregate: Aggregate<S, E>,

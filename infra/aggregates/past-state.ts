@@ -9,7 +9,7 @@ import { loadStream } from './snapshots.ts';
 import { throwAsRefusal } from './transact.ts';
 
 /**
- * Yields the same events, and converts errors of the log to refusals.
+ * Yields the given events, and converts errors of the log to refusals.
  * @throws Refusal unavailable if the log is down
  */
 export async function* withRefusals<T>(events: AsyncIterable<T>): AsyncGenerator<T> {

@@ -42,7 +42,7 @@ export type ContextDeps = {
   readonly blobs: BlobStore;
   readonly authorize: Authorize;
   readonly publicUrl: string;
-  /** If it is absent, no request is limited. */
+  /** The rate limiter. If it is absent, no request is limited. */
   readonly limits?: Pick<RateLimiter, 'chargeFlow'> | undefined;
   readonly now: () => number;
 };
@@ -59,8 +59,8 @@ type Progress = {
   execution: Execution | undefined;
   at: string | undefined;
   /**
-   * The request's If-Match header. It applies only to the first transaction that does not ignore it; that transaction
-   * sets it to null.
+   * The request's If-Match header; null after the first transaction that checks it. Transactions that ignore the header
+   * do not change this field.
    */
   ifMatch: RequestInfo['ifMatch'];
   transactions: number;
@@ -68,7 +68,7 @@ type Progress = {
   sideEffects: number;
 };
 
-/** A request in one tenant. The contexts of the same request in several tenants share its progress. */
+/** A request in one tenant. If the same request works in several tenants, their contexts share one `progress`. */
 type RequestState = {
   readonly info: RequestInfo;
   readonly actor: Actor;
@@ -115,7 +115,10 @@ const textFor = ({ progress }: RequestState, digest: Vault['digest'], alphabet: 
   return derivedText({ key: digest(execution.seed), label: String(progress.randomTexts++), alphabet, length });
 };
 
-/** Runs a side effect. If an earlier run of the request has already run it, returns the result of that run instead. */
+/**
+ * Calls `find`, which may have a side effect, and stores its result. If an earlier run of the request has already
+ * called it, returns the result of that call instead.
+ */
 const findOnce = async <T>({ progress }: RequestState, find: () => Promise<T>): Promise<T> => {
   const index = progress.sideEffects++;
   if (!progress.execution) return find();
@@ -136,7 +139,7 @@ const tenantOf = ({ info }: RequestState, aggregate: AnyStream, tenant?: string)
 const tenantToLoad = (request: RequestState, aggregate: AnyStream, id: string, tenant?: string): string =>
   tenantOf(request, aggregate, tenant ?? (aggregate.category === 'tenant' ? id : undefined));
 
-/** Returns the contents of one tenant. Errors of the log, which stores the keys, become refusals. */
+/** Returns the blob store of one tenant. Errors of the event log, which stores the encryption keys, become refusals. */
 const blobsOf = (store: BlobStore, tenant: string): Blobs => ({
   put: (content) => store.of(tenant).put(content).catch(throwAsRefusal),
   get: (sha256) => store.of(tenant).get(sha256).catch(throwAsRefusal),

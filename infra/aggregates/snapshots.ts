@@ -20,7 +20,10 @@ export const withSnapshot = <S, E extends DomainEvent>(
   return events.map((event, index) => (index === 0 ? { ...event, meta: { ...event.meta, stateBefore: { version, state } } } : event));
 };
 
-/** Returns the snapshot in the event: the state before it; null if the event has none of this version. */
+/**
+ * Returns the snapshot that an event contains: the state before this event. Null if the event has no snapshot, or one
+ * of another version.
+ */
 const snapshotIn = <S>({ id, meta: { stateBefore }, revision }: Recorded, version: number): Loaded<S> | null =>
   stateBefore?.version === version ? { id, state: stateBefore.state as S, revision: revision - 1, position: null } : null;
 
@@ -31,9 +34,9 @@ const snapshotIn = <S>({ id, meta: { stateBefore }, revision }: Recorded, versio
 type Range<S> = { readonly known: Loaded<S>; readonly until?: number };
 
 /**
- * Reads the stream backwards until it finds a snapshot or reaches the known state, and returns the state after the last
- * event. Reads at most twice the interval, because an append may contain up to `interval` events; null if it finds
- * neither in them.
+ * Reads the stream backwards until it finds a snapshot or reaches the known state. Returns the state after the last
+ * event; null if it finds neither. It reads at most two intervals of events: an append may contain up to `interval`
+ * events, so the last snapshot can be that far back.
  */
 const loadFromLastEvents = async <S, E extends DomainEvent>(
   log: Log,

@@ -76,10 +76,10 @@ const unpackFile = async (
   return { size: size.unpacked, bytes: isKept ? Buffer.concat(pieces) : null };
 };
 
-/** Unpacks a zip archive (see `Unpack`). No file is written. */
+/** Unpacks a zip archive in memory (see `Unpack`). Nothing is written to the disk. */
 export const unpackZip: Unpack = async (archive, keep) => {
   const buffer = Buffer.from(archive.buffer, archive.byteOffset, archive.byteLength);
-  // Bytes before the first entry could make the archive a file of another type, too.
+  // An archive with bytes before its first entry is refused, because it could also be a valid file of another type.
   if (!buffer.subarray(0, LOCAL_HEADER.length).equals(LOCAL_HEADER)) throw damaged('it does not start with a file');
   try {
     const zip = await fromBufferPromise(buffer, { lazyEntries: true, strictFileNames: true });

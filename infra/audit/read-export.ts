@@ -17,7 +17,7 @@ type EventText = Pick<ExportedEvent, 'stream' | 'revision'> & {
 
 const EVENT_LINE = /^\{"line":\d+,"digest":"[\w-]{43}","event":/;
 
-/** Converts an event of an export. If its data are a text, they are base64, and the log stores the bytes. */
+/** Converts an event of an export to an event that can be appended. Data of type string are decoded from base64. */
 const exportedEventOf = ({ stream, revision, id, type, data, metadata: meta }: EventText): ExportedEvent => ({
   stream,
   revision,

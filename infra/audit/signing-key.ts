@@ -15,7 +15,7 @@ type Deps = {
   readonly log: Log;
   readonly vault: Pick<Vault, 'seal' | 'open'>;
   readonly now?: () => number;
-  /** The actor of the event of a new key. */
+  /** The actor of the event that records a new key. */
   readonly actor?: Actor;
 };
 
@@ -38,8 +38,8 @@ const privateKeyOf = async ({ vault }: Deps, { key_id, sealed_private_key }: Aud
   createPrivateKey((await vault.open(privateKeyLocation(key_id), sealed_private_key as never)).reveal());
 
 /**
- * Creates a key pair, which signs from now on. The previous key signs the new one.
- * @returns all keys, the newest last
+ * Creates a key pair. From now on, it signs in place of the previous one. The previous private key signs the new public
+ * key.
  */
 const addKey = async (deps: Deps, { keys }: AuditKey.AuditKeys): Promise<AuditKey.AuditKeys> => {
   const { log, vault, now = Date.now, actor = ACTOR } = deps;
@@ -79,14 +79,18 @@ export const openSigningKey = async (deps: Deps): Promise<SignText> => {
 };
 
 /**
- * Signs texts. `sign` takes the id of a key pair; if none is given, it uses the oldest one. `public_key` is base64url.
+ * Signs texts. `sign` uses the key pair with the given id or, without an id, the oldest key pair. `public_key` is
+ * base64url.
  */
 export type ReceiptSigner = {
   readonly newestKeyId: () => Promise<string>;
   readonly sign: (text: string, key_id?: string) => Promise<ReturnType<SignText> & { readonly public_key: string }>;
 };
 
-/** Creates a signer for receipts. A receipt must stay the same even if the key pair that signs heads is replaced. */
+/**
+ * Creates a signer for receipts. By default, it signs with the oldest key pair. So a receipt stays the same after the
+ * key pair for audit heads (signed hashes of audit logs) is replaced.
+ */
 export const openReceiptSigner = (deps: Deps): ReceiptSigner => {
   const existingKeys = async (): Promise<AuditKey.AuditKeys['keys']> => {
     const loaded = await loadKeys(deps);
@@ -108,7 +112,8 @@ export const openReceiptSigner = (deps: Deps): ReceiptSigner => {
 export type KeyRotation = { readonly before: string | null; readonly after: string };
 
 /**
- * Replaces the key pair that signs. The previous key signs the new public key. Earlier heads stay valid.
+ * Replaces the key pair that signs. The previous private key signs the new public key, so signatures by the previous
+ * key stay valid.
  * @throws LogError
  * @throws Refusal unavailable
  */

@@ -31,7 +31,7 @@ const bytesOf = (base64url) => Buffer.from(base64url, 'base64url');
 const ZERO = Buffer.of(0);
 const ONE = Buffer.of(1);
 
-/** Returns the digest of a content. For an event, this is the hash of its leaf in the Merkle tree. */
+/** Returns the digest of the content of a line. For an event, this is the hash of its leaf in the Merkle tree. */
 export const digestOf = (text) => sha256(ZERO, text).digest('base64url');
 
 /** Returns one line of an export, with its line break. */
@@ -98,8 +98,8 @@ async function* linesOf(path) {
   yield Buffer.concat(rest);
 }
 
-// ---- Checks of each kind of line. `state` has the facts that the lines so far have shown; `report` reports a problem
-// in this line.
+// ---- Checks of each kind of line. `state` contains the facts from the lines before; `report` reports a problem in
+// this line.
 
 const checkManifest = (state, { content }, report) => {
   if (state.line !== 1) return report('a manifest can only be the first line');
@@ -119,8 +119,8 @@ const checkKey = (state, { content }, report) => {
 };
 
 const checkEvent = (state, { digest, text }) => {
-  // The digest in the line is added to the tree. So if only the entry was changed, the root still proves all other
-  // entries.
+  // The tree gets the digest that the line states. So if somebody changed only this entry, the root still proves all
+  // other entries.
   addLeaf(state.peaks, state.size, digest);
   state.entries += 1;
   state.size += 1;
@@ -136,7 +136,7 @@ const positionIn = (text) => {
   }
 };
 
-/** Checks a head against the entries after the previous head. `report` also accepts a range of lines. */
+/** Checks a head against the entries between the previous head and this one. `report` also accepts a range of lines. */
 const checkHead = (state, { content: head }, report) => {
   const { size, root, position, at, signature, key_id, peaks } = head;
   const key = state.keys.find((known) => known.key_id === key_id);
@@ -151,7 +151,7 @@ const checkHead = (state, { content: head }, report) => {
   else if (root !== rootOf(state.peaks)) report('entries were changed, replaced or moved: they do not have the root that is signed', first);
   else if (position !== positionIn(state.lastText)) report('the head names another position than that of the last entry');
   else if (String(peaks) !== String(state.peaks)) report('the peaks of the head do not have its root');
-  // A signed head also confirms its peaks. So the check can continue after the head, even if lines before it are wrong.
+  // A signed head also confirms its peaks. So the later lines can be checked even if lines before the head are wrong.
   if (isSigned && arePeaksOf(peaks, head)) Object.assign(state, { peaks: [...peaks], size });
   Object.assign(state, { lastHead: isSigned ? head : state.lastHead, first: null, isUnknown: false });
   if (state.anchors.some((anchored) => anchored.size === size && anchored.root !== root))
@@ -186,7 +186,7 @@ const checkLine = (state, bytes, problem) => {
   state.hash.update(bytes).update('\n');
 };
 
-/** Makes the checks of the whole file, at its end. */
+/** Checks the file as a whole, after its last line. */
 const checkWhole = (state, { key: pinned }, problem) => {
   const { line, manifest, keys, lastHead } = state;
   const report = (text, at) => problem({ line: at, last_line: at, text });
@@ -223,8 +223,9 @@ const readAnchors = (file, tenant) => {
 };
 
 /**
- * Verifies an export. `key`: the id of a key that is known to belong to the platform. `anchors`: a file of anchored
- * heads. Returns the number of problems, and the first 1,000 of them with their ranges of lines.
+ * Verifies an export. `key` is the id of a key that is known to belong to the platform. `anchors` is a file with heads
+ * that the platform has posted to AUDIT_ANCHOR_URL. Returns the number of problems, and the first 1,000 of them with
+ * their ranges of lines.
  */
 export const verifyAuditExport = async (file, { key, anchors } = {}) => {
   const state = { line: 0, offset: 0, keys: [], entries: 0, heads: 0, size: 0, peaks: [], first: null, lastText: '', isUnknown: false };

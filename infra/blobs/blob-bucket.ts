@@ -6,9 +6,9 @@ import { createS3Client, parseXml, S3_TIMEOUTS, type S3Request, textOf } from '.
 import { abortUpload, uploadFile } from './s3-upload.ts';
 
 /**
- * A content that was stored less than this many milliseconds ago is not uploaded again. An older one is, so that its
- * age starts again, and it is not removed as an orphan before an event refers to it. This is half of the shortest grace
- * period of `annals blobs gc`.
+ * A blob that was stored less than this many milliseconds ago is not uploaded again. An older blob is uploaded again.
+ * This renews its age, so that it is not removed as an orphan before an event refers to it. The value is half of the
+ * shortest grace period of `annals blobs gc`.
  */
 const MAX_REUSE_AGE_MS = 1_800_000;
 const NAME = /^([a-z0-9]{1,64})\/([0-9a-f]{64})$/;
@@ -18,7 +18,7 @@ const elements = (body: Buffer, name: string) => {
   return { root, found: Array.from(root.getElementsByTagName(name)) };
 };
 
-/** Stores contents as objects of a bucket. */
+/** Stores blobs as objects of a bucket. */
 export const openBlobBucket = (bucket: Bucket, timeouts = S3_TIMEOUTS): BlobBackend => {
   const client = createS3Client(bucket, timeouts);
   const pathOf = ({ tenant, sha256 }: BlobName): string => `/${bucket.prefix}${tenant}/${sha256}`;
@@ -62,7 +62,10 @@ export const openBlobBucket = (bucket: Bucket, timeouts = S3_TIMEOUTS): BlobBack
     if (await found(name)) await uploadFile(client, pathOf(name), path, false);
   };
 
-  /** Yields the pages of a listing. `next` says which values of each answer request the next page. */
+  /**
+   * Yields the pages of a listing. Each pair in `next` is a query parameter for the next page, and the XML element of
+   * the answer that contains its value.
+   */
   async function* pages(query: Record<string, string>, next: readonly (readonly [string, string])[]): AsyncGenerator<Buffer> {
     for (let more: Record<string, string> = {}; ; ) {
       const { body } = await client.send({ method: 'GET', path: '', query: { prefix: bucket.prefix, ...query, ...more } });
@@ -90,7 +93,7 @@ export const openBlobBucket = (bucket: Bucket, timeouts = S3_TIMEOUTS): BlobBack
   }
 
   const remove = async (entry: StoredEntry): Promise<boolean> => {
-    // Not every store supports conditional deletion, so the version is checked first.
+    // Not every store supports conditional deletion, so the version is compared before the blob is deleted.
     const headers = await found(entry);
     if (!headers || headers.get('etag') !== entry.version) return false;
     const { status } = await client.send({
@@ -103,7 +106,7 @@ export const openBlobBucket = (bucket: Bucket, timeouts = S3_TIMEOUTS): BlobBack
     return status !== 412 && status !== 404;
   };
 
-  /** Aborts the uploads that were started before a time and never completed. */
+  /** Aborts the multipart uploads that were started before a time and never completed. */
   const removeDrafts = async (before: number, isDryRun: boolean): Promise<number> => {
     let count = 0;
     const next = [

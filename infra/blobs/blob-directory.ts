@@ -36,7 +36,10 @@ export const REMOVAL_SUFFIX = '.removing';
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
-/** Gives a file a second name. @returns false if another file already has that name */
+/**
+ * Gives a file a second name (a hard link).
+ * @returns false if another file already has that name
+ */
 const linked = async (path: string, name: string): Promise<boolean> => {
   try {
     await link(path, name);
@@ -90,17 +93,17 @@ const readHead = async (handle: FileHandle, length: number): Promise<Buffer> => 
   return head.subarray(0, filled);
 };
 
-/** Returns the path of the file of a content. */
+/** Returns the path of the file that stores a blob. */
 export const blobPath = (root: string, { tenant, sha256 }: BlobName): string => join(root, tenant, sha256.slice(0, 2), sha256);
 
 /**
- * Opens the file of a content; null if it does not exist. `annals blobs gc` may have renamed the file for a moment,
- * only to find that it is needed, so the other name is tried, too.
+ * Opens the file of a blob; null if it does not exist. `annals blobs gc` renames a file before it removes it, and may
+ * rename it back. So the file is also looked for under its other name.
  */
 const openFile = async (path: string): Promise<FileHandle | null> =>
   (await orNull(open(path, 'r'))) ?? (await orNull(open(path + REMOVAL_SUFFIX, 'r'))) ?? orNull(open(path, 'r'));
 
-/** Returns a text that identifies a file even if its times are changed. */
+/** Returns a text that identifies a file, even if its modification time is changed. */
 const identityOf = ({ ino, birthtimeMs }: { readonly ino: number; readonly birthtimeMs: number }): string => `${ino}-${birthtimeMs}`;
 
 type Beginning = { readonly name: BlobName; readonly path: string; readonly identity: string; readonly length: number };
@@ -126,16 +129,19 @@ const FILE = /^([0-9a-f]{64})(\.removing)?$/;
 
 const namesIn = async (path: string): Promise<string[]> => (await orNull(readdir(path))) ?? [];
 
-/** Renames a file that was about to be removed back, unless the content was stored again meanwhile. */
+/**
+ * Gives a file back the name that it had before its removal began. If the blob was stored again meanwhile, keeps the
+ * new file.
+ */
 const restore = async (path: string): Promise<void> => {
   await orNull(linked(path + REMOVAL_SUFFIX, path));
   await rm(path + REMOVAL_SUFFIX, { force: true });
 };
 
 /**
- * Removes a file, unless it was stored again. The file is renamed first. From then on, storing the content writes a new
- * file instead of keeping this one. If the file was stored again just before it was renamed, this is noticed, and the
- * file is restored.
+ * Removes the file of a blob, unless the blob was stored again. It renames the file first. From then on, storing the
+ * blob writes a new file instead of keeping this one. If the blob was stored again just before the renaming, the file
+ * gets its name back.
  */
 const removeUnchanged = async (path: string, version: string): Promise<boolean> => {
   const removing = path + REMOVAL_SUFFIX;
@@ -164,7 +170,7 @@ async function* storedEntries(root: string, only?: string): AsyncGenerator<Store
       }
 }
 
-/** Whether the content is stored and intact. If so, its time of storage is set to now. */
+/** Whether the blob is stored and intact. If so, its time of storage is set to now. */
 const renewed = async (path: string, isIntact: () => Promise<boolean>): Promise<boolean> => {
   if (!(await isIntact())) return false;
   const now = new Date();
@@ -192,7 +198,7 @@ const check = async (root: string): Promise<string> => {
 };
 
 /**
- * Stores contents as files of a directory. A file gets its final name only when all its bytes are durable, so no crash
+ * Stores blobs as files of a directory. A file gets its final name only when all its bytes are durable, so no crash
  * leaves an incomplete file.
  */
 export const openBlobDirectory = (root: string): BlobBackend => {
@@ -201,7 +207,8 @@ export const openBlobDirectory = (root: string): BlobBackend => {
     if (!(await renewed(path, isIntact))) {
       await syncPath(draft);
       await makeDurableDirectory(dirname(path));
-      // An intact file is never replaced: it may be being read, and sealing the same content again gives other bytes.
+      // An intact file is never replaced. A request may be reading it, and encrypting the same blob again gives other
+      // bytes.
       if (!(await linked(draft, path)) && !(await renewed(path, isIntact))) await rename(draft, path);
     }
     await syncPath(dirname(path));
@@ -237,7 +244,7 @@ export const openBlobDirectory = (root: string): BlobBackend => {
     },
     list: (tenant) => storedEntries(root, tenant),
     remove: ({ version, ...name }) => removeUnchanged(blobPath(root, name), version),
-    // An interrupted put leaves only its draft, which the store itself removes.
+    // The drafts of interrupted uploads are in another directory, from which `removeOldDrafts` removes them.
     removeDrafts: async () => 0,
     probe: async () => void (await probe(root)),
     check: () => check(root),

@@ -7,7 +7,10 @@ import type { BlobDraft } from './blob-backend.ts';
 import { makeDurableDirectory } from './blob-directory.ts';
 import { sealBlob, sealedSizeOf } from './sealed-blob.ts';
 
-/** An error of the source of a content, not of the store. Its cause is the error of the source. */
+/**
+ * The content to store could not be read from its source. The cause is the error of the source. The store itself did
+ * not fail.
+ */
 export class SourceError extends Error {}
 
 async function* fromSource(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -18,7 +21,7 @@ async function* fromSource(content: AsyncIterable<Uint8Array>): AsyncGenerator<U
   }
 }
 
-/** Writes all bytes. The operating system may write fewer bytes than requested, so the rest is written again. */
+/** Writes all bytes. The operating system may write fewer bytes than requested; this writes the remaining ones, too. */
 export const writeFully = async (file: FileHandle, parts: readonly Buffer[], at: number): Promise<void> => {
   const size = parts.reduce((sum, { length }) => sum + length, 0);
   const { bytesWritten } = await file.writev(parts, at);
@@ -52,8 +55,8 @@ export const withDraftPath = async <T>(drafts: string, use: (path: string) => Pr
 };
 
 /**
- * Encrypts a content into a file of the directory `drafts`, passes the file to `use`, and then removes it, unless `use`
- * has moved it.
+ * Encrypts a content into a file of the directory `drafts`, and passes the file to `use`. Then removes the file, unless
+ * `use` has moved it.
  * @throws SourceError if the content cannot be read
  */
 export const withDraft = (drafts: string, unsealed: Unsealed, use: (draft: BlobDraft & StoredBlob) => Promise<void>): Promise<StoredBlob> =>
@@ -72,7 +75,7 @@ export const checkDrafts = (drafts: string): Promise<void> =>
 const DRAFT = /^[0-9a-f]{24}$/;
 
 /**
- * Removes the drafts of interrupted puts: those that were last written before a time (milliseconds since 1970). In a
+ * Removes the drafts of interrupted uploads: those that were last written before a time (milliseconds since 1970). In a
  * dry run, only counts them.
  * @returns the number of drafts
  */

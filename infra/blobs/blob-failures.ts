@@ -3,10 +3,7 @@ import { isDiskFull } from '../durable-files.ts';
 import { BlobReplaced } from './blob-backend.ts';
 import { ObjectStoreError } from './object-store-error.ts';
 
-/**
- * The codes of errors that mean that the operating system refuses access to a file or directory, or that the disk
- * fails.
- */
+/** Error codes which mean that the operating system refuses access to a file or directory, or that the disk fails. */
 const UNUSABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'EIO', 'ENOTDIR', 'EMFILE', 'ENFILE', 'ESTALE']);
 
 const refusalOf = (error: unknown): Refusal | null => {

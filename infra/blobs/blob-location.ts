@@ -12,7 +12,7 @@ export type Bucket = {
   readonly secretAccessKey: string;
 };
 
-/** The place where contents are stored. */
+/** The place where blobs are stored. */
 export type BlobLocation = { readonly kind: 'directory'; readonly path: string } | ({ readonly kind: 'bucket' } & Bucket);
 
 /** The valid forms of BLOBS_URL, as the error message for an invalid value lists them. */
@@ -20,7 +20,7 @@ export const BLOBS_URL_FORMS =
   'must be s3://<key id>:<secret>@<bucket>[/<prefix>]?region=<region>, https://<key id>:<secret>@<host>/<bucket>[/<prefix>][?region=<region>] ' +
   '(with / + and % in the secret percent-encoded), or file:///<directory>';
 
-/** Returns the path of the default directory for contents, in the data directory. */
+/** Returns the path of the default directory for blobs, in the data directory. */
 export const blobDirectoryOf = (annalsData: string): string => join(annalsData, 'blobs');
 
 /** Returns the default BLOBS_URL for the processes that `annals start` starts. */
@@ -38,8 +38,8 @@ const directoryOf = (url: URL): BlobLocation | null => {
 };
 
 /**
- * Returns the URL of a bucket of Amazon S3. If the name of the bucket has dots, it is in the path, because the
- * certificate does not cover it as a host name.
+ * Returns the URL of a bucket of Amazon S3. If the name of the bucket contains dots, it is part of the path, because as
+ * a host name it would not match Amazon's certificate.
  */
 const amazonEndpoint = (bucket: string, region: string): string =>
   bucket.includes('.') ? `https://s3.${region}.amazonaws.com/${bucket}` : `https://${bucket}.s3.${region}.amazonaws.com`;

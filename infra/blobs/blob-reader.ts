@@ -5,10 +5,10 @@ import { type BlobBackend, type BlobName, BlobReplaced } from './blob-backend.ts
 import * as Sealed from './sealed-blob.ts';
 
 const HEAD_BYTES = Sealed.HEADER_BYTES + Sealed.SEALED_CHUNK_BYTES;
-/** The maximum number of times that a content may be sealed again while it is read. */
+/** The maximum number of times that a blob may be encrypted again while it is read. */
 const MAX_REPLACEMENTS = 5;
 
-/** Yields the bytes after the first `count` bytes. */
+/** Yields the bytes of `content` after the first `count` bytes. */
 async function* withoutFirst(count: number, content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let toSkip = count;
   for await (const bytes of content) {
@@ -18,7 +18,7 @@ async function* withoutFirst(count: number, content: AsyncIterable<Uint8Array>):
 }
 
 /**
- * Creates the function that opens and decrypts sealed contents.
+ * Creates the function that opens and decrypts blobs.
  * @throws BlobDamaged, LogError, and the errors of the backend
  */
 export const createBlobReader = ({ backend, vault }: { readonly backend: BlobBackend; readonly vault: Pick<Vault, 'blobKey'> }) => {
@@ -43,7 +43,10 @@ export const createBlobReader = ({ backend, vault }: { readonly backend: BlobBac
     return { size: header.size, content: Sealed.openBlob(header, content()) };
   };
 
-  /** Yields a content. If the content is sealed again meanwhile, opens it again and continues at the same byte. */
+  /**
+   * Yields the bytes of a blob. If the blob is encrypted again meanwhile, opens it again and continues at the same
+   * byte.
+   */
   async function* contentOf(name: BlobName, first: ReadableBlob): AsyncGenerator<Uint8Array> {
     let [blob, sent] = [first, 0];
     for (let replacements = 0; ; ) {

@@ -9,9 +9,9 @@ import { createBlobReader } from './blob-reader.ts';
 const SHA256 = /^[0-9a-f]{64}$/;
 const TENANT = /^[a-z0-9]{1,64}$/;
 
-/** The contents of all tenants. */
+/** The blob stores of all tenants. */
 export type BlobStore = {
-  /** Returns the contents of one tenant. */
+  /** Returns the blob store of one tenant. */
   readonly of: (tenant: string) => Blobs;
 };
 
@@ -19,7 +19,7 @@ export type BlobStoreOptions = {
   readonly backend: BlobBackend;
   readonly vault: Pick<Vault, 'blobKey'>;
   /**
-   * The directory of the files that are being encrypted. If the contents are stored in a directory, it must be on the
+   * The directory for files while they are being encrypted. If the blobs are stored in a directory, both must be on the
    * same disk.
    */
   readonly drafts: string;
@@ -27,7 +27,7 @@ export type BlobStoreOptions = {
   readonly report?: (cause: unknown) => void;
 };
 
-/** Creates the store of all tenants' contents. Every content is encrypted with a key of its tenant. */
+/** Creates the blob stores of all tenants. Every blob is encrypted with a key of its tenant. */
 export const createBlobStore = (options: BlobStoreOptions): BlobStore => {
   const { backend, vault, drafts, report = () => {} } = options;
   const { opened, isIntact } = createBlobReader(options);
@@ -74,5 +74,5 @@ const refuse = async (): Promise<never> => {
   throw new Refusal('not_configured', 'This platform has no file store: its operator must set BLOBS_URL');
 };
 
-/** The store of a process that has none configured: every use is refused. */
+/** The blob store of a process for which none is configured. It refuses every use. */
 export const withoutBlobStore: BlobStore = { of: () => ({ put: refuse, get: refuse, exists: refuse }) };

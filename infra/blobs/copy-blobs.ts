@@ -19,9 +19,9 @@ const writeSealed = async (path: string, { head, rest, sealedSize }: SealedBytes
 };
 
 /**
- * Copies every stored content to another place, in its encrypted form, without its key. Contents that exist there with
- * the same size are not copied again.
- * @returns the number and size of the copied contents
+ * Copies every stored blob to another place. The blobs stay encrypted, so no key is needed. A blob that exists there
+ * with the same size is not copied again.
+ * @returns the number and size of the copied blobs
  */
 export const copyBlobs = async (from: BlobBackend, { backend, drafts }: BlobPlace): Promise<BlobCount> => {
   let [count, bytes] = [0, 0];
@@ -29,7 +29,7 @@ export const copyBlobs = async (from: BlobBackend, { backend, drafts }: BlobPlac
     const name = { tenant, sha256 };
     if ((await backend.sealedSizeOf(name)) === sealedSize) continue;
     const sealed = await from.read(name, HEAD_BYTES);
-    // A content that is removed during the copy is an orphan, and need not be copied.
+    // A blob that is removed during the copy is an orphan, and need not be copied.
     if (!sealed) continue;
     await withDraftPath(drafts, async (path) => backend.store(name, await writeSealed(path, sealed), async () => false));
     count += 1;

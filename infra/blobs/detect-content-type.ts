@@ -6,7 +6,7 @@ const TEXT = 'text/plain';
 /** Matches content types that a browser could run as a page of the platform. Such files are shown as plain text. */
 const ACTIVE = /^(text\/|image\/svg|application\/(xml|xhtml|javascript)|.*\+xml$)/;
 
-/** The number of bytes at the start of a content from which its type is detected. */
+/** The number of bytes at the start of a file from which its type is detected. */
 const HEAD_BYTES = 262_144;
 
 /** Creates a function that returns whether all bytes so far are a UTF-8 text without NUL. */
@@ -24,7 +24,7 @@ const createTextCheck = () => {
   };
 };
 
-/** Creates a detector of the type of a content while it is read (see `DetectContentType`). */
+/** Creates a detector that finds the type of a file while the file is read (see `DetectContentType`). */
 export const createTypeDetector: CreateTypeDetector = () => {
   const checkText = createTextCheck();
   const head: Uint8Array[] = [];

@@ -6,19 +6,19 @@ import { openBlobDirectory } from './blob-directory.ts';
 import { blobDirectoryOf, defaultBlobsUrl, parseBlobsUrl } from './blob-location.ts';
 import { type BlobStore, createBlobStore, withoutBlobStore } from './blob-store.ts';
 
-/** The part of the configuration that determines where contents are stored. */
+/** The part of the configuration that determines where blobs are stored. */
 export type BlobConfig = { readonly blobsUrl?: string | undefined; readonly annalsData: string };
 
 /**
- * Returns the URL of the place where a platform stores contents: BLOBS_URL or, if it is not set, the directory in the
- * data directory, if it exists. `annals start` creates that directory. `annals serve` does not, because its processes
- * may run on several machines, and would not see each other's files.
+ * Returns the URL of the place where a platform stores blobs. This is BLOBS_URL or, if it is not set, the directory in
+ * the data directory, if it exists. `annals start` creates that directory. `annals serve` does not: its processes may
+ * run on several machines, which would not see each other's files.
  * @returns undefined if there is no such place
  */
 export const findBlobsUrl = ({ blobsUrl, annalsData }: BlobConfig): string | undefined =>
   blobsUrl ?? (existsSync(blobDirectoryOf(annalsData)) ? defaultBlobsUrl(annalsData) : undefined);
 
-/** A place where contents are stored, and the local directory of the files that are being encrypted. */
+/** A place where blobs are stored, and the local directory for files while they are being encrypted. */
 export type BlobPlace = { readonly backend: BlobBackend; readonly drafts: string };
 
 /** Opens a directory as a place. */
@@ -33,7 +33,7 @@ export const openBlobPlace = async (config: BlobConfig): Promise<BlobPlace | nul
   return { backend: openBlobBucket(location), drafts: join(config.annalsData, 'blob-drafts') };
 };
 
-/** Creates the store of the contents in a place. `report` is called with the causes of refusals. */
+/** Creates the blob store over a place. `report` is called with the causes of refusals. */
 export const openBlobStore = (
   place: BlobPlace | null,
   vault: Pick<Vault, 'blobKey'>,

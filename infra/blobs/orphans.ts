@@ -4,12 +4,12 @@ import { eventsThatKeepBlobs } from './naming-events.ts';
 
 const DIGEST = /(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/g;
 
-/** The number of contents, and their total size in the store in bytes. */
+/** A number of blobs, and their total size in the store in bytes. */
 export type BlobCount = { readonly count: number; readonly bytes: number };
 
 /**
- * `total`: all stored contents. `orphans`: contents to which no event refers, and that are old enough. `foreign`:
- * contents of tenants that the log does not know, for example because another platform uses the same store.
+ * `total`: all stored blobs. `orphans`: blobs to which no event refers, and that are old enough. `foreign`: blobs of
+ * tenants that the log does not contain, for example because another platform uses the same store.
  */
 export type OrphanSearch = { readonly total: BlobCount; readonly foreign: BlobCount; readonly orphans: readonly StoredEntry[] };
 
@@ -19,14 +19,14 @@ export const countOf = (entries: readonly StoredEntry[]): BlobCount => ({
 });
 
 /**
- * Finds the contents to which no event refers, and that were stored before `before` (milliseconds since 1970). Recent
- * contents do not count, because a content is stored before the event that refers to it. Any digest in any field of an
- * event counts as a reference, to be safe; only the events of undone imports into a memory do not count.
- * @throws LogError also if a record of the log is damaged, because it might refer to a content
+ * Finds the blobs to which no event refers, and that were stored before `before` (milliseconds since 1970). Recent
+ * blobs are left out, because a blob is stored before the event that refers to it. To be safe, any digest in any field
+ * of an event counts as a reference. Only the events of memory imports that were undone do not count.
+ * @throws LogError also if a record of the log is damaged, because it might refer to a blob
  */
 export const findOrphans = async (backend: BlobBackend, log: Log, before: number): Promise<OrphanSearch> => {
-  // The list is read before the log: contents that are stored later are not in it, and events until now can refer to
-  // those that are.
+  // The blobs are listed before the log is read. So the log also contains events that were appended during the listing
+  // and refer to a listed blob.
   const stored = await Array.fromAsync(backend.list());
   const unnamed = new Set(stored.filter(({ storedAt }) => storedAt < before).map(({ sha256 }) => sha256));
   const tenants = new Set<string>();
@@ -45,7 +45,7 @@ export const findOrphans = async (backend: BlobBackend, log: Log, before: number
 
 /**
  * Removes orphans, except those that were stored again meanwhile.
- * @returns the number and size of the removed contents
+ * @returns the number and size of the removed blobs
  */
 export const removeOrphans = async (backend: BlobBackend, orphans: readonly StoredEntry[]): Promise<BlobCount> => {
   const removed: StoredEntry[] = [];

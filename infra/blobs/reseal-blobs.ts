@@ -7,16 +7,16 @@ import { BlobDamaged, HEADER_BYTES, kidOfHeader } from './sealed-blob.ts';
 
 export type ResealOptions = BlobPlace & {
   readonly vault: Pick<Vault, 'blobKey'>;
-  /** Called before each content that is sealed again. */
+  /** Called before each blob that is encrypted again. */
   readonly onReseal?: (count: number) => void | Promise<void>;
-  /** Called with a message about each damaged content, which is not changed. */
+  /** Called with a message about each damaged blob, which is not changed. */
   readonly onDamaged?: (message: string) => void;
 };
 
 /**
- * Seals the contents of a tenant again that are not encrypted with its newest data key. Requests can read them
- * meanwhile.
- * @returns the number of contents that were sealed again
+ * Encrypts a tenant's blobs again, except those that are already encrypted with its newest data key. Requests can read
+ * the blobs meanwhile.
+ * @returns the number of blobs that were encrypted again
  * @throws LogError, and the errors of the backend
  */
 export const resealTenantBlobs = async (options: ResealOptions, tenant: string): Promise<number> => {

@@ -6,7 +6,10 @@ import { retryDelay } from '../backoff.ts';
 import type { Bucket } from './blob-location.ts';
 import { ObjectStoreError } from './object-store-error.ts';
 
-/** A request. `path` is appended to the URL of the bucket: it is empty, or a slash and the name of an object. */
+/**
+ * A request to the store. `path` is appended to the URL of the bucket: it is empty, or a slash and the name of an
+ * object.
+ */
 export type S3Request = {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
   readonly path: string;
@@ -21,7 +24,7 @@ export type S3Response = { readonly status: number; readonly headers: Headers; r
 
 /**
  * `requestMs` limits one attempt, without the time to transfer its bytes. `stallMs` limits the time in which no byte of
- * an answer arrives. After `giveUpMs`, a request is not repeated any more.
+ * an answer arrives. After `giveUpMs`, a failed request is not repeated any more.
  */
 export type S3Timeouts = { readonly requestMs: number; readonly stallMs: number; readonly giveUpMs: number };
 export const S3_TIMEOUTS: S3Timeouts = { requestMs: 10_000, stallMs: 15_000, giveUpMs: 10_000 };
@@ -55,7 +58,7 @@ export const parseXml = (text: string): Element => {
 /** Returns the text of the first element with this name; an empty text if there is none. */
 export const textOf = (parent: Element, name: string): string => parent.getElementsByTagName(name)[0]?.textContent ?? '';
 
-/** Returns the error in an answer. Answers to HEAD requests have no body, so only the status is known. */
+/** Returns the error that an answer describes. Answers to HEAD requests have no body, so only their status is known. */
 export const errorOf = (status: number, body: string): ObjectStoreError => {
   const answer = body.includes('<Error') ? parseXml(body) : null;
   const code = (answer && textOf(answer, 'Code')) || `HTTP ${status}`;
@@ -80,7 +83,7 @@ const beforeRepeat = async (error: unknown, attempt: number, startedAt: number, 
   await sleep(retryDelay(RETRY, attempt));
 };
 
-/** Creates the client of a bucket. Every request is signed with its body (AWS Signature Version 4). */
+/** Creates the client of a bucket. The signature of every request covers its body (AWS Signature Version 4). */
 export const createS3Client = ({ endpoint, region, accessKeyId, secretAccessKey }: Bucket, timeouts: S3Timeouts = S3_TIMEOUTS) => {
   const keyCache = new Map<string, ArrayBuffer>();
 
@@ -119,8 +122,8 @@ export const createS3Client = ({ endpoint, region, accessKeyId, secretAccessKey 
   };
 
   /**
-   * Sends a request, and repeats it if that may help. An attempt whose answer was lost may have succeeded before the
-   * repeat.
+   * Sends a request, and repeats it after temporary errors. An attempt whose answer was lost may have succeeded before
+   * the repeat.
    * @throws ObjectStoreError
    */
   const send = async (request: S3Request): Promise<S3Response> => {
@@ -152,7 +155,7 @@ export const createS3Client = ({ endpoint, region, accessKeyId, secretAccessKey 
     } catch (error) {
       throw error instanceof ObjectStoreError ? error : unreachable(error);
     } finally {
-      // This closes the connection if the answer was not read to its end.
+      // If the answer was not read to its end, this closes the connection.
       stalled.abort();
     }
   }

@@ -4,7 +4,7 @@ import { ObjectStoreError } from './object-store-error.ts';
 import { errorOf, isTransient, parseXml, type S3Client, type S3Request, textOf } from './s3-client.ts';
 
 const MIB = 1_024 * 1_024;
-/** Contents that are larger than this are sent in parts of this size (bytes). */
+/** Files that are larger than this are sent in parts of this size (bytes). */
 export const PART_BYTES = 8 * MIB;
 const MAX_PARTS = 10_000;
 const PARALLEL_PARTS = 2;
@@ -73,7 +73,7 @@ const completion = (tags: readonly string[]): Buffer => {
 };
 
 /**
- * Combines the uploaded parts to the object. S3 may report a failed completion with status 200, because it sends the
+ * Combines the uploaded parts into the object. S3 may report a failed completion with status 200, because it sends the
  * status before the completion ends. If an object with this name exists meanwhile, aborts the upload instead.
  */
 const complete = async ({ client, path }: Upload, uploadId: string, tags: readonly string[], isNew: boolean): Promise<void> => {
@@ -114,12 +114,15 @@ const sendMultipart = async (upload: Upload, isNew: boolean): Promise<void> => {
   }
 };
 
-/** Uploads a file to the store under a path. `isNew`: no object with this path was seen. @throws ObjectStoreError */
+/**
+ * Uploads a file to the store under a path. `isNew`: whether the caller has seen no object at this path.
+ * @throws ObjectStoreError
+ */
 export const uploadFile = async (client: S3Client, path: string, draft: string, isNew: boolean): Promise<void> => {
   await using file = await open(draft, 'r');
   const { size } = await file.stat();
   const upload = { client, path, file, size };
-  // The result is awaited here, so that the file stays open until all parts are sent.
+  // The upload is awaited here, so that the file stays open until all parts are sent.
   if (size > PART_BYTES) return await sendMultipart(upload, isNew);
   const body = await readPart(upload, 0, size);
   await writeNew(client, { method: 'PUT', path, headers: { 'content-type': 'application/octet-stream' }, body }, isNew);

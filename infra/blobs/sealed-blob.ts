@@ -3,12 +3,12 @@ import { lengthPrefixed, type NamedKey } from '../vault/cipher.ts';
 import type { BlobName } from './blob-backend.ts';
 
 /**
- * The format of a sealed content: a header, followed by the content in chunks. Each chunk is encrypted with AES-256-GCM
- * and followed by its tag. All chunks except the last have the same size.
- * The keys are derived from the tenant's key and a random salt, so they are used for this content only. The nonce of a
- * chunk contains its number, and whether it is the last one. So a chunk that is missing, repeated, in another place or
- * from another content cannot be decrypted. The header is authenticated together with the tenant and the digest, so a
- * sealed content cannot be read under another name.
+ * The format of an encrypted ("sealed") blob: a header, followed by the content in chunks. Each chunk is encrypted with
+ * AES-256-GCM and followed by its tag. All chunks except the last have the same size. The keys are derived from the
+ * tenant's key and a random salt, so they are used for this blob only. The nonce of a chunk contains its number, and
+ * whether it is the last one. So a chunk that is missing, repeated, in another place or from another blob cannot be
+ * decrypted. The header is authenticated together with the tenant and the digest, so a sealed blob cannot be read under
+ * another name.
  */
 const MAGIC = Buffer.from('annblob\x01', 'latin1');
 const KID_BYTES = 32;
@@ -27,7 +27,7 @@ const OPTIONS = { authTagLength: TAG_BYTES } as const;
 export const CHUNK_BYTES = 256 * 1_024;
 export const SEALED_CHUNK_BYTES = CHUNK_BYTES + TAG_BYTES;
 
-/** A stored content is damaged, was changed, or was sealed for another tenant or digest. */
+/** Thrown if a stored blob is damaged, was changed, or was encrypted for another tenant or digest. */
 export class BlobDamaged extends Error {
   constructor({ tenant, sha256 }: BlobName, reason: string) {
     super(`the content ${sha256} of tenant ${tenant} is damaged: ${reason}`);
@@ -35,7 +35,7 @@ export class BlobDamaged extends Error {
   }
 }
 
-/** Returns the sealed size of a content, in bytes. `size` is the number of its unencrypted bytes. */
+/** Returns the size of a content after encryption, in bytes. `size` is its size before encryption. */
 export const sealedSizeOf = (size: number): number => HEADER_BYTES + size + TAG_BYTES * Math.max(1, Math.ceil(size / CHUNK_BYTES));
 
 type BlobKeys = { readonly encryption: Uint8Array; readonly mac: Uint8Array };
@@ -76,14 +76,14 @@ async function* chunksOf(content: AsyncIterable<Uint8Array> | Iterable<Uint8Arra
 }
 
 /**
- * The result of sealing a content. The header is known only at the end, because it depends on the digest of the
+ * The result of encrypting a content. The header is known only at the end, because it depends on the digest of the
  * content.
  */
 export type Sealed = { readonly header: Buffer; readonly sha256: string; readonly size: number };
 
 /**
- * Seals a content for a tenant. Passes each sealed chunk to `write`, in order, with its offset in the sealed content.
- * The caller must write the returned header at offset 0.
+ * Encrypts a content for a tenant. Passes each encrypted chunk to `write`, in order, with its offset in the encrypted
+ * blob. The caller must write the returned header at offset 0.
  */
 export const sealBlob = async (
   { kid, key }: NamedKey,
@@ -113,19 +113,22 @@ export const sealBlob = async (
   return { header, sha256, size };
 };
 
-/** Returns the id of the key that sealed a content. @throws BlobDamaged if it is not a header */
+/**
+ * Returns the id of the key that encrypted a blob.
+ * @throws BlobDamaged if the bytes are not a header
+ */
 export const kidOfHeader = (name: BlobName, header: Buffer): string => {
   if (header.length < HEADER_BYTES) throw new BlobDamaged(name, 'it ends within its header');
   if (!header.subarray(0, MAGIC.length).equals(MAGIC)) throw new BlobDamaged(name, 'it has no header');
   return header.toString('latin1', MAGIC.length, SIZE_AT).replace(/\0+$/, '');
 };
 
-/** The values that are needed to decrypt the chunks of a content whose header was verified. */
+/** The values that are needed to decrypt the chunks of a blob whose header was verified. */
 export type OpenedHeader = { readonly name: BlobName; readonly encryption: Uint8Array; readonly size: number };
 
 /**
- * Verifies a header: it must be sealed with the key and for this name, and the sealed content must have the size that
- * the header states.
+ * Verifies the header of a blob. The header must be sealed with this key and for this name. The encrypted blob must
+ * have the size that the header states.
  * @throws BlobDamaged
  */
 export const openHeader = (name: BlobName, key: Uint8Array, header: Buffer, sealedSize: number): OpenedHeader => {
@@ -167,8 +170,8 @@ async function* sealedChunksOf(sealed: AsyncIterable<Uint8Array>): AsyncGenerato
 }
 
 /**
- * Decrypts a content chunk by chunk. `sealed` yields the bytes after the header. At the end, compares the digest of the
- * decrypted bytes with the digest in the name.
+ * Decrypts a blob chunk by chunk. `sealed` yields the bytes after the header. At the end, compares the digest of the
+ * decrypted bytes with the digest in the blob's name.
  * @throws BlobDamaged before it yields a changed byte, and at the end if bytes are missing
  */
 export async function* openBlob(opened: OpenedHeader, sealed: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {

@@ -4,16 +4,16 @@ import type { BlobStore } from './blob-store.ts';
 import { eventsThatKeepBlobs } from './naming-events.ts';
 import { BlobDamaged } from './sealed-blob.ts';
 
-/** A content to which an event refers but that cannot be read. */
+/** A blob to which an event refers but that cannot be read. */
 export type BlobFinding = {
   readonly tenant: string;
   readonly sha256: string;
   readonly problem: 'missing' | 'damaged';
-  /** The first event that refers to the content. */
+  /** The first event that refers to the blob. */
   readonly event_id: string;
 };
 
-/** The number and size of the contents that were read, and the findings. */
+/** The number and size of the blobs that were read, and the findings. */
 export type BlobVerification = { readonly read: number; readonly bytes: number; readonly findings: readonly BlobFinding[] };
 
 const sizeOf = async (content: AsyncIterable<Uint8Array>): Promise<number> => {
@@ -22,7 +22,10 @@ const sizeOf = async (content: AsyncIterable<Uint8Array>): Promise<number> => {
   return size;
 };
 
-/** Reads a content to its end. @returns its size, or the problem with it */
+/**
+ * Reads a blob to its end.
+ * @returns its size, or the problem with it
+ */
 const readBlob = async (blobs: BlobStore, tenant: string, sha256: string): Promise<number | BlobFinding['problem']> => {
   try {
     const blob = await blobs.of(tenant).get(sha256);
@@ -34,8 +37,8 @@ const readBlob = async (blobs: BlobStore, tenant: string, sha256: string): Promi
 };
 
 /**
- * Reads every content to which an event refers once, and verifies all its bytes. The contents of undone imports are
- * left out, because they may be removed.
+ * Reads every blob to which an event refers, each one once, and verifies all its bytes. Blobs of memory imports that
+ * were undone are left out, because they may be removed.
  * @throws Refusal, LogError
  */
 export const verifyBlobs = async (blobs: BlobStore, log: Log): Promise<BlobVerification> => {

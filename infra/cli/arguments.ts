@@ -13,8 +13,8 @@ const camel = (name: string): string => name.replace(/-(.)/g, (_, letter: string
 const argumentsOf = <T extends ArgsDef>(command: CommandDef<T>): ArgsDef => (command.args as ArgsDef | undefined) ?? {};
 
 /**
- * Whether an option has no value: its text is empty or is the next option. That happens if the user omitted the value
- * or used a shell variable that is not set.
+ * Whether the value of an option is missing: it is empty, or it is the next option. This happens if the user omitted
+ * the value, or used a shell variable that is not set.
  */
 const isMissing = (value: unknown): boolean => typeof value === 'string' && (value.trim() === '' || value.startsWith('--'));
 

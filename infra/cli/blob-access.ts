@@ -15,9 +15,9 @@ export const placeOf = async (config: Config): Promise<BlobPlace> => {
 };
 
 /**
- * Runs a command on the log of a platform.
- * @throws Error of one line if the log contains no platform, because then its events may be lost, and every file would
- * count as an orphan
+ * Runs `work` with the event log.
+ * @throws Error of one line if the log contains no platform. Such a log may have lost its events, and every file would
+ * count as an orphan.
  */
 export const withPlatformLog = async <T>(config: Config, work: (log: Log) => Promise<T>): Promise<T> => {
   const log = openLog(locateServices(config).eventstoreUrl);

@@ -34,8 +34,8 @@ export const runService = async (begin: () => Promise<Service>): Promise<void> =
   ignoreBrokenPipe();
   const stop = stopRequested();
   const service = await Promise.race([begin(), stop]);
-  // Node's compile cache is written some time after the start, and not only at exit, so that the next start is fast
-  // even if this process is killed.
+  // Node's compile cache is written some time after the start, and not only at exit. So the next start is fast even if
+  // this process is killed.
   setTimeout(flushCompileCache, FLUSH_DELAY_MS).unref();
   await stop;
   await service?.close();

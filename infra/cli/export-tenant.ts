@@ -25,14 +25,17 @@ const Entry = z.object({ position: z.string() });
 const EVENTS_PER_PAGE = 200;
 const HEADS_PER_PAGE = 200;
 const POLL_MS = 1_000;
-/** The maximum time to wait for a head, in milliseconds. A worker signs one within five minutes after an event. */
+/**
+ * The maximum time to wait for an audit head (the signed hash of the audit log), in milliseconds. A worker signs one
+ * within five minutes after an event.
+ */
 const MAX_WAIT_MS = 10 * 60_000;
 
 /** A signal that is never aborted: only the end of the process stops the retries. */
 const NEVER = new AbortController().signal;
 
 /**
- * Yields the items of a list as texts, exactly as the service sends them, one per line. Only one page is in memory at a
+ * Yields the items of a list as texts, exactly as the service sends them. Only one page of the list is in memory at a
  * time.
  */
 async function* textsOf(api: RunnerApi, first: string): AsyncGenerator<string> {
@@ -44,7 +47,7 @@ async function* textsOf(api: RunnerApi, first: string): AsyncGenerator<string> {
   }
 }
 
-/** Yields the heads of a tenant up to this one, the smallest first. */
+/** Yields the audit heads of a tenant in ascending order of size, up to the size of the given head. */
 async function* headsUntil(api: RunnerApi, tenant: string, { size }: Head): AsyncGenerator<Head> {
   const first = `/tenant/${tenant}/audit-logs/heads?sort=size&limit=${HEADS_PER_PAGE}`;
   for (let path: string | null = first; path !== null; ) {
@@ -59,7 +62,7 @@ async function* headsUntil(api: RunnerApi, tenant: string, { size }: Head): Asyn
 const positionOf = (text: string): Position => parseToken((JSON.parse(text) as { position: string }).position)!;
 
 /**
- * Writes the entries of a tenant. Writes each head after the last entry that it covers.
+ * Writes the audit-log entries of a tenant. Writes each head after the last entry that it covers.
  * @returns the number of entries
  */
 const writeEntries = async (api: RunnerApi, tenant: string, newest: Head, writer: ExportWriter): Promise<number> => {
@@ -82,12 +85,15 @@ const writeEntries = async (api: RunnerApi, tenant: string, newest: Head, writer
   return count;
 };
 
-/** Returns the newest head of a tenant; undefined if there is none. @throws Refusal */
+/**
+ * Returns the newest audit head of a tenant; undefined if there is none.
+ * @throws Refusal
+ */
 const newestHead = async (api: RunnerApi, tenant: string): Promise<Head | undefined> =>
   (await api.get(z.array(Head), `/tenant/${tenant}/audit-logs/heads?sort=-size&limit=1`))[0];
 
 /**
- * Waits until a head covers the entry that is the newest one at the start.
+ * Waits until an audit head covers the newest entry that existed at the start of the call.
  * @returns that head
  * @throws Refusal, Error of one line
  */
@@ -101,7 +107,7 @@ const headOverAll = async (api: RunnerApi, tenant: string): Promise<Head | undef
   throw new Error('no head that covers the newest event was signed within ten minutes: is a worker running?');
 };
 
-/** `wait`: whether to wait until a head covers the newest entry. */
+/** `wait`: whether to wait until an audit head covers the newest entry. */
 export type ExportOptions = {
   readonly tenant: string | undefined;
   readonly to: string;
@@ -111,8 +117,8 @@ export type ExportOptions = {
 };
 
 /**
- * Writes all entries of a tenant that signed heads cover to a new file, with the heads and the keys, and verifies the
- * file. Reads over HTTP with an API key, so the export contains only what the key may read.
+ * Writes all audit-log entries of a tenant that signed heads cover to a new file, with the heads and the keys. Then
+ * verifies the file. It reads over HTTP with an API key, so the export contains only what the key may read.
  * @returns the exit code: 1 if the export does not verify
  * @throws Refusal, Error of one line
  */

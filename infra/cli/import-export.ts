@@ -16,8 +16,8 @@ import { addInspector } from './add-inspector.ts';
 const ignore = (): void => {};
 
 /**
- * Appends an event to its stream. An export has only the events of the platform's streams that are about the tenant, so
- * revisions can be missing, and the event gets the next free one.
+ * Appends an event to its stream. Of the streams that belong to the platform, an export contains only the events about
+ * the tenant. So revisions can be missing, and such an event gets the next free revision.
  */
 const appendExported = async (log: Log, { stream, revision, event }: ExportedEvent): Promise<void> => {
   try {
@@ -31,7 +31,10 @@ const appendExported = async (log: Log, { stream, revision, event }: ExportedEve
 
 type Import = { readonly file: string; readonly staged: string; readonly masterKeyFile: string; readonly tenant: string };
 
-/** Fills a new store with the events of an export. Returns the number of events, and the inspector's API key. */
+/**
+ * Fills a new store with the events of an export. Returns the number of events, and an API key that reads the imported
+ * tenant. The key is null if the tenant was closed.
+ */
 const fillStore = async ({ file, staged, masterKeyFile, tenant }: Import): Promise<{ count: number; key: string | null }> => {
   const server = await serveStore({ dir: staged, port: 0, open: true, print: ignore });
   const log = openLog(`esdb://127.0.0.1:${server.port}?tls=false`);
@@ -42,7 +45,8 @@ const fillStore = async ({ file, staged, masterKeyFile, tenant }: Import): Promi
       await appendExported(log, exported);
       count += 1;
     }
-    // An export does not contain the keys of encrypted contents. Without keys, the contents are shown like erased ones.
+    // An export does not contain the keys of encrypted contents. Without their keys, these contents are shown as if
+    // they were erased.
     await vault.destroyDataKeys(tenant);
     return { count, key: await addInspector(log, masterKeyFile, tenant) };
   } finally {
@@ -56,7 +60,7 @@ const importInto = async ({ annalsData, masterKeyFile }: Config, file: string, {
   if ([store, join(annalsData, 'postgres')].some((path) => existsSync(path)))
     throw wrongDirectory(`${annalsData} contains a platform already: set ANNALS_DATA to a new directory`);
   rmSync(staged, { recursive: true, force: true });
-  // The mark is written first, so that no reactor runs on the directory, even after a crash.
+  // The directory is marked before it is filled, so that no reactor runs on it, even after a crash.
   markForInspection(annalsData, { tenant_id, imported_at: new Date().toISOString() });
   const { count, key } = await fillStore({ file, staged, masterKeyFile, tenant: tenant_id! });
   renameSync(staged, store);

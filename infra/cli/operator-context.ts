@@ -25,7 +25,10 @@ const openOperatorVault = async (log: Log, masterKeyFile: string): Promise<Vault
   return openVault({ log, masterKeyFile });
 };
 
-/** Runs a command of the CLI with the platform's log and vault. @throws Error of one line if they cannot be opened */
+/**
+ * Opens the platform's log and vault for a command of the CLI, and passes them to `work`.
+ * @throws Error of one line if they cannot be opened
+ */
 export const withOperatorVault = async <T>(
   config: Config,
   work: (opened: { readonly log: Log; readonly vault: Vault }) => Promise<T>,
@@ -40,7 +43,7 @@ export const withOperatorVault = async <T>(
 
 /**
  * Creates the context in which a command of the CLI records decisions about the platform. The operator who runs the
- * command is not a user of the platform, so the events name `actor`, the command.
+ * command is not a user of the platform. So the actor of the events is `actor`, which stands for the command.
  * @throws Error of one line if the platform was never started, or if its master key is missing
  */
 export const openOperatorContext = async (log: Log, masterKeyFile: string, actor: Actor): Promise<OperatorContext> => {

@@ -20,7 +20,7 @@ export type PreviewArguments = {
   readonly count: string;
 };
 
-/** The target of a preview: a job, or the fields of a draft. */
+/** The target of a preview: a stored cron job, or the fields of a cron job that is not stored. */
 export type PreviewTarget = {
   readonly agent: string;
   readonly count: number;
@@ -84,7 +84,7 @@ const find = async ({ agent: name, job, draft }: PreviewTarget, { url, key }: Co
 };
 
 /**
- * Prints the next due times of a job or a draft, whether it would fire, and if not, why.
+ * Prints the next due times of a cron job. Also prints whether the job would fire, and if not, why.
  * @returns the exit code: 1 if the service refuses the request or does not answer
  */
 export const previewCronJob = async (target: PreviewTarget, connection: Connection): Promise<number> => {

@@ -13,14 +13,14 @@ export type ReplayOptions = {
   readonly tenant?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-  /** Prints only the events up to this time or position, to show the basis of an earlier decision. */
+  /** Prints only the events up to this time or position. This shows on which events an earlier decision was based. */
   readonly at?: string | undefined;
   readonly type?: string | undefined;
   /** The maximum number of events to print, as text. */
   readonly limit?: string | undefined;
   readonly reverse: boolean;
   readonly follow: boolean;
-  /** Whether each event is printed for people: on several indented lines. */
+  /** Whether to print each event on several indented lines. */
   readonly pretty: boolean;
 };
 
@@ -91,13 +91,16 @@ async function* eventsOf(log: Log, { stream, reverse }: Selection): AsyncGenerat
   yield* (await Array.fromAsync(log.read(stream))).reverse();
 }
 
-/** Whether no later event can match, so that reading can end. */
+/** Whether this event and all later ones are beyond the selected range, so that reading can end. */
 const isPast = (event: Recorded, { start, end, reverse }: Selection): boolean => {
   const bound = reverse ? start : end;
   return bound !== null && 'position' in bound && (reverse ? isBefore(event, bound) : isAfter(event, bound));
 };
 
-/** Writes an event. @returns a promise if the output must be consumed before more is written */
+/**
+ * Writes an event.
+ * @returns a promise if the caller must wait until the output is consumed
+ */
 const writeEvent = (event: Recorded, isPretty: boolean): void | Promise<void> => {
   if (!process.stdout.write(`${eventText(event, isPretty)}\n`))
     return new Promise((resolve) => process.stdout.once('drain', () => resolve()));

@@ -60,7 +60,10 @@ const eventTypes = [
 
 const agentOf = (event: Recorded<MessageEvent>): string => (event.type === 'DeliveryRequeued' ? event.data : factsOf(event)).agent_id;
 
-/** Creates a fold over the log that keeps the last message of each delivery until this message is settled. */
+/**
+ * Creates a fold over the log. It keeps the last message of each delivery until that message is acknowledged or given
+ * up.
+ */
 const createFold = () => {
   const messages = new Map<string, Unsettled>();
   const lastOf = new Map<string, string>();
@@ -116,8 +119,8 @@ const missingAtBroker = async (nats: NatsConnection, messages: readonly Unsettle
 };
 
 /**
- * Waits a few seconds, and returns the messages that are still not settled in the log. The broker removes a settled
- * message before the log records it.
+ * Waits a few seconds. Then returns the messages that are still neither acknowledged nor given up in the log. The wait
+ * is needed because the broker removes a message before the log records the reason.
  */
 const withoutSettled = async (log: Log, missing: readonly Unsettled[]): Promise<readonly Unsettled[]> => {
   const first = missing.toSorted((a, b) => comparePositions(a.position, b.position))[0];
@@ -139,7 +142,10 @@ const createProgress = (total: number) => {
 
 const describe = ({ delivery_id, tenant, agent_id }: DeadMessage): string => `${delivery_id}  tenant ${tenant}  agent ${agent_id}`;
 
-/** Sends lost messages again and prints a line for each. @returns the exit code: 1 if the event store refused some */
+/**
+ * Sends lost messages again and prints a line for each.
+ * @returns the exit code: 1 if the event store refused some of them
+ */
 const sendAll = async (log: Log, lost: readonly Unsettled[], dryRun: boolean): Promise<number> => {
   const ports = openOperatorPorts(log, ACTOR);
   const counts = { sent: 0, skipped: 0, failed: 0 };

@@ -32,7 +32,7 @@ const verifyFiles = async (dir: string, place: BlobPlace, masterKeyFile: string)
   }
 };
 
-/** Returns the place for the restored files: the place in BLOBS_URL, or the data directory. */
+/** Returns the place for the restored files: the place in BLOBS_URL or, if it is not set, the data directory. */
 const placeFor = async (config: Config): Promise<BlobPlace> =>
   (await openBlobPlace(config)) ?? openDirectoryPlace(blobDirectoryOf(config.annalsData));
 

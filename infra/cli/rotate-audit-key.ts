@@ -3,8 +3,9 @@ import type { Config } from '../config.ts';
 import { withOperatorVault } from './operator-context.ts';
 
 /**
- * Replaces the key pair that signs the heads of the audit logs, and prints the ids of both keys.
- * @returns the exit code @throws Error of one line
+ * Replaces the key pair that signs the heads (signed hashes) of the audit logs, and prints the ids of both key pairs.
+ * @returns the exit code
+ * @throws Error of one line
  */
 export const rotateAuditKey = (config: Config): Promise<number> =>
   withOperatorVault(config, async ({ log, vault }) => {

@@ -20,8 +20,8 @@ const printCompleted = ({ masterKeyFile }: Config, from: string, to: string): vo
 };
 
 /**
- * Replaces the master key. On several machines this takes two calls: between them, the operator copies the new key to
- * every machine.
+ * Replaces the master key. If the platform runs on several machines, this takes two calls. Between them, the operator
+ * copies the new key to every machine.
  * @returns the exit code
  * @throws Error of one line
  */

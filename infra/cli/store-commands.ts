@@ -25,7 +25,7 @@ export const storeCommand = defineCommand({
       run: async ({ args }) => {
         const port = portOf(args.port);
         const { serveStore } = await import('../eventstore/embedded/serve-store.ts');
-        // This keeps the young generation of the V8 heap small. The store's objects are short-lived, so the default of
+        // This keeps the V8 heap's space for new objects small. The store's objects are short-lived, so the default of
         // 2 x 16 MiB would use memory without being faster.
         setFlagsFromString('--semi-space-growth-factor=1');
         await runService(() => serveStore({ dir: args.dir, port, open: args.open === true }));

@@ -14,18 +14,18 @@ const DESCRIPTIONS: Readonly<Record<ServiceName, string>> = {
 /** The file from which the service reads further variables. It may be absent. */
 const ENVIRONMENT_FILE = '/etc/annals.env';
 
-/** Escapes a text for any setting of a unit: systemd replaces `%` specifiers in all of them. */
+/** Escapes a text for any setting of a unit. In all settings, systemd replaces specifiers, which begin with `%`. */
 const escaped = (text: string): string => text.replaceAll('%', '%%');
 
 /** Quotes a word of a command line or of Environment. */
 const quoted = (text: string): string => `"${escaped(text).replace(/["\\]/g, '\\$&')}"`;
 
-/** Quotes a word of a command line, where systemd replaces variables, too. */
+/** Quotes a word of a command line. There, systemd also replaces variables, so `$` is escaped, too. */
 const argument = (text: string): string => quoted(text).replaceAll('$', '$$$$');
 
 /**
  * Returns a systemd unit that runs this checkout with its own Node as the current user. `dataDirectory` must be an
- * absolute path. The stop signal goes to the main process only, which stops the others in the right order.
+ * absolute path. The stop signal goes only to the main process, which stops its other processes in the right order.
  */
 export const systemdUnit = (service: ServiceName, dataDirectory: string): string => {
   const main = join(import.meta.dirname, '../main.ts');

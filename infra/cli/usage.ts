@@ -7,8 +7,8 @@ const subCommandsOf = (command: CommandDef): Record<string, CommandDef> =>
 const nameOf = ({ meta }: CommandDef): string => (meta as { name: string }).name;
 
 /**
- * Finds the innermost command that the words name, and its parent. The parent gets its full name, such as `annals
- * store`.
+ * Finds the innermost command that the words name, and its parent. The returned parent has its full name, such as
+ * `annals store`.
  */
 const findCommand = (words: readonly string[], command: CommandDef, parent?: CommandDef): [CommandDef, CommandDef?] => {
   const inner = subCommandsOf(command)[words[0] ?? ''];
@@ -18,7 +18,7 @@ const findCommand = (words: readonly string[], command: CommandDef, parent?: Com
 };
 
 /**
- * Refuses an option before the name of a command, which citty would ignore.
+ * Refuses an option that comes before the name of a command, because the library citty would ignore it.
  * @throws a usage error that names the option
  */
 export const rejectLeadingOptions = (words: readonly string[], command: CommandDef): void => {
@@ -28,7 +28,7 @@ export const rejectLeadingOptions = (words: readonly string[], command: CommandD
   if (subCommands[word]) rejectLeadingOptions(rest, subCommands[word]);
 };
 
-/** Removes colours and trailing whitespace, unless the stream is a terminal. */
+/** Removes colours and trailing spaces, unless the stream is a terminal. */
 export const plainText = (text: string, stream: NodeJS.WriteStream): string =>
   stream.isTTY ? text : stripVTControlCharacters(text).replace(/ +$/gm, '');
 

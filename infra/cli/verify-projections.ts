@@ -17,8 +17,8 @@ const driftLine = ({ table, key, columns, event }: DriftedRow): string => {
 };
 
 /**
- * Computes every row again from the log, and compares it with the stored row. Prints a line for each projection; with
- * `json`, prints one line of JSON at the end.
+ * Computes every row again from the log, and compares it with the stored row. Without `json`, prints a line for each
+ * projection; with `json`, prints one line of JSON at the end.
  * @returns the exit code: 1 if a row differs from what the log yields
  */
 export const verify = async (config: Config, { json }: { readonly json: boolean }): Promise<number> => {

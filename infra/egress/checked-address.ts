@@ -4,8 +4,9 @@ import { type ResolveHost, resolveByDns, resolveBySystem } from './guarded-conne
 import { ipAddressOf } from './ip-address.ts';
 
 /**
- * Resolves a host once and returns one of its addresses. Connect to that address, so that the name is not resolved
- * again. @throws EgressError forbidden if any address of the host is not allowed, unreachable if it has none
+ * Resolves a host once and returns one of its addresses. The caller must connect to this address, so that the name is
+ * not resolved again.
+ * @throws EgressError forbidden if any address of the host is not allowed, unreachable if it has none
  */
 export const checkedAddressOf = async (
   rules: EgressRules,

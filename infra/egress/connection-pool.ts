@@ -11,11 +11,11 @@ const MAX_CONNECTIONS_PER_HOST = 8;
 
 export type PoolOptions = {
   readonly connectTimeoutMs?: number;
-  /** The maximum time in milliseconds in which a host sends nothing. */
+  /** The maximum time, in milliseconds, that a host may send nothing. */
   readonly idleTimeoutMs?: number;
   /** Resolves host names. By default, by DNS. */
   readonly resolve?: ResolveHost;
-  /** Creates connectors. By default, undici's function. */
+  /** The function that creates connectors. By default, undici's `buildConnector`. */
   readonly build?: typeof buildConnector;
 };
 
@@ -27,12 +27,13 @@ export type ConnectionPool = {
 
 type Opened = { readonly agent: Agent; readonly request: typeof import('undici').request };
 
-/** Creates the connections to other hosts. */
+/** Creates the pool of connections to other hosts. */
 export const createConnectionPool = (rules: EgressRules, options: PoolOptions): ConnectionPool => {
   const { connectTimeoutMs = CONNECT_TIMEOUT_MS, idleTimeoutMs = IDLE_TIMEOUT_MS, resolve } = options;
   let opened: Promise<Opened> | undefined;
 
-  // undici takes 50 MB and 0.1 s. Most processes never send a request to another host, and start faster without it.
+  // Loading undici takes 50 MB and 0.1 s. Most processes never send a request to another host, and start faster without
+  // it.
   const open = async (): Promise<Opened> => {
     const { Agent, buildConnector, request } = await import('undici');
     const agent = new Agent({

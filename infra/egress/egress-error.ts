@@ -1,6 +1,9 @@
 import type { EgressFailure } from '../../commands/egress-failure.ts';
 
-/** A request to another host failed. The message is for users: it names the host, but no path, header or credential. */
+/**
+ * Thrown if a request to another host failed. The message is for users: it names the host, but no path, header or
+ * credential.
+ */
 export class EgressError extends Error {
   readonly failure: EgressFailure;
   constructor(failure: EgressFailure, message: string) {

@@ -26,7 +26,10 @@ export type EgressRules = {
    * @throws EgressError forbidden
    */
   readonly checkUrl: (text: string) => URL;
-  /** Checks an address to which the host's name resolves. @throws EgressError forbidden */
+  /**
+   * Checks one of the addresses to which the host's name resolves.
+   * @throws EgressError forbidden
+   */
   readonly checkAddress: (destination: Destination, address: string) => void;
 };
 
@@ -57,9 +60,9 @@ const parseUrl = (text: string): URL => {
 };
 
 /**
- * Creates the rules. By default, requests go to public addresses by HTTPS on the ports 443 and 8443. The entries of
- * `allow`, those of EGRESS_ALLOW, are exceptions: a host with any address, or a range of addresses. A host that an
- * entry names can be reached by HTTP, too, and on any port. An entry with a port allows only this port.
+ * Creates the rules. By default, requests may go only to public addresses, by HTTPS, on the ports 443 and 8443. The
+ * entries of `allow` (EGRESS_ALLOW) are exceptions. An entry is a host, whatever its address, or a range of addresses.
+ * Such a host can be reached by HTTP, too, and on any port. If the entry has a port, only on this port.
  */
 export const createEgressRules = ({ allow = [], ports = DEFAULT_PORTS }: EgressRuleOptions = {}): EgressRules => {
   const allowances = allow.map(allowanceOf);

@@ -7,14 +7,17 @@ import { createPlaces } from './request-places.ts';
 import { responseFailure } from './transport-failure.ts';
 
 const DEFAULTS = { maxBytes: 8 * 1024 * 1024, totalMs: 20_000 };
-/** The maximum numbers of requests at the same time, so that slow hosts cannot use up the memory. */
+/**
+ * The maximum number of concurrent requests, in total and to one host. The limits prevent slow hosts from using up the
+ * memory.
+ */
 export const MAX_REQUESTS = { total: 128, perHost: 32 };
 /** An unused body is read up to these limits, so that its connection can serve the next request. */
 const UNUSED_BODY = { maxBytes: 64 * 1024, maxMs: 2_000 };
 
 export type EgressResponse = {
   readonly status: number;
-  /** The URL that has answered, which differs from the requested one after redirects. */
+  /** The URL that sent the answer. After redirects, it differs from the requested URL. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The body, to be read once. Reading can throw an EgressError. */
@@ -27,7 +30,10 @@ export type EgressResponse = {
 export type GuardedClient = {
   /** Checks a URL without sending anything. @throws EgressError forbidden */
   readonly checkUrl: (url: string) => void;
-  /** Sends a request. Every status except that of a redirect is a result. @throws EgressError */
+  /**
+   * Sends a request, and follows redirects. Every other status is returned as a result.
+   * @throws EgressError
+   */
   readonly request: (request: EgressRequest) => Promise<EgressResponse>;
   /** Sends a request and reads the whole body. @throws EgressError */
   readonly read: (request: EgressRequest) => Promise<Omit<EgressResponse, 'body' | 'discard'> & { readonly bytes: Uint8Array }>;
@@ -88,7 +94,7 @@ export const createGuardedClient = (options: GuardedClientOptions = {}): Guarded
   const pool = createConnectionPool(rules, options);
   const places = createPlaces(MAX_REQUESTS);
 
-  /** Sends a request, and repeats it to the target of each redirect. */
+  /** Sends a request. If the answer is a redirect, sends the request to its target. */
   const follow = async (first: Attempt, free: () => void): Promise<EgressResponse> => {
     for (let attempt = first; ; ) {
       const response = await pool.send(attempt);
@@ -114,7 +120,10 @@ export const createGuardedClient = (options: GuardedClientOptions = {}): Guarded
     }
   };
 
-  /** Checks the URL, starts the time limit, and reserves one of the limited places for requests. @throws EgressError */
+  /**
+   * Checks the URL, starts the time limit, and counts the request towards the limits in `MAX_REQUESTS`.
+   * @throws EgressError
+   */
   const begin = (wanted: EgressRequest): { readonly attempt: Attempt; readonly free: () => void } => {
     const url = rules.checkUrl(wanted.url);
     const timeout = AbortSignal.timeout(wanted.totalMs ?? DEFAULTS.totalMs);

@@ -41,7 +41,7 @@ const isPublicIPv6 = (address: ipaddr.IPv6): boolean => {
 
 /**
  * Whether an address belongs to a host on the internet. False for private, loopback, link-local and reserved addresses,
- * for those of metadata services, and for those that contain another address (6to4, Teredo).
+ * for addresses of metadata services, and for IPv6 addresses that contain an IPv4 address (6to4, Teredo).
  */
 export const isPublicAddress = (address: IpAddress): boolean => {
   if (address instanceof ipaddr.IPv6) return isPublicIPv6(address);

@@ -23,7 +23,9 @@ export type EgressRequest = {
   readonly signal?: AbortSignal;
 };
 
-/** One request on the way to the final answer. `hops` is the number of redirects before it. */
+/**
+ * One request of the chain of redirects that leads to the final answer. `hops` is the number of redirects before it.
+ */
 export type Attempt = { readonly url: URL; readonly request: EgressRequest; readonly signal: AbortSignal; readonly hops: number };
 
 /** Returns the first value of a header of the answer. */

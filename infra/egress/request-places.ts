@@ -3,8 +3,8 @@ import { EgressError } from './egress-error.ts';
 export type PlaceLimits = { readonly total: number; readonly perHost: number };
 
 /**
- * Creates the counter of the requests that are running, in total and to each host, so that one slow host cannot use up
- * all places. A request frees its place when its body has been read, or when it is aborted.
+ * Creates the limiter of concurrent requests, in total and to each host. With it, one slow host cannot use up all
+ * requests. A request counts until its body has been read, or until it is aborted.
  */
 export const createPlaces = ({ total, perHost }: PlaceLimits) => {
   const takenOf = new Map<string, number>();
@@ -17,7 +17,10 @@ export const createPlaces = ({ total, perHost }: PlaceLimits) => {
     else takenOf.set(host, now);
   };
 
-  /** Reserves a place, and returns the function that frees it. @throws EgressError unreachable if no place is free */
+  /**
+   * Counts a new request, and returns the function that stops counting it.
+   * @throws EgressError unreachable if a limit is reached
+   */
   const take = (host: string, signal: AbortSignal): (() => void) => {
     if (taken >= total) throw new EgressError('unreachable', 'Too many requests to other hosts are under way');
     if ((takenOf.get(host) ?? 0) >= perHost) throw new EgressError('unreachable', `Too many requests to ${host} are under way`);

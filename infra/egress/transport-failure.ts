@@ -11,7 +11,7 @@ const isTimeout = (error: unknown): boolean =>
   /^(TimeoutError|AbortError)$/.test((error as Error).name ?? '');
 
 const INVALID_ANSWER = /^(HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_)/;
-/** Matches the codes of errors that mean an invalid certificate or another failure of TLS. */
+/** Matches error codes which mean that a certificate is invalid, or that TLS has failed in another way. */
 const INVALID_TLS = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|EPROTO)/;
 
 /** Whether undici has refused an answer because it is not valid HTTP. Most of these errors have no code. */

@@ -11,8 +11,9 @@ import type { LogError } from './event-log.ts';
 const FIRST_EVENT_TIMEOUT_MS = 5_000;
 
 /**
- * The time to wait before cancelling a read that got "stream not found", in milliseconds. By then, the server has ended
- * the call itself. Cancelling earlier would reset the call, and servers close a connection that resets many calls.
+ * The time to wait before cancelling a read that got "stream not found", in milliseconds. In this time, the server
+ * normally ends the call itself. An earlier cancellation would reset the call, and servers close a connection that
+ * resets many calls.
  */
 const CANCEL_DELAY_MS = 20;
 
@@ -26,12 +27,12 @@ type ClientStream = {
 /**
  * Yields the platform's events that `source` returns, and skips all others. Yields nothing if the stream does not
  * exist.
- * @throws the LogError that `toLogError` makes of the client's error
+ * @throws LogError: the client's error, converted by `toLogError`
  */
 export async function* readEvents(source: ClientStream, toLogError: (error: unknown) => LogError): AsyncGenerator<Recorded> {
   let isNotFound = false;
-  // If a client stream is destroyed before its end, its call is never released, and the client's `dispose` waits for it
-  // for ever. So the stream is not destroyed here: `finally` reads and discards its remaining events.
+  // If a client stream is destroyed before its end, its call is never released, and the client's `dispose` waits for
+  // ever. So the stream is not destroyed here. Instead, `finally` reads and discards its remaining events.
   const events = source.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]();
   try {
     for (let step = await withDeadline(FIRST_EVENT_TIMEOUT_MS, events.next()); !step.done; step = await events.next()) {

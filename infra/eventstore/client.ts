@@ -12,8 +12,8 @@ const ATTEMPT_TIMEOUT_MS = 5_000;
 const PING_TIMEOUT_MS = 2_000;
 /**
  * The deadline in milliseconds of appends that are tried only once. The server refuses an append that it reads after
- * its deadline. If a server is paused for a while, it must not refuse the first waiting appends and then record later
- * ones, because callers of such appends rely on their order.
+ * the append's deadline. With a short deadline, a server that was paused could refuse the first waiting appends and
+ * record later ones. Callers of such appends rely on their order.
  */
 const SINGLE_ATTEMPT_TIMEOUT_MS = 3_600_000;
 const DEFAULT_DEADLINE_MS = 10_000;
@@ -63,9 +63,9 @@ const tryAppend = async (connection: Connection, append: Append, deadline: numbe
 };
 
 /**
- * Appends, and retries for up to `deadline` ms while the store is unavailable. If a retry gets a conflict, the reason
- * may be that an earlier attempt has written the events, and only its answer was lost. So the stream is checked before
- * the conflict is reported.
+ * Appends, and retries for up to `deadline` ms while the store is unavailable. A retry can get a conflict because an
+ * earlier attempt has written the events, and only its answer was lost. So the stream is checked before a conflict is
+ * reported.
  */
 const appendWithRetries = async (connection: Connection, append: Append, deadline: number): Promise<Appended> => {
   const end = Date.now() + deadline;

@@ -10,17 +10,18 @@ const UNAVAILABLE_TYPES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Matches messages that mean that the server is not ready, or that the connection ended. Messages are matched because
- * some of the client's errors have no type of their own.
+ * Matches error messages which mean that the server is not ready, or that the connection ended. The messages are
+ * compared because some of the client's errors have no type of their own.
  */
 const UNAVAILABLE_MESSAGE =
   /server is not ready|ECONNRESET|ECONNREFUSED|socket hang up|Failed to discover|GOAWAY|Session closed|Received RST_STREAM|Channel has been shut down|Cancelled on client|^13 INTERNAL|^14 UNAVAILABLE/i;
 
-/** Node's error codes for a call whose connection closed before the request was sent or answered. */
+/** Matches Node's error codes for a call whose connection closed before the request was sent or answered. */
 const CLOSED_CONNECTION_CODE = /^(ERR_HTTP2_|ERR_STREAM_|EPIPE$|ETIMEDOUT$)/;
 
 /**
- * The embedded store's message for a damaged record. Such an error is never retried, whatever type the client gives it.
+ * Matches the embedded store's message for a damaged record. An error with this message is never retried, whatever type
+ * the client gives it.
  */
 const DAMAGE_MESSAGE = /the log is damaged at position \d+/;
 

@@ -6,7 +6,10 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 const encoder = new TextEncoder();
 
-/** The maximum number of bytes of event data in one append. The server's limit, 1,048,576 bytes, is slightly higher. */
+/**
+ * The maximum number of bytes of event data in one append. It is slightly lower than the server's limit of 1,048,576
+ * bytes.
+ */
 const MAX_DATA_BYTES = 1_000_000;
 
 /**
@@ -23,7 +26,7 @@ const toEventData = ({ id, type, data, meta }: NewEvent): EventData => {
 const sizeOf = ({ data }: NewEvent): number => (data instanceof Uint8Array ? data.length : Buffer.byteLength(JSON.stringify(data)));
 
 /**
- * Validates and encodes the events of one append. Invalid events must never be sent: a real server answers them twice,
+ * Validates and encodes the events of one append. Invalid events must never be sent: EventStoreDB answers them twice,
  * and the second answer crashes the client's process.
  * @throws LogError wrong-request, too-large
  */

@@ -12,7 +12,7 @@ export type Appended = { revision: number; position: Position };
 /** The expected state of the stream: the revision of its last event, or 'none' if the stream must not exist yet. */
 export type Expected = 'none' | number;
 
-/** `streamPattern` is a regular expression for the names of the streams. The server applies it. */
+/** Selects events. `streamPattern` is a regular expression for the names of the streams, which the server applies. */
 export type Filter = { streamPrefixes: readonly string[] } | { eventTypes: readonly string[] } | { streamPattern: string };
 
 export type Follower = {
@@ -39,9 +39,9 @@ export type Follower = {
  */
 export type Log = {
   /**
-   * Appends all events or none. While the store is unavailable, retries with the same event ids and the same expected
-   * revision, for up to `deadline` ms (default 10,000). With `retry: false`, tries only once; the store may then still
-   * write the events after `deadline`.
+   * Appends all events or none. While the store is unavailable, retries for up to `deadline` ms (default 10,000). Each
+   * retry has the same event ids and the same expected revision. With `retry: false`, tries only once; the store may
+   * still write the events after `deadline`.
    * @throws LogError conflict (the stream is not at `expected`), gone (it was tombstoned), unavailable, wrong-request,
    * too-large, damaged
    */
@@ -72,7 +72,7 @@ export type Log = {
   /** Returns the stream's last event; null if it has none. @throws LogError gone, unavailable, damaged */
   last: (stream: string) => Promise<Recorded | null>;
   /**
-   * Yields all application events (those whose type does not begin with `$`). If `from` is set, it must be the position
+   * Yields all application events: those whose type does not begin with `$`. If `from` is set, it must be the position
    * of an event, and reading starts there. Only a forward read includes that event.
    * @throws LogError unavailable, damaged
    */
@@ -90,7 +90,9 @@ export type Log = {
 export type Subscription = {
   /** Ends the subscription. Resolves when it has ended. */
   stop: () => Promise<void>;
-  /** The log position up to which the follower has handled every event. Undefined if no position is known yet. */
+  /**
+   * Returns the log position up to which the follower has handled every event; undefined if no position is known yet.
+   */
   readonly position: () => Position | undefined;
   /** Resolves when the subscription ends: with the error that ended it, or null if it was stopped. */
   readonly failure: Promise<Error | null>;

@@ -17,7 +17,9 @@ const clientFilter = (filter: Filter | undefined) => {
     : eventTypeFilter({ prefixes: [...filter.eventTypes], ...window });
 };
 
-/** The server filters event types by prefix only. So this filter compares the full type names. */
+/**
+ * Returns the filter for event types. It compares the full type names, because the server filters them only by prefix.
+ */
 const typeFilter = (filter: Filter | undefined): ((type: string) => boolean) =>
   filter && 'eventTypes' in filter ? (type) => filter.eventTypes.includes(type) : () => true;
 
@@ -52,8 +54,8 @@ type FollowRun = {
 };
 
 /**
- * Runs one subscription. Resolves when `signal` is aborted. Rejects when the subscription or the follower fails, as
- * soon as the follower has finished the event that it is handling.
+ * Runs one subscription. Resolves when `signal` is aborted. Rejects when the subscription or the follower fails; if the
+ * follower is handling an event, only after that.
  */
 const runSubscription = (client: EventStoreDBClient, { follower, from, onPosition, signal }: FollowRun) =>
   new Promise<void>((resolve, reject) => {

@@ -3,7 +3,10 @@ import { Refusal } from '../../domain/refusal.ts';
 
 /** The maximum time of one check, in milliseconds. */
 const TIMEOUT_MS = 30_000;
-/** A ping takes at most this long: `annals doctor` gives each of its checks five seconds. */
+/**
+ * The maximum time of a ping, in milliseconds. It is shorter than the five seconds that `annals doctor` gives each
+ * check.
+ */
 const PING_TIMEOUT_MS = 4_000;
 const CHUNK_BYTES = 65_536;
 const MAX_ANSWER_BYTES = 4_096;
@@ -28,7 +31,7 @@ function* streamOf(bytes: Uint8Array): Generator<Uint8Array> {
 const send = (socket: Socket, bytes: Uint8Array): Promise<void> =>
   new Promise((resolve, reject) => socket.write(bytes, (error) => (error ? reject(error) : resolve())));
 
-/** Reads the answer, which ends with a zero byte or with the connection. */
+/** Reads clamd's answer, which ends with a zero byte or with the connection. */
 const readAnswer = async (socket: Socket): Promise<string> => {
   let answer = '';
   for await (const chunk of socket as AsyncIterable<Buffer>) {
@@ -42,8 +45,8 @@ const readAnswer = async (socket: Socket): Promise<string> => {
 const ask = async ({ host, port }: ClamavAddress, messages: Iterable<Uint8Array>, timeoutMs = TIMEOUT_MS): Promise<string> => {
   const socket = connect({ host, port });
   const timer = setTimeout(() => socket.destroy(new Error('timeout')), timeoutMs);
-  // If clamd refuses a stream before its end, it answers and closes the connection. An error of sending is then
-  // ignored, because the answer counts.
+  // If clamd refuses a stream before its end, it answers and closes the connection. The sending then fails. Its error
+  // is ignored, because the answer counts.
   const sending = (async () => {
     for (const message of messages) await send(socket, message);
   })().catch(() => {});

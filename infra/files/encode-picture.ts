@@ -17,7 +17,7 @@ const LOADERS: Readonly<Record<string, string>> = {
   'image/webp': 'VipsForeignLoadWebp',
   'image/gif': 'VipsForeignLoadNsgif',
 };
-/** Content types that clients and parsers name if they do not know the type of a file. */
+/** The content types that clients and parsers send if they do not know the type of a file. */
 const NO_CLAIM: readonly string[] = ['application/octet-stream', 'text/plain'];
 const ICON = 'image/x-icon';
 const ICON_NAMES: readonly string[] = ['image/x-icon', 'image/vnd.microsoft.icon', 'image/ico', 'image/icon'];
@@ -27,7 +27,10 @@ const damaged = (): Refusal => invalid('/upload', 'is not a complete picture of 
 const tooLarge = (): Refusal =>
   invalid('/upload', `must have at most ${MAX_SIDE} x ${MAX_SIDE} and ${MAX_PIXELS} pixels`, 'too_many_pixels');
 
-/** Checks the content type that the client has sent. @throws Refusal invalid if it is not the type of the content */
+/**
+ * Checks the content type that the client has sent.
+ * @throws Refusal invalid if it is not the actual type of the file
+ */
 const assertClaim = (claimed: string | null, type: string): void => {
   const [name = ''] = (claimed ?? '').toLowerCase().split(/\s*;/);
   if (name === '' || NO_CLAIM.includes(name) || name === type || (name === 'image/jpg' && type === 'image/jpeg')) return;
@@ -51,7 +54,7 @@ const loadSharp = (): Promise<typeof import('sharp')['default']> => {
 
 type Raw = { readonly data: Uint8Array; readonly width: number; readonly height: number };
 
-/** Encodes pixels or a file as PNG, JPEG or WebP. A GIF becomes a PNG of its first picture. */
+/** Encodes pixels or a file as PNG, JPEG or WebP. Of a GIF, encodes the first picture as a PNG. */
 const encodeAs = async (source: Uint8Array | Raw, type: string): Promise<EncodedPicture> => {
   const sharp = await loadSharp();
   const input =
@@ -85,7 +88,7 @@ const iconEntries = (file: Buffer): IconEntry[] =>
     return { start, size, isPng, side: Math.max(width, height) };
   });
 
-/** Returns an ICO file with only one of its pictures, so that the others are not decoded. */
+/** Returns an ICO file that contains only one of the pictures, so that the others are not decoded. */
 const iconWithOne = (file: Buffer, index: number, { start, size }: IconEntry): Buffer => {
   const header = Buffer.alloc(22);
   header.writeUInt16LE(1, 2);

@@ -5,12 +5,12 @@ import type { GuardedClient } from '../egress/guarded-client.ts';
 import { createLruMap } from '../lru-map.ts';
 import { NoRepositoryError, openListing } from './git-transport.ts';
 
-/** The maximum time for one list, with all of its requests, in milliseconds. */
+/** The maximum time to read one list, including all of its requests, in milliseconds. */
 const LIST_TIMEOUT_MS = 8_000;
 const CACHE_MS = 60_000;
 /**
- * An incomplete list is cached for this time (milliseconds), so that a host that does not answer does not get a request
- * each time.
+ * An incomplete list is cached for this time, in milliseconds. So a host that does not answer does not get a request
+ * for every call.
  */
 const FAILED_CACHE_MS = 3_000;
 const MAX_CACHED = 1_000;
@@ -18,7 +18,7 @@ const MAX_CACHED_CHARACTERS = 8_000_000;
 const MAX_NAME_LENGTH = 1_024;
 const BRANCH = 'refs/heads/';
 const TAG = 'refs/tags/';
-/** The user name that is sent if a token has none. The common hosts accept any name. */
+/** The user name that is sent for a token without a user name. The common hosts accept any name. */
 const TOKEN_USER = 'x-access-token';
 
 export type CodeHostOptions = {
@@ -26,7 +26,7 @@ export type CodeHostOptions = {
   /** Maps host names to tokens, each as `token` or `user:token`. */
   readonly tokens?: Readonly<Record<string, string>>;
   readonly now?: () => number;
-  /** The maximum time for one list, in milliseconds. By default, 8,000. */
+  /** The maximum time to read one list, in milliseconds. By default, 8,000. */
   readonly timeoutMs?: number;
 };
 
@@ -35,8 +35,8 @@ type Listed = { readonly refs: readonly Ref[]; readonly hasMore: boolean };
 type Names = { readonly names: readonly string[]; readonly isComplete: boolean; readonly failed: CodeHostFailure | null };
 
 /**
- * Converts an error of a request to a failure that the commands can handle. An error of the library means that the
- * answer is not valid.
+ * Converts an error of a request to a failure that the commands can handle. An error that the git library throws means
+ * that the answer is not valid.
  */
 const failureOf = (error: unknown, url: string): CodeHostFailure => {
   if (error instanceof EgressError) return { failure: error.failure, message: error.message };
@@ -67,7 +67,7 @@ const tokenIn = (tokens: Readonly<Record<string, string>>, url: string): string 
 const refLister =
   ({ client, tokens = {}, timeoutMs = LIST_TIMEOUT_MS }: CodeHostOptions) =>
   async (url: string, prefix: string): Promise<Listed> => {
-    // This is loaded at first use: most processes never need it, and it would delay their start.
+    // The git library is loaded at first use. Most processes never need it, and it would delay their start.
     const { listServerRefs } = await import('isomorphic-git');
     const token = tokenIn(tokens, url);
     const { http, hasMore } = openListing({ client, url, maxLines: MAX_REFS, timeoutMs, hasToken: token !== null });

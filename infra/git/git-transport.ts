@@ -7,7 +7,10 @@ import { readPktLines } from './pkt-lines.ts';
 export class NoRepositoryError extends Error {}
 
 const MAX_BYTES = 4 * 1024 * 1024;
-/** The maximum number of lines to read from a list that the host cannot filter (protocol version 1). */
+/**
+ * The maximum number of lines to read from a list that the host cannot filter, because it uses version 1 of the
+ * protocol.
+ */
 const MAX_ADVERTISED = 50_000;
 const ADVERTISEMENT = 'application/x-git-upload-pack-advertisement';
 const RESULT = 'application/x-git-upload-pack-result';
@@ -43,7 +46,7 @@ const checkAnswer = ({ status, headers, url }: Pick<EgressResponse, 'status' | '
     throw new EgressError('bad_response', `${host} does not answer as a git server does`);
 };
 
-/** Returns the headers without the token, for the host to which a redirect leads. */
+/** Returns the headers without the token. Used for the host to which a redirect leads. */
 const withoutToken = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'authorization'));
 
@@ -51,7 +54,7 @@ export type ListingOptions = {
   readonly client: GuardedClient;
   readonly url: string;
   readonly maxLines: number;
-  /** The maximum time for all requests of the list together, in milliseconds. */
+  /** The maximum total time of all requests for the list, in milliseconds. */
   readonly timeoutMs: number;
   /** Whether there is a token for the host. The token is sent only if the host asks for it. */
   readonly hasToken: boolean;
@@ -62,7 +65,7 @@ export type Listing = { readonly http: HttpClient; readonly hasMore: () => boole
 /**
  * Creates the HTTP client with which isomorphic-git reads one list of refs of the repository at `url`. It reads at most
  * `maxLines` lines of the list. If the host redirects the first request, the next requests go to the new location, as
- * with git.
+ * git does.
  */
 export const openListing = ({ client, url, maxLines, timeoutMs, hasToken }: ListingOptions): Listing => {
   const signal = AbortSignal.timeout(timeoutMs);

@@ -1,7 +1,7 @@
 /** The lines of an answer in git's pkt-line format, up to a limit. */
 export type PktLines = {
   readonly bytes: Uint8Array;
-  /** Whether there are more lines than the limit. `bytes` then ends after the last line within it. */
+  /** Whether there are more lines than the limit. If so, `bytes` ends after the last line within the limit. */
   readonly hasMore: boolean;
   /** Whether `bytes` are valid lines that end with a flush packet, as a complete answer does. */
   readonly isComplete: boolean;
@@ -12,7 +12,7 @@ const FLUSH = 0;
 const FIRST_LENGTH_WITH_CONTENT = 4;
 
 /**
- * Returns the number of bytes of the line at `offset`; -1 if the line is not valid, null if the bytes of its length
+ * Returns the length of the line at `offset`, in bytes. -1 if the line is not valid; null if the bytes with its length
  * have not arrived yet.
  */
 const lengthAt = (bytes: Buffer, offset: number): number | null => {
@@ -55,8 +55,8 @@ const createWalk = (maxLines: number) => {
 };
 
 /**
- * Reads at most `maxLines` lines. It stops at the first invalid line. Check `isComplete`: a library that parses `bytes`
- * afterwards does not notice whether the answer was cut off.
+ * Reads at most `maxLines` lines, and stops at the first invalid line. The caller must check `isComplete`: a library
+ * that parses `bytes` does not notice that the answer was cut off.
  */
 export const readPktLines = async (body: AsyncIterable<Uint8Array>, maxLines: number): Promise<PktLines> => {
   const { add, result } = createWalk(maxLines);

@@ -10,7 +10,7 @@ export const createFairQueue = <T>() => {
       else byOwner.set(owner, [item]);
       size++;
     },
-    /** Takes the next item; undefined if the queue is empty. */
+    /** Removes and returns the next item; undefined if the queue is empty. */
     next: (): T | undefined => {
       const [first] = byOwner;
       if (!first) return undefined;

@@ -10,7 +10,7 @@ import { parsePattern } from './text-pattern.ts';
  * deeper.
  */
 const MAX_LEVELS = 66;
-/** A query that selects more values than this fails. */
+/** The maximum number of values that a query may select. A query that selects more fails. */
 const MAX_SELECTED = 100_000;
 const MAX_PATTERNS = 500;
 
@@ -23,8 +23,8 @@ const patternOf = (text: string): RE2JS => {
 };
 
 /**
- * Returns a function of RFC 9535 that matches a text with a pattern. It replaces the library's function, whose matcher
- * backtracks.
+ * Returns a function for JSONPath queries (RFC 9535) that matches a text with a pattern. It replaces the function of
+ * the library, whose matcher backtracks.
  */
 const patternFunction = (matches: (pattern: RE2JS, text: string) => boolean) => ({
   argTypes: [FunctionExpressionType.ValueType, FunctionExpressionType.ValueType],
@@ -38,7 +38,7 @@ environment.functionRegister.set('search', patternFunction((pattern, text) => pa
 
 type Node = Readonly<Record<string, unknown>>;
 const PATTERN_FUNCTIONS: readonly unknown[] = ['match', 'search'];
-/** Properties of the syntax tree that lead out of it. */
+/** The properties of a syntax-tree node that are not its children. */
 const NO_CHILDREN: readonly string[] = ['environment', 'token'];
 
 /**
@@ -67,7 +67,10 @@ const parseQuery = (path: string): JSONPathQuery => {
   }
 };
 
-/** Compiles a JSONPath query. @throws Error with a text for the user if it is not valid */
+/**
+ * Compiles a JSONPath query.
+ * @throws Error with a text for the user if the query is not valid
+ */
 export const compileJsonQuery = (path: string): JsonQuery => {
   const query = parseQuery(path);
   return {

@@ -8,9 +8,9 @@ import type { RulesReply, RulesTask } from './rules-worker.ts';
 
 /** The time limit for the rules on a small body, in milliseconds. */
 const TIME_LIMIT_MS = 1_000;
-/** The time limit grows by one millisecond for each of this many bytes. */
+/** The time limit is one millisecond longer for each of this many bytes of the body. */
 const BYTES_PER_MS = 10_000;
-/** A delivery that has waited this long for the thread is refused, so that its sender can repeat it. */
+/** A delivery is refused if it has waited this long (milliseconds) for the thread. Its sender can repeat it. */
 const MAX_WAIT_MS = 2_000;
 const MAX_WAITING = 1_000;
 const RETRY_AFTER_SECONDS = 10;
@@ -30,12 +30,15 @@ type Job = {
   readonly reject: (error: Refusal) => void;
 };
 
-/** The thread that runs one job after another. `known` has the numbers of the rule sets that were sent to it. */
+/** The thread that runs the jobs, one at a time. `known` contains the numbers of the rule sets that were sent to it. */
 type Thread = { readonly worker: Worker; readonly known: Set<number>; isReady: boolean };
 
 export type RulesClientOptions = { readonly logger: Pick<Logger, 'warn'>; readonly timeLimitMs?: number };
 
-/** Creates the function that numbers rule sets. The numbers identify them in messages to the thread. */
+/**
+ * Creates the function that returns the number of a rule set. In messages to the thread, this number identifies the
+ * rule set.
+ */
 const createSetNumbers = () => {
   const numbers = new WeakMap<RuleSet, number>();
   let last = 0;
@@ -47,9 +50,9 @@ const createSetNumbers = () => {
 };
 
 /**
- * Evaluates rules that read the body in a separate thread. If the rules exceed the time limit, the thread is ended, and
- * the next delivery starts a new one. Tenants take turns, so that slow rules of one tenant do not delay the deliveries
- * of other tenants for long.
+ * Creates the client that evaluates rules in a separate thread: those that read the body. If they exceed the time
+ * limit, the thread is ended, and the next delivery starts a new one. Tenants take turns, so that slow rules of one
+ * tenant do not delay the deliveries of other tenants for long.
  */
 export const createRulesClient = ({ logger, timeLimitMs = TIME_LIMIT_MS }: RulesClientOptions) => {
   const waiting = createFairQueue<Job>();

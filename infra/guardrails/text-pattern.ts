@@ -23,8 +23,8 @@ const replaceAll = (compiled: RE2JS, text: string, replacement: string): { text:
 
 /**
  * Parses a pattern for RE2's matcher. This matcher never backtracks, so no pattern can take exponential time.
- * @throws Error with a text for the user if the pattern is not valid, needs look-around or back references, or is too
- * large after its repetitions are expanded
+ * @throws Error with a text for the user if the pattern is not valid, if it needs look-around or back references, or if
+ * it is too large after its repetitions are expanded
  */
 export const parsePattern = (pattern: string): RE2JS => {
   let compiled: RE2JS;

@@ -5,10 +5,7 @@ type NodeEnv = { incoming?: { socket?: { remoteAddress?: string | undefined } } 
 
 /** Removes the prefix `::ffff:`, with which a dual-stack socket writes an IPv4 address as IPv6. */
 const unmapped = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/, '');
-/**
- * Removes the port that some proxies append to an IP address, and the brackets in which they put an IPv6 address before
- * a port.
- */
+/** Removes what some proxies add to an IP address: a port, and the brackets around an IPv6 address that has a port. */
 const withoutPort = (hop: string): string => hop.replace(/^\[([^\]]+)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2');
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
@@ -26,9 +23,9 @@ export const isLoopback = (address: string | null): boolean =>
   address !== null && (address === '::1' || unmapped(address).startsWith('127.'));
 
 /**
- * Creates the function that returns the IP address of a request's client: the address of the socket's peer or, if the
- * peer is a trusted proxy, the last address in X-Forwarded-For that does not belong to a trusted proxy. It returns null
- * if there is no socket, as in tests.
+ * Creates the function that returns the IP address of a request's client. This is the address of the socket's peer or,
+ * if the peer is a trusted proxy, the last address in X-Forwarded-For that does not belong to a trusted proxy. The
+ * function returns null if there is no socket, as in tests.
  */
 export const clientAddress = (trustedProxies: readonly string[] = []): ((c: Context) => string | null) => {
   const trusted = blockListOf(trustedProxies);

@@ -16,8 +16,8 @@ const loadScript = async (): Promise<DocsScript> => {
 };
 
 /**
- * Returns a function that loads and compresses the script of the API reference page at its first call. Later calls
- * return the same result.
+ * Returns a function. Its first call loads and compresses the script of the API reference page. Later calls return the
+ * same result.
  */
 export const lazyDocsScript = (): (() => Promise<DocsScript>) => {
   let loaded: Promise<DocsScript> | undefined;

@@ -16,7 +16,8 @@ type Address = { readonly host: string; readonly port: number };
 
 /**
  * Starts to listen.
- * @returns the port; the system chooses one if `port` is 0 @throws Error of one line if the port is taken
+ * @returns the port; if `port` is 0, the system chooses one
+ * @throws Error of one line if the port is taken
  */
 const bind = async (server: Server, { host, port }: Address): Promise<number> => {
   await new Promise<void>((resolve, reject) => {
@@ -53,8 +54,8 @@ export const listen = async (
   const respond = getRequestListener(app.fetch, { hostname: 'localhost', errorHandler: answerUnparsable });
   let isClosing = false;
   const onRequest: RequestListener = (incoming, outgoing) => {
-    // This tells the client to close its connection after this response. Otherwise, a client that sends one request
-    // after another would lose the connection during a request.
+    // The header tells the client to close its connection after this response. Otherwise, a client that sends one
+    // request after another would lose its connection during a request.
     if (isClosing) outgoing.setHeader('connection', 'close');
     const refusal = refusalFor(incoming);
     void (refusal ? refuse(outgoing, refusal) : respond(incoming, outgoing));

@@ -15,11 +15,14 @@ const DOT_SEGMENT = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
 const TRANSFER_ENCODING = /^(?:chunked)?$/i;
 const TARGET = /^(?:\/|https?:\/\/)[^\\]*$/i;
 
-/** Whether this entry of `rawHeaders` is the header name Host. Names and values alternate in that array. */
+/**
+ * Whether the entry of `rawHeaders` at this index is the header name Host. In that array, names and values alternate.
+ */
 const isHostName = (text: string, index: number): boolean => index % 2 === 0 && text.length === 4 && text.toLowerCase() === 'host';
 
 /**
- * Whether the header occurs more than once. Node joins its values with a comma, so a value without one is not counted.
+ * Whether the header occurs more than once. Node joins the values of a repeated header with a comma, so the headers are
+ * counted only if the value has a comma.
  */
 const isRepeated = (name: string, value: string | string[] | undefined, rawHeaders: readonly string[]): boolean =>
   value?.includes(',') === true && rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length > 1;
@@ -27,8 +30,8 @@ const isRepeated = (name: string, value: string | string[] | undefined, rawHeade
 const malformed = (detail: string): Refusal => new Refusal('malformed', detail);
 
 /**
- * Checks a request for faults that the application could not see, before the application gets the request: Node drops
- * headers after the first 2,000, and all Host headers except the first, and URL parsing removes dot segments.
+ * Checks a request before the application gets it, for faults that the application could not see. Node drops headers
+ * after the first 2,000, and all Host headers except the first. URL parsing removes dot segments.
  * @returns the refusal to answer with; null if the request is well-formed
  */
 export const refusalFor = ({ url = '', httpVersionMajor, httpVersionMinor, headers, rawHeaders }: IncomingMessage): Refusal | null => {
@@ -50,7 +53,7 @@ const refusalOf = ({ code }: NodeJS.ErrnoException): Refusal => {
   return malformed('This is not a valid HTTP/1.1 request (RFC 9112)');
 };
 
-/** Called for every request that is refused here, because the application does not see it. */
+/** Called for every request that is refused before it reaches the application. */
 export type ReportMalformed = (requestId: string, status: number) => void;
 
 type RenderedProblem = { readonly status: number; readonly headers: Record<string, string>; readonly text: string };
@@ -95,8 +98,8 @@ const serialize = ({ status, headers, text }: RenderedProblem): string => {
 };
 
 /**
- * Answers a CONNECT request. By default, Node would close the connection without a response. This function also handles
- * errors of the socket, because Node does not handle them for such a request.
+ * Answers a CONNECT request. By default, Node would close the connection without a response. For such a request, Node
+ * does not handle errors of the socket, so this function handles them.
  */
 const refuseTunnel = async (socket: Duplex, report: ReportMalformed): Promise<void> => {
   socket.on('error', () => socket.destroy());
@@ -104,16 +107,16 @@ const refuseTunnel = async (socket: Duplex, report: ReportMalformed): Promise<vo
   socket.end(response, () => socket.destroy());
 };
 
-/** A socket of Node's HTTP server. The internal field holds the response that Node is sending on it. */
+/** A socket of Node's HTTP server. Its internal field `_httpMessage` contains the response that Node is sending. */
 type HttpSocket = Duplex & { readonly _httpMessage?: ServerResponse | null };
 
-/** The sockets that have received an invalid request, but still have earlier requests without a response. */
+/** The sockets that have received an invalid request while earlier requests still wait for their responses. */
 const waitingSockets = new WeakSet<Duplex>();
 
 /**
  * Answers an invalid request after all earlier requests of its connection are answered. Otherwise the client would take
- * this response for the response to an earlier request. If the response to the invalid request has already begun, only
- * closes the connection.
+ * this response for the response to an earlier request. If the response to the invalid request itself has already
+ * begun, only closes the connection.
  */
 const answerClientError = async (error: NodeJS.ErrnoException, socket: Duplex, report: ReportMalformed): Promise<void> => {
   const current = (socket as HttpSocket)._httpMessage;
@@ -132,8 +135,8 @@ const answerClientError = async (error: NodeJS.ErrnoException, socket: Duplex, r
 };
 
 /**
- * Creates the handlers of requests that cannot be passed to the application. They are for Node's HTTP server and the
- * HTTP adapter.
+ * Creates the handlers of requests that cannot be passed to the application. They are called by Node's HTTP server and
+ * by the HTTP adapter.
  */
 export const createMalformedHandlers = (report: ReportMalformed) => ({
   answerUnparsable: (error: unknown): Promise<Response> => answerUnparsable(error, report),

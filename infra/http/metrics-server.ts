@@ -14,7 +14,7 @@ const RETRY = { minMs: 1_000, maxMs: 30_000 };
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /**
- * Creates the function that returns whether a caller may read metrics. A caller with METRICS_TOKEN may; with
+ * Creates the function that returns whether a caller may read metrics. A caller that sends METRICS_TOKEN may. With
  * `allowsLocal`, a caller on this machine may, too.
  */
 const metricsAccess = ({ trustedProxies, metricsToken }: Pick<Config, 'trustedProxies' | 'metricsToken'>, allowsLocal: boolean) => {
@@ -26,7 +26,7 @@ const metricsAccess = ({ trustedProxies, metricsToken }: Pick<Config, 'trustedPr
 
 /**
  * Returns the access rule for the metrics of `serve`. If PUBLIC_URL is public, callers on this machine need the token,
- * too, because a proxy on this machine may forward requests without a header that shows it.
+ * too. The reason is that a proxy on this machine may forward requests without a header that shows this.
  */
 export const serveMetricsAccess = (config: Pick<Config, 'trustedProxies' | 'metricsToken' | 'publicUrl'>) =>
   metricsAccess(config, isLoopbackHost(new URL(config.publicUrl).hostname));
@@ -45,8 +45,8 @@ const createMetricsApp = (deps: Pick<SystemDeps, 'metrics' | 'mayReadMetrics'>, 
 };
 
 /**
- * Serves only /metrics, on METRICS_HOST and METRICS_PORT. If the port is taken, logs that once and tries again in the
- * background: the process works even without metrics.
+ * Serves only /metrics, on METRICS_HOST and METRICS_PORT. The process also works without metrics: if the port is taken,
+ * this is logged once, and the server tries again in the background.
  */
 export const serveMetrics = (config: Config, metrics: SystemDeps['metrics'], logger: Logger): { close: () => Promise<void> } => {
   const address = { host: config.metricsHost, port: config.metricsPort! };

@@ -4,16 +4,16 @@ import { Refusal } from '../../domain/refusal.ts';
 
 const MAX_HEADER_BYTES = 8_192;
 /**
- * The maximum number of bytes of a text that the handler gets. A longer text is cut to this size; the handler refuses
- * it, because every text has a lower limit.
+ * The maximum size in bytes of a text that is passed on. A longer text is cut to this size. The maximum length
+ * of every text field is smaller than this, so the handler refuses a text that was cut.
  */
 const MAX_TEXT_BYTES = 4_096;
 
 const malformed = (): Refusal => new Refusal('malformed', 'The body is not valid multipart/form-data');
 
 /**
- * Decodes a name in a form. Browsers encode line breaks and quotes in names (HTML, multipart/form-data encoding
- * algorithm).
+ * Decodes a name in a form. Browsers encode line breaks and quotes in names, as the HTML standard describes
+ * (multipart/form-data encoding algorithm).
  */
 const plainName = (name: string): string =>
   name.replace(/%(0A|0D|22)/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
@@ -77,13 +77,14 @@ export const parseForm: ParseForm = async (body, { boundary, maxFileBytes, maxPa
     for await (const chunk of body) {
       delimiters = countDelimiters(chunk);
       if (delimiters - 1 > maxParts) onText(null, '');
-      // If the parser's buffer is full, `write` calls back only when more of the file is read.
+      // While the parser's buffer is full, `write` calls back only after more of the file is read.
       await Promise.race([done, new Promise<void>((written) => parser.write(chunk, () => written()))]);
       signal.throwIfAborted();
     }
     parser.end();
     await done;
-    // The parser skips parts without a name. The last delimiter is the end of the form, and not a part.
+    // The parser skips parts without a name. If it reported fewer parts than there are delimiters, some were skipped.
+    // The last delimiter does not count, because it is the end of the form.
     if (parts < delimiters - 1) throw malformed();
   } catch (error) {
     for (const file of files) file.destroy(error as Error);

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Principal } from '../../domain/principal.ts';
 
-/** Within each interval, at most this many lines about failed requests of one kind are logged. */
+/** The maximum number of lines about failed requests of one kind that are logged within one interval. */
 export const MAX_LINES_PER_INTERVAL = 20;
 const INTERVAL_MS = 10_000;
 const READ_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -20,7 +20,7 @@ const actorOf = (principal: Principal | undefined): string | null => {
 
 const keyOf = (principal: Principal | undefined): string | null => (principal && principal.kind !== 'system' ? principal.key_id : null);
 
-/** Rounds to microseconds. */
+/** Rounds milliseconds to whole microseconds. */
 const rounded = (milliseconds: number): number => Math.round(milliseconds * 1_000) / 1_000;
 
 const ignoreRequest: LogRequest = () => {};
@@ -33,8 +33,8 @@ type LineLimit = {
 };
 
 /**
- * Limits the log lines of one kind of requests, so that many failing requests do not fill the log. If an interval has
- * too many lines, `reportOmitted` is called at its end with the number of omitted lines.
+ * Limits the log lines about one kind of requests, so that many failing requests do not fill the log. At the end of an
+ * interval in which lines were omitted, calls `reportOmitted` with their number.
  */
 const lineLimit = (intervalMs: number, reportOmitted: (count: number) => void): LineLimit => {
   let count = 0;
@@ -56,13 +56,13 @@ const lineLimit = (intervalMs: number, reportOmitted: (count: number) => void): 
 export type RequestLog = {
   /** Returns the function that logs requests of one kind. */
   readonly ofKind: (kind: RequestKind) => LogRequest;
-  /** Logs the number of requests that were omitted since the last interval. Must be called before the process exits. */
+  /** Logs the number of lines that were omitted since the last interval. Must be called before the process exits. */
   readonly close: () => void;
 };
 
 /**
- * Creates the log of requests: reads at the level debug, mutations and failed requests at the level info. Each kind has
- * its own logger, so that the fields of the kind are rendered only once.
+ * Creates the log of requests. Reads are logged at the level debug, mutations and failed requests at the level info.
+ * Each kind of requests has its own logger, so that the fields of the kind are rendered only once.
  */
 export const createRequestLog = (logger: Logger, intervalMs = INTERVAL_MS): RequestLog => {
   const limits: LineLimit[] = [];

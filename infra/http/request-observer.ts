@@ -9,7 +9,10 @@ import type { LogRequest, RequestKind } from './request-log.ts';
 const BUCKETS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 /** The route in the metrics and the log for a request that matches no route. */
 const NO_ROUTE = 'unknown';
-/** The method and the route for a request that is not valid HTTP, or must not be passed to the application. */
+/**
+ * The method and the route that are reported for a request that is not valid HTTP, or must not be passed to the
+ * application.
+ */
 const UNKNOWN_METHOD = 'unknown';
 const MALFORMED_ROUTE = 'malformed';
 
@@ -25,8 +28,8 @@ export type RequestObserver = {
 };
 
 /**
- * Creates the functions that measure the duration of requests by method, route and status, and that log each request
- * with the function that `logOf` returns for its kind.
+ * Creates the functions that observe requests. They measure the duration of requests by method, route and status. They
+ * log each request with the function that `logOf` returns for its kind.
  */
 export const createRequestObserver = (registry: Registry, logOf: (kind: RequestKind) => LogRequest): RequestObserver => {
   const durations = createHistogram<'method' | 'route' | 'status'>(
@@ -34,7 +37,7 @@ export const createRequestObserver = (registry: Registry, logOf: (kind: RequestK
     { name: 'annals_http_request_duration_seconds', help: 'Time from a request to its response, in seconds' },
     BUCKETS,
   );
-  // Three nested maps, because building one text as a key for every request would take longer.
+  // The counters are in three nested maps. Building a text as a key for every request would take longer.
   const byRoute = new Map<string, Map<string, Map<number, Observed>>>();
 
   const observe = (method: string, path: string, status: number): Observed => {

@@ -15,7 +15,7 @@ const busy = (): Refusal => new Refusal('unavailable', 'Too many files are uploa
 
 /**
  * Creates a function that runs the handlers of uploads. An upload is in memory as a whole while it is handled, so only
- * some are handled at the same time; others wait for at most MAX_WAIT_MS. One tenant cannot use all the slots.
+ * some are handled at the same time. Other uploads wait for at most MAX_WAIT_MS. One tenant cannot use all the slots.
  * @throws Refusal unavailable if no slot becomes free in time, or too many uploads already wait
  */
 export const createUploadSlots = () => {

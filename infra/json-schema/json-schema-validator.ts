@@ -4,7 +4,7 @@ import { type JsonObject, type JsonSchemaValidator, MAX_JSON_LENGTH, type Schema
 import { COST, prepareSchema } from './prepare-schema.ts';
 import { safePattern } from './safe-pattern.ts';
 
-/** The maximum number of steps of one check. In the worst case, so many steps take a few hundred milliseconds. */
+/** The maximum number of steps of one check. In the worst case, this many steps take a few hundred milliseconds. */
 const MAX_STEPS = 10_000_000;
 
 const DRAFT_7 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/;
@@ -30,7 +30,7 @@ const OPTIONS: Options = {
   addUsedSchema: false,
 };
 
-/** Converts a value to JSON text with sorted fields: equal values have the same text. */
+/** Converts a value to JSON text with sorted fields, so that equal values have the same text. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, one: unknown) =>
     typeof one === 'object' && one !== null && !Array.isArray(one)
@@ -47,8 +47,8 @@ const draft2020 = () => new Ajv2020(OPTIONS);
 const checkers = new Map<Dialect, Ajv>();
 
 /**
- * Returns the validator of schemas against the meta-schema of a dialect. It is created at first use, because that takes
- * tens of milliseconds.
+ * Returns the validator that checks schemas against the meta-schema of a dialect. The validator is created at first
+ * use, because that takes tens of milliseconds.
  */
 const metaChecker = (dialect: Dialect): Ajv => {
   const checker = checkers.get(dialect) ?? (dialect === Ajv ? draft7() : draft2020());
@@ -64,8 +64,8 @@ const dialectOf = ({ $schema }: JsonObject): Dialect | null => {
 };
 
 /**
- * Compiles a prepared schema. Each schema gets a separate instance, because an instance keeps everything that it has
- * compiled. Every check of a part of a value is charged to `budget`.
+ * Compiles a prepared schema. Each schema gets an instance of the library of its own, because an instance keeps
+ * everything that it has compiled. Every check of a part of a value is charged to `budget`.
  */
 const compile = (dialect: Dialect, schema: JsonObject, budget: Budget) => {
   const regExp = (pattern: string) => {
@@ -91,7 +91,7 @@ const compile = (dialect: Dialect, schema: JsonObject, budget: Budget) => {
     schemaType: 'number',
     code: ({ gen, schema, data }) => gen.code(_`${gen.scopeValue('func', spendOn)}(${schema}, ${data})`),
   });
-  // This replaces the library's implementation, which compares each item with each other item.
+  // This replaces the library's implementation of `uniqueItems`, which compares each item with every other item.
   ajv.addKeyword({
     keyword: 'uniqueItems',
     type: 'array',
@@ -142,8 +142,8 @@ const compileOrFault = (schema: JsonObject): Compiled | { readonly fault: Schema
 const wasStopped = (error: unknown): boolean => error instanceof TooManySteps || error instanceof RangeError;
 
 /**
- * Creates the validator of values against schemas that clients have written. It runs in the calling thread. Limits of
- * size and of steps bound its time for every schema.
+ * Creates the validator of values against schemas that clients have written. It runs in the calling thread. The size of
+ * a schema and the steps of a check are limited, so every check ends in a limited time.
  */
 export const jsonSchemaValidator = (): JsonSchemaValidator => ({
   faultOfSchema: (schema) => {

@@ -2,8 +2,8 @@ import type { JsonObject, SchemaFault } from '../../commands/json-schema-validat
 import { safePattern } from './safe-pattern.ts';
 
 /**
- * The keyword that `prepareSchema` adds to each part of a schema. Its value is the approximate work of one check of
- * that part, per item of the checked value.
+ * The keyword that `prepareSchema` adds to each part of a schema. Its value is the approximate number of steps of one
+ * check of that part. For a part that checks lists, the number is per item.
  */
 export const COST = 'x-annals-cost';
 
@@ -15,7 +15,7 @@ const MAX_SUBSCHEMAS = 500;
  */
 const MAX_REFERRED_SUBSCHEMAS = 1_000;
 const MAX_PATTERN_SIZE = 20_000;
-/** The number of characters of `enum` and `const` that are compared in the time of one step. */
+/** The number of characters of `enum` and `const` whose comparison counts as one step. */
 const COMPARED_PER_STEP = 4;
 
 const SCHEMA = new Set(
@@ -27,8 +27,8 @@ const SCHEMA_LIST = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'])
 const SCHEMA_MAP = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependencies']);
 const REFUSED = new Set(['$async', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor', '$vocabulary', 'id']);
 /**
- * Keywords that are allowed only at the root, and removed from the copy. With `$id`, a schema could take the name of
- * another one.
+ * Keywords that are allowed only at the root of a schema, and are removed from the copy. With `$id`, a schema could
+ * take the name of another schema.
  */
 const ROOT_ONLY = new Set(['$id', '$schema']);
 
@@ -45,8 +45,8 @@ type Visit = {
   subschemas: number;
   patternSize: number;
   /**
-   * The possible targets of a `$ref`: maps the JSON pointers and anchors of the visited parts to the number of
-   * subschemas in each part.
+   * The possible targets of a `$ref`. Maps the JSON pointers and anchors of the visited parts of the schema to the
+   * number of subschemas in each part.
    */
   readonly targets: Map<string, number>;
   readonly refs: { readonly pointer: string; readonly ref: string }[];
@@ -114,7 +114,7 @@ const copySchema = (visit: Visit, pointer: string, schema: unknown): unknown => 
   return { ...Object.fromEntries(copied), [COST]: cost };
 };
 
-/** Returns a `$ref` without percent-encoding, as `targets` has it. */
+/** Removes the percent-encoding from a `$ref`, because the keys of `targets` have none. */
 const decodedRef = (ref: string): string => {
   try {
     return decodeURIComponent(ref);
@@ -137,7 +137,7 @@ const checkRefs = ({ refs, targets }: Visit): void => {
 
 /**
  * Copies a schema that is valid by its meta-schema, and adds the keyword COST to each of its parts. Returns a fault if
- * the schema is too large, refers to other documents, or has patterns or keywords that are not supported.
+ * the schema is too large, if it refers to other documents, or if it has patterns or keywords that are not supported.
  */
 export const prepareSchema = (schema: JsonObject): { prepared: JsonObject } | { fault: SchemaFault } => {
   const visit: Visit = { depth: 0, subschemas: 0, patternSize: 0, targets: new Map(), refs: [] };

@@ -7,8 +7,8 @@ const MAX_REPORTED_POSITIONS = 10;
 
 /**
  * Returns the function that renders the current time as a field of a log line, for example
- * `,"time":"2026-11-22T10:00:00.123Z"`. It renders the date and the seconds only once per second, because every request
- * is logged.
+ * `,"time":"2026-11-22T10:00:00.123Z"`. Every request is logged, so it renders the date and the seconds only once per
+ * second.
  */
 const timeField = (): (() => string) => {
   let second = -1;
@@ -47,8 +47,8 @@ export const createLogger = ({ logLevel }: Pick<Config, 'logLevel'>, name: strin
 
 /**
  * Creates the logger for the lines about single requests. It is several times cheaper than the logger of
- * `createLogger`, because it neither searches the fields for secrets nor escapes controls: its caller must log only
- * fields without them. It writes the lines of 100 ms at once.
+ * `createLogger`, because it neither searches the fields for secrets nor escapes controls. Its caller must log only
+ * fields without secrets and controls. It collects the lines of 100 ms, and writes them together.
  */
 export const createRequestLogger = ({ logLevel }: Pick<Config, 'logLevel'>, name: string): Logger =>
   pino({ ...readable(), level: logLevel, name }, { write: nonblockingStdout().writeLater });

@@ -3,12 +3,12 @@ import { isatty } from 'node:tty';
 import { createBackoff } from '../backoff.ts';
 
 const STDOUT = 1;
-/** If this many characters wait for a slow reader of the log, further lines are dropped. */
+/** The maximum number of characters that may wait for a slow reader of the log. Further lines are dropped. */
 const MAX_BUFFERED = 4 << 20;
 const RETRY = { minMs: 5, maxMs: 100 };
 /** `writeLater` collects lines for this many milliseconds before it writes them. */
 const COLLECT_MS = 100;
-/** At its exit, a process waits for a slow reader of the log for at most this many milliseconds. */
+/** The maximum time, in milliseconds, that an exiting process waits for a slow reader of the log. */
 const EXIT_TIMEOUT_MS = 500;
 const EXIT_POLL_MS = 10;
 const EMPTY = Buffer.alloc(0);
@@ -24,8 +24,8 @@ const openOutput = (): number => {
   // writes to it do not wait for a reader.
   if (!isatty(STDOUT)) return process.stdout.fd;
   try {
-    // The shell shares the terminal's descriptor with this process and expects it to block, so a separate descriptor is
-    // opened.
+    // The shell uses the terminal's descriptor together with this process, and expects that writes to it block. So a
+    // separate descriptor is opened.
     return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {
     return STDOUT;
@@ -33,11 +33,9 @@ const openOutput = (): number => {
 };
 
 export type LogOutput = {
-  /** Writes a line at the end of the event loop's turn, after all lines that were passed before. */
+  /** Writes a line at the end of the current turn of the event loop, after all lines that were passed before it. */
   readonly write: (line: string) => void;
-  /**
-   * Writes a line within 100 ms, so that many lines are written at once. If the process is killed, such lines are lost.
-   */
+  /** Writes a line within 100 ms, together with other lines. If the process is killed before that, the line is lost. */
   readonly writeLater: (line: string) => void;
 };
 
@@ -51,7 +49,7 @@ const openLogOutput = (): LogOutput => {
 
   /**
    * Writes the buffered lines.
-   * @returns true if all were written or dropped; false if the reader must catch up first
+   * @returns true if all lines were written or dropped; false if the reader is too slow and some lines still wait
    */
   const writeBuffered = (): boolean => {
     while (unwritten.length > 0 || buffered !== '') {
@@ -85,7 +83,8 @@ const openLogOutput = (): LogOutput => {
   const schedule = (): void => {
     if (isScheduled) return;
     isScheduled = true;
-    // Lines are written at the end of the event loop's turn, so that all lines of the turn are written at once.
+    // Lines are written at the end of the current turn of the event loop, so that all lines of the turn are written
+    // together.
     setImmediate(flush);
   };
 
@@ -108,8 +107,9 @@ const openLogOutput = (): LogOutput => {
 let opened: LogOutput | undefined;
 
 /**
- * Standard output for logs; all loggers of a process share it. Lines are written in order, at the latest when the
- * process exits. Logging never waits: if the disk is full, or the reader is gone or too slow, lines are dropped.
+ * Returns the output for logs to standard output, which all loggers of a process share. Lines are written in order, at
+ * the latest when the process exits. Logging never waits: if the disk is full, or the reader is gone or too slow, lines
+ * are dropped.
  */
 export const nonblockingStdout = (): LogOutput => {
   opened ??= openLogOutput();
@@ -126,8 +126,8 @@ export const ignoreBrokenPipe = (): void => {
 };
 
 /**
- * Ends the process when its output cannot be written. It ends silently if the reader is gone, and prints the reason
- * with `printError` otherwise. Has no effect after `ignoreBrokenPipe`.
+ * Ends the process when its output cannot be written. If the reader is gone, the process ends silently. Otherwise, the
+ * reason is printed with `printError`. Has no effect after `ignoreBrokenPipe`.
  */
 export const watchOutput = (printError: (line: string) => void): void => {
   const onError = ({ code }: NodeJS.ErrnoException): void => {

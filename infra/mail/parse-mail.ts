@@ -24,10 +24,11 @@ const headerOf = ({ headers }: Email, name: string): string | undefined => heade
 
 const textOf = (content: ArrayBuffer | Uint8Array | string): string => new TextDecoder().decode(bytesOf(content));
 
-/** Reads the report of a mail server in a message; null if the message is none. */
+/** Reads the delivery report of a mail server from a message; null if the message is not such a report. */
 const reportIn = async (raw: Uint8Array, email: Email): Promise<DeliveryReport | null> => {
   if (!/^multipart\/report\b/i.test(headerOf(email, 'content-type') ?? '')) return null;
-  // By default, the parser takes the returned message for a part of the text.
+  // The option `forceRfc822Attachments` makes the parser return the reported message as an attachment. By default, the
+  // parser adds it to the text.
   const { attachments } = await PostalMime.parse(raw, { ...LIMITS, forceRfc822Attachments: true });
   const part = (type: RegExp): string => {
     const found = attachments.find(({ mimeType }) => type.test(mimeType));
@@ -65,8 +66,8 @@ const resultOf = (verdict: Verdict): string => (verdict ? verdict.status?.result
 const NOT_CHECKED: Authentication = { spf: 'temperror', dkim: 'temperror', dmarc: 'temperror' };
 
 /**
- * Returns the overall DKIM result. There is one result per signature; if one of them is `pass`, so is the overall
- * result.
+ * Returns the overall DKIM result. A message has one result per signature. If one of them is `pass`, the overall result
+ * is `pass`.
  */
 const bestOf = (results: readonly Verdict[] = []): string => {
   const found = results.map(resultOf);

@@ -7,7 +7,7 @@ import type { BlobStore } from '../blobs/blob-store.ts';
 const CONNECTION_TIMEOUT_MS = 15_000;
 const SOCKET_TIMEOUT_MS = 60_000;
 
-/** The fields of an error of nodemailer that describe the server's answer. */
+/** An error of nodemailer, with the fields that describe the server's answer. */
 type SmtpError = Error & {
   readonly responseCode?: number;
   readonly code?: string;
@@ -18,7 +18,8 @@ type SmtpError = Error & {
 const FIRST_PERMANENT_CODE = 500;
 
 /**
- * Converts an error to an answer. Only the code of the server's answer is kept, because its text can contain addresses.
+ * Converts an error to the answer for an address. Of the server's answer, only the code is kept, because its text can
+ * contain addresses.
  */
 const answerFor = (address: string, { responseCode, code }: SmtpError): SmtpAnswer => ({
   address,
@@ -30,14 +31,20 @@ const answerFor = (address: string, { responseCode, code }: SmtpError): SmtpAnsw
 const answersFor = (envelope: readonly string[], errors: readonly SmtpError[]): SmtpAnswer[] =>
   errors.flatMap((error) => envelope.filter((address) => address === error.recipient).map((address) => answerFor(address, error)));
 
-/** Opens a file of a message as a stream. @throws Refusal unavailable if it is missing */
+/**
+ * Opens a file that is attached to a message as a stream.
+ * @throws Refusal unavailable if the file is missing
+ */
 const openFile = async (blobs: BlobStore, tenant_id: string, sha256: string): Promise<Readable> => {
   const blob = await blobs.of(tenant_id).get(sha256);
   if (!blob) throw new Refusal('unavailable', `the stored content ${sha256} is missing`);
   return Readable.from(blob.content);
 };
 
-/** Options that prevent nodemailer from reading files or fetching URLs because of texts that agents have written. */
+/**
+ * Options that prevent nodemailer from reading files or fetching URLs. Otherwise texts that agents have written could
+ * cause that.
+ */
 const NO_ACCESS = { disableFileAccess: true, disableUrlAccess: true } as const;
 
 /** Creates the client that sends mail through the server at `url`. It reads attached files from `blobs`. */
@@ -51,7 +58,8 @@ export const createSmtpClient = (url: string, blobs: BlobStore) => {
   } as Parameters<typeof createTransport>[0]);
   return {
     /**
-     * Sends a message. Returns the addresses that the server refused; all addresses if the server cannot be reached.
+     * Sends a message. Returns the server's answers for the addresses that it refused. If the server cannot be reached,
+     * returns an answer for every address.
      */
     send: async ({ content, envelope, files, tenant_id, sent_at }: OutgoingMail): Promise<readonly SmtpAnswer[]> => {
       const { from, to, cc, subject, text, html, header_id, references } = content;

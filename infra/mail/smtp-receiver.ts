@@ -28,7 +28,7 @@ const REFUSALS: Readonly<Record<Unreachable, string>> = {
   mailbox_paused: '5.2.1 The mailbox is disabled',
 };
 
-/** Returns the answer for an address that gets no mail. */
+/** Returns the SMTP answer for an address that cannot get mail. */
 const refusalOf = (unreachable: Unreachable): SmtpError => answer(550, REFUSALS[unreachable]);
 
 const tryLater = (text: string): SmtpError => answer(451, `4.3.0 ${text}`);
@@ -41,12 +41,15 @@ export type SmtpReceiverParts = AcceptPorts & {
 };
 
 /**
- * Creates a reader that reads messages into memory. If there is not enough room, it reads the rest of the message and
- * drops it.
+ * Creates a reader that reads messages into memory. If there is not enough memory left for a message, it reads the rest
+ * of the message and drops it.
  */
 const createBuffers = () => {
   let buffered = 0;
-  /** Reads a message. @throws SmtpError 552 if the message is too large, 452 if there is no room at present */
+  /**
+   * Reads a message.
+   * @throws SmtpError 552 if the message is too large, 452 if the memory for messages is used up at present
+   */
   const read = async (stream: SMTPServerDataStream): Promise<{ raw: Buffer; release: () => void }> => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -78,7 +81,8 @@ const createBuffers = () => {
 };
 
 /**
- * Returns the answer to a failure. If the client did not cause the failure, it is logged, and the client may try again.
+ * Converts an error to the answer for the client. If the client did not cause the error, logs it, and the answer lets
+ * the client try again.
  */
 const answerFor = (error: unknown, logger: SmtpReceiverParts['logger']): SmtpError => {
   if (isSmtpError(error)) return error;
@@ -103,8 +107,8 @@ const receive = async (parts: SmtpReceiverParts, raw: Buffer, session: SMTPServe
 };
 
 /**
- * Receives mail by SMTP. A message is answered with 250 only when it is in the log for all its recipients. An address
- * that gets no mail is refused with 550. Resolves when the server listens.
+ * Receives mail by SMTP. A message is answered with 250 only after it is in the log for all its recipients. An address
+ * that cannot get mail is refused with 550. Resolves when the server listens.
  */
 export const startSmtpReceiver = async (parts: SmtpReceiverParts): Promise<{ port: number; close: () => Promise<void> }> => {
   const { listen, logger, domain } = parts;

@@ -20,14 +20,15 @@ const RELAY_HELP = {
 } as const;
 
 /**
- * The functions that read the values. A function returns null if there is no value, or if another process exports it.
+ * The functions that read the values. A function returns null if there is no value, or if another process exports the
+ * metric.
  */
 export type BrokerReadings = {
   readonly relayLag: () => Promise<RelayLag | null>;
   readonly backlog: () => Promise<Backlog | null>;
 };
 
-/** Adds the metrics about the relay and about messages that no runner has acknowledged. */
+/** Adds the metrics about the relay, and about messages that no runner has acknowledged. */
 export const addBrokerMetrics = (metrics: ProcessMetrics, { relayLag, backlog }: BrokerReadings): void => {
   metrics.addGroup({
     help: RELAY_HELP,

@@ -4,13 +4,14 @@ import { withDeadline } from '../eventstore/deadline.ts';
 import { type Labels, registerMetric, type Value } from './series.ts';
 
 /**
- * The maximum time in milliseconds that a scrape waits for values from other services. Metrics without a value by then
- * have no series.
+ * The maximum time in milliseconds that a scrape waits for values from other services. Metrics that have no value by
+ * then are left out of the scrape.
  */
 const READ_TIMEOUT_MS = 2_000;
 
 /**
- * The values of one series of each metric in a group: metric names mapped to values. A missing value adds no series.
+ * One series of each metric in a group. `values` maps metric names to values. If a metric has no value, it has no such
+ * series.
  */
 export type Reading<Name extends string> = { readonly labels: Labels; readonly values: Readonly<Partial<Record<Name, number | null>>> };
 
@@ -18,15 +19,15 @@ export type Reading<Name extends string> = { readonly labels: Labels; readonly v
 export type MetricGroup<Name extends string> = {
   readonly help: Readonly<Record<Name, string>>;
   /**
-   * Reads the values at every scrape. If it fails or takes longer than 2 s, the group's metrics have no series in that
-   * scrape.
+   * Reads the values at every scrape. If this fails or takes longer than 2 s, the metrics of the group are left out of
+   * that scrape.
    */
   readonly read: () => Promise<readonly Reading<Name>[]> | readonly Reading<Name>[];
 };
 
 export type ProcessMetrics = {
   readonly registry: Registry;
-  /** Adds a group of gauges; a metric whose name ends in `_total` is a counter. */
+  /** Adds a group of metrics. A metric whose name ends in `_total` is a counter; all others are gauges. */
   readonly addGroup: <Name extends string>(group: MetricGroup<Name>) => void;
   /** Reads all values. @returns them in the text format of Prometheus, with the content type of that format */
   readonly text: () => Promise<{ readonly contentType: string; readonly text: string }>;
@@ -38,10 +39,7 @@ const addBuildInfo = (registry: Registry, process: string): void => {
   registerMetric(registry, 'gauge', description, () => [{ labels, value: 1 }]);
 };
 
-/**
- * Creates the Prometheus metrics of a process. At first, they are Node's metrics and the versions in use; groups can be
- * added.
- */
+/** Creates the Prometheus metrics of a process: Node's metrics and the versions in use. Callers can add more groups. */
 export const createProcessMetrics = (process: 'serve' | 'work'): ProcessMetrics => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

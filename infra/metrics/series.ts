@@ -1,8 +1,8 @@
 import type { Metric, Registry } from 'prom-client';
 
-// These metrics replace the counters and histograms of prom-client, which look up their series by labels at every call,
-// in about half a microsecond. Here, a caller looks up its series once and keeps it; prom-client only renders the
-// values.
+// The counters and histograms in this file replace those of prom-client. prom-client looks up a series by its labels at
+// every call, which takes about half a microsecond. Here, a caller looks up its series once and keeps it. prom-client
+// only renders the values.
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -25,14 +25,15 @@ export const registerMetric = (
   { name, help }: Pick<Description<string>, 'name' | 'help'>,
   values: () => readonly Value[],
 ): void => {
-  // prom-client renders any object that has the method `get`. Only its types require an instance of its own classes.
+  // prom-client renders any object that has the method `get`. Only its TypeScript types require an instance of its own
+  // classes.
   const metric = { name, help, type, get: async () => ({ name, help, type, values: values() }) };
   registry.registerMetric(metric as unknown as Metric);
 };
 
 /**
- * Returns a function that creates a series at the first call with certain label values, and returns the same series at
- * later calls.
+ * Returns a function that creates a series at the first call with certain label values. Later calls with these values
+ * return the same series.
  */
 const rememberSeries = <Label extends string, Series>(create: (labels: Labels) => Series) => {
   const known = new Map<string, Series>();

@@ -7,8 +7,8 @@ import { ADVISORY_STREAM, manager, PROBE_SUBJECT, STREAM } from './jetstream.ts'
 import { isMissingMessage, MESSAGE_NOT_FOUND, nullOnCode } from './jetstream-errors.ts';
 
 /**
- * If a reader has sent no request for this long, the server deletes the reader's consumer, because the reader has
- * probably ended.
+ * If a reader has sent no request for this long (milliseconds), the server deletes the reader's consumer. The reader
+ * has probably ended.
  */
 const INACTIVE_THRESHOLD_MS = 60_000;
 const PROBE_TIMEOUT_MS = 5_000;
@@ -26,8 +26,8 @@ const outcomes: Readonly<Record<string, Advisory['outcome']>> = {
 };
 
 /**
- * Returns the outcome of a delivery that an advisory reports; undefined if it reports something else. The outcome
- * depends on the last part of the advisory's type, for example `consumer_ack` in
+ * Returns the outcome that an advisory reports for a delivery; undefined if the advisory reports something else. The
+ * outcome depends on the last part of the advisory's type, for example `consumer_ack` in
  * `io.nats.jetstream.metric.v1.consumer_ack`.
  */
 const outcomeOf = ({ type }: AdvisoryPayload): Advisory['outcome'] | undefined => outcomes[type.split('.').at(-1) ?? ''];
@@ -52,12 +52,14 @@ type DescribedMessage = {
   readonly publishedAt: string;
 };
 
-/** An advisory, and the time at which its delivery was received (null if the message does not contain it). */
+/**
+ * An advisory. `receivedAt` is the time at which its delivery was received; null if the message does not contain it.
+ */
 export type ReceivedAdvisory = AddressedAdvisory & { readonly receivedAt: string | null };
 
 /**
- * Returns the message of the runners' stream that an advisory is about; null if the stream no longer contains that
- * message.
+ * Returns the message to which an advisory refers, from the stream that runners read; null if the stream no longer
+ * contains it.
  */
 const findMessage = async (nats: NatsConnection, sequence: number): Promise<DescribedMessage | null> => {
   const { streams } = await manager(nats);
@@ -74,13 +76,14 @@ const findMessage = async (nats: NatsConnection, sequence: number): Promise<Desc
 };
 
 /**
- * Reads an advisory from a message and finds the agent that it concerns. Returns null if the advisory is of another
- * kind, or if the message that it is about no longer exists.
+ * Reads an advisory from a message, and finds the agent that it concerns. Returns null if the advisory is of another
+ * kind, or if the message to which it refers no longer exists.
  */
 const readAdvisory = async (nats: NatsConnection, streamCreatedAt: string, message: StoredAdvisory): Promise<ReceivedAdvisory | null> => {
   const payload = parsePayload(message);
   const outcome = payload && outcomeOf(payload);
-  // If the stream was created again after the advisory, the sequence in the advisory now belongs to another message.
+  // If the stream was created again after the advisory, the sequence number in the advisory now belongs to a different
+  // message.
   if (!payload || !outcome || Date.parse(payload.timestamp) < Date.parse(streamCreatedAt)) return null;
   const found = await findMessage(nats, payload.stream_seq);
   if (!found) return null;
@@ -105,8 +108,8 @@ const readAdvisories = async (nats: NatsConnection, messages: readonly StoredAdv
 
 /**
  * Adds the messages of the advisory stream from `first` to `last` that the server has sent but the client has not
- * received: a message that arrives when a request for messages ends is lost, because this consumer acknowledges
- * nothing.
+ * received. A message that arrives when a request for messages ends is lost. The server does not send it again, because
+ * this consumer acknowledges nothing.
  */
 const withLost = async (
   nats: NatsConnection,
@@ -129,13 +132,13 @@ const withLost = async (
 export type AdvisoryBatch = { readonly lastSequence: number; readonly advisories: readonly ReceivedAdvisory[] };
 
 /**
- * Opens a reader of the advisory stream, which reads in stream order from the oldest message on. Several readers can
+ * Opens a reader of the advisory stream. It reads the messages in order, starting with the oldest. Several readers can
  * run at the same time, because each has its own consumer.
  */
 export const openAdvisories = async (nats: NatsConnection) => {
   const { streams, consumers } = await manager(nats);
   const { created: epoch, state } = await streams.info(ADVISORY_STREAM);
-  // The first sequence of a stream that never had a message is reported as 0, but sequences start with 1.
+  // Sequence numbers start with 1. For a stream that never had a message, the server reports 0 as the first one.
   let nextSequence = Math.max(1, state.first_seq);
   const { name } = await consumers.add(ADVISORY_STREAM, {
     ack_policy: AckPolicy.None,
@@ -147,8 +150,8 @@ export const openAdvisories = async (nats: NatsConnection) => {
   const consumer = await nats.jetstream().consumers.get(ADVISORY_STREAM, name);
   return {
     /**
-     * The time at which the advisory stream was created. Sequence numbers are unique only together with it: after a
-     * stream is deleted and created again, they start from 1 again.
+     * The time at which the advisory stream was created. Sequence numbers are unique only together with this time,
+     * because they start from 1 again if the stream is deleted and created again.
      */
     epoch,
     /**
@@ -158,15 +161,16 @@ export const openAdvisories = async (nats: NatsConnection) => {
     next: async (ms: number): Promise<AdvisoryBatch | null> => {
       const received: JsMsg[] = [];
       for await (const message of await consumer.fetch({ max_messages: MAX_BATCH, expires: ms })) received.push(message);
-      // After a restart, the server may have lost the consumer. `fetch` does not report that, but `info` fails then.
+      // After a restart, the server may have lost the consumer. `fetch` does not report that, but `info` throws in this
+      // case.
       const lastSequence = received.at(-1)?.seq ?? (await consumers.info(ADVISORY_STREAM, name)).delivered.stream_seq;
       const messages = await withLost(nats, received, nextSequence, lastSequence);
       nextSequence = Math.max(nextSequence, lastSequence + 1);
       return messages.length === 0 ? null : { lastSequence, advisories: await readAdvisories(nats, messages) };
     },
     /**
-     * Checks that the server can store advisories, by storing a message without content, which readers ignore. The
-     * server itself does not report that it cannot store an advisory, for example after a write error.
+     * Checks that the server can store advisories. Stores an empty message, which readers ignore. The check is needed
+     * because the server does not report that it cannot store an advisory, for example after a write error.
      * @throws NatsError if the server cannot store the message
      */
     probe: (): Promise<unknown> => nats.jetstream().publish(PROBE_SUBJECT, '', { timeout: PROBE_TIMEOUT_MS }),

@@ -11,7 +11,10 @@ type WarningLogger = Pick<Logger, 'warn'>;
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const RETRY = { minMs: 50, maxMs: 2_000 };
-/** The broker may start later than this process. A warning is logged only after this time, in milliseconds. */
+/**
+ * The time without a connection after which a warning is logged, in milliseconds. There is none before, because the
+ * broker may start later than this process.
+ */
 const WARN_AFTER_MS = 5_000;
 const WARN_INTERVAL_MS = 60_000;
 
@@ -69,20 +72,26 @@ export const connectInBackground = (config: Pick<Config, 'natsUrl' | 'natsAccoun
   };
 
   const warning = setInterval(() => warn('no answer from NATS_URL'), WARN_AFTER_MS).unref();
-  // The NATS client may wait for a server without a time limit. Because of the race, `close` need not wait for the
-  // client.
+  // The NATS client may wait for a server without a time limit. `Promise.race` makes sure that `close` need not wait
+  // for the client.
   const connecting = Promise.race([connect(), closed.promise]).finally(() => clearInterval(warning));
 
   return {
-    /** Returns the connection. @throws Refusal unavailable if there is none within 2 s */
+    /**
+     * Returns the connection.
+     * @throws Refusal unavailable if there is no connection within 2 s
+     */
     connection: async (): Promise<NatsConnection> => {
       const nats = connected ?? (await Promise.race([connecting, sleep(CONNECT_TIMEOUT_MS, undefined, { ref: false })]));
       if (!nats) throw new Refusal('unavailable', 'The message broker cannot be reached: try again', { retryAfter: 5 });
       return nats;
     },
-    /** Waits without a time limit for the connection. @returns undefined if `close` was called before */
+    /**
+     * Waits for the connection without a time limit.
+     * @returns undefined if `close` was called before there was a connection
+     */
     whenConnected: (): Promise<NatsConnection | undefined> => connecting,
-    /** The connection, even if it is lost at present; undefined if there has never been one. */
+    /** Returns the connection, even if it is lost at present; undefined if there has never been one. */
     current: (): NatsConnection | undefined => connected,
     isHealthy: (): boolean => connected !== undefined && !isLost && !connected.isClosed(),
     close: async (): Promise<void> => {

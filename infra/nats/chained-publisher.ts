@@ -3,7 +3,7 @@ import type { OutgoingMessage } from '../../commands/runners/relay.reactor.ts';
 
 /**
  * The message that must be the last one in the stream when the next message is stored. `messageId` is null if the
- * server may have forgotten the id; then only the sequence is compared.
+ * server may have forgotten the id. Then only the sequence number is compared.
  */
 export type ExpectedLastMessage = { sequence: number; messageId: string | null };
 
@@ -15,7 +15,7 @@ const MAX_PENDING_MESSAGES = 1_024;
 const MAX_PENDING_BYTES = 4 * 1_048_576;
 const ACK_TIMEOUT_MS = 5_000;
 
-/** Another process wrote to the stream, or the server did not store an earlier message of the chain. */
+/** Thrown if another process wrote to the stream, or if the server did not store an earlier message of the batch. */
 export class SequenceConflict extends Error {}
 
 const headersOf = (message: OutgoingMessage, { sequence, messageId }: ExpectedLastMessage) => {
@@ -27,15 +27,15 @@ const headersOf = (message: OutgoingMessage, { sequence, messageId }: ExpectedLa
   if (occurrence !== undefined) messageHeaders.set('Annals-Occurrence', occurrence);
   if (traceparent !== undefined) messageHeaders.set('traceparent', traceparent);
   messageHeaders.set('Nats-Expected-Last-Sequence', String(sequence));
-  // Also send the id of the expected last message. Its sequence alone is not enough, because another process may have
-  // stored its own message at that sequence.
+  // The id of the expected last message is sent, too. Its sequence number is not enough, because another process may
+  // have stored its own message with this number.
   if (messageId) messageHeaders.set('Nats-Expected-Last-Msg-Id', messageId);
   return messageHeaders;
 };
 
 /**
- * Sends a batch of messages. Each message names the one before it, and the server stores it only after that one. So the
- * acknowledgement of the last message confirms the whole batch.
+ * Sends a batch of messages. Each message names its predecessor, and the server stores it only directly after that. So
+ * the acknowledgement of the last message confirms the whole batch.
  * @throws SequenceConflict, NatsError
  */
 const sendBatch = async (nats: NatsConnection, batch: readonly OutgoingMessage[], expected: ExpectedLastMessage): Promise<void> => {
@@ -51,8 +51,8 @@ const sendBatch = async (nats: NatsConnection, batch: readonly OutgoingMessage[]
 };
 
 /**
- * Returns the number of messages in the next batch. The very first message is sent alone: if it fails, its error shows
- * the cause, while errors of later messages would only report that the previous message is missing.
+ * Returns the number of messages in the next batch. The very first message is sent alone, so that its error shows the
+ * cause. The errors of later messages would only report that the previous message is missing.
  */
 const batchSize = (pending: readonly OutgoingMessage[], { messageId }: ExpectedLastMessage): number => {
   if (messageId === null) return 1;
@@ -73,7 +73,7 @@ type Publisher = {
   readonly nats: NatsConnection;
   readonly onPublished: (batch: readonly OutgoingMessage[]) => void;
   readonly failure: PromiseWithResolvers<never>;
-  /** The message that is the last one in the stream once all messages in flight are stored. */
+  /** The message that will be the last one in the stream when all messages in flight are stored. */
   expectedLast: ExpectedLastMessage;
   pending: OutgoingMessage[];
   pendingBytes: number;
@@ -111,11 +111,11 @@ const sendNextBatch = (publisher: Publisher): Promise<void> => {
 };
 
 /**
- * Sends batches until no messages are pending. While a batch is not acknowledged yet, only full batches are sent after
- * it.
+ * Sends batches until no messages are pending. If an earlier batch is not acknowledged yet, it sends a further batch
+ * only if that batch is full.
  */
 const sendPending = async (publisher: Publisher): Promise<void> => {
-  // This waits until all messages of this turn of the event loop are added, so that they are sent in one batch.
+  // This waits until all messages of the current turn of the event loop are added, so that they are sent in one batch.
   await new Promise((resolve) => setImmediate(resolve));
   const inFlight: Promise<void>[] = [];
   for (;;) {
@@ -149,8 +149,9 @@ const add = (publisher: Publisher, message: OutgoingMessage): void | Promise<voi
 };
 
 /**
- * Publishes messages in the order in which they are added, after the message `expectedLast`. After an error, nothing
- * more can be published: batches already in flight follow messages that were not stored, so the server rejects them.
+ * Creates a publisher. It publishes messages in the order in which they are added, after the message `expectedLast`.
+ * After an error, it can publish nothing more. The server rejects the batches that are already in flight, because they
+ * follow messages that were not stored.
  */
 export const createChainedPublisher = (
   nats: NatsConnection,
@@ -175,7 +176,7 @@ export const createChainedPublisher = (
     /** Rejects with the first error. Never resolves. */
     failed: failure.promise,
     expectedLast: (): ExpectedLastMessage => publisher.expectedLast,
-    /** The number of messages that are pending or in flight. */
+    /** Returns the number of messages that are pending or in flight. */
     waiting: (): number => publisher.pending.length + publisher.messagesInFlight,
     /** Adds a message. @returns a promise if too many messages are pending; the caller should then wait for it */
     add: (message: OutgoingMessage): void | Promise<void> => add(publisher, message),

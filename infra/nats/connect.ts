@@ -6,8 +6,8 @@ const RECONNECT_DELAY_MS = 250;
 const PING_INTERVAL_MS = 20_000;
 
 /**
- * The user and password in the URL of a NATS server. The NATS client does not read them from the URL, so they must be
- * passed to it as options.
+ * Returns the user and password in the URL of a NATS server. The NATS client does not read them from the URL, so they
+ * must be passed to it as options.
  */
 const passwordIn = (url: string): { user?: string; pass?: string } => {
   const { username, password } = new URL(url);

@@ -1,7 +1,10 @@
 import type { ConsumerInfo, MsgRequest, NatsConnection } from 'nats';
 import { manager, STREAM } from './jetstream.ts';
 
-/** The maximum number of consumers that are described individually: those with the oldest unacknowledged messages. */
+/**
+ * The maximum number of consumers that are described individually. These are the consumers with the oldest
+ * unacknowledged messages.
+ */
 const MAX_CONSUMERS = 100;
 const LOOKUPS_AT_ONCE = 20;
 
@@ -30,13 +33,13 @@ export type Backlog = {
 const unacknowledgedOf = ({ num_pending, num_ack_pending }: ConsumerInfo): number => num_pending + num_ack_pending;
 
 /**
- * Returns the age in seconds of the first message that the consumer's runners have not acknowledged; later messages may
- * already be acknowledged.
+ * Returns the age in seconds of the oldest message that the consumer's runners have not acknowledged. Later messages
+ * may already be acknowledged.
  */
 const oldestSecondsOf = async (nats: NatsConnection, { ack_floor, config }: ConsumerInfo): Promise<number | null> => {
   const { streams } = await manager(nats);
   const query = { seq: ack_floor.stream_seq + 1, next_by_subj: config.filter_subject! };
-  // The server knows this query, but the client's type of it does not.
+  // The server supports this query, but the client's TypeScript type does not contain it.
   const message = await streams.getMessage(STREAM, query as MsgRequest).catch(() => null);
   return message && Math.max(0, Date.now() - message.time.getTime()) / 1_000;
 };

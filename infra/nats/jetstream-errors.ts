@@ -3,9 +3,7 @@ import { NatsError } from 'nats';
 export const STREAM_NOT_FOUND = 10_059;
 export const CONSUMER_NOT_FOUND = 10_014;
 export const MESSAGE_NOT_FOUND = 10_037;
-/**
- * The codes of errors that mean that a limit of the server or the account is reached, so that a restart does not help.
- */
+/** Error codes which mean that a limit of the server or of the account is reached. A restart does not help. */
 const RESOURCE_LIMITS = new Set([10_023, 10_028, 10_047]);
 const WRONG_LAST_SEQUENCE = new Set([10_070, 10_071, 10_164]);
 
@@ -32,7 +30,10 @@ export const mayBeStoppedStream = (error: unknown): boolean =>
 
 export const isMissingMessage = (error: unknown): boolean => errorCode(error) === MESSAGE_NOT_FOUND;
 
-/** Waits for a request. Returns null if the server answers with the error code `code`. @throws any other error */
+/**
+ * Waits for the result of a request. Returns null if the server answers with the error code `code`.
+ * @throws any other error
+ */
 export const nullOnCode = async <T>(request: Promise<T>, code: number): Promise<T | null> => {
   try {
     return await request;

@@ -22,11 +22,11 @@ export { STREAM };
 export const SUBJECTS = 'agents.>';
 
 const DAY_MS = 86_400_000;
-/** The stream keeps messages for this long. The relay does not publish older events. */
+/** The time for which the stream keeps messages, in milliseconds. The relay does not publish older events. */
 export const MAX_MESSAGE_AGE_MS = 14 * DAY_MS;
 /**
- * The server drops a message with the same id if it is sent again within this time. Nothing relies on that: the
- * expected sequence already prevents duplicates.
+ * The time in milliseconds within which the server drops a second message with the same id. Nothing relies on that: the
+ * expected sequence number already prevents duplicates.
  */
 const DUPLICATE_WINDOW_MS = 120_000;
 const CLUSTER_REPLICAS = 3;
@@ -36,8 +36,8 @@ export const manager = (nats: NatsConnection): Promise<JetStreamManager> => nats
 const replicas = (nats: NatsConnection): number => ((nats.info as { cluster?: string } | undefined)?.cluster ? CLUSTER_REPLICAS : 1);
 
 /**
- * Finds an object, or creates it if it does not exist. If another process creates the same object at the same time,
- * returns the object of the other process.
+ * Finds an object, or creates it if it does not exist. If another process creates it at the same time, returns that
+ * process's object.
  */
 const findOrCreate = async <T>(find: () => Promise<T | null>, create: () => Promise<T>): Promise<T> =>
   (await find()) ??
@@ -89,14 +89,15 @@ const MESSAGE_STREAM_CONFIG: NamedConfig = {
   max_age: nanos(MAX_MESSAGE_AGE_MS),
   duplicate_window: nanos(DUPLICATE_WINDOW_MS),
   allow_direct: true,
-  // A runner can choose the subject to which the server sends the answer to its request. If it chose the purge subject
-  // of this stream, an empty answer would remove the messages to all agents.
+  // A runner can choose the subject to which the server sends the answer to its request. If it chose the subject of
+  // purge requests for this stream, an empty answer would remove the messages to all agents.
   deny_purge: true,
 };
 
 /**
- * Checks the owner of the stream that runners read. @throws Refusal not_configured if a stream of that name exists, but
- * was not created by Annals and has another configuration
+ * Checks that the stream that runners read belongs to Annals.
+ * @throws Refusal not_configured if a stream with this name exists, but was not created by Annals and has another
+ * configuration
  */
 export const assertStreamIsOurs = async (nats: NatsConnection): Promise<void> => {
   const { streams } = await manager(nats);
@@ -105,8 +106,8 @@ export const assertStreamIsOurs = async (nats: NatsConnection): Promise<void> =>
 };
 
 /**
- * Returns the names of Annals' streams that exist without its mark. Either an early version of Annals has created them,
- * or another application with the same configuration.
+ * Returns the names of those of Annals' streams that exist without its mark. They were created by an early version of
+ * Annals, or by another application with the same configuration.
  */
 export const unmarkedStreams = async (nats: NatsConnection): Promise<string[]> => {
   const { streams } = await manager(nats);
@@ -116,7 +117,7 @@ export const unmarkedStreams = async (nats: NatsConnection): Promise<string[]> =
 
 /**
  * The name of the advisory stream. The server writes an advisory there for each message that was acknowledged, refused
- * or given up. The advisory stays until that fact has been recorded in the log.
+ * or given up. The advisory is kept until its outcome has been recorded in the log.
  */
 export const ADVISORY_STREAM = `${STREAM}_NOTICES`;
 const ADVISORY_SUBJECTS = [
@@ -126,7 +127,7 @@ const ADVISORY_SUBJECTS = [
   'ADVISORY.CONSUMER.MSG_TERMINATED',
 ].map((kind) => `$JS.EVENT.${kind}.${STREAM}.>`);
 
-/** A subject of the advisory stream on which the server itself sends nothing. */
+/** A subject of the advisory stream to which the server itself sends nothing. */
 export const PROBE_SUBJECT = `$JS.EVENT.METRIC.CONSUMER.ACK.${STREAM}.probe`;
 
 const ensureAdvisoryStream = (nats: NatsConnection): Promise<StreamInfo> =>
@@ -150,7 +151,8 @@ export const ensureInbound = async (nats: NatsConnection): Promise<StreamInfo> =
 };
 
 /**
- * The stream's last sequence, and the id and log position of its last message. Both are null if the stream is empty.
+ * The last sequence number of the stream. `messageId` and `token` are the id and the log position of the last message,
+ * and null if the stream is empty.
  */
 export type LastMessage = { readonly sequence: number; readonly messageId: string | null; readonly token: string | null };
 
@@ -158,9 +160,9 @@ export type LastMessage = { readonly sequence: number; readonly messageId: strin
 const MAX_FOREIGN_MESSAGES = 10_000;
 
 /**
- * Returns the log position of the last message of the relay, among the messages up to this sequence. Other messages can
- * be in the stream, too: a runner can make the server send a status to the subject of an agent, which the stream
- * stores, without a position.
+ * Returns the log position of the last message from the relay, among the messages up to this sequence number. The
+ * stream can contain other messages, which have no position. For example, a runner can make the server send a status to
+ * the subject of an agent, and the stream stores it.
  */
 const lastToken = async (streams: StreamAPI, sequence: number): Promise<string | null> => {
   for (let seq = sequence; seq > Math.max(0, sequence - MAX_FOREIGN_MESSAGES); seq--) {
@@ -172,8 +174,8 @@ const lastToken = async (streams: StreamAPI, sequence: number): Promise<string |
 };
 
 /**
- * Reads the end of the stream: first the sequence, and then the last message. If a message arrives in between, returns
- * the higher sequence.
+ * Reads the last sequence number of the stream, and then its last message. If a message arrives in between, returns the
+ * higher sequence number.
  */
 export const readTip = async (nats: NatsConnection): Promise<LastMessage> => {
   const { streams } = await manager(nats);
@@ -190,7 +192,7 @@ export const readTip = async (nats: NatsConnection): Promise<LastMessage> => {
 /** `ackWaitMs` is how long the server waits for the acknowledgement of an attempt, in milliseconds. */
 export type ConsumerLimits = { ackWaitMs?: number; maxDeliveries?: number };
 
-/** Returns the settings for when, and how often, the server sends a message again. */
+/** Returns the settings that determine when, and how often, the server sends a message again. */
 const redeliveryConfig = ({ ackWaitMs = ACK_WAIT_MS, maxDeliveries = MAX_DELIVERY_ATTEMPTS }: ConsumerLimits) =>
   ({ ack_wait: nanos(ackWaitMs), max_deliver: maxDeliveries, backoff: [] }) satisfies Partial<ConsumerConfig>;
 
@@ -207,8 +209,9 @@ const consumerConfig = (tenant: string, agent: string, limits: ConsumerLimits) =
   }) satisfies Partial<ConsumerConfig>;
 
 /**
- * Creates the agent's durable consumer, or updates one of an earlier version, which has a delay per attempt. A message
- * without an answer is sent again after `ack_wait`; a runner that refuses a message chooses the delay itself.
+ * Creates the agent's durable consumer. Updates a consumer of an earlier version of Annals, which has a delay per
+ * attempt. A message without an answer is sent again after `ack_wait`. A runner that refuses a message chooses the
+ * delay itself.
  */
 export const ensureConsumer = async (
   nats: NatsConnection,

@@ -26,9 +26,7 @@ export type ServiceExport = {
   name: string;
   /** The subject of the requests. An import may use a part of it. */
   subject: string;
-  /**
-   * The time in milliseconds after the request, or after its latest answer, in which the server still forwards answers.
-   */
+  /** For how long the server forwards answers, in milliseconds after the request or after the latest answer to it. */
   answersWithinMs: number;
 };
 
@@ -41,8 +39,8 @@ export type AccountClaims = {
   /** Whether the account may use JetStream. */
   jetstream: boolean;
   /**
-   * Revoked users: maps a user's public key to a Unix time in seconds. JWTs of that user that were issued up to that
-   * time are revoked. The key `*` stands for all users.
+   * Revoked users. Maps a user's public key to a Unix time in seconds. The user's JWTs that were issued up to this time
+   * are revoked. The key `*` stands for all users.
    */
   revocations?: Readonly<Record<string, number>>;
   exports?: readonly ServiceExport[];
@@ -114,8 +112,8 @@ export const accountJwt = (operator: KeyPair, { publicKey, name, jetstream, revo
   });
 
 /**
- * Creates a token that lets the account with this public key import a service, signed by the account that exports the
- * service.
+ * Creates a token with which the account `importer` may import a service. The account that exports the service signs
+ * it.
  */
 export const activationToken = (exporterSeed: string, importer: string, subject: string): string =>
   sign(keyPairOf(exporterSeed), {

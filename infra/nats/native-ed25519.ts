@@ -12,7 +12,7 @@ const privateKey = (seed: Uint8Array): KeyObject =>
 const publicKey = (key: KeyObject): Buffer => Buffer.from(createPublicKey(key).export({ format: 'jwk' }).x!, 'base64url');
 
 /**
- * Makes nkeys.js use Node's own Ed25519, including within the NATS client. To create credentials, the JavaScript
+ * Makes nkeys.js use Node's own Ed25519, also within the NATS client. When credentials are created, the JavaScript
  * implementation in nkeys.js blocks the event loop for 25 to 60 ms; Node's takes 0.3 ms. `@nats-io/jwt` is not an
  * alternative: it takes 40 to 80 ms, and the NATS client needs nkeys.js in any case.
  */

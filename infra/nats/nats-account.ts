@@ -11,8 +11,8 @@ const RECONNECT_DELAY_MS = 250;
 export type AccountParts = BrokerAddress & { annalsData: string };
 
 /**
- * Returns the seeds of the embedded server; null if another server is in use, because Annals has no operator key for
- * it.
+ * Returns the seeds of the embedded server. Null if another server is in use, because Annals has no operator key for
+ * that server.
  */
 const seedsInUse = ({ annalsData, natsAccountSeed, natsRunnerAccountSeed }: AccountParts): ServerSeeds | null => {
   const seeds = readSeeds(join(annalsData, 'nats'));
@@ -33,7 +33,7 @@ const connectAsSystem = (url: string, seeds: ServerSeeds): Promise<NatsConnectio
 
 /**
  * Opens the account of the runners on the embedded server. Returns null if another server is in use. `onReconnect` is
- * called after each reconnection, because a restarted server has lost the revocations.
+ * called after each reconnection, because a server loses the revocations when it restarts.
  */
 export const openAccount = async (parts: AccountParts, onReconnect: () => void) => {
   const seeds = seedsInUse(parts);

@@ -15,7 +15,7 @@ export const runnerConsumer = async (nats: NatsConnection, agent: string): Promi
 };
 
 /**
- * Returns the number of messages to an agent in the stream, whether or not a runner has acknowledged them.
+ * Returns the number of messages to an agent in the stream, including messages that a runner has acknowledged.
  * @throws NatsError
  */
 export const storedMessages = async (nats: NatsConnection, tenant: string, agent: string): Promise<number> => {
@@ -34,8 +34,8 @@ export const outstandingCount = async (nats: NatsConnection, tenant: string, age
 };
 
 /**
- * Calls `onId` with the id of each message that the broker may still have to send to the runners of an agent: all
- * messages from the first unacknowledged one on.
+ * Calls `onId` with the id of each message to an agent, from the first unacknowledged one on. The broker may still have
+ * to send these messages to a runner.
  * @throws NatsError, or Error if the broker has not sent all of them
  */
 export const readOutstandingIds = async (

@@ -12,9 +12,9 @@ const removeResults = async (nats: NatsConnection, tenant: string): Promise<void
 };
 
 /**
- * Removes a tenant's messages to and from its runners, and the consumers of its agents. The server overwrites the
- * messages on its disk.
- * @returns the number of removed messages
+ * Removes a tenant's messages to and from its runners, and the consumers of its agents. The server overwrites each
+ * message on its disk.
+ * @returns the number of removed messages to runners
  */
 export const removeTenantMessages = async (nats: NatsConnection, tenant: string): Promise<number> => {
   const { streams, consumers } = await manager(nats);

@@ -11,11 +11,11 @@ import { MESSAGE_NOT_FOUND, nullOnCode, STREAM_NOT_FOUND } from './jetstream-err
 import { runnerConsumer, storedMessages } from './outstanding-messages.ts';
 import type { BrokerAddress } from './runner-users.ts';
 
-/** The subject of a request to which every server answers with the connections of the requester's account. */
+/** The subject of a request for connections. Every server answers with the connections of the requester's account. */
 const CONNECTIONS_SUBJECT = '$SYS.REQ.ACCOUNT.PING.CONNZ';
 const OPEN_AND_CLOSED = 2;
 const ANSWER_TIMEOUT_MS = 2_000;
-/** The time to wait for an answer of a further server of a cluster, in milliseconds. */
+/** The time to wait for the answer of another server of the cluster, in milliseconds. */
 const CLUSTER_PAUSE_MS = 200;
 
 const Time = z.string().transform((text) => new Date(text).toISOString());
@@ -68,7 +68,7 @@ const readQueue = async (nats: NatsConnection, tenant: string, agent: string): P
   const waiting = consumer ? consumer.num_pending : await storedMessages(nats, tenant, agent);
   const { streams } = await manager(nats);
   const query = { seq: (consumer?.delivered.stream_seq ?? 0) + 1, next_by_subj: inboundSubject(tenant, agent) };
-  // The server knows this query, but the client's type of it does not.
+  // The server supports this query, but the client's TypeScript type does not contain it.
   const next = waiting === 0 ? null : await nullOnCode(streams.getMessage(STREAM, query as { seq: number }), MESSAGE_NOT_FOUND);
   return {
     waiting,
@@ -81,9 +81,9 @@ const readQueue = async (nats: NatsConnection, tenant: string, agent: string): P
 type Broker = { readonly connection: () => Promise<NatsConnection>; readonly isHealthy: () => boolean };
 
 /**
- * Reads what the broker knows about runners. `broker` is a connection to the account with the streams. A server lists
- * the connections of an account only to users of this account. So the first call that needs this list opens another
- * connection, to the account of the runners, and `close` closes it.
+ * Creates the functions that read what the broker knows about runners. `broker` is a connection to the account with the
+ * streams. A server lists the connections of an account only to users of this account. So the first call that needs
+ * this list opens another connection, to the account of the runners. `close` closes it.
  */
 export const openRunnerBroker = (broker: Broker, { natsUrl, natsAccountSeed, natsRunnerAccountSeed }: BrokerAddress) => {
   const hasOwnAccount = natsRunnerAccountSeed !== undefined && natsRunnerAccountSeed !== natsAccountSeed;

@@ -15,15 +15,22 @@ import { CONSUMER_NOT_FOUND, nullOnCode } from './jetstream-errors.ts';
 
 /** The name of the durable consumer that reads the results to be recorded. */
 const CONSUMER = 'recorder';
-/** If this process reads a result but does not settle it, another process gets it after this time, in milliseconds. */
+/**
+ * The time in milliseconds after which a result that a process has read is sent to another process. This happens if the
+ * first process has neither acknowledged nor dropped it.
+ */
 const ACK_WAIT_MS = 30_000;
 const MAX_BATCH = 100;
 const FETCH_TIMEOUT_MS = 1_000;
-/** If the stream has this size in bytes, results are refused until some are recorded. Runners try again. */
+/**
+ * The maximum size of the stream in bytes. When it is full, results are refused until some are recorded. Runners try
+ * again.
+ */
 const MAX_STREAM_BYTES = 1_073_741_824;
 
 /**
- * Creates the stream to which runners publish the results of benchmark tasks. A message is removed when it is settled.
+ * Creates the stream to which runners publish the results of benchmark tasks. A message is removed when it is
+ * acknowledged.
  * @throws Refusal not_configured if another application has created such a stream
  */
 const ensureScoreStream = (nats: NatsConnection) =>
@@ -51,10 +58,7 @@ const ensureRecorder = async (nats: NatsConnection): Promise<Consumer> => {
   return nats.jetstream().consumers.get(SCORE_STREAM, CONSUMER);
 };
 
-/**
- * Opens a reader of the results that runners have published. If there are several readers, each gets different
- * messages.
- */
+/** Opens a reader of the results that runners have published. Each result is sent to only one of several readers. */
 export const openScoreReports = async (nats: NatsConnection) => {
   const consumer = await ensureRecorder(nats);
   return {
@@ -62,12 +66,15 @@ export const openScoreReports = async (nats: NatsConnection) => {
     next: async (): Promise<readonly JsMsg[]> => {
       const { num_pending } = await consumer.info(false);
       if (num_pending === 0) return [];
-      // Only as many messages are requested as exist. If a request ended before it got all messages, the server could
-      // send a message that nobody receives.
+      // Only as many messages are requested as exist. If more were requested, the request could end while the server
+      // sends a message, and that message would be lost.
       const request = { max_messages: Math.min(MAX_BATCH, num_pending), expires: FETCH_TIMEOUT_MS };
       return Array.fromAsync(await consumer.fetch(request));
     },
-    /** Whether every message that was published before this call is settled. @throws NatsError */
+    /**
+     * Whether every message that was published before this call is acknowledged or dropped.
+     * @throws NatsError
+     */
     isDrained: async (): Promise<boolean> => {
       const { num_pending, num_ack_pending } = await consumer.info(false);
       return num_pending === 0 && num_ack_pending === 0;

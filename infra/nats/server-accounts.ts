@@ -2,7 +2,7 @@ import { STREAM } from '../../domain/runners/runner-credential.ts';
 import { type AccountClaims, accountJwt, activationToken, keyPairOf, type ServiceExport } from './jwt.ts';
 import type { ServerSeeds } from './server-keys.ts';
 
-/** The maximum time in milliseconds that a pull request of a runner can wait for messages without a heartbeat. */
+/** The maximum time in milliseconds that a runner's request for messages can wait without a heartbeat. */
 const PULL_TIMEOUT_MS = 120_000;
 
 /** The subjects that runners need to fetch messages, acknowledge them, and publish results of benchmark tasks. */
@@ -38,8 +38,8 @@ export const platformAccountJwt = (seeds: ServerSeeds): string =>
 
 /**
  * Creates the JWT of the account to which runners belong. A runner chooses the subject of the answers to its requests.
- * In the account with the streams, an answer sent to a subject of the JetStream API would act as a request, for example
- * to delete the stream. The account of the runners has no JetStream, so such an answer has no effect.
+ * In the account with the streams, an answer that is sent to a subject of the JetStream API would act as a request, for
+ * example to delete the stream. The account of the runners has no JetStream, so there such an answer has no effect.
  */
 export const runnerAccountJwt = (seeds: ServerSeeds, revocations: Readonly<Record<string, number>> = {}): string => {
   const publicKey = publicKeyOf(seeds.runners);

@@ -55,15 +55,15 @@ const NOT_FOUND =
   'brew install nats-server; Debian 13, Ubuntu 25.04 or later: apt-get install nats-server; others: the binary from ' +
   'https://github.com/nats-io/nats-server/releases on the PATH), or set NATS_URL to use a server of your own';
 
-/** Reports the installed servers that are too old to be used. */
+/** Reports each installed server that is too old to be used. */
 const reportOldServers = (report: (line: string) => void): void => {
   for (const binary of installedBinaries().filter((file) => existsSync(file)))
     report(`${binary} is older than ${MIN_SAFE_VERSION} and not used; apt downloads a later nats-server into the cache of this checkout`);
 };
 
 /**
- * Returns the path of a usable nats-server: one cached by an earlier start, an installed one, or a new download. Needs
- * no root permissions. Downloads are cached in this package's cache directory or, if that cannot be written to, in
+ * Returns the path of a usable nats-server: one that an earlier start has cached, an installed one, or a new download.
+ * Needs no root permissions. Downloads are stored in this package's cache directory or, if that is not writable, in
  * `ownDir`.
  * @throws if none can be found or downloaded
  */

@@ -14,8 +14,8 @@ export type ServerSeeds = {
   readonly account: string;
   readonly runners: string;
   /**
-   * A Unix time in seconds. Credentials of users of Annals' own account that were issued up to this time are refused,
-   * because earlier versions of Annals put runners into that account.
+   * A Unix time in seconds. Credentials of users of Annals' own account that were issued up to this time are refused.
+   * Earlier versions of Annals put runners into that account.
    */
   readonly revokedUntil?: number;
 };
@@ -35,7 +35,7 @@ const createSeeds = (): ServerSeeds => ({
 const withRunners = (stored: StoredSeeds): ServerSeeds => ({
   ...stored,
   runners: seedOf(createAccount()),
-  // Users that are created in this second must be accepted, because Annals itself connects now.
+  // One second is subtracted, so that users that are created in this second are accepted: Annals itself connects now.
   revokedUntil: Math.floor(Date.now() / 1_000) - 1,
 });
 
@@ -45,7 +45,8 @@ const readStored = (dir: string): StoredSeeds | null =>
 const hasRunners = (seeds: StoredSeeds | null): seeds is ServerSeeds => seeds?.runners !== undefined;
 
 /**
- * Reads the seeds from the server's directory. @returns null if there are none yet, or only those of an earlier version
+ * Reads the seeds from the server's directory.
+ * @returns null if there are no seeds yet, or only those of an earlier version of Annals
  */
 export const readSeeds = (dir: string): ServerSeeds | null => {
   const stored = readStored(dir);

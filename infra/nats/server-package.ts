@@ -6,12 +6,12 @@ const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 const APT_HELPER = '/usr/lib/apt/apt-helper';
 const APT_TIMEOUT_MS = 60_000;
 const DOWNLOAD_TIMEOUT_MS = 20_000;
-/** Matches the suites by which an archive of Debian is recognised in apt's list of sources. */
+/** Matches the lines of apt's list of sources that belong to an archive of Debian, which is recognised by its suite. */
 const DEBIAN_RELEASE = /^'(\S+)\/dists\/(?:bullseye|bookworm|trixie|forky|sid|oldstable|stable|testing|unstable)\/InRelease'/gm;
 
 /**
  * Debian packages of nats-server with their SHA-256, for each architecture. They are tried first, because they are one
- * small download. When Debian rebuilds the package, it deletes the old file; then this download fails and the other
+ * small download. When Debian rebuilds the package, it deletes the old file. Then this download fails, and the other
  * sources are used.
  */
 const PINNED: Partial<Record<NodeJS.Architecture, { file: string; sha256: string }>> = {
@@ -23,8 +23,8 @@ const PINNED: Partial<Record<NodeJS.Architecture, { file: string; sha256: string
 type Download = (dir: string) => Promise<void>;
 
 /**
- * Returns options with which apt keeps its package lists and its cache in `dir`. So apt needs no root permissions and
- * changes nothing on the system.
+ * Returns options with which apt keeps its package lists and its cache in `dir`. With them, apt needs no root
+ * permissions and changes nothing on the system.
  */
 const ownDirectories = (dir: string): string[] => {
   for (const subdirectory of ['lists/partial', 'cache/archives/partial']) mkdirSync(join(dir, subdirectory), { recursive: true });
@@ -48,7 +48,10 @@ const debianArchives = async (dir: string): Promise<string[]> => {
   return [...new Set([...uris.matchAll(DEBIAN_RELEASE)].map(([, archive]) => archive!))];
 };
 
-/** Runs `download` with each configured archive until one works. @throws the last failure */
+/**
+ * Returns a function that runs `download` with each configured archive until one works.
+ * @throws the last failure
+ */
 const fromEachArchive =
   (download: (dir: string, archive: string) => Promise<void>): Download =>
   async (dir) => {
@@ -82,7 +85,9 @@ const downloadWithApt = async (dir: string, options: readonly string[]): Promise
     await runHelper('apt-get', [...flags, ...command], { cwd: dir, timeout: APT_TIMEOUT_MS });
 };
 
-/** Downloads from Debian 13, even if this machine runs an older Debian. apt checks the archive's signature. */
+/**
+ * Downloads nats-server from Debian 13, even if this machine runs an older Debian. apt checks the archive's signature.
+ */
 const downloadFromDebian = fromEachArchive(async (dir, archive) => {
   if (!existsSync(KEYRING)) throw new Error(`the keyring of Debian is missing: ${KEYRING}`);
   const source = join(dir, 'source.list');
@@ -92,7 +97,7 @@ const downloadFromDebian = fromEachArchive(async (dir, archive) => {
 
 const downloadFromSystemSources: Download = (dir) => downloadWithApt(dir, []);
 
-/** The sources of the package, in the order in which they are tried. apt is configured to use all of them. */
+/** The sources of nats-server, in the order in which they are tried. All of them use apt's configuration. */
 export const downloads: readonly Download[] = [downloadPinned, downloadFromDebian, downloadFromSystemSources];
 
 const packageIn = (dir: string): string => {
@@ -102,7 +107,7 @@ const packageIn = (dir: string): string => {
 };
 
 /**
- * Unpacks the downloaded package, with dpkg-deb if it is installed, otherwise with ar and tar.
+ * Unpacks the downloaded package with dpkg-deb or, if it is not installed, with ar and tar.
  * @returns the paths at which nats-server may be
  */
 export const unpackServer = async (dir: string): Promise<string[]> => {

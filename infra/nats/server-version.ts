@@ -1,8 +1,8 @@
 const MIN_VERSION = [2, 10, 23] as const;
 
 /**
- * The oldest version of nats-server that is safe to use. Earlier ones may lose a stream when they are killed, and those
- * before 2.10 cannot be configured to sync every write.
+ * The oldest version of nats-server that is safe to use. Earlier versions may lose a stream when they are killed.
+ * Versions before 2.10 cannot be configured to sync every write.
  */
 export const MIN_SAFE_VERSION = MIN_VERSION.join('.');
 

@@ -18,8 +18,8 @@ const objectIn = (bytes: Uint8Array): Record<string, unknown> | null => {
 };
 
 /**
- * Returns the answer of a token endpoint in the form of RFC 6749. GitHub and Slack report errors with status 200, and
- * Slack has other token types for bearer tokens, such as `bot`.
+ * Returns the answer of a token endpoint in the form of RFC 6749. GitHub and Slack report errors with status 200. Slack
+ * uses other token types for bearer tokens, such as `bot`.
  */
 const standardAnswer = (status: number, bytes: Uint8Array): { readonly status: number; readonly bytes: Uint8Array } => {
   const body = status === 200 ? objectIn(bytes) : null;

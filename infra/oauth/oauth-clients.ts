@@ -24,7 +24,7 @@ export type OAuthOptions = {
 type Library = typeof oauth;
 const RETRY_AFTER_SECONDS = 10;
 
-/** Returns an error and the errors that caused it, starting with the error itself. */
+/** Returns an error, followed by the errors that caused it. */
 const causesOf = (error: unknown): unknown[] => {
   const causes: unknown[] = [];
   for (let cause = error; cause !== undefined && causes.length < 5; cause = (cause as Error)?.cause) causes.push(cause);
@@ -34,7 +34,10 @@ const causesOf = (error: unknown): unknown[] => {
 const isDown = (causes: readonly unknown[]): boolean =>
   causes.some((cause) => cause instanceof Response && (cause.status >= 500 || cause.status === 429));
 
-/** Returns the refusal with the reason why a provider has issued no tokens. The details are only logged. */
+/**
+ * Returns the refusal that explains why a provider has issued no tokens. Its details are not shown to the user, but
+ * logged.
+ */
 const refusalOf = (library: Library, error: unknown): Refusal => {
   const causes = causesOf(error);
   const egress = causes.find((cause): cause is EgressError => cause instanceof EgressError);
@@ -54,8 +57,8 @@ const serverOf = ({ issuer, authorizationUrl, tokenUrl, revocation, sendsIssuer 
 });
 
 /**
- * Creates the OAuth clients. The library is loaded when the first account is connected, because most processes do not
- * need it.
+ * Creates the OAuth clients. The OAuth library is loaded when the first account is connected, because most processes do
+ * not need it.
  */
 export const createOAuthClients = (options: OAuthOptions): OAuthClients => {
   const { clients, client, publicUrl, logger, now = Date.now, providers = OAUTH_PROVIDERS } = options;

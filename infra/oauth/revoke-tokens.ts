@@ -7,7 +7,7 @@ import { EgressError } from '../egress/egress-error.ts';
 import type { GuardedClient } from '../egress/guarded-client.ts';
 import type { EgressRequest } from '../egress/redirect.ts';
 
-/** The values and functions that revoking tokens at one provider needs. */
+/** The values and functions that are needed to revoke tokens at one provider. */
 type Parts = {
   readonly library: typeof oauth;
   readonly provider: OAuthProvider;
@@ -21,10 +21,7 @@ const LIMITS = { totalMs: 10_000, maxBytes: 64 * 1024, maxRedirects: 0 };
 
 const basic = ({ clientId, clientSecret }: OAuthClient): string => `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
 
-/**
- * Returns the request to GitHub, which revokes the whole grant of the user: all tokens that the client has for this
- * user.
- */
+/** Returns the request to GitHub that revokes all tokens that the client has for this user. */
 const githubRequest = (url: string, { oauthClient }: Parts, { access_token }: Tokens): EgressRequest => ({
   url: `${url}/${encodeURIComponent(oauthClient.clientId)}/grant`,
   method: 'DELETE',
@@ -45,8 +42,8 @@ const send = async (client: GuardedClient, request: EgressRequest): Promise<Revo
 };
 
 /**
- * Revokes, by RFC 7009, the token from which all others are derived: the refresh token or, if there is none, the access
- * token.
+ * Revokes the refresh token or, if there is none, the access token (RFC 7009). All other tokens are derived from the
+ * revoked one.
  */
 const sendStandard = async ({ library, configuration }: Parts, { refresh_token, access_token }: Tokens): Promise<Revocation> => {
   try {

@@ -26,7 +26,10 @@ const isIssuerDown = (error: unknown): boolean => {
   return error.code === 'OAUTH_TIMEOUT' || (error.cause instanceof Response && error.cause.status >= 500);
 };
 
-/** Returns the refusal with the reason why the issuer did not confirm the sign-in. The details are only logged. */
+/**
+ * Returns the refusal that explains why the issuer did not confirm the sign-in. Its details are not shown to the user,
+ * but logged.
+ */
 const refusalOf = (error: unknown): Refusal => {
   if (error instanceof oidc.AuthorizationResponseError) return new Refusal('forbidden', `The issuer answered ${error.error}`);
   if (isIssuerDown(error)) return issuerUnavailable();
@@ -78,8 +81,8 @@ const claimsOf = async (configuration: oidc.Configuration, tokens: Tokens) => {
 };
 
 /**
- * Creates the authorization code flow with PKCE. Between the two requests of a sign-in, the platform stores nothing: an
- * encrypted cookie in the browser contains the state.
+ * Creates the authorization code flow with PKCE. Between the two requests of a sign-in, the platform stores nothing.
+ * The state of the sign-in is in an encrypted cookie in the browser.
  */
 export const createCodeFlow = (options: Options): CodeFlow => {
   const { issuer, publicUrl, logger, now } = options;

@@ -8,8 +8,8 @@ import type { Config } from '../config.ts';
 
 const TIMEOUT_SECONDS = 5;
 /**
- * If the issuer's discovery document could not be fetched, requests are refused for this time (milliseconds) without a
- * new attempt.
+ * After a failed attempt to fetch the issuer's discovery document, requests are refused for this time (milliseconds)
+ * without a new attempt.
  */
 const RETRY_DELAY_MS = 1_000;
 
@@ -20,7 +20,7 @@ export const issuerUnavailable = (): Refusal =>
 
 /**
  * Creates the function that returns the issuer's configuration. The first call fetches it from the issuer's discovery
- * document; later calls return the same one.
+ * document. Later calls return the same configuration.
  * @throws Refusal unavailable
  */
 export const createIssuer = ({ oidcIssuer, oidcAudience, oidcClientId, oidcClientSecret }: IssuerConfig, logger: Logger) => {

@@ -6,8 +6,8 @@ import type { Vault } from '../vault/vault.ts';
 import type { IssuerConfig } from './issuer.ts';
 
 /**
- * The ways in which people sign in. `verify` checks a token of the issuer; null if no issuer is configured. `flow` is
- * for people who use a browser. If no client id is configured, `isForBrowsers` is false, and `flow` refuses every
+ * The ways in which people sign in. `verify` checks a token of the issuer; null if no issuer is configured. `flow`
+ * signs in people who use a browser. If no client id is configured, `isForBrowsers` is false, and `flow` refuses every
  * sign-in.
  */
 export type SignInMethods = {
@@ -18,7 +18,10 @@ export type SignInMethods = {
 
 type Options = { readonly publicUrl: string; readonly vault: Vault; readonly logger: Logger; readonly now?: () => number };
 
-/** Returns a flow that refuses every sign-in. The refusal names the missing variable. */
+/**
+ * Returns a flow that refuses every sign-in, because `variable` is not set. The refusal contains the name of the
+ * variable.
+ */
 const unconfiguredFlow = (variable: string): CodeFlow => {
   const refuse = async () => {
     throw new Refusal('not_configured', `${variable} is not set: browsers cannot sign in`);
@@ -26,7 +29,7 @@ const unconfiguredFlow = (variable: string): CodeFlow => {
   return { begin: refuse, finish: refuse };
 };
 
-/** The methods if no issuer is configured: callers authenticate by API key only. */
+/** The sign-in methods if no issuer is configured: callers authenticate by API key only. */
 export const API_KEYS_ONLY: SignInMethods = { verify: null, flow: unconfiguredFlow('OIDC_ISSUER'), isForBrowsers: false };
 
 /**
@@ -44,7 +47,7 @@ export const openSignInMethods = async (
     import('./code-flow.ts'),
   ]);
   const issuer = issuerOf(config, logger);
-  // The key is derived from this text, so a change of the text would break the sign-ins that are in progress.
+  // The key is derived from this text. A change of the text would make the sign-ins that are in progress fail.
   const key = Buffer.from(vault.digest('the key of what a browser keeps while it signs in'), 'hex');
   return {
     verify: tokenVerifier(issuer, config, logger),

@@ -5,20 +5,20 @@ import { Refusal } from '../../domain/refusal.ts';
 import { type Issuer, type IssuerConfig, identityClaims, issuerUnavailable, MAX_CLOCK_SKEW_SECONDS } from './issuer.ts';
 
 /**
- * The accepted signature algorithms. All are asymmetric: if a symmetric one were accepted, an attacker could sign a
- * token with the issuer's public key as the secret.
+ * The accepted signature algorithms. All are asymmetric. With a symmetric algorithm, an attacker could sign a token by
+ * using the issuer's public key as the secret.
  */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
 /**
- * The accepted values of a token's header `typ`, namely those of ID tokens and access tokens. Tokens of other kinds,
+ * The accepted values of the header `typ` of a token: those of ID tokens and of access tokens. Tokens of other kinds,
  * such as logout tokens, are refused.
  */
 const TYPES = new Set([undefined, 'jwt', 'at+jwt', 'application/at+jwt']);
 const KEY_SET_OPTIONS = { timeoutDuration: 5_000, cooldownDuration: 5_000, cacheMaxAge: 600_000 };
 
 /**
- * Whether an error means that the issuer's keys could not be fetched. This includes jose's most general error, which
- * jose throws if the response with the keys is not 200 or not JSON.
+ * Whether an error means that the issuer's keys could not be fetched. This includes the most general error of the
+ * library jose, which it throws if the response with the keys is not 200 or not JSON.
  */
 const isKeySetError = (error: unknown): boolean =>
   !(error instanceof errors.JOSEError) ||
@@ -27,8 +27,8 @@ const isKeySetError = (error: unknown): boolean =>
   error.code === errors.JOSEError.code;
 
 /**
- * Creates the function that verifies a token. It uses the keys that the issuer publishes, and accepts only tokens for
- * this audience.
+ * Creates the function that verifies a token with the keys that the issuer publishes. It accepts only tokens for the
+ * configured audience.
  * @throws Refusal unauthorized, unavailable
  */
 export const createTokenVerifier = (issuer: Issuer, { oidcAudience, oidcClientId }: IssuerConfig, logger: Logger) => {

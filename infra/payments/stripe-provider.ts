@@ -34,7 +34,10 @@ const fetchWith =
     return new Response(answer.bytes as never, { status: answer.status, headers: answered });
   };
 
-/** Creates a client of the Stripe API. The library is loaded at the first request, because most processes send none. */
+/**
+ * Creates a client of the Stripe API. The Stripe library is loaded at the first request, because most processes send
+ * none.
+ */
 export const openStripe = async ({ secretKey, client, apiUrl = 'https://api.stripe.com' }: StripeOptions): Promise<Stripe> => {
   const { default: Client } = await import('stripe');
   const { hostname, port, protocol } = new URL(apiUrl);
@@ -49,7 +52,7 @@ export const openStripe = async ({ secretKey, client, apiUrl = 'https://api.stri
   });
 };
 
-/** Returns the refusal with the reason why a request to Stripe failed. The message contains no secret. */
+/** Returns the refusal that explains why a request to Stripe failed. The message contains no secret. */
 const refusalOf = (error: unknown): Refusal => {
   const { type, param, code, detail } = error as Stripe.errors.StripeError & { readonly detail?: unknown };
   const cause = [error, detail, (error as Error).cause].find((one): one is EgressError => one instanceof EgressError);
@@ -91,7 +94,7 @@ export const createStripeProvider = (options: StripeOptions): PaymentProvider =>
             line_items: [{ price: price_id, quantity: 1 }],
             ...customer,
             client_reference_id: tenant_id,
-            // Stripe copies this metadata to the events of the subscription, so they name the tenant.
+            // Stripe copies this metadata to the events of the subscription. So these events name the tenant.
             metadata: { tenant_id },
             subscription_data: { metadata: { tenant_id } },
             success_url: returnUrl,

@@ -3,21 +3,28 @@ import pg from 'pg';
 import { CONNECTION_TIMEOUT_MS, connectionConfig } from './pool.ts';
 
 /**
- * If a session has sent nothing for this long, the database server ends it, which releases the session's locks. The
- * process that opened it probably hangs, or its machine is unreachable.
+ * The database server ends a session that has sent nothing for this long (milliseconds), and releases its locks. The
+ * process that opened such a session probably hangs, or its machine is unreachable.
  */
 const IDLE_TIMEOUT_MS = 4_000;
 const HEARTBEAT_INTERVAL_MS = 1_000;
 const SESSION_OPTIONS = `-c idle_session_timeout=${IDLE_TIMEOUT_MS} -c idle_in_transaction_session_timeout=${IDLE_TIMEOUT_MS}`;
 
 /**
- * Advisory locks that one database session holds. The process that holds a projection's lock is its only writer. The
- * lock ends when it is released, when the connection ends, or after the session has sent nothing for IDLE_TIMEOUT_MS.
+ * The advisory locks that one database session holds. Only the process that holds the lock of a projection writes the
+ * projection. A lock ends when it is released, when the connection ends, or after the session has sent nothing for
+ * IDLE_TIMEOUT_MS.
  */
 export type AdvisoryLocks = {
-  /** Returns the open connection, or connects. @throws the driver's error if the database is unavailable */
+  /**
+   * Returns the connection, which is opened if necessary.
+   * @throws the driver's error if the database is unavailable
+   */
   readonly connect: () => Promise<pg.Client>;
-  /** Tries to lock these names. @returns the names that are now locked by this session */
+  /**
+   * Tries to get the locks with these names.
+   * @returns the names of the locks that this session now holds
+   */
   readonly acquire: (names: readonly string[]) => Promise<string[]>;
   readonly release: (names: readonly string[]) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -26,8 +33,8 @@ export type AdvisoryLocks = {
 const keyOf = (name: string): string => createHash('sha256').update(`annals projection ${name}`).digest().readBigInt64BE().toString();
 
 /**
- * Sends a query every second, so that the server does not end the session, and waits for each answer before the next
- * query. Calls `onSilence` if a query fails.
+ * Sends a query every second, so that the server does not end the session. It waits for the answer to each query before
+ * it sends the next one. Calls `onSilence` if a query fails.
  */
 const startHeartbeat = (client: pg.Client, onSilence: () => void): void => {
   let isWaiting = false;
@@ -42,8 +49,8 @@ const startHeartbeat = (client: pg.Client, onSilence: () => void): void => {
 };
 
 /**
- * Opens advisory locks in a session of their own. `onLost` is called when the connection has ended, which releases all
- * locks.
+ * Opens advisory locks in a database session of their own. `onLost` is called when the connection has ended, because
+ * this releases all locks.
  */
 export const openAdvisoryLocks = (databaseUrl: string, onLost: () => void): AdvisoryLocks => {
   let client: pg.Client | null = null;

@@ -30,7 +30,10 @@ const waysOf = ({ sslmode, host }: DatabaseAccess): readonly Tls[] => {
   }
 };
 
-/** Returns the field that causes an error, and a message without the text of the server. */
+/**
+ * Returns the connection setting that caused an error, and our own message for it. The message does not contain the
+ * server's error text.
+ */
 const faultOf = ({ code = '', message }: Error & { code?: string }, { host, port }: DatabaseAccess): Fault => {
   if (code === '28P01') return { field: 'password', message: 'the server does not accept this password' };
   if (code.startsWith('28')) return { field: 'username', message: 'the server does not accept this user' };
@@ -56,7 +59,10 @@ const connect = async (access: DatabaseAccess, password: string, address: string
   }
 };
 
-/** Creates the function that connects to databases of tenants. It connects only to addresses that `options` allow. */
+/**
+ * Creates the function that tests the connection to a tenant's own database. It connects only to addresses that
+ * `options` allow.
+ */
 export const createDatabaseTest = (options: EgressRuleOptions): TestDatabase => {
   const rules = createEgressRules(options);
   return async (access, password) => {

@@ -25,8 +25,8 @@ const SUPERUSER = 'postgres';
 const NAME = 'annals';
 const PARTIAL_PREFIX = 'data.new.';
 /**
- * If the cluster is stored outside the directory `dir`, LOCATION_FILE in `dir` contains the path of the cluster's
- * location, and OWNER_FILE at that location contains the path of `dir`.
+ * The cluster (PostgreSQL's data directory) can be outside the directory `dir`. In this case, LOCATION_FILE in `dir`
+ * contains the path of the cluster's location, and OWNER_FILE at that location contains the path of `dir`.
  */
 const LOCATION_FILE = 'place';
 const OWNER_FILE = 'holder';
@@ -44,8 +44,8 @@ const INITDB = [
 ];
 
 /**
- * Settings that make glibc keep freed memory. Without them, it returns memory to the system after each transaction and
- * allocates it again, which takes a tenth of the time of a small batch.
+ * Settings that make glibc keep freed memory. Without them, glibc returns memory to the system after each transaction
+ * and allocates it again. For a small batch, this would take a tenth of the time.
  */
 const MALLOC_SETTINGS = {
   MALLOC_TOP_PAD_: String(1 << 20),
@@ -54,7 +54,7 @@ const MALLOC_SETTINGS = {
 };
 
 /**
- * The environment variables of PostgreSQL. No others are inherited, because some would change its behaviour (PGDATA,
+ * The environment variables of PostgreSQL. It inherits no others, because some would change its behaviour (PGDATA,
  * LC_ALL).
  */
 const ENV: NodeJS.ProcessEnv = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', ...MALLOC_SETTINGS };
@@ -66,8 +66,8 @@ const settings = (port: number): Record<string, string | number> => ({
   max_connections: 200,
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // A crash may lose committed transactions. That is safe: rows and their checkpoint are committed together, so the
-  // projections apply the lost events of the log again.
+  // A crash may lose committed transactions. That is safe: a projection's rows and its checkpoint are committed
+  // together. So after a crash, the projection continues at an earlier checkpoint, and applies the later events again.
   synchronous_commit: 'off',
   wal_level: 'minimal',
   max_wal_senders: 0,
@@ -81,11 +81,14 @@ const settings = (port: number): Record<string, string | number> => ({
 
 const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off', shared_buffers: '128MB' };
 
-/** How to run the server's process, and the URLs for connecting to it as the role of Annals and as superuser. */
+/** How to run the server's process. Also contains the URLs for connecting as the role of Annals and as superuser. */
 export type Postgres = ManagedProcess & { readonly url: string; readonly superuserUrl: string };
 
 export type PostgresOptions = {
-  /** The directory with the cluster's password, and with the cluster or the file that names its location. */
+  /**
+   * The directory with the cluster's password. It also contains the cluster or the file that names the cluster's
+   * location.
+   */
   dir: string;
   port: number;
   /** Whether data is flushed to the disk. False in tests. */
@@ -102,9 +105,9 @@ const changeOwner = (path: string, user: OsUser | undefined): void => {
 };
 
 /**
- * Whether the cluster at a location belongs to another data directory than `dir`. That is so if `dir` is a copy,
- * because it still refers to the location of the original. Two servers on one cluster would stop each other and mix the
- * data of two platforms.
+ * Whether the cluster at a location belongs to another data directory than `dir`. This is so if `dir` is a copy of a
+ * data directory, because the copy still refers to the location of the original. Two servers on one cluster would stop
+ * each other and mix the data of two platforms.
  */
 const belongsToOther = (location: string, dir: string): boolean => {
   const owner = readText(join(location, OWNER_FILE));
@@ -112,8 +115,8 @@ const belongsToOther = (location: string, dir: string): boolean => {
 };
 
 /**
- * Returns the location of the cluster: the directory itself or, if PostgreSQL's user cannot enter it, a directory
- * within a shared one.
+ * Returns the location of the cluster. This is the directory itself or, if PostgreSQL's user cannot enter it, a
+ * directory within a shared directory.
  */
 const locationOf = (dir: string, user: OsUser | undefined): string => {
   if (!user || isTraversable(dir)) return dir;
@@ -142,7 +145,7 @@ const reasonOf = (error: unknown): string => {
 type Run = (command: string, args: string[]) => Promise<unknown>;
 
 /**
- * Runs initdb, which fails if its user has no name in /etc/passwd. In that case, runs it again in a user namespace, in
+ * Runs initdb, which fails if its user has no name in /etc/passwd. If it fails, runs it again in a user namespace, in
  * which the user may have a name.
  */
 const initdb = async (run: Run, binary: string, args: string[]): Promise<void> => {
@@ -158,7 +161,7 @@ const initdb = async (run: Run, binary: string, args: string[]): Promise<void> =
 };
 
 /**
- * Removes the incomplete clusters of interrupted starts. If the initdb of such a start is still running, some files
+ * Removes the incomplete clusters that interrupted starts left. If initdb of such a start is still running, some files
  * remain, and a later start removes them.
  */
 const removePartialClusters = (location: string): void => {
@@ -182,7 +185,7 @@ const createCluster = async (native: string, location: string, password: string,
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
   for (const path of [partial, passwordFile]) changeOwner(path, user);
   const run: Run = (command, args) => runHelper(command, args, { cwd: '/', env: ENV, ...user });
-  // `--no-sync`: a power failure may damage the new cluster, but it contains no data yet and can be created again.
+  // With `--no-sync`, a power failure may damage the new cluster. It contains no data yet, and can be created again.
   const args = [...INITDB, '--no-sync', `--pwfile=${passwordFile}`, '-D', partial];
   await initdb(run, join(native, 'bin', 'initdb'), args).finally(() => rmSync(passwordFile, { force: true }));
   renameSync(partial, join(location, 'data'));
@@ -206,7 +209,7 @@ const ensureDatabase = async (superuserUrl: string, password: string, ended: Abo
 };
 
 /**
- * Prepares PostgreSQL 18 on 127.0.0.1 from the binaries of the npm package. Creates the cluster and its password, and
+ * Prepares PostgreSQL 18 on 127.0.0.1, with the binaries of the npm package. Creates the cluster and its password, and
  * returns how to start the server. The file `url` in `dir` contains a URL with which psql can connect.
  */
 export const postgres = async ({ dir, port, durable = true }: PostgresOptions): Promise<Postgres> => {

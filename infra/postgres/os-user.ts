@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** A user of the operating system: its numeric ids. */
+/** The numeric ids of a user of the operating system. */
 export type OsUser = { uid: number; gid: number };
 
 const unsigned = (text: string | undefined): number => Number(text) >>> 0;
@@ -16,8 +16,8 @@ const findUser = (passwd: string, names: readonly string[]): OsUser | undefined 
 };
 
 /**
- * The user that runs PostgreSQL. PostgreSQL refuses to run as root: if this process is root, the user is `postgres` or,
- * if there is none, `nobody`. Otherwise the result is undefined, which means the user of this process.
+ * Returns the user that runs PostgreSQL; undefined means the user of this process. PostgreSQL refuses to run as root.
+ * If this process is root, the user is `postgres` or, if there is none, `nobody`.
  * @throws Error if this process is root and neither user exists
  */
 export const postgresUser = (uid = process.getuid?.(), passwd = () => readFileSync('/etc/passwd', 'utf8')): OsUser | undefined => {

@@ -5,8 +5,8 @@ import type { Logger } from 'pino';
 const TIMESTAMPTZ = 1184;
 
 /**
- * Parsers for values from the database. They convert times to RFC 3339 in UTC with milliseconds, as projections write
- * them, and 64-bit integers to numbers, because all integers of Annals are small enough.
+ * Parsers for values from the database. Times become RFC 3339 in UTC with milliseconds, as projections write them.
+ * 64-bit integers become numbers, because all integers of Annals are small enough.
  */
 const parsers: Partial<Record<number, (text: string) => unknown>> = {
   [pg.types.builtins.INT8]: Number,
@@ -19,19 +19,21 @@ const types: pg.CustomTypesConfig = {
 
 const STATEMENT_TIMEOUT_MS = 60_000;
 /**
- * A connection without an answer for this time (milliseconds) counts as dead, because a working server would have
+ * The time in milliseconds after which a connection without an answer counts as dead. A working server would have
  * cancelled the statement earlier. The operating system would report a dead connection only after a quarter of an hour.
  */
 export const CONNECTION_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000;
 
 /**
  * Options for every session. Table scans are switched off: all queries of Annals can use an index, but PostgreSQL would
- * choose a scan while it has no statistics about a new table. JIT compilation is off, because it makes such short
+ * choose a scan while it has no statistics about a new table. JIT compilation is switched off, because it makes short
  * queries slower.
  */
 const COMMON_OPTIONS = `-c timezone=UTC -c datestyle=ISO -c jit=off -c enable_seqscan=off -c statement_timeout=${STATEMENT_TIMEOUT_MS}`;
 
-/** The configuration of a connection. In the server's list of activity, the connection is shown as `annals <name>`. */
+/**
+ * Returns the configuration of a connection. PostgreSQL lists the connection as `annals <name>` in pg_stat_activity.
+ */
 export const connectionConfig = (databaseUrl: string, name: string, options = ''): pg.ClientConfig => ({
   connectionString: databaseUrl,
   application_name: `annals ${name}`,
@@ -42,10 +44,10 @@ export const connectionConfig = (databaseUrl: string, name: string, options = ''
 });
 
 /**
- * Opens a connection pool. It connects when the first query is sent. From then on at least one connection stays open,
- * because the first query on a new connection can take tens of milliseconds longer. `name` is shown in the server's
- * list of activity. A query fails if it has no answer after `queryTimeoutMs` milliseconds (0: no limit). Its connection
- * is then closed, so that a late answer cannot be taken for that of another query.
+ * Opens a connection pool. It connects when the first query is sent. From then on, at least one connection stays open,
+ * because the first query on a new connection can take tens of milliseconds longer. PostgreSQL shows `name` in its list
+ * of connections. A query fails if it has no answer after `queryTimeoutMs` milliseconds (0: no limit). Its connection
+ * is then closed, so that a late answer cannot be taken for the answer to another query.
  */
 export const openPool = (
   databaseUrl: string,
@@ -62,8 +64,8 @@ export const openPool = (
     idleTimeoutMillis: 60_000,
   });
   pool.on('error', ({ message }) => logger.debug({ pool: name, reason: message }, 'a database connection was lost'));
-  // Without this handler, the error of a lost connection would end the process. The handler does nothing, because a
-  // query on that connection fails with the error anyway.
+  // Without this handler, the error of a lost connection would end the process. The handler ignores the error, because
+  // a query on that connection fails with the same error.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 };
@@ -85,8 +87,8 @@ export const preparedStatement = (text: string): { name: string; text: string } 
 });
 
 /**
- * Matches the SQLSTATE codes of errors that mean that the database is unavailable: connection, operator intervention,
- * resources, missing database and authentication. A statement itself cannot cause these errors.
+ * Matches SQLSTATE codes which mean that the database is unavailable: connection, operator intervention, resources,
+ * missing database and authentication. A statement itself cannot cause these errors.
  */
 const UNAVAILABLE_CODES = /^(08|57|53|3D|28|25P0[34])/;
 const NETWORK_CODES = new Set([

@@ -70,8 +70,8 @@ const makeReadableByAll = async (dir: string): Promise<void> => {
 };
 
 /**
- * Whether this is a directory that this user owns and no other user may write to. A symbolic link does not count as
- * one, because another user could have created it.
+ * Whether this is a directory that this user owns and to which no other user may write. A symbolic link does not count
+ * as a directory, because another user could have created it.
  */
 const isOwnDirectory = (dir: string): boolean => {
   const stats = lstatSync(dir);
@@ -90,7 +90,7 @@ export const sharedDirectory = (): string => {
       chmodSync(dir, 0o755);
       if (isTraversable(dir)) return dir;
     } catch {
-      // This candidate is read-only or belongs to another user, so the next one is tried.
+      // This directory is read-only or belongs to another user, so the next one is tried.
     }
   }
   throw new Error(
@@ -104,8 +104,8 @@ const version = (native: string): string =>
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12);
 
 /**
- * Copies the binaries, unless this version has been copied before. If two processes copy at the same time, each one's
- * result is a complete copy.
+ * Copies the binaries, unless this version has been copied before. If two processes copy them at the same time, each
+ * process makes a complete copy.
  */
 const copyBinaries = async (native: string, dir: string): Promise<string> => {
   const home = join(dir, `postgres-${version(native)}-${digest(readFileSync(join(native, 'pg-symlinks.json'), 'latin1'))}`);
@@ -120,9 +120,9 @@ const copyBinaries = async (native: string, dir: string): Promise<string> => {
 };
 
 /**
- * Returns a directory from which initdb and postgres can be run, also by another user if `byOtherUser` is true. If
- * possible, it is the directory of the npm package. Otherwise it is a copy: in a shared directory if another user runs
- * the binaries, else in `ownDir`.
+ * Returns a directory from which initdb and postgres can be run. If `byOtherUser` is true, another user can run them,
+ * too. If possible, it is the directory of the npm package. Otherwise it is a copy: in a shared directory if another
+ * user runs the binaries, otherwise in `ownDir`.
  */
 export const runnableBinaries = async (byOtherUser: boolean, ownDir: string): Promise<string> => {
   const native = packagedBinaries();

@@ -19,8 +19,8 @@ type Wire = {
 };
 
 /**
- * The size of the parts in which a batch is sent. The server can process the first part of a large batch while the next
- * ones are sent. Smaller parts would wake the server too often.
+ * The size in bytes of the parts in which a batch is sent. The server can process the first part of a large batch while
+ * the next parts are sent. Smaller parts would wake the server too often.
  */
 const PART_BYTES = 64 << 10;
 
@@ -29,8 +29,8 @@ const unpreparedStatements = ({ parsedStatements }: Wire, statements: readonly S
 
 const send = (wire: Wire, statements: readonly Statement[], missing: ReadonlyMap<string, string>): void => {
   for (const [name, text] of missing) {
-    // The server may still have a prepared statement with this name from a failed transaction, so that one is closed
-    // first.
+    // After a failed transaction, the server may still have a prepared statement with this name. So that statement is
+    // closed first.
     wire.close({ type: 'S', name });
     wire.parse({ name, text });
   }
@@ -45,7 +45,7 @@ const send = (wire: Wire, statements: readonly Statement[], missing: ReadonlyMap
 };
 
 /**
- * Buffers everything that `work` writes to the connection, and sends it when `work` is done. If `work` throws, the
+ * Buffers everything that `work` writes to the connection, and sends it when `work` has ended. If `work` throws, the
  * connection is destroyed. Otherwise, the Sync message of the next query would commit the statements that were already
  * written.
  */
@@ -61,9 +61,9 @@ const corked = ({ stream }: Wire, work: () => void): void => {
 };
 
 /**
- * Runs statements in one transaction and one round trip, and ignores the rows they return. In PostgreSQL's extended
- * protocol, all statements before a Sync message form one transaction. With `begin` and `commit`, each statement would
- * have to wait for an answer.
+ * Runs statements in one transaction and one round trip, and ignores the rows that they return. In PostgreSQL's
+ * extended protocol, all statements before a Sync message form one transaction. With `begin` and `commit`, each
+ * statement would have to wait for an answer.
  * @throws the error of the first statement that failed, in which case nothing has been written; or the error of the
  * connection
  */

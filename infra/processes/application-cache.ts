@@ -24,7 +24,9 @@ import * as TenantGuardrails from '../../domain/webhooks/tenant-guardrails.ts';
 import { type AggregateCache, openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import type { Log } from '../eventstore/event-log.ts';
 
-/** The aggregates that most requests read without changing them. One subscription updates their cached states. */
+/**
+ * The aggregates that most requests read without changing them. A subscription keeps their cached states up to date.
+ */
 const followed = [
   Agent,
   AllowedAccount,
@@ -52,10 +54,10 @@ const followed = [
 ];
 
 /**
- * For these aggregates, the cache also remembers which ids do not exist. Otherwise, the log would be read for every
- * request with the sign-in token of an unknown user, for every delivery to a tenant without guardrails, and for every
- * read of the runtime of an agent without accounts. Callers cannot fill the cache with guessed ids, because the look-up
- * happens only after the token or the signature has been verified.
+ * The aggregates for which the cache also remembers which ids do not exist. Otherwise, the log would be read for every
+ * sign-in token of an unknown user, for every delivery to a tenant without guardrails, and for every read of the
+ * runtime of an agent without accounts. Callers cannot fill the cache with guessed ids, because the look-up happens
+ * only after the token or the signature has been verified.
  */
 const cacheAbsent = [AllowedAccount, LinkedIdentity, RedactionPatterns, SlackConfig, TenantGuardrails, User];
 

@@ -4,10 +4,11 @@ import { checkDrafts } from '../blobs/blob-drafts.ts';
 import type { BlobPlace } from '../blobs/open-blob-store.ts';
 import { memoizeFor } from './readiness.ts';
 
-/** The result of a probe is reused for this many milliseconds, because each probe is a request to the object store. */
+/** The time in milliseconds for which the result of a probe is reused. Each probe is a request to the object store. */
 const PROBE_TTL_MS = 10_000;
 /**
- * A caller waits for a probe for at most this many milliseconds. After that, it gets the result of the previous probe.
+ * The maximum time in milliseconds that a caller waits for a probe. After that, it gets the result of the previous
+ * probe.
  */
 const PROBE_WAIT_MS = 300;
 
@@ -23,7 +24,7 @@ const check = async ({ backend, drafts }: BlobPlace): Promise<unknown> => {
 
 /**
  * Creates the function that returns whether the file store works, for /readyz and the metrics. It logs each change of
- * the result. It returns true if no file store is configured, because then nothing is broken.
+ * the result. It returns true if no file store is configured.
  */
 export const createBlobHealth = (place: BlobPlace | null, logger: Logger): (() => Promise<boolean>) => {
   let isUp = true;

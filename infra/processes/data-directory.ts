@@ -4,8 +4,8 @@ import { lockFile, type ProcessLock } from '../process-lock.ts';
 import { readPidFile, removePidFile, writePidFile } from '../supervision/pid-file.ts';
 
 /**
- * The mode of a data directory that root creates: other users may pass through it. This is needed because PostgreSQL
- * then runs as another user, and must reach its own directory inside.
+ * The mode of a data directory that root creates: other users may pass through it. If root runs the platform,
+ * PostgreSQL runs as another user, and must reach its own directory inside the data directory.
  */
 const PASSABLE = 0o711;
 const PRIVATE = 0o700;

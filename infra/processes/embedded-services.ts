@@ -47,15 +47,15 @@ export type StartServicesOptions = {
   /** The ports that the services used at the last start. */
   readonly lastPorts: ServicePorts;
   readonly run: (spec: ManagedProcess) => Promise<Supervised>;
-  /** Called with a promise for each service that is being started, so that `close` can wait for it. */
   /** Called with lines for the operator. */
   readonly report: (line: string) => void;
+  /** Called with a promise for each service that is being started, so that `close` can wait for it. */
   readonly onStarting: (starting: Promise<unknown>) => void;
 };
 
 /**
  * Starts each service that has no configured URL. Resolves when the URLs of all services are known, which may be before
- * the services are up. So the processes that use the services can start at the same time as the services.
+ * the services are up. So processes that use the services can start at the same time.
  */
 export const startEmbeddedServices = async ({
   config,

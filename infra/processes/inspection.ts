@@ -9,17 +9,17 @@ import { startProjections } from '../projector/projector.ts';
 
 const markerIn = (annalsData: string): string => join(annalsData, 'inspection.json');
 
-/** Whether the data directory contains an imported export, which may only be read. */
+/** Whether the data directory contains an imported export. Such a platform may only be read. */
 export const isForInspection = (annalsData: string): boolean => existsSync(markerIn(annalsData));
 
-/** Marks a data directory as one that may only be read. */
+/** Marks a data directory so that its platform may only be read. */
 export const markForInspection = (annalsData: string, imported: object): void => {
   makeDirectory(annalsData);
   replaceFile(markerIn(annalsData), `${JSON.stringify(imported)}\n`);
 };
 
 /**
- * Runs the projections, but no reactors, so that nothing in the imported events is scheduled, called, sent, renewed or
+ * Runs the projections, but no reactors. So nothing in the imported events is scheduled, called, sent, renewed or
  * signed again.
  */
 export const workForInspection = async (config: Config): Promise<{ readonly close: () => Promise<void> }> => {

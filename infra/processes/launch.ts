@@ -18,8 +18,8 @@ import { type ServiceConfig, type ServicePorts, type ServiceUrls, startEmbeddedS
 export type LaunchConfig = ServiceConfig & { readonly host: string; readonly port: number };
 
 /**
- * The message with which the process `serve` sends the supervisor the API key that it has created in an empty log. The
- * text of the key is not stored anywhere. `link` signs a browser in to the console, once.
+ * The message with which the process `serve` sends the first API key to the supervisor, after creating it in an empty
+ * log. The text of the key is not stored anywhere. `link` signs in a browser to the console, once.
  */
 export type FirstKey = { kind: 'first-key'; key: string; tenant_id: string; link: string };
 
@@ -52,7 +52,7 @@ export type LaunchEvents = {
   readonly onFirstKey?: (first: FirstKey) => void;
 };
 
-/** `close` waits for services whose start is still being prepared for at most this many milliseconds. */
+/** The maximum time in milliseconds that `close` waits for services whose start is still being prepared. */
 const PREPARATION_TIMEOUT_MS = 1_000;
 
 const requirePort = async ({ port, host }: LaunchConfig): Promise<void> => {
@@ -115,7 +115,7 @@ const begin = async (launching: Launching): Promise<Launched> => {
 
   launching.lock = lockDataDirectory(annalsData);
   if (!process.env.BLOBS_URL) makeDirectory(blobDirectoryOf(annalsData));
-  // Processes that an earlier start has left running are ended first, because they may still listen on the port.
+  // An earlier start may have left processes running. They are ended first, because they may still listen on the port.
   await Promise.all([serve(baseEnv), workProcess(baseEnv, onMessage)].map((spec) => replaceProcess(spec, dirs)));
   await requirePort(config);
   const { urls, ports, ready } = await startEmbeddedServices({

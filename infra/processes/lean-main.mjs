@@ -1,5 +1,5 @@
-// The entry point of a lean process (see lean-process.ts). It is plain JavaScript, because for an entry point in
-// TypeScript, Node would load its TypeScript compiler.
+// The entry point of a process that loads only what it needs (see lean-process.ts). It is plain JavaScript, because
+// Node would load its TypeScript compiler for an entry point in TypeScript.
 
 import { ignoreBrokenPipe, watchOutput } from '../logging/nonblocking-stdout.ts';
 import { fail, finish, printError } from './exit.ts';

@@ -11,8 +11,8 @@ type Program =
 /** The data that a process passes to the process that replaces it. */
 type Handover = Program & {
   /**
-   * The value of NODE_COMPILE_CACHE that the user has set, to be passed to the programs that this process starts; null
-   * if it is not set.
+   * The value of NODE_COMPILE_CACHE that the user has set; null if it is not set. The programs that this process starts
+   * get it.
    */
   readonly userCache: string | null;
   readonly isRetry: boolean;
@@ -43,8 +43,8 @@ const replaceThisProcess = (handover: Handover): never => {
 
 /**
  * Replaces this process with one that loads only the modules that a long-running command needs. The process id and the
- * standard streams stay the same. This frees about 40 MiB of memory, which were needed to parse the command line and
- * the configuration.
+ * standard streams stay the same. This frees about 40 MiB of memory that this process needed to parse the command line
+ * and the configuration.
  */
 export const becomeLean = (program: Program): never =>
   replaceThisProcess({ ...program, userCache: process.env.NODE_COMPILE_CACHE ?? null, isRetry: false });
@@ -69,8 +69,8 @@ const load = async (program: Program): Promise<() => Promise<number>> => {
 export const runLean = async (): Promise<number> => {
   const handover = JSON.parse(process.env[VARIABLE]!) as Handover;
   const run = await load(handover);
-  // The first process after an installation or an update must compile the files and fill the compile cache. So it is
-  // replaced once more: the next process runs from the cache, without the TypeScript compiler.
+  // The first process after an installation or an update has to compile the files and fill the compile cache. It is
+  // replaced once more, by a process that runs from the cache, without the TypeScript compiler.
   if (!handover.isRetry && hasLoadedCompiler()) replaceThisProcess({ ...handover, isRetry: true });
   delete process.env[VARIABLE];
   if (handover.userCache === null) delete process.env.NODE_COMPILE_CACHE;

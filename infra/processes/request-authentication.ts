@@ -21,7 +21,10 @@ export type RequestAuthentication = {
    * @throws Refusal unauthorized, forbidden, tenant_suspended, rate_limited …
    */
   readonly authenticate: Runtime['authenticate'];
-  /** Identifies the caller like `authenticate`, but counts against no rate limit. @throws Refusal unauthorized, forbidden … */
+  /**
+   * Identifies the caller like `authenticate`, but does not count the request against rate limits.
+   * @throws Refusal unauthorized, forbidden …
+   */
   readonly identify: Runtime['identify'];
   /** Identifies the caller by the cookie alone. @throws Refusal unauthorized, forbidden, rate_limited … */
   readonly byCookie: (c: Context) => Promise<SignedInPrincipal>;
@@ -44,8 +47,8 @@ export const requestAuthentication = ({
   now,
 }: RequestAuthenticationDeps): RequestAuthentication => {
   /**
-   * Identifies the caller with `find`, and applies the rate limits before and after it. `credential` is the value of
-   * the caller's Authorization header or cookie.
+   * Identifies the caller with `find`. Checks the rate limits of the client's address before that, and those of the
+   * caller after that. `credential` is the value of the caller's Authorization header or cookie.
    */
   const withinLimits = async <T extends Principal>(c: Context, credential: string | undefined, find: () => Promise<T>): Promise<T> => {
     const from = address(c);
@@ -92,7 +95,8 @@ export const requestAuthentication = ({
       try {
         return await work();
       } catch (error) {
-        // A failed sign-in counts like an invalid credential, because each one costs a request to the issuer.
+        // A failed sign-in counts like an invalid credential, because each failed sign-in costs a request to the
+        // issuer.
         throw (hasCode(error, 'unauthorized', 'forbidden') && (await limits?.countFailedCredential(from, now()))) || error;
       }
     },

@@ -5,8 +5,8 @@ import { printError } from './exit.ts';
 import { type LaunchConfig, type Launched, launch } from './launch.ts';
 
 /**
- * On Ctrl-C, a terminal signals both npm and this process, and npm forwards its signal to this process. So two signals
- * within this time count as one.
+ * Two signals within this time (milliseconds) count as one. On Ctrl-C, a terminal signals both npm and this process,
+ * and npm forwards its signal to this process.
  */
 const ONE_KEY_PRESS_MS = 500;
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
@@ -25,7 +25,7 @@ const row = (name: string, value: string): string => `  ${name.padEnd(10)}${valu
 const shellQuoted = (path: string): string => (/^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
 /**
- * Returns the lines that the start prints: the URLs, directories and commands with which the operator reaches the
+ * Returns the lines that a start prints: the URLs, directories and commands with which the operator reaches the
  * services. They contain no secret.
  */
 const banner = ({ annalsData, publicUrl }: StartConfig, { ports }: Launched): string[] => {
@@ -44,8 +44,8 @@ const banner = ({ annalsData, publicUrl }: StartConfig, { ports }: Launched): st
 };
 
 /**
- * Returns the lines to paste into another terminal. If this start has created the first API key, they contain the key
- * and a link to the console.
+ * Returns the lines that the operator pastes into another terminal. If this start has created the first API key, they
+ * contain the key and a link to the console.
  */
 const exportLines = ({ url, firstKey }: Launched): string[] => {
   const first = firstKey();
@@ -54,7 +54,7 @@ const exportLines = ({ url, firstKey }: Launched): string[] => {
     '  next: the tour in README.md; for another terminal:',
     `    export ANNALS_URL=${loopback(url)}`,
     `    export ANNALS_KEY=${first.key}`,
-    // The link is shown only on a terminal: other output is often kept in a log, where others can read it.
+    // The link is shown only on a terminal. Other output is often kept in a log, where other people can read it.
     ...(process.stdout.isTTY ? ['  the console, signed in (one use, within 10 minutes):', `    ${first.link}`] : []),
   ];
 };
@@ -65,7 +65,7 @@ const exportLines = ({ url, firstKey }: Launched): string[] => {
  */
 export const start = (config: StartConfig): Promise<number> =>
   new Promise((resolve, reject) => {
-    // The processes that the platform starts use this compile cache, too.
+    // The processes that the platform starts inherit this variable, and use the same compile cache.
     process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE;
     const running = launch(config, { report: printError, onFirstKey: ({ key }) => print(`  API key (shown once): ${key}`) });
     let stoppedAt: number | undefined;

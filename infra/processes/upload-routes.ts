@@ -17,7 +17,7 @@ import { encodePicture } from '../files/encode-picture.ts';
 import { parseForm } from '../http/parse-form.ts';
 import { createUploadSlots } from '../http/upload-slots.ts';
 
-/** `files` reads files from other hosts. `findVirus` is null if no virus scanner is configured. */
+/** `files` reads files from URLs. `findVirus` is null if no virus scanner is configured. */
 export type UploadRouteOptions = { readonly files: FileHost; readonly findVirus: ScanPorts['findVirus'] };
 
 /** Mounts the routes that receive or return files. All uploads share the same slots. */

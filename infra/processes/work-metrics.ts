@@ -16,7 +16,7 @@ import { createRelayLag } from '../reactors/relay-lag.ts';
 import type { RelayProcess } from '../reactors/relay-process.ts';
 import { memoizeFor } from './readiness.ts';
 
-/** Values that take longer to read are reused for this many milliseconds. */
+/** The time in milliseconds for which values that take longer to read are reused. */
 const SLOW_TTL_MS = 10_000;
 const QUERY_TIMEOUT_MS = 1_500;
 
@@ -30,8 +30,8 @@ export type WorkParts = {
 
 /**
  * Returns a function that says whether this process exports the values that describe the whole platform. Of several
- * workers, only the writer of the `deliveries` projection exports them. While the database is down, the worker that was
- * its writer last continues to export them.
+ * workers, only the writer of the projection `deliveries` exports them. While the database is down, the worker that was
+ * this writer last continues to export them.
  */
 const exporterCheck = (projector: Projections, isDatabaseUp: () => Promise<boolean>): (() => Promise<boolean>) => {
   let isExporter = false;

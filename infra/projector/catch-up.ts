@@ -40,7 +40,7 @@ const readRange = (log: Log, { from, to }: Range, onEvents: (events: readonly Re
   });
 
 /**
- * Moves writers from the position `from` to the position `to`: applies the events in between and stores the
+ * Moves writers from the position `from` to the position `to`: applies the events in between, and stores the new
  * checkpoints.
  */
 export const catchUpTo = async (

@@ -17,7 +17,7 @@ const MAX_NOTICE_LENGTH = 7_500;
 /**
  * Moves the stored checkpoints of projections to new log positions. If a checkpoint is not at its expected position,
  * the statement divides by zero on purpose. This error rolls back the transaction, including the later statements,
- * which have already been sent.
+ * which were already sent.
  */
 const moveStatement = preparedStatement(`
   with wanted as (
@@ -40,7 +40,7 @@ const parkStatement = preparedStatement(`
   on conflict (projection, stream, revision) do update set first = excluded.first, reason = excluded.reason, attempts = parked.attempts + 1`);
 
 /**
- * Deletes the parked events of retried streams, except those that the retry parks again; for these, `parkStatement`
+ * Deletes the parked events of retried streams, except events that the retry parks again. For those, `parkStatement`
  * counts the attempts.
  */
 const unparkStatement = preparedStatement(`
@@ -55,8 +55,8 @@ const checkpointConflict = (writeSets: readonly WriteSet[]): Error =>
   });
 
 /**
- * Whether an error means that another process has moved a checkpoint. If so, this process's position and cached rows of
- * the projection can be out of date.
+ * Whether an error means that another process has moved the checkpoint of a projection. If so, the position and the
+ * cached rows in this process can be out of date.
  */
 export const isCheckpointConflict = (error: unknown): boolean => error instanceof Error && 'isCheckpointConflict' in error;
 
@@ -133,7 +133,7 @@ const notificationsOf = (writeSets: readonly WriteSet[]): string[] => {
 
 /**
  * Writes the batches of several projections in one transaction: checkpoints (each only from its expected position),
- * rows, parked events and the notification. Projections in `idle` have nothing to write: their new positions are
+ * rows, parked events and the notification. The projections in `idle` have nothing to write. Their new positions are
  * announced, but their stored checkpoints stay unchanged.
  * @throws Error that `isCheckpointConflict` recognises, if another process has moved a checkpoint; errors of the
  * database

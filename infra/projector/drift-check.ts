@@ -10,8 +10,8 @@ import { shapeOf } from './schema.ts';
 import { storedRowOf } from './table-store.ts';
 
 /**
- * A stored row that differs from the row that folding the log yields. `event` is the first event that the stored row
- * does not reflect.
+ * A stored row that differs from the row that the log yields. `event` is the first event that the stored row does not
+ * reflect.
  */
 export type DriftedRow = {
   readonly projection: string;
@@ -43,8 +43,8 @@ const sample = async (db: ClientBase, projection: AnyProjection, rowsPerTable: n
       `select commit_position || ':' || prepare_position as token from annals.checkpoints where name = $1 and version = $2 and shape = $3`,
       [projection.name, projection.version, shapeOf(projection)],
     );
-    // If the stored rows belong to another version of the projection, this version's code cannot check them. Queries
-    // use them only until the rows of this version have been rebuilt.
+    // There is no checkpoint if the stored rows belong to another version of the projection. The code of this version
+    // cannot check those rows. Queries use them only until the rows of this version have been rebuilt.
     if (checkpoints.length === 0) return { position: null, token: null, rows: [] };
     const { token } = checkpoints[0]!;
     const rows: SampledRow[] = [];
@@ -66,8 +66,8 @@ const ownStreamOf = ({ table: { table }, row: { row } }: SampledRow): string | n
     : null;
 
 /**
- * Returns the rows that need a full check: rows that differ from the fold of their own stream, and rows without a
- * stream of their own. This reads few events. Only the returned rows must be folded from the whole log.
+ * Makes a first check that reads few events. Returns the rows that differ from the fold of their own stream, and the
+ * rows without a stream of their own. Only these rows must then be folded from the whole log.
  */
 const unexplainedRows = async (
   log: Log,
@@ -110,9 +110,9 @@ const driftedRows = async (
 };
 
 /**
- * Folds rows again from the log, up to the projection's checkpoint, and compares them with the stored ones.
- * `rowsPerTable` is the number of rows to sample; 'all' checks up to 100,000 rows per table. Only stored rows are
- * checked: a rebuild finds the rows that are missing.
+ * Computes rows again from the log, up to the projection's checkpoint, and compares them with the stored rows.
+ * `rowsPerTable` is the number of rows to sample; 'all' checks up to 100,000 rows per table. Missing rows are not
+ * found, because only stored rows are checked. A rebuild finds missing rows.
  */
 export const checkDrift = async (log: Log, pool: Pool, projection: AnyProjection, rowsPerTable: number | 'all'): Promise<DriftReport> => {
   const db = await pool.connect();

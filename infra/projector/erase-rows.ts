@@ -5,14 +5,14 @@ import { projections } from '../../projections/registry.ts';
 import { quoteIdentifier } from '../postgres/pool.ts';
 import { shadowSchemaOf } from './open-projection.ts';
 
-/** The tables that keep the rows of erased tenants. */
+/** The tables whose rows are kept when a tenant is erased. */
 const KEPT_TABLES = projections
   .flatMap(({ tables }: AnyProjection) => tables.filter((table) => table.isKeptAfterErasure))
   .map(({ name }) => name);
 const ROWS_PER_BATCH = 10_000;
-/** The schemas of the rows that queries read. */
+/** The schemas of the tables that queries read. */
 const LIVE = projections.map(({ name }) => name);
-/** The schemas of the rows that are being rebuilt. */
+/** The schemas of the tables that are being rebuilt. */
 const REBUILT = LIVE.map(shadowSchemaOf);
 
 const SQL = {
@@ -26,8 +26,8 @@ const SQL = {
 };
 
 /**
- * Maps the name of a tenant column to the condition for the rows of a tenant. The row with the id of the tenant itself
- * is kept, because the platform's audit log takes the name of the tenant from it.
+ * Maps the name of a column with a tenant id to the condition that selects the rows of a tenant. The row that describes
+ * the tenant itself is kept, because the platform's audit log takes the tenant's name from it.
  */
 const CONDITIONS: Readonly<Record<string, string>> = {
   tenant_id: 'tenant_id = $1',
@@ -55,9 +55,9 @@ export const projectionsBehind = (db: pg.Client, position: Position): Promise<re
 export const rebuildsBehind = (db: pg.Client, position: Position): Promise<readonly string[]> => namesBehind(db, REBUILT, position);
 
 /**
- * Removes the rows of a tenant from the tables of all projections and rebuilds, from the parked events and from the
- * rate limits, and makes Postgres free their space. Deletes at most 10,000 rows at once, so that an interrupted attempt
- * loses little, and other queries need not wait.
+ * Removes the rows of a tenant, and makes Postgres free their space. It removes them from the tables of all projections
+ * and rebuilds, from the parked events and from the rate limits. It deletes at most 10,000 rows at once, so that an
+ * interrupted attempt loses little, and other queries need not wait.
  * @returns the number of removed rows of projections
  * @throws errors of the database
  */
@@ -73,7 +73,7 @@ export const eraseTenantRows = async (db: pg.Client, tenant: string, onStep: OnS
       count += rowCount ?? 0;
       isMoreLeft = rowCount === ROWS_PER_BATCH;
     }
-    // The space is freed in any case, because an interrupted attempt may have deleted rows, too.
+    // The space is freed even if this attempt deleted nothing, because an interrupted attempt may have deleted rows.
     await db.query(`vacuum ${table}`);
   }
   for (const sql of [SQL.parked, SQL.limits, SQL.windows]) await db.query(sql, [tenant]);

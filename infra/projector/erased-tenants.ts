@@ -4,15 +4,15 @@ import { comparePositions, type Position, parseToken, type Recorded, tokenOf } f
 import type { Log, Subscription } from '../eventstore/event-log.ts';
 
 const ERASED = 'TenantErased';
-/** The position up to which the log has been searched is stored at this interval, in milliseconds. */
+/** How often the position up to which the log has been searched is stored, in milliseconds. */
 const STORE_INTERVAL_MS = 60_000;
-/** If the search fails because a record of the log is damaged, it is repeated after this delay, in milliseconds. */
+/** The delay before the search is repeated if it failed because a record of the log is damaged, in milliseconds. */
 const SEARCH_AGAIN_MS = 30_000;
 
 /**
- * The tenants that were erased. Projections ignore their events, so that a rebuild does not bring their rows back. The
- * database stores the tenants, and the position up to which the log has been searched, so that a start need not search
- * the whole log.
+ * The set of erased tenants. Projections ignore the events of these tenants, so that a rebuild does not bring their
+ * rows back. The database stores the tenants, and the position up to which the log has been searched for erasures. So a
+ * start need not search the whole log.
  */
 export type ErasedTenants = {
   readonly has: (tenant: string) => boolean;
@@ -20,8 +20,8 @@ export type ErasedTenants = {
   /** Adds the tenant if the event records an erasure. */
   readonly note: (event: Recorded) => void;
   /**
-   * Starts to search the log, and stores the result. Must be called regularly. Returns whether all erasures are known
-   * that were recorded before the start of this process.
+   * Starts to search the log for erasures, and stores the result. Must be called regularly. Returns whether all
+   * erasures are known that were recorded before the start of this process.
    * @throws errors of the database, LogError
    */
   readonly update: (db: ClientBase) => Promise<boolean>;
@@ -43,7 +43,7 @@ const SQL = {
 
 /**
  * Reads the stored tenants and position. If the log ends before the stored position, it was restored from a backup, in
- * which the tenants may not be erased; in that case, the stored data are ignored.
+ * which the tenants may not be erased. In this case, the stored data are ignored.
  */
 const readStored = async (db: ClientBase, log: Log): Promise<Stored> => {
   const { rows: positions } = await db.query<{ token: string }>(SQL.position);
@@ -99,7 +99,8 @@ export const openErasedTenants = (log: Log, logger: Pick<Logger, 'warn'>, onRead
       logger.warn({ reason: error.message }, 'erasures of tenants cannot be followed; trying again');
       searchAgainAt = performance.now() + SEARCH_AGAIN_MS;
       subscription = undefined;
-      // The projections stop at the same damaged record. Until they reach it, they note erasures themselves.
+      // The search failed at a damaged record. The projections stop at the same record. Until they reach it, they note
+      // erasures themselves.
       isReady = true;
       onReady();
     });

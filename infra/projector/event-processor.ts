@@ -14,19 +14,20 @@ import { writeBatch, writeCheckpoints } from './write-batch.ts';
 const MIN_BATCH = 64;
 const INITIAL_BATCH = 512;
 /**
- * The batch size grows if a full batch is written in less than SHORT_BATCH_MS. It shrinks if any batch takes longer
+ * The batch size grows if a complete batch is written in less than SHORT_BATCH_MS. It shrinks if any batch takes longer
  * than LONG_BATCH_MS.
  */
 const SHORT_BATCH_MS = 150;
 const LONG_BATCH_MS = 600;
 /**
- * After a batch of at least BUSY_BATCH events, a processor that has caught up waits GATHER_MS for more events. Fewer
- * and larger batches pay the fixed cost of a batch less often.
+ * After a batch of at least BUSY_BATCH events, a processor that has caught up waits GATHER_MS for more events. Each
+ * batch has a fixed cost, so fewer and larger batches are cheaper.
  */
 const BUSY_BATCH = 16;
 const GATHER_MS = 25;
 /**
- * While a projection has no rows to write, its stored checkpoint may lag behind the processed position for this time.
+ * The maximum time in milliseconds that a projection's stored checkpoint may lag behind the processed position while
+ * the projection has no rows to write.
  */
 const CHECKPOINT_DELAY_MS = 100;
 /** The initial value of `averageGap`, used until real distances have been measured. */
@@ -39,17 +40,18 @@ const INITIAL_GAP = 200;
 export type EventProcessor = {
   readonly writers: () => readonly ProjectionWriter[];
   readonly position: () => Position | null;
-  /** The average over the last five seconds. */
+  /** Returns the average over the last five seconds. */
   readonly eventsPerSecond: () => number;
   readonly queueSize: () => number;
   /**
-   * The average distance between the log positions of two neighbouring events. The lag in events is estimated from it.
+   * Returns the average distance between the log positions of two neighbouring events. The lag in events is estimated
+   * from it.
    */
   readonly averageGap: () => number;
   readonly isCaughtUp: () => boolean;
   /**
-   * Whether the processor has stopped because of an error. Its writers have been passed to `onFailure`, or will be
-   * soon.
+   * Whether the processor has stopped because of an error. Its writers are passed to `onFailure`, which may happen a
+   * little later.
    */
   readonly hasFailed: () => boolean;
   /**
@@ -74,8 +76,8 @@ export type EventProcessorOptions = {
   readonly from: Position | null;
   readonly filter?: Filter | undefined;
   /**
-   * Is notified of each event before the writers, so that it knows which tenants are erased before the writers get
-   * their later events.
+   * Gets each event before the writers do. So a tenant's erasure is known before the writers get later events of the
+   * tenant.
    */
   readonly erased: Pick<ErasedTenants, 'note'>;
   readonly onCaughtUp: () => void;
@@ -104,7 +106,7 @@ type State = {
 };
 
 /**
- * Whether an error means that work was not run because its event processor had stopped. Another processor will continue
+ * Whether an error means that work was not run because its event processor had stopped. Another processor continues
  * with the same projections.
  */
 export const isProcessorStopped = (error: unknown): boolean => error instanceof Error && 'processorStopped' in error;
@@ -146,7 +148,7 @@ const writeNextBatch = async (state: State): Promise<void> => {
   state.lastBatchEvents = events.length;
   const started = performance.now();
   await withClient(state, (db) => writeBatch(state.writers, db, batch));
-  // If this processor was stopped during the batch, another one may already use its writers. So no checkpoint is
+  // If this processor was stopped during the batch, another processor may already use its writers. So no checkpoint is
   // scheduled.
   if (!state.isStopped)
     state.checkpointTimer ??= setTimeout(
@@ -192,7 +194,7 @@ const fail = (state: State, error: Error): void => {
     { names, reason: error.message },
     isCheckpointConflict(error) ? 'another process writes these projections' : 'projections stopped; they will be opened again',
   );
-  // The current batch may still change the writers, so they are passed on only after it has ended.
+  // The current batch may still change the writers. So they are passed to `onFailure` only after the batch has ended.
   void halt(state)
     .catch(() => {})
     .then(() => state.turn)

@@ -9,14 +9,14 @@ import { type EventProcessor, startEventProcessor } from './event-processor.ts';
 import type { ProjectionWriter } from './projection-writer.ts';
 
 /**
- * The event processors of this process. Projections that have caught up share one, the live processor. Projections that
- * lag are grouped by position, and each group has a processor of its own until it has caught up.
+ * The event processors of this process. All projections that have caught up share one processor, the live processor.
+ * Projections that lag are grouped by position. Each group has a processor of its own until it has caught up.
  */
 export type EventProcessors = {
   readonly live: () => EventProcessor | null;
-  /** The event processor of the writer with this name; null if it has none. */
+  /** Returns the event processor of the writer with this name; null if it has none. */
   readonly processorOf: (name: string) => EventProcessor | null;
-  /** Starts event processors for these writers: one for all writers that are at the same position. */
+  /** Starts event processors for these writers. Writers at the same position share one. */
   readonly start: (writers: readonly ProjectionWriter[]) => void;
   /** Removes the writers with these names from their processors, between two batches, and closes them. */
   readonly remove: (names: ReadonlySet<string>) => Promise<void>;
@@ -37,7 +37,8 @@ type State = {
   readonly processors: Set<EventProcessor>;
   live: EventProcessor | null;
   /**
-   * Settles when all processors that have caught up so far have been merged into the live processor, one after another.
+   * Settles when all processors that have caught up so far have been merged into the live processor. They are merged
+   * one after another.
    */
   joining: Promise<unknown>;
 };
@@ -51,7 +52,7 @@ const closeAll = (writers: readonly ProjectionWriter[]): void => {
 const filterOf = (writers: readonly ProjectionWriter[]): Filter | undefined => {
   const categories = writers.map(({ compiled }) => compiled.projection.categories);
   if (categories.includes('*')) return undefined;
-  // Events of tenants are always read, because they record which tenants are erased.
+  // Events of the category `tenant` are always read, because they record which tenants are erased.
   return { streamPrefixes: [...new Set([...categories.flat(), Tenant.category])].map((category) => `${category}-`) };
 };
 
@@ -82,7 +83,7 @@ const open = (state: State, writers: readonly ProjectionWriter[], from: Position
   return processor;
 };
 
-/** Hands the writers of a stopped processor over to another processor, which continues them. */
+/** Hands the writers of a stopped processor over to another processor. */
 const mergeInto = async ({ options }: State, target: EventProcessor, stopped: EventProcessor): Promise<void> => {
   const writers = stopped.writers();
   try {
@@ -97,7 +98,7 @@ const mergeInto = async ({ options }: State, target: EventProcessor, stopped: Ev
 };
 
 /**
- * Called when a processor has caught up: stops it and hands its writers over to the live processor. If there is no live
+ * Called when a processor has caught up. Stops it and hands its writers over to the live processor. If there is no live
  * processor, opens one for them. Meanwhile the stopped processor stays in `processors`, so that `processorOf` still
  * finds its writers.
  */

@@ -7,19 +7,21 @@ export const MAX_BATCH = 8_192;
 const NO_BYTES = new Uint8Array(0);
 
 /**
- * Returns the event without its binary data (the body of a delivery). No projection uses this data, and it would take
- * much memory while thousands of events are queued.
+ * Returns the event without its binary data (the body of a delivery). No projection uses these data. While thousands of
+ * events are queued, they would take much memory.
  */
 export const withoutBytes = (event: Recorded): Recorded => (event.data instanceof Uint8Array ? { ...event, data: NO_BYTES } : event);
 
-/** Events that have been read from the log but not written to the projections yet. */
+/** A queue of events that have been read from the log but not written to the projections yet. */
 export type EventQueue = {
   readonly size: () => number;
-  /** Adds an event. If the queue is full, returns a promise: the reader must wait for it before it adds more. */
+  /**
+   * Adds an event. If the queue is full, returns a promise. The reader must wait for this promise before it adds more
+   * events.
+   */
   readonly add: (event: Recorded) => void | Promise<void>;
   /**
-   * Records that the log has been read up to this position, and that it has no further events for this subscription up
-   * to there.
+   * Records that the log has been read up to this position, even if no further event of this subscription was found.
    */
   readonly advance: (position: Position) => void;
   /** Removes and returns the next batch of at most `max` events; null if there is nothing to process. */

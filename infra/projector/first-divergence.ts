@@ -7,14 +7,14 @@ import { eventsFor, foldRows, type SampledRow, textOf } from './fold-rows.ts';
 type Fields = ReadonlyMap<string, string>;
 
 /**
- * Tracks, for one drifted row, the event at which each field began to differ from the stored row. Each field is tracked
- * separately, so that an event that was never applied is found even if later events were applied.
+ * Tracks, for one drifted row, at which event each field began to differ from the stored row. Each field is tracked
+ * separately. So an event that was never applied is found even if later events were applied.
  */
 type Track = {
   readonly stored: Fields;
   /**
-   * Maps field names to the event since which the folded value has differed from the stored value; null while they are
-   * equal.
+   * Maps the name of a field to the event since which its folded value has differed from its stored value; null while
+   * they are equal.
    */
   readonly divergedAt: Map<string, Recorded | null>;
   lastRow: StoredRow | undefined;
@@ -49,7 +49,8 @@ const update = (track: Track, fields: Fields, event: Recorded): void => {
 };
 
 /**
- * Returns the first event at which a field began to differ. The revision is considered only if nothing else differs.
+ * Returns the first event at which a field of the stored row began to differ from the expected row. The field
+ * `revision` is considered only if no other field differs.
  */
 const firstOf = ({ divergedAt }: Track): Recorded | null => {
   const diverged = [...divergedAt].flatMap(([name, event]) => (event ? [{ name, event }] : []));

@@ -17,14 +17,14 @@ export type FoldOptions = {
   readonly rows: readonly SampledRow[];
   /** The position of the last event to fold. */
   readonly until: Position;
-  /** Called after every folded event. If it is not set, events are folded in larger steps, which is faster. */
+  /** Called after every folded event. If it is absent, events are folded in larger steps, which is faster. */
   readonly onEvent?: (rowOf: FoldedRow, event: Recorded) => void;
 };
 
 const nameOf = (table: string, key: string): string => `${table}\0${key}`;
 
 /**
- * Folds events into rows, but only into those whose keys are in `options.rows`.
+ * Folds events into the rows in `options.rows`. Ignores all other rows.
  * @returns the function that looks up the folded row of a sampled row
  */
 export const foldRows = async (
@@ -57,10 +57,13 @@ export async function* eventsFor(log: Log, projection: AnyProjection): AsyncIter
   for await (const event of log.readAll()) if (handles(event)) yield event;
 }
 
-/** Returns a value as JSON text. Two values count as equal if their texts are equal. */
+/** Converts a value to JSON text. Two values count as equal if their texts are equal. */
 export const textOf = (value: unknown): string => JSON.stringify(value ?? null);
 
-/** Returns the names of the columns in which two rows differ; all columns if the second row is missing. */
+/**
+ * Returns the names of the columns in which two rows differ. If the second row is missing, returns the names of all
+ * columns.
+ */
 export const differingColumns = ({ columns, docs, table }: CompiledTable, a: StoredRow, b: StoredRow | undefined): string[] => {
   const names = columns.map(([name]) => name);
   if (!b) return names;

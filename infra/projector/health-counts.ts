@@ -18,7 +18,7 @@ export const parkedCounts = async (db: Db): Promise<ParkedCount[]> => {
 
 const READ_MODELS_EXIST = "select to_regclass('audit.audit_logs') is not null and to_regclass('tenants.tenants') is not null as exists";
 
-/** Counts with the index of each tenant, because the table with the entries of all tenants may be large. */
+/** Counts the entries tenant by tenant, with an index. The table with the entries of all tenants may be large. */
 const COUNT_DEAD = `select count(*)::integer as count from tenants.tenants tenant
   join audit.audit_logs entry on entry.tenant_id = tenant.id and entry.created_at > now() - interval '1 day'
   where entry.action = 'delivery.dead_lettered'`;
@@ -33,8 +33,8 @@ const COUNT_UNANCHORED = `select count(*)::integer as count, min(unanchored_sinc
   where unanchored_since is not null`;
 
 /**
- * Returns the number of signed heads that are not anchored, and when the oldest of them was signed (RFC 3339 UTC); null
- * if there are none.
+ * Returns the number of audit heads (signed hashes of audit logs) that have not been posted to AUDIT_ANCHOR_URL.
+ * `since` is the time at which the oldest of them was signed (RFC 3339 UTC). Null if there are none.
  */
 export const unanchoredHeads = async (db: Db): Promise<{ readonly count: number; readonly since: string } | null> => {
   const { rows } = await db.query<{ exists: boolean }>("select to_regclass('auditheads.heads') is not null as exists");

@@ -4,20 +4,20 @@ import type { AnyProjection } from '../../projections/projection.ts';
 import { openProjectionWriter, type ProjectionWriter, type WriterParts } from './projection-writer.ts';
 import { createSchema, dropSchema, shapeOf } from './schema.ts';
 
-/** The schema in which a projection is rebuilt while the live schema stays in use. */
+/** Returns the name of the schema in which a projection is rebuilt. Meanwhile, queries read the live schema. */
 export const shadowSchemaOf = (name: string): string => `${name}__next`;
 
 type Checkpoint = { name: string; version: number; shape: string; commit_position: string; prepare_position: string };
 
 /**
- * The writers of a projection. `live` is null if the live tables have another shape than this version's: they can be
- * read, but not written. `shadow` is null if no rebuild is in progress.
+ * The writers of a projection. `live` is null if the live tables have other definitions than those of this version.
+ * Then they can be read, but not written. `shadow` is null if no rebuild is in progress.
  */
 export type OpenedProjection = { readonly live: ProjectionWriter | null; readonly shadow: ProjectionWriter | null };
 
 /**
- * The result if a later version of the projection has written the tables; `newer` is that version. This program must
- * not write them.
+ * The result if a later version of the projection has written the tables. `newer` is the number of that version. This
+ * program must not write the tables.
  */
 export type NewerVersion = { readonly newer: number };
 
@@ -29,7 +29,7 @@ const checkpointsOf = async (db: ClientBase, name: string): Promise<Map<string, 
   return new Map(rows.map((row) => [row.name, row]));
 };
 
-/** Whether all tables of a projection exist. They do not if an operator has dropped the schema. */
+/** Whether all tables of a projection exist. Some are missing if an operator has dropped the schema. */
 const hasAllTables = async (db: ClientBase, { name, tables }: AnyProjection): Promise<boolean> => {
   const { rows } = await db.query<{ count: number }>(
     'select count(*)::integer as count from pg_tables where schemaname = $1 and tablename = any($2::text[])',
@@ -68,9 +68,9 @@ export const createShadow = (db: ClientBase, projection: AnyProjection, parts: W
   emptyWriter(db, shadowSchemaOf(projection.name), projection, parts);
 
 /**
- * Opens the writers of a projection. Creates its schema if there is none, continues an interrupted rebuild, and starts
- * a rebuild if the stored version is older or its tables have another shape. During a rebuild, old rows of the same
- * shape are still updated.
+ * Opens the writers of a projection. Creates its schema if there is none. Continues an interrupted rebuild. Starts a
+ * rebuild if the stored version is older or its tables have other definitions. During a rebuild, the old rows are still
+ * updated if their tables have the same definitions.
  */
 export const openProjection = async (
   db: ClientBase,

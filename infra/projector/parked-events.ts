@@ -5,8 +5,9 @@ import { commitBatch } from './commit-batch.ts';
 import type { EventProcessor } from './event-processor.ts';
 
 /**
- * An event that a projection has not applied. If `first` is true, applying it failed; if false, it was skipped because
- * an earlier event of its stream is parked. This module lists and retries parked events; commit-batch.ts parks them.
+ * An event that a projection has not applied. If `first` is true, applying the event failed. If it is false, the event
+ * was skipped because an earlier event of its stream is parked. This module lists and retries parked events;
+ * commit-batch.ts parks them.
  */
 export type ParkedEvent = {
   readonly projection: string;
@@ -29,8 +30,8 @@ const SELECT_PARKED = `select projection, stream, revision::double precision as 
 type Db = Pick<ClientBase, 'query'>;
 
 /**
- * Returns at most 200 parked events, ordered by projection, stream and revision. If `projection` is null, they are from
- * all projections.
+ * Returns at most 200 parked events, ordered by projection, stream and revision. If `projection` is null, returns those
+ * of all projections.
  */
 export const parkedEvents = async (db: Db, projection: string | null): Promise<ParkedEvent[]> => {
   const { rows } = await db.query<ParkedEvent>(
@@ -47,8 +48,8 @@ export const parkedEvent = async (db: Db, projection: string, event_id: string):
 };
 
 /**
- * The streams that have parked events, each with the revision of its first parked event. If `stream` is set, only that
- * stream.
+ * Returns the streams that have parked events, each with the revision of its first parked event. If `stream` is set,
+ * returns only that stream.
  */
 const parkedStreams = async (db: ClientBase, projection: string, stream: string | null): Promise<{ stream: string; from: number }[]> => {
   const { rows } = await db.query<{ stream: string; from: number }>(
@@ -70,7 +71,7 @@ const eventsOf = async (log: Log, streams: readonly { stream: string; from: numb
 const STREAMS_PER_BATCH = 100;
 
 /**
- * Retries the parked events of one stream, or of all streams if `stream` is null, between two batches. Events that
+ * Between two batches, retries the parked events of one stream, or of all streams if `stream` is null. Events that
  * still cannot be applied stay parked, with the new reason.
  * @returns the number of streams that have no parked events left
  */

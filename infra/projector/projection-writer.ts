@@ -16,8 +16,8 @@ import { openRowCache, type RowBudget, type RowCache } from './row-cache.ts';
 import { openSchemaStore, type SchemaStore } from './table-store.ts';
 
 /**
- * The changes that one projection writes for one batch, and the positions before the batch (`from`) and after it
- * (`to`).
+ * The changes that one projection writes for one batch. `from` is its position before the batch, `to` its position
+ * after the batch.
  */
 export type WriteSet = {
   readonly name: string;
@@ -27,38 +27,41 @@ export type WriteSet = {
   readonly to: Position;
   /** The time of the last event in the batch; null if the batch has no events. */
   readonly lastEventAt: string | null;
-  /** The number of events in the batch that come after `from`. */
+  /** The number of events in the batch that come after position `from`. */
   readonly eventCount: number;
   readonly store: SchemaStore;
   readonly compiled: CompiledProjection;
   readonly writes: Writes;
-  /** Rows in `writes` that were assumed not to exist, without a query. If such a row exists, its insert fails. */
+  /**
+   * Rows in `writes` that are expected not to exist. This was not checked with a query. If such a row exists, its
+   * insert fails.
+   */
   readonly assumedAbsent: InsertedKeys;
   readonly unapplied: readonly Unapplied[];
   /**
-   * Streams whose parked events were retried. In the database, their parked events are replaced by the ones in
-   * `unapplied`.
+   * Streams whose parked events were retried. In the database, the parked events of these streams are replaced by those
+   * in `unapplied`.
    */
   readonly retriedStreams?: readonly string[];
 };
 
 /**
- * Computes the changes of one projection, and is the only one that writes it. It holds the projection's position, a
- * cache of its rows, and the streams that have parked events.
+ * Computes the changes of one projection, and is its only writer. It contains the projection's position, a cache of its
+ * rows, and the streams that have parked events.
  */
 export type ProjectionWriter = {
   readonly name: string;
   readonly compiled: CompiledProjection;
   readonly position: () => Position | null;
   readonly blockedStreams: ReadonlySet<string>;
-  /** The time of the last event that this writer has processed; null before the first one. */
+  /** Returns the time of the last event that this writer has processed; null before the first one. */
   readonly lastEventAt: () => string | null;
-  /** The number of events that this writer has processed since it was opened. */
+  /** Returns the number of events that this writer has processed since it was opened. */
   readonly eventCount: () => number;
   /**
-   * Applies the events that come after the writer's position, and returns the changes to write. The writer's own state
-   * changes only when `markWritten` is called. Assumes, without a query, that rows that the batch inserts do not exist
-   * yet. With `mustLoad`, it queries all rows that are not cached.
+   * Applies the events that come after the writer's position, and returns the changes to write. The state of the writer
+   * itself changes only when `markWritten` is called. By default, it does not query rows that the batch inserts,
+   * because they probably do not exist yet. With `mustLoad`, it queries all rows that are not cached.
    */
   readonly prepare: (db: ClientBase, events: readonly Recorded[], to: Position, mustLoad?: boolean) => Promise<WriteSet>;
   /**
@@ -67,19 +70,21 @@ export type ProjectionWriter = {
    */
   readonly prepareRetry: (db: ClientBase, events: readonly Recorded[], streams: readonly string[]) => Promise<WriteSet | null>;
   /**
-   * Updates the writer after its write set has been committed. 'later' means that the checkpoint has not been stored
+   * Updates the writer after its write set has been committed. `later` means that the checkpoint has not been stored
    * yet.
    */
   readonly markWritten: (writeSet: WriteSet, checkpoint?: 'written' | 'later') => void;
-  /** Returns a write set that only stores the checkpoint, or null if the stored checkpoint is up to date. */
+  /** Returns a write set that only stores the checkpoint; null if the stored checkpoint is up to date. */
   readonly pendingCheckpoint: () => WriteSet | null;
-  /** Empties the row cache and returns its memory to the budget. The writer must not be used afterwards. */
+  /** Empties the row cache, and makes its memory available to other writers. The writer must not be used afterwards. */
   readonly close: () => void;
-  /** Returns the writer under another name, because promoting a rebuild renames its schema. */
+  /** Returns the same writer under another name. Needed because promoting a rebuild renames its schema. */
   readonly renamedTo: (name: string) => ProjectionWriter;
 };
 
-/** Where a writer starts. `checkpoint` is the position stored in the database, if it differs from `position`. */
+/**
+ * Where a writer starts. `checkpoint` is the position in the database; it is set only if it differs from `position`.
+ */
 export type StartingPoint = {
   readonly position: Position | null;
   readonly checkpoint?: Position | null;
@@ -106,7 +111,7 @@ type Rows = ReadonlyMap<string, StoredRow | null>;
 type LoadedRows = ReadonlyMap<string, Rows>;
 type Prepared = Pick<WriteSet, 'writes' | 'assumedAbsent' | 'unapplied'>;
 
-/** Decides whether to assume, without a query, that a row outside the cache does not exist. */
+/** Decides whether a row that is not cached is expected not to exist, so that it is not queried. */
 type AssumeAbsent = (table: string, key: string) => boolean;
 
 const loadTable = async (
@@ -134,8 +139,8 @@ const loadTable = async (
 };
 
 /**
- * Loads every row that the batch touches, from the cache or else from the table. The batch needs its own map of these
- * rows: adding rows to the cache may evict others.
+ * Loads every row that the batch touches, from the cache or from the table. Returns them in a map for this batch,
+ * because adding rows to the cache may evict others.
  */
 const load = async (db: ClientBase, state: State, { touched }: PendingChanges, assumeAbsent: AssumeAbsent): Promise<LoadedRows> =>
   new Map(await Promise.all([...touched].map((table) => loadTable(db, state, table, assumeAbsent))));
@@ -143,8 +148,8 @@ const load = async (db: ClientBase, state: State, { touched }: PendingChanges, a
 const NO_KEYS: InsertedKeys = new Map();
 
 /**
- * Whether there is a row that was assumed absent, but that the batch has not inserted. Such a row may exist, so events
- * of the batch may have been applied incorrectly.
+ * Whether the batch has not inserted a row that was expected not to exist. Such a row may exist, so events of the batch
+ * may have been applied incorrectly.
  */
 const isAssumptionWrong = ({ writes }: AppliedChanges, assumedAbsent: InsertedKeys): boolean =>
   [...assumedAbsent].some(([table, keys]) => [...keys].some((key) => !writes.get(table)?.get(key)));
@@ -180,7 +185,7 @@ const prepare = async (state: State, db: ClientBase, batch: Pick<WriteSet, 'to'>
   return { name, compiled, store, from, checkpoint, to, lastEventAt, eventCount: fresh.length, ...applied };
 };
 
-/** Returns a write set that leaves the writer at its position. */
+/** Returns a write set that does not move the writer's position. */
 const writeSetAt = ({ name, compiled, store, checkpoint }: State, position: Position, prepared: Prepared): WriteSet => ({
   name,
   compiled,

@@ -19,19 +19,22 @@ import { scheduleReopen, takeOver } from './take-over.ts';
 import { createSingleFlight, startTickLoop } from './tick-loop.ts';
 
 /**
- * - `synchronous_commit=off`: rows come from the log, so transactions that are lost in a crash are projected again.
+ * - `synchronous_commit=off`: a crash may lose transactions. Their rows come from the log, and are written again.
  * - `plan_cache_mode=force_generic_plan`: PostgreSQL plans each prepared statement once. Otherwise, when tables have
- *   grown, it would plan every statement again for each batch, which doubles the cost of a batch.
+ * grown, it would plan every statement again for each batch, which doubles the cost of a batch.
  * - `idle_in_transaction_session_timeout`: the server ends a transaction that a suspended process has left open.
- *   Otherwise a process that takes over would have to wait for it.
+ * Otherwise a process that takes over would have to wait for that transaction.
  */
 const WRITER_OPTIONS = '-c synchronous_commit=off -c plan_cache_mode=force_generic_plan -c idle_in_transaction_session_timeout=10000';
-/** The shortest time between two checks whether the log answers, and between two publications of the statuses. */
+/**
+ * The minimum time, in milliseconds, between two checks whether the log answers, and between two publications of the
+ * statuses.
+ */
 const REPORT_INTERVAL_MS = 1_000;
 const LOG_PROBE_TIMEOUT_MS = 2_000;
 /**
- * If the log has not answered for this long, this process releases its locks, because another process may still be able
- * to reach the log.
+ * The time in milliseconds after which this process releases its locks if the log does not answer. Another process may
+ * still be able to reach the log.
  */
 const LOG_UNREACHABLE_MS = 3_000;
 
@@ -41,7 +44,8 @@ export type ProjectionOptions = {
   readonly projections: readonly AnyProjection[];
   readonly logger: Logger;
   /**
-   * The reactors that run in this process. The projector publishes their status together with that of the projections.
+   * Returns the reactors that run in this process. The projector publishes their status together with the status of the
+   * projections.
    */
   readonly reactors?: () => readonly ReactorStatus[];
 };
@@ -54,7 +58,7 @@ type State = Projector & {
   readonly reactors: () => readonly ReactorStatus[];
   /** The name that identifies this process in the published statuses. */
   readonly processName: string;
-  /** The connection that has created the system tables and listens for requests; null until then. */
+  /** The connection that has created the system tables and listens for requests; null as long as there is none. */
   preparedConnection: pg.Client | null;
   hasLostLocks: boolean;
   probedAt: number;
@@ -98,8 +102,8 @@ const publish = async (state: State, db: pg.Client): Promise<void> => {
 
 /**
  * Called after this process has lost its locks. If it can acquire all of them again, it continues to write. This is
- * safe, because a write fails if another process has moved the projection's checkpoint in the meantime. If another
- * process holds one of the locks, this process stops writing all projections.
+ * safe, because its next write fails if another process has moved the projection's checkpoint in the meantime. If
+ * another process holds one of the locks, this process stops writing all projections.
  */
 const reacquireLocks = async (state: State): Promise<void> => {
   const { locks, processors, projections } = state;
@@ -125,7 +129,7 @@ const prepareConnection = async (state: State, onRequest: () => void): Promise<p
 };
 
 /**
- * Creates a projector's state and its database connections. `wake` makes the next turn of the projector's loop start at
+ * Creates a projector's state and its database connections. `wake` starts the next turn of the projector's loop at
  * once.
  */
 const openState = (options: ProjectionOptions, wake: () => void): State => {
@@ -167,9 +171,9 @@ const openState = (options: ProjectionOptions, wake: () => void): State => {
 };
 
 /**
- * Writes projections to Postgres until closed. Any number of processes can run this: each projection has only one
- * writer, and if the writer's process fails, another process takes over within seconds. Does not throw: while the
- * database or the log is unavailable, it waits and retries.
+ * Writes projections to Postgres until closed. Any number of processes can run this, but each projection has only one
+ * writer. If the writer's process fails, another process takes over within seconds. Does not throw: while the database
+ * or the log is unavailable, it waits and retries.
  */
 export const startProjections = async (options: ProjectionOptions): Promise<Projections> => {
   const state = openState(options, () => ticks.wake());

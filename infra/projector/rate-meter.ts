@@ -3,7 +3,7 @@ const INTERVALS_PER_SECOND = 1_000 / INTERVAL_MS;
 
 export type RateMeter = { readonly add: (count: number) => void; readonly perSecond: () => number };
 
-/** Measures a rate over the last `intervals` intervals of 250 ms. */
+/** Creates a meter that measures a rate over the last `intervals` intervals of 250 ms. */
 export const createRateMeter = (intervals: number): RateMeter => {
   const counts: { interval: number; count: number }[] = [];
   const now = () => Math.floor(performance.now() / INTERVAL_MS);

@@ -1,20 +1,20 @@
 import type { StoredRow } from '../../projections/engine/compiled-projection.ts';
 
 /**
- * The cached rows of one projection, which its writer keeps between batches. The least recently used rows are evicted
- * first.
+ * The cache of the rows of one projection, which its writer keeps between batches. The least recently used rows are
+ * evicted first.
  */
 export type RowCache = {
   /** Returns the cached row; null if the table is known to have no such row; undefined if the table must be queried. */
   readonly get: (table: string, key: string) => StoredRow | null | undefined;
   readonly set: (table: string, key: string, row: StoredRow | null) => void;
-  /** Removes all rows and returns their memory to the budget. */
+  /** Removes all rows. Other caches can then use their memory. */
   readonly clear: () => void;
 };
 
 /**
  * The memory that all row caches of this process share, in characters of the rows' documents. Each cache can use
- * `minPerCache`, even if the others have used up `max`.
+ * `minPerCache`, even if other caches have used up `max`.
  */
 export type RowBudget = { used: number; readonly max: number; readonly minPerCache: number };
 
@@ -25,8 +25,8 @@ const weightOf = (row: StoredRow | null): number =>
   row ? row.docs.reduce((sum, doc) => sum + doc.length, MIN_ROW_WEIGHT) : MIN_ROW_WEIGHT;
 
 /**
- * Opens a cache. Set `isComplete` if the tables are empty now. Such a cache holds every row until its first eviction:
- * until then, a row that is not in the cache does not exist.
+ * Opens a cache. `isComplete` must be true if the tables are empty now. Until its first eviction, such a cache contains
+ * every row. So a row that is not in the cache does not exist.
  */
 export const openRowCache = (budget: RowBudget, isComplete: boolean): RowCache => {
   const rows = new Map<string, StoredRow | null>();
@@ -34,8 +34,8 @@ export const openRowCache = (budget: RowBudget, isComplete: boolean): RowCache =
   let used = 0;
   let complete = isComplete;
   /**
-   * Iterates over the names of the cached rows, the least recently used first. All evictions use the same iterator,
-   * because a new one would first have to skip every entry that was deleted from the map.
+   * Iterates over the names of the cached rows, the least recently used first. All evictions use the same iterator. A
+   * new iterator would have to skip every entry that was deleted from the map.
    */
   let oldest = rows.keys();
 

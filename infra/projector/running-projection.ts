@@ -9,9 +9,9 @@ import type { WriterParts } from './projection-writer.ts';
 import type { RebuildResult } from './rebuild-result.ts';
 
 /**
- * The state of one projection in this process. `standby`: this process does not hold its lock. `opening`: this process
- * holds the lock and will open the projection. `reading`: this process writes it. `lost`: its event processor has
- * failed, or it could not be opened; it will be opened again.
+ * The state of one projection in this process. `standby`: this process does not hold the projection's lock. `opening`:
+ * this process holds the lock and will open the projection. `reading`: this process writes the projection. `lost`: its
+ * event processor has failed, or it could not be opened; this process will open it again.
  */
 export type RunningProjection = {
   readonly projection: AnyProjection;

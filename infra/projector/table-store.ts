@@ -7,13 +7,13 @@ import type { Statement } from '../postgres/transaction.ts';
 type Querier = Pick<ClientBase, 'query'>;
 
 /**
- * Reads and writes one projection table in one schema. `upsert`, `insert` and `remove` return SQL statements that the
- * caller runs. They return none if there are no rows.
+ * Reads and writes one projection table in one schema. `upsert`, `insert` and `remove` return SQL statements, which the
+ * caller runs. If there are no rows, they return no statement.
  */
 export type TableStore = {
   readonly load: (db: Querier, keys: readonly Key[]) => Promise<Map<string, StoredRow>>;
   readonly upsert: (rows: readonly StoredRow[]) => Statement[];
-  /** The statements of `insert` fail if one of the rows already exists. */
+  /** Returns statements that fail if one of the rows already exists. */
   readonly insert: (rows: readonly StoredRow[]) => Statement[];
   readonly remove: (keys: readonly Key[]) => Statement[];
 };
@@ -28,7 +28,7 @@ const mergeDocs = (docs: readonly string[]): Row => {
 };
 
 /**
- * Builds a row by merging the fields of its documents and its columns. If names collide, columns take precedence over
+ * Builds a row by merging the fields of its documents with its columns. If names collide, columns take precedence over
  * documents, and earlier documents over later ones.
  */
 export const storedRowOf = ({ columns, docs }: CompiledTable, found: Row): StoredRow => {
@@ -85,7 +85,7 @@ const openTableStore = (schema: string, compiled: CompiledTable): TableStore => 
   };
 };
 
-/** The tables of a projection in one schema, by name. */
+/** The tables of a projection in one schema. `tables` maps their names to them. */
 export type SchemaStore = { readonly schema: string; readonly tables: ReadonlyMap<string, TableStore> };
 
 export const openSchemaStore = (schema: string, compiled: CompiledProjection): SchemaStore => ({

@@ -6,12 +6,12 @@ import { type Projector, type RunningProjection, writerNamesOf } from './running
 
 const MIN_REOPEN_DELAY_MS = 25;
 const MAX_REOPEN_DELAY_MS = 5_000;
-/** If a projection fails after it has run for this long, it is reopened without a delay. */
+/** A projection that fails after it has run for this long (milliseconds) is opened again without a delay. */
 const STABLE_AFTER_MS = 30_000;
 
 /**
- * Marks a projection as lost and schedules its reopening. The delay grows with each failure, but starts from zero again
- * if the projection had been running for STABLE_AFTER_MS.
+ * Marks a projection as lost, and schedules when it is opened again. The delay grows with each failure. If the
+ * projection had been running for STABLE_AFTER_MS, there is no delay.
  */
 export const scheduleReopen = (running: RunningProjection, { message }: Error): void => {
   running.state = 'lost';
@@ -36,7 +36,7 @@ const open = async (db: pg.Client, locks: AdvisoryLocks, projector: Projector, r
 };
 
 /**
- * Opens a projection. If that fails, it logs the error and schedules another attempt, so that the other projections are
+ * Opens a projection. If this fails, logs the error and schedules another attempt, so that the other projections are
  * still opened.
  */
 const openOrSchedule = (
@@ -55,8 +55,8 @@ const openOrSchedule = (
 };
 
 /**
- * Opens projections and starts to write them: those whose lock this process has just acquired, and lost ones whose
- * delay has passed.
+ * Opens projections and starts to write them. These are the projections whose lock this process has just acquired, and
+ * lost projections whose delay has passed.
  */
 export const takeOver = async (db: pg.Client, locks: AdvisoryLocks, projector: Projector): Promise<void> => {
   const { processors, projections, logger } = projector;

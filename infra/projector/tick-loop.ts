@@ -1,21 +1,21 @@
 import { retryDelay } from '../backoff.ts';
 
 /**
- * Each delay varies randomly by ±25 %, so that processes that started together do not keep running their turns at the
+ * Each delay varies randomly by ±25 %. Otherwise processes that started together would always run their turns at the
  * same time.
  */
 const TICK = { minMs: 500, maxMs: 500, jitter: 0.25 };
 const RETRY = { minMs: 50, maxMs: 5_000, jitter: 0.25 };
 
 export type TickLoop = {
-  /** Ends the current pause. If called during a turn, it skips the pause after that turn, unless the turn fails. */
+  /** Ends the current pause. If it is called during a turn that succeeds, there is no pause after that turn. */
   readonly wake: () => void;
   /** Stops the loop. Resolves when the current turn has ended. */
   readonly close: () => Promise<void>;
 };
 
 /**
- * Runs `turn` again and again, with pauses of about half a second, until closed. While turns fail, the pauses grow
+ * Calls `turn` repeatedly, with pauses of about half a second, until closed. While turns fail, the pauses grow
  * exponentially from 50 ms to 5 s. `onFailure` is called after each failure.
  */
 export const startTickLoop = (turn: () => Promise<void>, onFailure: (error: Error) => void): TickLoop => {
@@ -60,8 +60,8 @@ export const startTickLoop = (turn: () => Promise<void>, onFailure: (error: Erro
 export type SingleFlight = { readonly start: (task: () => Promise<void>) => void; readonly settled: () => Promise<void> };
 
 /**
- * Runs one task at a time in the background. While a task is running, `start` does nothing. Errors of tasks are
- * ignored, because the caller starts a failed task again in its next turn.
+ * Creates a runner of background tasks. It runs one task at a time: while a task is running, `start` does nothing.
+ * Errors of tasks are ignored, because the caller starts a failed task again in its next turn.
  */
 export const createSingleFlight = (): SingleFlight => {
   let running: Promise<void> | null = null;

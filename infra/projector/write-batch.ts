@@ -14,8 +14,8 @@ const parkEvent = (writeSet: WriteSet, event: Recorded, error: unknown): WriteSe
 });
 
 /**
- * Writes a batch to one projection after the database has refused a value in it. Splits the batch in halves until the
- * event with the refused value is found, and parks that event.
+ * Writes a batch to one projection after the database has refused a value in the batch. Splits the batch in halves
+ * until it has found the event with that value. Parks this event.
  */
 const writeBisected = async (writer: ProjectionWriter, db: pg.PoolClient, { events, to }: Batch): Promise<void> => {
   const writeSet = await writer.prepare(db, events, to, true);
@@ -37,14 +37,14 @@ const writeBisected = async (writer: ProjectionWriter, db: pg.PoolClient, { even
   }
 };
 
-/** Whether a write set changes rows or parked events. Otherwise it changes only the checkpoint. */
+/** Whether a write set changes rows or parked events, and not only the checkpoint. */
 const hasRows = ({ writes, unapplied, retriedStreams }: WriteSet): boolean =>
   writes.size > 0 || unapplied.length > 0 || retriedStreams !== undefined;
 
 /**
  * Writes the changes of a batch to all projections in one transaction. If the batch changes nothing in a projection,
  * its new position is only announced, and `writeCheckpoints` stores the checkpoint later. If the process crashes before
- * that, the projection reads these events again, which does no harm.
+ * that, the projection reads the events again, which does no harm.
  */
 export const writeBatch = async (writers: readonly ProjectionWriter[], db: pg.PoolClient, batch: Batch): Promise<void> => {
   const { events, to } = batch;

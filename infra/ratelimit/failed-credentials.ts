@@ -9,7 +9,7 @@ const MAX_VALID_CREDENTIALS = 50_000;
 const ZEROS = Array<string>(8).fill('0');
 const groupsOf = (text: string): string[] => (text === '' ? [] : text.split(':'));
 
-/** Returns the first 64 bits of an IPv6 address. The result is the same for all spellings of the address. */
+/** Returns the first 64 bits of an IPv6 address. The result does not depend on how the address is written. */
 const networkOf = (address: string): string => {
   const [head = '', tail = ''] = address.split('::');
   const [first, last] = [groupsOf(head), groupsOf(tail)];
@@ -27,22 +27,22 @@ const networkOf = (address: string): string => {
 const clientOf = (address: string | null): string => (address?.includes(':') ? networkOf(address) : (address ?? ''));
 
 /**
- * The number of characters of `Bearer `, an API key's prefix and its public id together. This part of a credential
- * identifies the API key without revealing it.
+ * The number of characters of three texts together: `Bearer `, the prefix of an API key, and its public id. This start
+ * of a credential identifies the API key without revealing it.
  */
 const IDENTIFIER_LENGTH = 19;
 
 /**
- * Returns the part of a credential that identifies it without revealing it: the beginning of an API key, or the end of
- * a signed token. All tokens start alike, but end with different signatures.
+ * Returns the part of a credential that identifies it without revealing it. For an API key, this is its beginning. For
+ * a signed token, it is the end, because all tokens begin alike but end with different signatures.
  */
 const identifierOf = (credential: string): string =>
   credential.includes('.') ? credential.slice(-2 * IDENTIFIER_LENGTH) : credential.slice(0, IDENTIFIER_LENGTH);
 
 /**
  * Limits the number of invalid credentials that each client IP address can send. Beyond the limit, requests from the
- * address are refused before their credentials are looked up. A credential that was valid in this process before is
- * exempt. Otherwise, one careless client would lock out all other clients behind the same address.
+ * address are refused before their credentials are looked up. Credentials that were valid in this process before are
+ * exempt. Otherwise, one careless client would lock out all other clients with the same address.
  */
 export const createFailedCredentialLimit = (
   policy: RateLimitPolicy,

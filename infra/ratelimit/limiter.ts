@@ -18,9 +18,9 @@ import { createTokenBuckets, type TakeResult, type TokenBuckets } from './token-
 export type RateLimitHeaders = { readonly policy: string; readonly state: string };
 type Report = (headers: RateLimitHeaders) => void;
 
-/** The charges of one request, and the value of the RateLimit-Policy header in its response. */
+/** The charges of one request. `policyText` is the value of the RateLimit-Policy header in its response. */
 type Charges = { readonly charges: readonly RateLimitCharge[]; readonly policyText: string };
-/** Called for every request that a limit refuses, with that limit. */
+/** Called for every request that a limit refuses, with the policy of that limit. */
 export type OnRefused = (policy: RateLimitPolicy) => void;
 type Refused = { readonly charge: RateLimitCharge; readonly result: TakeResult };
 
@@ -39,8 +39,8 @@ const tooManyRequests = (policy: RateLimitPolicy, retryAfter: number): Refusal =
   new Refusal('rate_limited', detailOf(policy), { retryAfter });
 
 /**
- * Creates the function that returns the token buckets of a policy. The function creates them when it is first called
- * with that policy.
+ * Creates the function that returns the token buckets of a policy. The buckets are created at the first call with the
+ * policy.
  */
 const createBucketsByPolicy = (sync: QuotaSync | undefined) => {
   const byPolicy = new Map<RateLimitPolicy, TokenBuckets>();
@@ -53,12 +53,12 @@ const createBucketsByPolicy = (sync: QuotaSync | undefined) => {
   };
 };
 
-/** Creates the function that takes the tokens for a request, or refuses the request. */
+/** Creates the function that takes the tokens for a request. If there are not enough tokens, it refuses the request. */
 const createCharger = (bucketsOf: (policy: RateLimitPolicy) => TokenBuckets, sync: QuotaSync | undefined, onRefused: OnRefused) => {
   /**
-   * Takes one token from the bucket of each charge, in order. After the first empty bucket, takes no more tokens. Calls
-   * `report` with the headers of the response.
-   * @returns the charge that was refused; null if every bucket had a token
+   * Takes one token from the bucket of each charge, in order, until a bucket is empty. Calls `report` with the headers
+   * of the response.
+   * @returns the charge whose bucket was empty; null if every bucket had a token
    */
   const take = ({ charges, policyText }: Charges, now: number, report: Report): Refused | null => {
     let refused: Refused | null = null;
@@ -74,8 +74,8 @@ const createCharger = (bucketsOf: (policy: RateLimitPolicy) => TokenBuckets, syn
   };
 
   /**
-   * Throws the refusal of a request. If the processes share their counts, first reads the empty bucket's row in the
-   * quota table, so that Retry-After includes the tokens that other processes have taken.
+   * Throws the refusal of a request. If the processes share their counts, it first reads the row of the empty bucket in
+   * the quota table. So Retry-After includes the tokens that other processes have taken.
    */
   const refuseWith = ({ charge: { policy, key }, result }: Refused, now: number): Promise<void> => {
     onRefused(policy);
@@ -98,10 +98,10 @@ const createCharger = (bucketsOf: (policy: RateLimitPolicy) => TokenBuckets, syn
 };
 
 /**
- * Limits requests by credential and tenant, deliveries by the tenant's plan, and invalid credentials by the client's IP
- * address. With `sync`, the processes share their counts. Each process can then let through at most one lease of
- * requests before the other processes know of them (see `leaseOf`). Without `sync`, each process counts only its own
- * requests. `onRefused` is called for every refused request.
+ * Creates the rate limiter. It limits requests by credential and tenant, deliveries by the tenant's plan, and invalid
+ * credentials by the client's IP address. With `sync`, the processes share their counts. Each process can let through
+ * at most one lease of requests before the other processes know of them (see `leaseOf`). Without `sync`, each process
+ * counts only its own requests. `onRefused` is called for every refused request.
  */
 export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLICIES, sync?: QuotaSync, onRefused: OnRefused = () => {}) => {
   const charge = createCharger(createBucketsByPolicy(sync), sync, onRefused);
@@ -140,14 +140,18 @@ export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLIC
       return charge({ charges, policyText: policyTextOf(charges) }, now, report);
     },
     /**
-     * Charges a new delivery to its tenant, whose plan allows `quota` deliveries per minute.
+     * Charges a new delivery to its tenant. `quota` is the number of deliveries per minute that the tenant's plan
+     * allows.
      * @throws Refusal rate_limited
      */
     chargeDelivery: (tenant_id: string, quota: number, now: number, report: Report): void | Promise<void> => {
       const { policy, policyText } = policyOfQuota(quota);
       return charge({ charges: [deliveryCharge(policy, tenant_id)], policyText }, now, report);
     },
-    /** Charges a request that has its own limit per tenant. @throws Refusal rate_limited, which the audit log shows */
+    /**
+     * Charges a request of a kind that has its own limit per tenant. The audit log shows refusals by this limit.
+     * @throws Refusal rate_limited
+     */
     chargeFlow: async (tenant_id: string, flow: LimitedFlow, now: number): Promise<void> => {
       const policy = policies.flows[flow];
       try {

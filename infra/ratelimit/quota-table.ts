@@ -4,13 +4,14 @@ import type { QuotaTable } from './settlement-queue.ts';
 
 const ANSWER_TIMEOUT_MS = 500;
 /**
- * If a statement gets no answer for this long, the pool drops its only connection. The next statement opens a new one.
+ * The time in milliseconds after which the pool drops its only connection if a statement gets no answer. The next
+ * statement opens a new connection.
  */
 const CONNECTION_TIMEOUT_MS = 3_000;
 const PRUNE_INTERVAL_MS = 60_000;
 /**
- * If a row's `full_at` is further in the future than this, it is treated as exactly this far. So a row that was written
- * while the database's clock was wrong does not block a bucket for longer.
+ * The maximum time by which a row's `full_at` may be in the future, in milliseconds. Later times are treated as exactly
+ * this time. So a row that was written while the database's clock was wrong blocks a bucket for at most this long.
  */
 const MAX_AHEAD_MS = 120_000;
 

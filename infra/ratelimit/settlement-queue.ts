@@ -1,11 +1,12 @@
 import type { BucketState } from './bucket-state.ts';
 
 /**
- * The quota table, which all processes share. It has one row for each token bucket; `BucketState.rowKey` is its key.
+ * The quota table, which all processes share. It has one row for each token bucket. The key of the row is
+ * `BucketState.rowKey`.
  */
 export type QuotaTable = {
   /**
-   * Adds a cost in milliseconds to each of these rows. Both maps have the row keys as keys.
+   * Adds a cost in milliseconds to each of these rows. `costs` and the result are keyed by the row key.
    * @returns for each row, the milliseconds until its bucket is full again
    * @throws Error if the table is unreachable
    */
@@ -23,7 +24,7 @@ const sumsOf = (states: readonly BucketState[]): Map<string, number> => {
 
 /**
  * Updates a bucket after this process has charged `charged` to its row. `rowFullAt` is the time at which the bucket
- * will be full according to the row, which includes the charges of all processes.
+ * will be full according to the row. This includes the charges of all processes.
  */
 const applyAnswer = (state: BucketState, charged: number, rowFullAt: number): void => {
   state.unsettled -= charged;
@@ -32,18 +33,18 @@ const applyAnswer = (state: BucketState, charged: number, rowFullAt: number): vo
 };
 
 /**
- * Limits the amount that is not charged to a bucket's row because the table is unreachable: tokens that have been
- * refilled since then are no longer charged. Otherwise, the bucket would refuse every request as soon as the table is
- * reachable again.
+ * Limits the amount that this process has not charged to a bucket's row because the table is unreachable. Tokens that
+ * have been refilled since they were taken are not charged. Otherwise, the bucket would refuse every request as soon as
+ * the table is reachable again.
  */
 const limitDebt = (state: BucketState, now: number): void => {
   state.unsettled = Math.min(state.unsettled, Math.max(state.lease, state.fullAt - now));
 };
 
 /**
- * Creates the queue of the buckets to settle. Settling a bucket charges its row with what this process has spent. One
- * statement settles all queued buckets: ten times a second, and at once when `flush` is called. While the table is
- * unreachable, the queue tries once per second. `clock` returns Unix milliseconds.
+ * Creates the queue of the buckets to settle. Settling a bucket means that its row is charged with what this process
+ * has spent. One statement settles all queued buckets: ten times a second, and at once when `flush` is called. While
+ * the table is unreachable, it tries once per second. `clock` returns Unix milliseconds.
  */
 export const createSettlementQueue = (table: QuotaTable, clock: () => number) => {
   let queued: BucketState[] = [];
@@ -95,8 +96,8 @@ export const createSettlementQueue = (table: QuotaTable, clock: () => number) =>
     isFlushing: (): boolean => flushing !== null,
     enqueue,
     /**
-     * Settles the queued buckets. If a settlement is already running, only waits for that one, which may not include
-     * the buckets queued last. The returned promise never rejects.
+     * Settles the queued buckets. If a settlement is already running, only waits for it. It may not include the buckets
+     * that were queued last. The returned promise never rejects.
      */
     flush,
   };

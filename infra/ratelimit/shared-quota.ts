@@ -2,14 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BucketState } from './bucket-state.ts';
 import { createSettlementQueue, type QuotaTable } from './settlement-queue.ts';
 
-/** Within this time, every other process has charged the tokens that it has taken to the quota table. */
+/**
+ * The time in milliseconds within which every other process has charged the tokens that it has taken to the quota
+ * table.
+ */
 const OTHERS_SETTLED_MS = 150;
 
 /**
- * Shares token buckets with the other processes through the quota table. Tokens taken from a bucket are charged to the
- * table within a tenth of a second, or at once if they amount to half a lease. A request waits only if this process has
- * taken a whole lease from its bucket that is not charged yet. While the table is unreachable, no request waits.
- * `clock` returns Unix milliseconds.
+ * Creates the functions that share token buckets with the other processes through the quota table. Tokens taken from a
+ * bucket are charged to the table within a tenth of a second, or at once if they amount to half a lease. A request
+ * waits only if this process has taken a whole lease from its bucket that is not charged yet. While the table is
+ * unreachable, no request waits. `clock` returns Unix milliseconds.
  */
 export const createQuotaSync = (table: QuotaTable, clock: () => number = Date.now) => {
   const { isDown, isFlushing, enqueue, flush } = createSettlementQueue(table, clock);
@@ -17,7 +20,7 @@ export const createQuotaSync = (table: QuotaTable, clock: () => number = Date.no
   const readRow = async (state: BucketState): Promise<void> => {
     await sleep(OTHERS_SETTLED_MS);
     const startedAt = performance.now();
-    // If the first flush was already running, it may not have included this bucket; then it is flushed again.
+    // A flush that was already running may not have included this bucket. In this case, flushes again.
     for (let attempts = 0; attempts < 2 && !isDown() && state.settledAt < startedAt; attempts++) {
       enqueue(state);
       await flush();
@@ -42,9 +45,9 @@ export const createQuotaSync = (table: QuotaTable, clock: () => number = Date.no
       return decide();
     },
     /**
-     * Updates an empty bucket from its row in the quota table. Before it reads the row, it waits until the other
-     * processes have charged the tokens that they had taken. Does nothing if the bucket has already been updated in
-     * this way since it became empty, or if the table is unreachable.
+     * Updates an empty bucket from its row in the quota table. First waits until the other processes have charged the
+     * tokens that they had taken. Does nothing if the bucket has already been updated like this since it became empty,
+     * or if the table is unreachable.
      */
     refresh: (state: BucketState): Promise<void> => {
       state.emptySince ??= performance.now();

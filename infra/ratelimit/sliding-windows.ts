@@ -1,21 +1,23 @@
 import { counted, emptyWindow, hasRoom, type RateLimit, type WindowState } from '../../domain/webhooks/sliding-window.ts';
 import { createLruMap } from '../lru-map.ts';
 
-/** A window, and the number of times it has been counted. */
+/** A window. `version` is the number of times that the window was counted. */
 export type StoredWindow = { readonly key: string; readonly version: number; readonly state: WindowState };
 
-/** A window to store in place of its previous version. It can be deleted at `expiresAt` (Unix milliseconds). */
+/**
+ * The new version of a window, which replaces the previous one. It can be deleted at `expiresAt` (Unix milliseconds).
+ */
 export type WindowUpdate = StoredWindow & { readonly expiresAt: number };
 
 /** The table of the windows, which all processes share. */
 export type WindowTable = {
   /**
-   * Reads windows. Windows that are not in the table are stored as empty ones.
+   * Reads windows. Stores an empty window for each one that is not in the table.
    * @throws Error if the table is unreachable
    */
   readonly read: (limits: readonly RateLimit[], now: number) => Promise<readonly StoredWindow[]>;
   /**
-   * Stores all these windows, or none if the stored version of one of them is not the previous version of its update.
+   * Stores all these windows. If the stored version of one of them is not the one before its update, stores none.
    * @returns whether they were stored
    * @throws Error if the table is unreachable
    */
@@ -25,16 +27,16 @@ export type WindowTable = {
 const CAPACITY = 10_000;
 const MAX_ATTEMPTS = 50;
 /**
- * While the table is unreachable, this process counts alone, and tries to reach the table again at this interval, in
- * milliseconds.
+ * How often this process tries to reach the table while it is unreachable, in milliseconds. Meanwhile, the process
+ * counts alone.
  */
 const RETRY_DELAY_MS = 5_000;
-/** The version of a window that this process has not read, or has counted alone. */
+/** The version of a window that this process has not read from the table, or that it has counted alone. */
 const UNREAD = -1;
 
 /**
- * Creates the counter of deliveries in sliding windows. With a table, the processes share the counts: a delivery is
- * counted when the table has stored it. Without a table, or while it is unreachable, each process counts only its own
+ * Creates the counter of deliveries in sliding windows. With a table, the processes share the counts, and a delivery
+ * counts when it is stored in the table. Without a table, or while it is unreachable, each process counts only its own
  * deliveries.
  */
 export const createSlidingWindows = (table?: WindowTable) => {
@@ -68,8 +70,8 @@ export const createSlidingWindows = (table?: WindowTable) => {
   const takeShared = async (limits: readonly RateLimit[], now: number): Promise<number | null> => {
     const isRead = limits.every(({ key }) => windowOf(key).version !== UNREAD);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      // Another process may have counted since. So if this process would refuse the delivery, it reads the windows
-      // again.
+      // Another process may have counted since the windows were read. So before this process refuses the delivery, it
+      // reads them again.
       if (attempt > 0 || !isRead || reachedLimit(limits, now) >= 0) remember(await table!.read(limits, now));
       const reached = reachedLimit(limits, now);
       if (reached >= 0) return reached;
@@ -92,13 +94,14 @@ export const createSlidingWindows = (table?: WindowTable) => {
 
   return {
     /**
-     * Counts one delivery at the time `now` (Unix milliseconds) against all limits. If one is reached, counts it
-     * against none.
+     * Counts one delivery at the time `now` (Unix milliseconds) against all limits. If a limit is reached, the delivery
+     * is counted against none.
      * @returns the index of the first limit that is reached; null if the delivery was counted
      */
     take: (limits: readonly RateLimit[], now: number): number | null | Promise<number | null> => {
       if (!table) return takeAlone(limits, now);
-      // Deliveries are counted one after another: two at the same time would only force each other to read again.
+      // Deliveries are counted one after another. If two were counted at the same time, one of them would have to read
+      // the windows again.
       const taken = last.then(() => takeOrFallBack(limits, now));
       last = taken;
       return taken;

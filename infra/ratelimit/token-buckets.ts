@@ -4,8 +4,8 @@ import { type BucketState, newBucketState } from './bucket-state.ts';
 import type { QuotaSync } from './shared-quota.ts';
 
 /**
- * `remaining` is the number of tokens left in the bucket. `reset` is the number of seconds until the full quota is
- * available again. `retry` is the number of seconds until one more request is allowed.
+ * The state of a bucket after a request. `remaining` is the number of tokens left. `reset` is the number of seconds
+ * until the complete quota is available again. `retry` is the number of seconds until one more request is allowed.
  */
 export type TakeResult = { readonly allowed: boolean; readonly remaining: number; readonly reset: number; readonly retry: number };
 
@@ -14,29 +14,29 @@ const EPSILON = 1e-6;
 
 /**
  * Returns the lease: the number of requests that a process may let through before it must charge them to the quota
- * table. It is 50. For a small quota, it is at most a quarter of the quota. For a large quota, it is at least a
- * thousandth of the quota: with only 50, a fast client would need a new lease every few milliseconds.
+ * table. It is usually 50. For a small quota, it is at most a quarter of the quota. For a large quota, it is at least a
+ * thousandth of the quota. Otherwise a fast client would need a new lease every few milliseconds.
  */
 export const leaseOf = ({ quota }: RateLimitPolicy): number => Math.ceil(Math.max(Math.min(50, quota / 4), quota / 1_000));
 
 /**
  * The rates of a policy, all in milliseconds. `window` is the time in which an empty bucket becomes full. `cost` is the
- * time in which one token is refilled. `lease` is the cost of all tokens of a lease. `maxAhead` limits how far in the
- * future a bucket's `fullAt` can be.
+ * time in which one token is refilled. `lease` is the cost of all tokens of a lease. `maxAhead` is the maximum time
+ * until a bucket counts as full.
  */
 type Rates = { readonly window: number; readonly cost: number; readonly lease: number; readonly maxAhead: number };
 
 const ratesOf = (policy: RateLimitPolicy, isShared: boolean): Rates => {
   const window = policy.seconds * 1_000;
   const cost = window / policy.quota;
-  // Together, the processes can exceed the quota by a few leases, so a shared bucket can need more than one window
+  // Several processes together can exceed the quota by a few leases. So a shared bucket can need more than one window
   // until it is full.
   return { window, cost, lease: leaseOf(policy) * cost - EPSILON, maxAhead: isShared ? 2 * window : window };
 };
 
 /**
- * Returns the time at which the bucket will be full, in Unix milliseconds. It is limited to `maxAhead` from now. So if
- * the clock is set back, the bucket refuses requests for at most one window.
+ * Returns the time at which the bucket will be full, in Unix milliseconds, but at most `maxAhead` from now. So if the
+ * clock is set back, the bucket refuses requests only for a limited time.
  */
 const fullAtOf = ({ maxAhead }: Rates, state: BucketState | undefined, now: number): number =>
   Math.max(now, Math.min(state?.fullAt ?? now, now + maxAhead));
@@ -91,7 +91,7 @@ export const createTokenBuckets = (policy: RateLimitPolicy, { capacity = DEFAULT
     },
     /**
      * Whether this process has spent a whole lease that is not yet charged to the shared quota row. If so, the next
-     * request must wait until it is charged.
+     * request must wait until the lease is charged.
      */
     isLeaseSpent: (key: string): boolean => sync !== undefined && (states.peek(key)?.unsettled ?? 0) >= rates.lease,
     /**

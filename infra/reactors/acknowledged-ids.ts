@@ -3,8 +3,8 @@ import type { AcknowledgementEvent } from '../../domain/runners/acknowledgement.
 import type { Log } from '../eventstore/event-log.ts';
 
 /**
- * Returns the first 64 bits of a random UUID, which stand for the whole id in the set. In a set of a million ids, about
- * one look-up in 10^13 wrongly finds an id that was not added.
+ * Returns the first 64 bits of a random UUID. The set stores only these bits. In a set of a million ids, about one
+ * look-up in 10^13 wrongly finds an id that was not added.
  */
 const keyOf = (id: string): bigint => BigInt(`0x${id.slice(0, 8)}${id.slice(9, 13)}${id.slice(14, 18)}`);
 
@@ -54,7 +54,7 @@ const addSettled = (ids: IdSet, { type, data }: Recorded<SettlingEvent>): void =
 /**
  * Reads the log from a position to its current end.
  * @returns the ids of the messages that were acknowledged or given up in that part of the log
- * @throws the error that ended the subscription, or the reason why the signal was aborted
+ * @throws the error that ended the subscription, or the reason of the aborted signal
  */
 export const acknowledgedIdsSince = async (log: Log, from: Position | undefined, signal: AbortSignal): Promise<IdSet> => {
   const ids = createIdSet();

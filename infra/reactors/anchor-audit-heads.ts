@@ -18,10 +18,13 @@ const ACTOR = { kind: 'system', id: 'annals' } as const;
 
 type Anchor = { readonly url: string; readonly client: Pick<GuardedClient, 'status'> };
 
-/** Returns the text that is posted for a head: one line of JSON, which `annals verify --audit --anchors` reads. */
+/**
+ * Returns the text that is posted for an audit head: one line of JSON. `annals verify --audit --anchors` reads such
+ * lines.
+ */
 const anchorText = ({ head_id: _, ...head }: PostedHead): string => `${JSON.stringify(head)}\n`;
 
-/** Creates the ports of the reactor. `at` is the time of the events that it appends (RFC 3339 UTC). */
+/** Creates the ports with which the reactor works. `at` is the time of the events that it appends (RFC 3339 UTC). */
 const anchorPorts = (log: Log, { url, client }: Anchor, at: string): AnchorPorts => {
   const cache = openAggregateCache(log, []);
   const transact = createTransact(log, cache);
@@ -46,15 +49,16 @@ const publicKeysIn = async (log: Log): Promise<ReadonlyMap<string, string>> => {
 
 export type HeadAnchorerParts = TimedReactorParts & {
   readonly log: Log;
-  /** The URL to which heads are posted. */
+  /** The URL to which audit heads (signed hashes of audit logs) are posted. */
   readonly url: string;
-  /** Opens the HTTP client. Called when the first head must be posted. */
+  /** Opens the HTTP client. Called when an audit head must be posted for the first time. */
   readonly openClient: () => Promise<Anchor['client']>;
 };
 
 /**
- * Posts each signed head of every tenant to a URL outside the platform, the oldest first, and records that it was
- * received. After a failure, it posts the same head again, with growing delays of up to five minutes.
+ * Starts the reactor that posts each signed audit head of every tenant to a URL outside the platform, the oldest first.
+ * It records that the head was received. After a failure, it posts the same head again, with growing delays of up to
+ * five minutes.
  */
 export const startHeadAnchorer = ({ log, url, openClient, ...parts }: HeadAnchorerParts) => {
   const { logger, now = Date.now } = parts;

@@ -27,12 +27,15 @@ import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 const INTERVAL_MS = 1_000;
 const LOCK = 'reactor benchmark runs';
 const TRIGGERED = { type: 'BenchmarkRunTriggered', actor: BENCHMARKS, seed: 'triggered' } as const;
-/** While no run is open, the reactor looks for results only at every tick with this number. */
+/** While no run is open, the reactor looks for results only once in this number of ticks. */
 const IDLE_TICKS = 30;
-/** The maximum number of batches of results that are recorded before the runs are examined again. */
+/** The maximum number of batches of results that are recorded before the runs are looked at again. */
 const MAX_BATCHES = 20;
 
-/** If a result cannot be recorded although all services work, it is dropped after this many attempts. */
+/**
+ * The maximum number of attempts to record a result that cannot be recorded although all services work. After that, the
+ * result is dropped.
+ */
 const MAX_ATTEMPTS = 5;
 const RETRY_DELAY_MS = 2_000;
 
@@ -42,7 +45,7 @@ const isTemporary = (error: unknown): boolean =>
   (error instanceof LogError && error.kind === 'unavailable') ||
   (error instanceof Refusal && error.code === 'unavailable');
 
-/** A message with a valid result. */
+/** A message from a runner, and the valid result that it contains. */
 type Received = { readonly message: JsMsg; readonly report: Report };
 
 const isValid = (received: { readonly message: JsMsg; readonly report: Report | null }): received is Received => received.report !== null;
@@ -52,10 +55,10 @@ const retryOrDrop = async (message: JsMsg): Promise<void> => {
   else message.nak(RETRY_DELAY_MS);
 };
 
-/** The services that need the keys of tenants: the vault, which encrypts bodies, and the files. */
+/** The services that need the keys of tenants: the vault, which encrypts event data, and the blob store. */
 export type BenchmarkServices = { readonly vault: Pick<SealedEvents, 'sealEvent'>; readonly blobs: BlobStore };
 
-/** `services` is called when a run is open for the first time. */
+/** The parts that the reactor needs. `services` is called when a run is open for the first time. */
 export type BenchmarkRunnerParts = TimedReactorParts & {
   readonly log: Log;
   readonly nats: NatsConnection;
@@ -86,9 +89,9 @@ const portsOf = (log: Log, { vault, blobs }: BenchmarkServices, now: () => numbe
 const OUTCOMES: Readonly<Record<string, OpenRun['outcome']>> = { done: 'acknowledged', dead: 'given_up' };
 
 /**
- * Sends benchmark runs to the runners of their agents, records the results that the runners publish, and ends runs
- * whose message or time has ended. Only one process does this at a time. A step that is repeated after a crash has no
- * second effect.
+ * Starts the reactor for benchmark runs. It sends runs to the runners of their agents, and records the results that the
+ * runners publish. It ends runs whose message was acknowledged or given up, or whose time is over. Only one process
+ * does this at a time. A step that is repeated after a crash has no second effect.
  */
 export const startBenchmarkRunner = ({ log, nats, services, ...parts }: BenchmarkRunnerParts) => {
   const { logger, now = Date.now } = parts;
@@ -127,7 +130,10 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
     for (const group of Object.values(groups)) await recordGroup(ports, group!);
   };
 
-  /** Records the published results. @returns whether all results that were published before the call are recorded */
+  /**
+   * Records the published results.
+   * @returns whether all results are recorded that were published before the call
+   */
   const recordPublished = async (ports: BenchmarkRunPorts): Promise<boolean> => {
     const reports = await openReports();
     try {
@@ -138,7 +144,7 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
       }
       return false;
     } catch (error) {
-      // The server may have lost the stream or the consumer, so they are created again.
+      // The server may have lost the stream or the consumer. So they are created again at the next call.
       openReports = openOnce(() => openScoreReports(nats));
       throw error;
     }
@@ -150,16 +156,16 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
       intervalMs: INTERVAL_MS,
       failure: 'benchmark runs cannot continue now; trying again',
       run: async (reads, at) => {
-        // The stream is created before the first run, so that it exists when a runner publishes.
+        // The stream is created before the first run is sent, so that it exists when a runner publishes results.
         const reports = await openReports();
         const isIdle = !(await hasOpenRuns(reads));
-        // If no run is open, late results must still be removed, so the reader is checked from time to time.
+        // Late results must be removed even if no run is open. So the stream is also checked then, but less often.
         if (isIdle && (idleTicks++ % IDLE_TICKS !== 0 || (await reports.isDrained()))) return false;
         const ports = portsOf(log, await openServices(), now);
         const runs = await runsToAdvance(reads, at);
         const isDrained = await recordPublished(ports);
-        // A runner publishes its results before it acknowledges the run. So a run whose message has ended must wait
-        // until these results are recorded.
+        // A runner publishes its results before it acknowledges the message of the run. So a run whose message was
+        // acknowledged or given up must wait until these results are recorded.
         const ready = runs.filter(({ status }) => isDrained || !OUTCOMES[status ?? '']);
         await forEachConcurrently(ready, ({ tenant_id, id, status }) =>
           advanceRun(ports, { tenant_id, id, has_delivery: status !== null, outcome: OUTCOMES[status ?? ''] ?? null }).catch(

@@ -18,12 +18,12 @@ import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 const INTERVAL_MS = 1_000;
 const LOCK = 'reactor cron targets';
 /**
- * The maximum number of runs of one tenant that wait here. It is limited so that the query also finds the runs of other
- * tenants.
+ * The maximum number of runs of one tenant that wait in this process. With more, the query would find only runs of this
+ * tenant, and none of other tenants.
  */
 const MAX_WAITING_PER_TENANT = 2_500;
 
-/** The functions that calling external targets needs. `services` is called when the first target must be called. */
+/** The parts that are needed to call external targets. `services` is called when the first target must be called. */
 export type TargetCallerParts = TimedReactorParts & {
   readonly log: Log;
   readonly services: () => Promise<{ readonly client: GuardedClient; readonly vault: Pick<Vault, 'open'> }>;
@@ -52,8 +52,8 @@ const callPorts = (log: Log, { client, vault }: Awaited<ReturnType<TargetCallerP
 };
 
 /**
- * Returns the function that creates ports. It returns the same ports for one second, and then creates new ones, because
- * ports remember what they have read.
+ * Returns the function that creates ports. Ports remember what they have read, so it returns the same ports only for
+ * one second, and then creates new ones.
  */
 const renewedPorts = (create: () => CallPorts): (() => CallPorts) => {
   let known: { readonly ports: CallPorts; readonly until: number } | undefined;
@@ -80,7 +80,7 @@ const createCalls = (call: (run: DueRun) => Promise<void>) => {
         resolve();
       });
     },
-    /** Returns the tenants that have so many waiting calls that no more must be added. */
+    /** Returns the tenants that already have the maximum number of waiting calls. */
     busyTenants: (): string[] =>
       [...Map.groupBy(underWay.values(), ({ tenant_id }) => tenant_id)]
         .filter(([, { length }]) => length >= MAX_WAITING_PER_TENANT)
@@ -90,9 +90,9 @@ const createCalls = (call: (run: DueRun) => Promise<void>) => {
 };
 
 /**
- * Calls the external targets of cron jobs that have fired, and repeats failed calls. A slow call delays neither calls
- * to other hosts nor calls of other tenants. While a call of a run waits or is running, this process does not start
- * another one for the run.
+ * Starts the reactor that calls the external targets of cron jobs that have fired, and repeats failed calls. A slow
+ * call delays neither calls to other hosts nor calls of other tenants. While a call of a run waits or is running, this
+ * process does not start another call of the same run.
  */
 export const startTargetCaller = ({ log, services, ...parts }: TargetCallerParts) => {
   const { logger, now = Date.now } = parts;

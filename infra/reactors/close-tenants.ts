@@ -10,8 +10,7 @@ const INTERVAL_MS = 5 * 60_000;
 const LOCK = 'reactor tenant closings';
 
 /**
- * Returns a function that closes tenants with `closeDueTenants`. The function uses this log; `at` is the current time
- * (RFC 3339 UTC).
+ * Returns a function that closes tenants with `closeDueTenants`. Its argument `at` is the current time (RFC 3339 UTC).
  */
 export const tenantCloser = (log: Log) => {
   const transact = createTransact(log, openAggregateCache(log, []));
@@ -21,8 +20,8 @@ export const tenantCloser = (log: Log) => {
 };
 
 /**
- * Checks every five minutes whether tenants must be closed for good, and closes them. If none is due, a check costs one
- * index look-up.
+ * Starts the reactor that checks every five minutes whether tenants must be closed for good, and closes them. If none
+ * is due, a check costs one index look-up.
  */
 export const startTenantCloser = ({ log, ...parts }: TimedReactorParts & { readonly log: Log }) => {
   const close = tenantCloser(log);

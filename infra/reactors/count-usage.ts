@@ -41,8 +41,8 @@ const countingPorts = (log: Log, now: () => number): CountingPorts => {
 };
 
 /**
- * Counts the costs of the messages of sessions against the hourly budgets of their agents, and records when budgets are
- * used up. Any number of processes can run this reactor.
+ * Starts the reactor that counts the costs of the messages of sessions against the hourly budgets of their agents. It
+ * records when budgets are used up. Any number of processes can run this reactor.
  */
 export const startUsageCounter = ({ log, logger, now = Date.now, intervalMs = INTERVAL_MS }: UsageCounterParts) => {
   const closing = new AbortController();
@@ -70,7 +70,8 @@ export const startUsageCounter = ({ log, logger, now = Date.now, intervalMs = IN
     void subscription.failure.then((failure) => {
       if (failure && !signal.aborted) logger.warn({ error: failure.message }, 'usage is not counted against budgets any more');
     });
-    // Before this point, the totals of the present hour are incomplete.
+    // Nothing is recorded before the log has been read to its end, because the totals of the present hour are
+    // incomplete until then.
     await caughtUp.promise;
     while (!signal.aborted) {
       await untilDone(() => counter.record(ports, timeNow()));

@@ -27,7 +27,8 @@ export const memoized = <T>(find: (...key: [string, string?]) => Promise<T>): ((
 };
 
 /**
- * Returns the function that finds the reason why no job of an agent fires. It loads each tenant and agent only once.
+ * Returns the function that finds the reason why no job of an agent fires, if there is one. It loads each tenant and
+ * each agent only once.
  */
 export const findInactiveReason = (cache: Pick<AggregateCache, 'load'>): SchedulerPorts['inactiveReason'] => {
   const tenantIsActive = memoized(async (id) => (await cache.load(Tenant, id, id)).state.status === 'active');

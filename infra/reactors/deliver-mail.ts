@@ -26,7 +26,10 @@ const ACTOR: Actor = { kind: 'system', id: 'mail' };
 
 type MailServices = { readonly vault: Vault; readonly blobs: BlobStore };
 
-/** `services` is called when the first message is due. If `smtpUrl` is not set, external mail waits. */
+/**
+ * The parts that are needed to deliver mail. `services` is called when the first message is due. If `smtpUrl` is not
+ * set, external mail waits.
+ */
 export type MailDelivererParts = TimedReactorParts & {
   readonly log: Log;
   readonly domain: string;
@@ -36,12 +39,12 @@ export type MailDelivererParts = TimedReactorParts & {
 
 const NOT_CONFIGURED = 'not_configured';
 
-/** Creates the ports that delivering mail needs, except the read models. */
+/** Creates the ports that are needed to deliver mail, except the read models. */
 const openDelivery = async ({ log, domain, smtpUrl, services, logger, now = Date.now }: MailDelivererParts) => {
   const { vault, blobs } = await services();
   const cache = openAggregateCache(log, []);
   const transact = createTransact(log, cache);
-  // The cache follows the rules of tenants, so that they need not be read for each message.
+  // A subscription keeps the rules of tenants in this cache up to date. So they need not be read for each message.
   const rules = openAggregateCache(log, [RedactionPatterns, TenantGuardrails], { cacheAbsent: [RedactionPatterns, TenantGuardrails] });
   await rules.start();
   const guardrails = guardrailPort({ cache: rules, logger, windows: createSlidingWindows() });
@@ -76,7 +79,7 @@ const openDelivery = async ({ log, domain, smtpUrl, services, logger, now = Date
   return { ports, close };
 };
 
-/** Delivers the mail that agents send. Only one process does this at a time. */
+/** Starts the reactor that delivers the mail that agents send. Only one process does this at a time. */
 export const startMailDeliverer = (parts: MailDelivererParts) => {
   const { logger } = parts;
   let opened: ReturnType<typeof openDelivery> | undefined;

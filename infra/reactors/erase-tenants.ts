@@ -24,29 +24,33 @@ import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 const INTERVAL_MS = 2_000;
 const LOCK = 'reactor tenant erasures';
 const ACTOR: Actor = { kind: 'system', id: 'annals' };
-/** The command that frees disk space in an external event store. Its operator must run it on every node. */
+/**
+ * The command that frees disk space in an external event store. The operator of the event store must run it on every
+ * node.
+ */
 const CLUSTER_COMMAND = 'curl -X POST http://<node>:2113/admin/scavenge -u admin:<password>';
 
 export type ErasureReactorParts = TimedReactorParts & {
   readonly log: Log;
   /**
-   * Returns the connection to the broker; null if this platform has none.
+   * Returns the connection to the broker; null if no broker is configured.
    * @throws Error if the broker cannot be reached at present
    */
   readonly nats: () => Promise<NatsConnection | null>;
-  /** Returns the place of the stored files; null if this platform has none. */
+  /** Returns the place of the stored files; null if no file store is configured. */
   readonly blobs: () => Promise<BlobBackend | null>;
   readonly annalsData: string;
   /**
-   * Has the key that signs receipts. Only the id of the key is needed here, unless the platform has no such key yet.
+   * Opens the key that signs receipts. The reactor needs only the id of this key, unless the platform has no such key
+   * yet.
    */
   readonly vault: Pick<LazyVault, 'open'>;
   readonly onStep?: OnStep;
 };
 
 /**
- * Frees the disk space of the destroyed keys in the embedded event store. In an external event store, its operator must
- * do that.
+ * Frees the disk space of the destroyed keys in the embedded event store. For an external event store, its operator
+ * must do that.
  */
 const scavenge = async ({ annalsData, logger }: ErasureReactorParts): Promise<void> => {
   const dir = join(annalsData, 'store');
@@ -60,7 +64,7 @@ const assertCaughtUp = (behind: readonly string[]): void => {
   if (behind.length > 0) throw new Error(`the projections ${behind.join(', ')} have not caught up`);
 };
 
-/** Removes the data of a tenant outside the log. Every step can be repeated. */
+/** Removes the data of a tenant outside the log. Every step of this can be repeated. */
 const removeRemains = async (parts: ErasureReactorParts, tenant: string, { position }: ErasureRecord): Promise<RemovedRemains> => {
   const { onStep = () => {} } = parts;
   onStep('remove the messages');
@@ -70,30 +74,32 @@ const removeRemains = async (parts: ErasureReactorParts, tenant: string, { posit
   onStep('remove the files');
   const backend = await parts.blobs();
   const blobs = backend ? await removeTenantBlobs(backend, tenant) : 0;
-  // A separate connection is used, because deleting from a large table takes longer than the time limit of the pool's
-  // statements.
+  // A separate connection is used. Deleting from a large table takes longer than the time limit for statements of the
+  // pool.
   const { default: driver } = await import('pg');
   const db: pg.Client = new driver.Client(connectionConfig(parts.databaseUrl, 'erasure', '-c statement_timeout=0'));
   await db.connect();
   try {
     const at = parseToken(position)!;
-    // From this position on, projections ignore the events of the tenant.
+    // After this position, projections ignore the events of the tenant. So rows are removed only when all projections
+    // have reached it.
     assertCaughtUp(await projectionsBehind(db, at));
     await eraseTenantRows(db, tenant, onStep);
     assertCaughtUp(await rebuildsBehind(db, at));
-    // A rebuild may have written rows after they were removed.
+    // Rows are removed a second time, because a rebuild may have written rows in between.
     await eraseTenantRows(db, tenant);
   } finally {
     await db.end();
   }
   onStep('scavenge the event store');
   await scavenge(parts);
-  // The relay may have published a message that it had decrypted before the data key was destroyed.
+  // Messages are removed a second time. The relay may have published a message that it had decrypted before the data
+  // key was destroyed.
   onStep('remove late messages');
   return { messages: messages + (await removeMessages()), blobs };
 };
 
-/** Returns the ports of an erasure. They can destroy the data key without the master key. */
+/** Returns the ports with which the reactor erases a tenant. They can destroy the data key without the master key. */
 const portsOf = ({ log, vault }: ErasureReactorParts, now: () => number): ErasurePorts =>
   erasurePorts({
     log,
@@ -106,8 +112,9 @@ const portsOf = ({ log, vault }: ErasureReactorParts, now: () => number): Erasur
   });
 
 /**
- * Takes the remaining steps to erase a tenant. Each step finds out whether an earlier attempt has already done it.
- * @returns false if the events of the tenant are not all counted yet, so that the next attempt must continue
+ * Carries out the remaining steps of the erasure of a tenant. Each step finds out whether an earlier attempt has
+ * already done it.
+ * @returns false if not all events of the tenant are counted yet, so that another attempt must continue
  */
 export const finishErasure = async (parts: ErasureReactorParts, tenant: string, now: () => number): Promise<boolean> => {
   const { log } = parts;
@@ -123,7 +130,7 @@ export const finishErasure = async (parts: ErasureReactorParts, tenant: string, 
   return true;
 };
 
-/** Follows the log, and keeps the ids of the tenants whose erasure has started but is not completed. */
+/** Follows the log. Keeps the ids of tenants whose erasure has started but is not completed. */
 const followErasures = (log: Log, logger: Logger) => {
   const open = new Set<string>();
   const subscription = log.follow({
@@ -135,8 +142,8 @@ const followErasures = (log: Log, logger: Logger) => {
 };
 
 /**
- * Finishes the erasures of tenants that requests have started, including interrupted ones. Only one process does this
- * at a time. A failed attempt is repeated.
+ * Starts the reactor that finishes the erasures of tenants that requests have started, including interrupted ones. Only
+ * one process does this at a time. A failed attempt is repeated.
  */
 export const startTenantEraser = (parts: ErasureReactorParts): { close: () => Promise<void> } => {
   const { log, logger, now = Date.now } = parts;

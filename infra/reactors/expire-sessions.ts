@@ -12,8 +12,8 @@ const LOCK = 'reactor session expiry';
 const SEED = 'expired';
 
 /**
- * Ignores the errors that mean that a session has a later event, or that its tenant was erased: the next run decides
- * again.
+ * Ignores errors which mean that a session has a later event, or that its tenant was erased. The next run of the
+ * reactor decides again.
  * @throws any other error
  */
 const ignoreChanged = (error: unknown): null => {
@@ -21,7 +21,7 @@ const ignoreChanged = (error: unknown): null => {
   throw error;
 };
 
-/** Creates the ports of the reactor. `at` is the time of the events that it appends (RFC 3339 UTC). */
+/** Creates the ports with which the reactor works. `at` is the time of the events that it appends (RFC 3339 UTC). */
 export const expiryPorts = (log: Log, at: string): ExpiryPorts => ({
   readEnds: async ({ tenant_id, id }) => {
     const stream = streamName(Session.category, tenant_id, id);
@@ -41,8 +41,8 @@ export const expiryPorts = (log: Log, at: string): ExpiryPorts => ({
 });
 
 /**
- * Checks every five seconds whether sessions must expire, and expires them. If none is due, a check costs one index
- * look-up.
+ * Starts the reactor that checks every five seconds whether sessions must expire, and expires them. If none is due, a
+ * check costs one index look-up.
  */
 export const startSessionExpirer = ({ log, ...parts }: TimedReactorParts & { readonly log: Log }) =>
   startTimedReactor(

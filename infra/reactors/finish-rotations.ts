@@ -15,7 +15,7 @@ export type RotationFinisherParts = TimedReactorParts & {
   readonly masterKeyFile: string;
   readonly annalsData: string;
   readonly vault: Pick<LazyVault, 'open'>;
-  /** Returns the place of the stored files; null if this platform has none. */
+  /** Returns the place of the stored files; null if no file store is configured. */
   readonly blobs: () => Promise<BlobPlace | null>;
   readonly graceMs?: number;
 };
@@ -45,13 +45,13 @@ const continueDataKey = async (parts: RotationFinisherParts, record: RotationRec
 };
 
 /**
- * Continues rotations of keys that `annals vault rotate` has started but not completed, for example because it was
- * killed. The modules are loaded only if there is such a rotation.
+ * Starts the reactor that continues key rotations that `annals vault rotate` has started but not completed, for example
+ * because it was killed. The modules are loaded only if there is such a rotation.
  */
 export const startRotationFinisher = (parts: RotationFinisherParts) => {
   /**
-   * The id of the master key for which all keys were prepared. Until an operator confirms this key, nothing else must
-   * be done.
+   * The id of the new master key for which all keys were prepared. Until an operator confirms the new master key, the
+   * rotation waits.
    */
   let prepared: string | null = null;
 

@@ -7,14 +7,14 @@ import { createUntilDone } from './until-done.ts';
 
 const RETRY = { minMs: 500, maxMs: 10_000, jitter: 0.2 };
 /**
- * When a follower starts, it goes back by this many records of published messages. Each record stands for at least two
- * seconds. So the follower reads the events again that another process may not have handled before it ended.
+ * The number of records of published messages that a follower goes back at its start. Two records are at least two
+ * seconds apart. So the follower also reads events that an ended process may have left unhandled.
  */
 const RECORDS_BACK = 100;
 
 /**
- * The event types that a follower handles, and the function that handles an event. `failure` is logged while `handle`
- * fails and is repeated.
+ * The event types that a follower handles, and the function that handles an event. `failure` is the text that is logged
+ * while `handle` fails and is repeated.
  */
 export type Follower = {
   readonly eventTypes: readonly string[];
@@ -25,8 +25,8 @@ export type Follower = {
 type FollowerParts = { readonly log: Log; readonly logger: Pick<Logger, 'warn' | 'debug'> };
 
 /**
- * Returns a position that the followers of all processes passed long ago; undefined (the start of the log) if no
- * message was ever published.
+ * Returns a position that the followers of all processes passed long ago. Returns undefined (the start of the log) if
+ * no message was ever published.
  */
 const startPosition = async (log: Log): Promise<Position | undefined> => {
   const stream = streamName(Publication.category, PLATFORM, Publication.STREAM_ID);
@@ -37,8 +37,8 @@ const startPosition = async (log: Log): Promise<Position | undefined> => {
 };
 
 /**
- * Calls `handle` for every new event of some types, and after a start, again for the recent events. Each call is
- * repeated until it succeeds, so `handle` must do nothing if it is called a second time for an event.
+ * Calls `handle` for every new event of some types. At the start, also calls it for the recent events. Each call is
+ * repeated until it succeeds. So `handle` must do nothing if it is called a second time for an event.
  */
 export const followRecentEvents = ({ eventTypes, handle, failure }: Follower, { log, logger }: FollowerParts) => {
   const closing = new AbortController();

@@ -14,7 +14,10 @@ import { followRecentEvents } from './follow-recent-events.ts';
 
 export type HidingReactorParts = { readonly log: Log; readonly logger: Pick<Logger, 'warn' | 'debug'> };
 
-/** Creates the ports of the reactor. They have no subscription to the log, so every state is read from the log. */
+/**
+ * Creates the ports with which the reactor works. They have no subscription to the log, so every state is read from the
+ * log.
+ */
 const hidingPorts = (log: Log): HidingPorts => {
   const cache = openAggregateCache(log, []);
   const transact = createTransact(log, cache);
@@ -26,8 +29,9 @@ const hidingPorts = (log: Log): HidingPorts => {
 };
 
 /**
- * Hides the webhooks of skills that are deleted, or taken from their agent. Their calls are refused in any case; hiding
- * the webhook also shows this in the skill. Any number of processes can run this reactor.
+ * Starts the reactor that hides the webhooks of skills that are deleted, or taken from their agent. Calls of such a
+ * webhook are refused in any case. Hiding it also shows this in the skill. Any number of processes can run this
+ * reactor.
  */
 export const startSkillWebhookHider = ({ log, logger }: HidingReactorParts): { close: () => Promise<void> } => {
   const ports = hidingPorts(log);

@@ -14,10 +14,10 @@ const LOCK = 'reactor memory imports';
 
 type Services = { readonly blobs: BlobStore; readonly unpack: ImporterPorts['unpack'] };
 
-/** The parts that importing files needs. `services` is called when the first import is requested. */
+/** The parts that are needed to import files. `services` is called when the first import is requested. */
 export type MemoryImporterParts = TimedReactorParts & { readonly log: Log; readonly services: () => Promise<Services> };
 
-/** Creates the ports of the reactor. `now` returns the present time in milliseconds. */
+/** Creates the ports with which the reactor works. `now` returns the present time in milliseconds. */
 export const importerPorts = (log: Log, { blobs, unpack }: Services, now: () => number): ImporterPorts => {
   const cache = openAggregateCache(log, []);
   const transact = createTransact(log, cache);
@@ -34,7 +34,10 @@ export const importerPorts = (log: Log, { blobs, unpack }: Services, now: () => 
   };
 };
 
-/** Completes the imports into memories of agents, one after another. Only one process does this at a time. */
+/**
+ * Starts the reactor that completes the imports into memories of agents, one after another. Only one process does this
+ * at a time.
+ */
 export const startMemoryImporter = ({ log, services, ...parts }: MemoryImporterParts) => {
   const { logger, now = Date.now } = parts;
   const openPorts = openOnce(async () => importerPorts(log, await services(), now));

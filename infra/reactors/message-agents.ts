@@ -21,7 +21,7 @@ const LOCK = 'reactor cron messages';
 
 type MessengerVault = Pick<Vault, 'uniqueId' | 'sealEvent'>;
 
-/** The parts that sending messages to agents needs. `openVault` is called when the first message must be sent. */
+/** The parts that are needed to send messages to agents. `openVault` is called when the first message must be sent. */
 export type AgentMessengerParts = TimedReactorParts & {
   readonly log: Log;
   readonly openVault: () => Promise<MessengerVault>;
@@ -70,14 +70,15 @@ const settlementOf = ({ settled_message, settled_outcome, settled_at, settled_pu
 });
 
 /**
- * Sends the messages of cron jobs that call agents, and records their outcomes. Only one process does this at a time.
- * If a message is sent twice after a crash, both have the same id, so that runners recognise the repeat.
+ * Starts the reactor that sends the messages of cron jobs that call agents, and records their outcomes. Only one
+ * process does this at a time. If a message is sent twice after a crash, both copies have the same id, so that runners
+ * recognise the repeat.
  */
 export const startAgentMessenger = ({ log, openVault, ...parts }: AgentMessengerParts) => {
   const { logger, now = Date.now } = parts;
   const vault = openOnce(openVault);
 
-  /** Calls `work` for each run. A failure for one run does not affect the others. */
+  /** Calls `work` for each run. An error in one call does not affect the others. */
   const forEachRun = <R extends { readonly id: string }>(runs: readonly R[], work: (run: R) => Promise<void>): Promise<void> =>
     forEachConcurrently(runs, (run) =>
       work(run).catch((error: Error) =>

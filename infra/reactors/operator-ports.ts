@@ -7,7 +7,7 @@ import { createTransact } from '../aggregates/transact.ts';
 import type { Log } from '../eventstore/event-log.ts';
 
 /**
- * Returns the functions with which a program without a user reads and changes deliveries. `actor` is recorded with each
+ * Returns the functions with which a program that has no user reads and changes deliveries. `actor` is stored in each
  * event.
  */
 export const openOperatorPorts = (log: Log, actor: Actor): OperatorPorts => {

@@ -19,7 +19,10 @@ type ProvisionerParts = {
   readonly openVault: () => Promise<Pick<Vault, 'uniqueId'>>;
 };
 
-/** Creates the ports of the reactor. They have no subscription to the log, so every state is read from the log. */
+/**
+ * Creates the ports with which the reactor works. They have no subscription to the log, so every state is read from the
+ * log.
+ */
 const provisioningPorts = (log: Log, vault: Pick<Vault, 'uniqueId'>): ProvisioningPorts => {
   const cache = openAggregateCache(log, []);
   const transact = createTransact(log, cache);
@@ -33,7 +36,10 @@ const provisioningPorts = (log: Log, vault: Pick<Vault, 'uniqueId'>): Provisioni
   };
 };
 
-/** Creates the internal mailbox of every new agent. Any number of processes can run this reactor. */
+/**
+ * Starts the reactor that creates the internal mailbox of every new agent. Any number of processes can run this
+ * reactor.
+ */
 export const startMailboxProvisioner = ({ log, logger, domain, openVault }: ProvisionerParts): { close: () => Promise<void> } => {
   const ports = openOnce(async () => provisioningPorts(log, await openVault()));
   return followRecentEvents(

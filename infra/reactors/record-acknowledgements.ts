@@ -15,7 +15,10 @@ import { openAdvisories, type ReceivedAdvisory } from '../nats/advisories.ts';
 import { ensureInbound } from '../nats/jetstream.ts';
 import { errorReason, mayBeStoppedStream } from '../nats/jetstream-errors.ts';
 
-/** A message that was acknowledged or given up, and the time between its receipt and that (null if unknown). */
+/**
+ * A message that was acknowledged or given up. `seconds` is the time from the receipt of the delivery until then; null
+ * if it is not known.
+ */
 export type SettledMessage = Pick<Acknowledgement.Advisory, 'outcome' | 'attempts'> & { readonly seconds: number | null };
 
 export type RecorderParts = {
@@ -23,20 +26,24 @@ export type RecorderParts = {
   nats: NatsConnection;
   logger: Logger;
   intervalMs?: number;
-  /** Called for each message that this process has recorded as settled, after it was recorded. */
+  /**
+   * Called for each message after this process has recorded in the log that the message was acknowledged or given up.
+   */
   onSettled?: (settled: SettledMessage) => void;
 };
 
 const INTERVAL_MS = 2_000;
 const RETRY = { minMs: 500, maxMs: 5_000 };
-/** If no advisory has arrived for this many milliseconds, the recorder checks that the server can store them. */
+/**
+ * The time in milliseconds without an advisory after which the recorder checks that the server can store advisories.
+ */
 const PROBE_INTERVAL_MS = 5_000;
 
 const streamOf = (tenant: string, agent: string): string => streamName(Acknowledgement.category, tenant, agent);
 
 /**
- * Loads the state of an acknowledgement stream from its last event, which contains everything that later decisions
- * need.
+ * Loads the state of an acknowledgement stream. It reads only the last event, which contains everything that later
+ * decisions need.
  */
 const loadStream = async (log: Log, stream: string): Promise<AcknowledgementStream> => {
   const last = (await log.last(stream)) as Recorded<Acknowledgement.AcknowledgementEvent> | null;
@@ -50,8 +57,8 @@ type Events = readonly Acknowledgement.AcknowledgementEvent[];
 
 /**
  * Creates the access to the acknowledgement streams in the log. `onAppended` is called for events that this process has
- * appended. The ids of events contain `writer`, a value of this process. If two processes used the same ids for the
- * same events, both would be told that they have appended them, and would count them twice.
+ * appended. The ids of events contain `writer`, which differs between processes. If two processes used the same ids for
+ * the same events, the log would tell both that they have appended the events. Both would count them.
  */
 const acknowledgementLog = (log: Log, writer: string, onAppended: (events: Events) => void): AcknowledgementLog => ({
   load: (tenant, agent) => loadStream(log, streamOf(tenant, agent)),
@@ -74,7 +81,7 @@ const acknowledgementLog = (log: Log, writer: string, onAppended: (events: Event
   },
 });
 
-/** Returns the ids of the messages that an event settles. */
+/** Returns the ids of the messages that are acknowledged or given up according to an event. */
 const settledIdsOf = ({ type, data }: Acknowledgement.AcknowledgementEvent): string[] => {
   if (type === 'DeliveryAttemptFailed') return [];
   return type === 'DeliveriesAcknowledged' ? data.deliveries.map(({ event_id }) => event_id) : [data.event_id];
@@ -87,8 +94,8 @@ const settledMessage = ({ advisory: { outcome, attempts, at }, receivedAt }: Rec
 });
 
 /**
- * The state of the recorder. `reason` says why it does not work; null if it works. `isStreamStopped`: JetStream refuses
- * to store advisories, for example after a write error, so acknowledgements are not recorded.
+ * The state of the recorder. `reason` says why it does not work; null if it works. `isStreamStopped` says that
+ * JetStream refuses to store advisories, for example after a write error, so that acknowledgements are not recorded.
  */
 export type RecorderStatus = { readonly reason: string | null; readonly isStreamStopped: boolean };
 
@@ -105,8 +112,8 @@ const streamsFor = ({ log, writer, onSettled }: Recorder, advisories: readonly R
 };
 
 /**
- * Reads and records advisories until the signal is aborted. If none arrive for some time, checks that the server can
- * store them: the stream of advisories may be missing or stopped although the stream of messages works.
+ * Reads and records advisories until the signal is aborted. If none arrives for some time, checks that the server can
+ * store them. The stream of advisories may be missing or stopped although the stream of messages works.
  * @throws the first failure of a service
  */
 const recordUntilFailure = async (recorder: Recorder, signal: AbortSignal): Promise<void> => {
@@ -132,7 +139,7 @@ const recordUntilFailure = async (recorder: Recorder, signal: AbortSignal): Prom
 };
 
 /**
- * Logs a failure, and waits before the next attempt. It is a warning only if the recorder has worked before the
+ * Logs a failure, and waits before the next attempt. The log line is a warning only if the recorder worked before the
  * failure.
  */
 const backOff = async (recorder: Recorder, error: unknown, signal: AbortSignal): Promise<void> => {
@@ -153,9 +160,9 @@ const run = async (recorder: Recorder, signal: AbortSignal): Promise<void> => {
 };
 
 /**
- * Records in the log which messages runners have acknowledged and which the broker has given up. The results of many
- * messages are combined: every few seconds, it appends one event per agent. Any number of processes can run this
- * recorder.
+ * Starts the recorder. It records in the log which messages runners have acknowledged, and which messages the broker
+ * has given up. It combines the results of many messages: every few seconds, it appends one event per agent. Any number
+ * of processes can run this recorder.
  */
 export const startAcknowledgementRecorder = (parts: RecorderParts) => {
   const closing = new AbortController();

@@ -17,7 +17,10 @@ export type PublicationRecorderParts = {
 const INTERVAL_MS = 2_000;
 const STREAM = streamName(Publication.category, PLATFORM, Publication.STREAM_ID);
 
-/** Appends the event, unless the log already has it. @returns the position up to which publications are now recorded */
+/**
+ * Appends the event, unless the log already has it.
+ * @returns the position up to which publications are recorded after this
+ */
 const record = async (log: Log, published: Position): Promise<Position> => {
   const last = (await log.last(STREAM)) as Recorded<Publication.PublicationEvent> | null;
   const state = last ? Publication.evolve(Publication.initial, last) : Publication.initial;
@@ -30,9 +33,10 @@ const record = async (log: Log, published: Position): Promise<Position> => {
 };
 
 /**
- * Records in the log, every few seconds, the log position up to which messages are published. One event stands for all
- * deliveries of that time; if there were none, no event is appended. So the read models can show which deliveries are
- * published without a write for each of them. Any number of processes can run this recorder: the first one records.
+ * Starts the recorder. Every few seconds, it records the log position up to which messages are published. It appends
+ * one event for all deliveries since the last record, and none if there were no deliveries. From this event, the read
+ * models know which deliveries are published, without a write for each of them. If several processes run this recorder, only the first
+ * one appends the event.
  */
 export const startPublicationRecorder = ({ log, relay, logger, intervalMs = INTERVAL_MS }: PublicationRecorderParts) => {
   const closing = new AbortController();

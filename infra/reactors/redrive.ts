@@ -21,11 +21,11 @@ import { openOperatorPorts } from './operator-ports.ts';
 import { resumePosition } from './resume-position.ts';
 
 const INTERVAL_MS = 60_000;
-/** A message is searched for only when it was published this many milliseconds ago. */
+/** The time in milliseconds after its publication from which a message is searched for. */
 const OVERDUE_MS = 60_000;
 /**
- * If an acknowledgement has waited this many milliseconds to be recorded, no message is sent again, because any message
- * may have been acknowledged.
+ * The maximum time in milliseconds that an acknowledgement may wait to be recorded. If one has waited longer, no
+ * message is sent again, because any message may have been acknowledged.
  */
 const MAX_UNRECORDED_MS = 30_000;
 const QUERY_TIMEOUT_MS = 30_000;
@@ -38,29 +38,32 @@ export type RedriveParts = {
   readonly databaseUrl: string;
   readonly logger: Pick<Logger, 'info' | 'warn' | 'debug'>;
   /**
-   * Whether this process should do the work now. It would be safe if several processes did it, because no message is
-   * sent again twice; but it would be more expensive.
+   * Whether this process should search for lost messages now. Several processes could safely do it, because no message
+   * is sent again twice, but it would be more expensive.
    */
   readonly isResponsible: () => boolean;
   /** Whether acknowledgements are being recorded. If not, no message is sent again. */
   readonly isRecording: () => boolean;
-  /** The position up to which the relay of this process has published; null if that is unknown. */
+  /** Returns the position up to which the relay of this process has published; null if that is unknown. */
   readonly publishedThrough: () => Promise<Position | null>;
   readonly intervalMs?: number;
   readonly overdueMs?: number;
 };
 
-/** A message that is published and not settled according to the log, but that the broker no longer has. */
+/**
+ * A message that the broker no longer has, although it was published and the log does not say that it was acknowledged
+ * or given up. `place` is the sort key with its log position.
+ */
 type LostMessage = DeadMessage & { readonly place: string };
 
 type Redrive = Required<RedriveParts> & {
   readonly reads: Pick<Reads, 'rows'>;
   readonly ports: OperatorPorts;
-  /** The ids of the messages that were missing in the last round. */
+  /** The ids of the messages that were missing in the previous search. */
   suspects: ReadonlySet<string>;
 };
 
-/** Whether all acknowledgements are recorded that reached the broker some time ago. */
+/** Whether all acknowledgements are recorded that reached the broker more than MAX_UNRECORDED_MS ago. */
 const isRecordingCurrent = async ({ nats, isRecording }: Redrive): Promise<boolean> => {
   if (!isRecording()) return false;
   const { streams } = await manager(nats);
@@ -69,8 +72,8 @@ const isRecordingCurrent = async ({ nats, isRecording }: Redrive): Promise<boole
 };
 
 /**
- * Returns the range of messages to check; null if there are none. Messages that the relay has not published yet are not
- * lost.
+ * Returns the range of messages to check; null if there is none. Messages that the relay has not published yet are left
+ * out, because they are not lost.
  */
 const rangeOf = async ({ log, nats, reads, overdueMs, publishedThrough }: Redrive, signal: AbortSignal): Promise<UnsettledRange | null> => {
   const now = Date.now();
@@ -81,7 +84,10 @@ const rangeOf = async ({ log, nats, reads, overdueMs, publishedThrough }: Redriv
   return { through, since: new Date(now - MAX_MESSAGE_AGE_MS).toISOString() };
 };
 
-/** Returns the messages of an agent that are unsettled according to the log, but that the broker does not have. */
+/**
+ * Returns the messages of an agent that the broker does not have, although the read model shows them as neither
+ * acknowledged nor given up.
+ */
 const missingOf = async ({ nats, reads }: Redrive, range: UnsettledRange, tenant: string, agent: string): Promise<LostMessage[]> => {
   const outstanding = createIdSet();
   await readOutstandingIds(nats, tenant, agent, outstanding.add);
@@ -92,13 +98,16 @@ const missingOf = async ({ nats, reads }: Redrive, range: UnsettledRange, tenant
   return missing;
 };
 
-/** Returns the position of a sort key. */
+/** Decodes the log position that a sort key contains. */
 const positionOf = (place: string): Position => {
   const half = place.length / 2;
   return { commit: BigInt(place.slice(0, half)), prepare: BigInt(place.slice(half)) };
 };
 
-/** Returns the messages that are not settled in the log. The read model may not show yet that others are. */
+/**
+ * Returns those of the messages that are neither acknowledged nor given up in the log. The read model may lag behind
+ * the log.
+ */
 const unsettledIn = async (log: Log, lost: readonly LostMessage[], signal: AbortSignal): Promise<readonly LostMessage[]> => {
   const first = lost.map(({ place }) => place).reduce((a, b) => (a < b ? a : b));
   const settled = await acknowledgedIdsSince(log, positionOf(first), signal);
@@ -120,8 +129,8 @@ const sendAgain = async ({ ports, logger }: Redrive, lost: readonly LostMessage[
 };
 
 /**
- * Searches once for lost messages. Sends those again that were missing in the previous round, too, because a message
- * whose acknowledgement is just being recorded also seems to be lost.
+ * Searches once for lost messages. Sends only those again that were also missing in the previous search. A message
+ * whose acknowledgement is just being recorded also seems to be lost, but only in one search.
  * @throws the failure of a service
  */
 const runOnce = async (redrive: Redrive, signal: AbortSignal): Promise<void> => {
@@ -140,9 +149,10 @@ const runOnce = async (redrive: Redrive, signal: AbortSignal): Promise<void> => 
 };
 
 /**
- * Finds, every minute, messages that the broker lost before a runner acknowledged them, and sends them again. The
- * broker can lose messages for example if one of its files is damaged. Messages that wait for a runner are not
- * affected. Messages that are older than the broker's retention time are left to `annals redrive`.
+ * Starts the reactor that finds messages that the broker lost before a runner acknowledged them. It searches every
+ * minute, and sends lost messages again. The broker can lose messages, for example, if one of its files is damaged.
+ * Messages that wait for a runner are not affected. Messages that are older than the broker's retention time are not
+ * searched for; `annals redrive` finds them.
  */
 export const startRedrive = (parts: RedriveParts): { close: () => Promise<void> } => {
   const defaults = { intervalMs: INTERVAL_MS, overdueMs: OVERDUE_MS };

@@ -27,17 +27,17 @@ export type RelayMessage =
   | { readonly kind: 'failed'; readonly reason: string };
 
 /**
- * The messages to the relay's process. `start` comes first. `report`: the process sends a report at once. `close`: the
- * process stops the relay and ends.
+ * The messages to the relay's process. `start` comes first. On `report`, the process sends a report at once. On
+ * `close`, it stops the relay and ends.
  */
 export type RelayRequest = { readonly kind: 'start'; readonly task: RelayTask } | { readonly kind: 'report' | 'close' };
 
-/** A report is sent at this interval even without a request, in milliseconds. */
+/** How often the process sends a report without a request, in milliseconds. */
 export const REPORT_INTERVAL_MS = 1_000;
-/** The process checks at this interval whether the relay's state has changed, in milliseconds. */
+/** How often the process checks whether the relay's state has changed, in milliseconds. */
 const CHECK_INTERVAL_MS = 100;
 
-/** Sends a message to the parent process. Resolves when it is sent, or cannot be sent. */
+/** Sends a message to the parent process. Resolves when the message is sent or cannot be sent. */
 const send = (message: RelayMessage): Promise<void> =>
   new Promise((resolve) => (process.connected ? process.send!(message, undefined, undefined, () => resolve()) : resolve()));
 
@@ -56,10 +56,14 @@ const UNCONNECTED: RelayStatus = {
   is_stream_stopped: false,
 };
 
-/** Starts the relay. @returns the functions that handle requests */
+/**
+ * Starts the relay.
+ * @returns the functions that handle the requests of the parent process
+ */
 const run = (task: RelayTask) => {
   const log = openLog(task.eventstoreUrl, { onDamage: (message) => void send({ kind: 'damaged', message }) });
-  // The parent process has a separate connection, which logs the warnings when the broker cannot be reached.
+  // This connection logs no warnings. The parent process has its own connection, which logs them when the broker cannot
+  // be reached.
   const broker = connectInBackground(task, { warn: () => {} });
   let relay: Relay | undefined;
   const { openEvent, close: closeOpener } = openEventOpener({ log, masterKeyFile: task.masterKeyFile });
@@ -88,7 +92,7 @@ const run = (task: RelayTask) => {
     await closeOpener();
     await broker.close();
     await log.close();
-    // The NATS client may continue its attempts to connect, so the process would not end by itself.
+    // The NATS client may still try to connect, which would keep this process running.
     process.exit();
   };
   return { report, close };
@@ -101,7 +105,7 @@ process.on('message', (request: RelayRequest) => {
   else if (request.kind === 'report') running?.report();
   else void running?.close();
 });
-// The parent process may end without closing the relay, even while this process starts.
+// The parent process may end without sending `close`, even while this process starts.
 process.on('disconnect', () => process.exit());
 if (!process.connected) process.exit();
 process.on('uncaughtException', (error) => {

@@ -7,7 +7,8 @@ import { readTip } from '../nats/jetstream.ts';
 import { resumePosition } from './resume-position.ts';
 
 /**
- * The events in the log that must be published but are not yet: their number, and the age of the oldest one in seconds.
+ * The events in the log that must still be published to runners: their number, and the age of the oldest one in
+ * seconds.
  */
 export type RelayLag = { readonly events: number; readonly seconds: number };
 
@@ -15,7 +16,7 @@ export type RelayLagParts = {
   readonly log: Log;
   /** Returns the connection to the broker; undefined if there is none. */
   readonly nats: () => NatsConnection | undefined;
-  /** Returns the relay of this process; undefined if it has none. */
+  /** Returns the relay of this process; undefined if this process has none. */
   readonly relay: () => { readonly publishedThrough: () => Position | null | Promise<Position | null> } | undefined;
 };
 
@@ -40,7 +41,7 @@ const later = (a: Position | null, b: Position | null | undefined): Position | n
 };
 
 /**
- * Returns the position after which a relay would now publish, according to the broker; null if the broker does not
+ * Returns the position from which a relay would continue now, according to the broker; null if the broker does not
  * answer.
  */
 const positionAtBroker = async ({ log, nats }: RelayLagParts): Promise<Position | null> => {
@@ -53,7 +54,10 @@ const positionAtBroker = async ({ log, nats }: RelayLagParts): Promise<Position 
   return found ?? null;
 };
 
-/** Reads the events to publish after the last scan. Stops after a second; the rest is read next time. */
+/**
+ * Reads the events to publish that were appended after the last scan. Stops after a second; the next scan reads the
+ * rest.
+ */
 const scan = async (log: Log, state: State): Promise<void> => {
   const end = Promise.withResolvers<void>();
   const timer = setTimeout(end.resolve, SCAN_TIMEOUT_MS);
@@ -90,8 +94,8 @@ const measure = async (parts: RelayLagParts, state: State): Promise<RelayLag | n
 
 /**
  * Creates the function that measures how far the broker is behind the log, even while the broker is down. It works in
- * every process, regardless of which process publishes. It returns null if the broker has not answered since the
- * process started.
+ * every process, no matter which process publishes. It returns null if the broker has not answered since this process
+ * started.
  */
 export const createRelayLag = (parts: RelayLagParts): (() => Promise<RelayLag | null>) => {
   const state: State = { published: null, scanned: null, waiting: [] };

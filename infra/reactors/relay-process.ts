@@ -7,16 +7,16 @@ import type { RelayMessage, RelayReport, RelayRequest, RelayTask } from './relay
 
 const MAIN = join(import.meta.dirname, 'relay-main.mjs');
 const RESTART = { minMs: 100, maxMs: 30_000, jitter: 0.25 };
-/** If the process has lived for this many milliseconds, its end does not count as a failed start. */
+/** The time in milliseconds after which the end of the process does not count as a failed start. */
 const STABLE_AFTER_MS = 10_000;
-/** If the process has sent no report for this many milliseconds, the relay counts as not working. */
+/** The time in milliseconds without a report after which the relay counts as not working. */
 const SILENCE_MS = 10_000;
 const ANSWER_TIMEOUT_MS = 500;
-/** `close` waits for the process for this many milliseconds before it kills it. */
+/** The maximum time in milliseconds that `close` waits for the process. After that, it kills the process. */
 const CLOSE_TIMEOUT_MS = 10_000;
 /**
- * While the relay catches up, it creates much garbage, but needs little memory at the same time. Without this limit,
- * its process would keep up to 48 MiB.
+ * While the relay catches up, it creates many short-lived objects, but needs only a few at the same time. Without this
+ * limit, its process would keep up to 48 MiB for them.
  */
 const NODE_FLAGS = ['--max-semi-space-size=2'];
 
@@ -33,7 +33,10 @@ export type RelayProcessParts = {
 export type RelayProcess = {
   /** Returns the last reported status. While the relay works, it is at most a second old. */
   readonly status: () => RelayStatus;
-  /** Asks the process for the position up to which its relay has published every event. Null if there is no answer. */
+  /**
+   * Asks the process for the position up to which its relay has published every event. Resolves to null if there is no
+   * answer.
+   */
   readonly publishedThrough: () => Promise<Position | null>;
   readonly close: () => Promise<void>;
 };
@@ -71,9 +74,10 @@ const request = ({ child }: State, message: RelayRequest): void => {
 };
 
 /**
- * Runs the process once. The process has its own session, which is a scheduling group on Linux. So it does not wait for
- * CPU time when this process and its projections use up their share. Resolves when the process has ended.
- * @returns the reason, and how many milliseconds it has lived
+ * Runs the process once. The process has a session of its own, which is a scheduling group on Linux. So it does not
+ * have to wait for CPU time while this process and its projections use their share. Resolves when the process has
+ * ended.
+ * @returns why it ended, and for how many milliseconds it ran
  */
 const runOnce = (state: State): Promise<{ reason: string; ms: number }> =>
   new Promise((resolve) => {
@@ -122,7 +126,7 @@ const ask = async (state: State): Promise<RelayReport | null> => {
 
 /**
  * Runs the relay in a separate process, so that it publishes without delay even while projections keep this process
- * busy. A process that fails is started again. The relay's process also ends if this process ends, even if it is
+ * busy. If the relay's process fails, it is started again. It also ends when this process ends, even if this process is
  * killed.
  */
 export const startRelayProcess = (parts: RelayProcessParts): RelayProcess => {

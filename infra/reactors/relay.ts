@@ -13,8 +13,8 @@ import { acknowledgedIdsSince, type IdSet } from './acknowledged-ids.ts';
 import { resumePosition } from './resume-position.ts';
 
 /**
- * `state` is `relaying` while the relay follows the log. It is `waiting` before a new attempt, after a service was
- * unavailable or another relay has published first.
+ * `state` is `relaying` while the relay follows the log. It is `waiting` after a service was unavailable or another
+ * relay has published first, until the next attempt.
  */
 export type RelayStatus = {
   readonly state: 'starting' | 'relaying' | 'waiting' | 'closed';
@@ -23,8 +23,8 @@ export type RelayStatus = {
   readonly waiting: number;
   readonly last_error: string | null;
   /**
-   * Whether JetStream has refused all messages since the last failure although no other relay publishes. After a write
-   * error, for example on a full disk, nats-server may keep a stream stopped until it is restarted.
+   * Whether JetStream refuses all messages although no other relay publishes. After a write error, for example on a
+   * full disk, nats-server may keep a stream stopped until it is restarted.
    */
   readonly is_stream_stopped: boolean;
 };
@@ -33,7 +33,7 @@ export type Relay = {
   close: () => Promise<void>;
   status: () => RelayStatus;
   /**
-   * Returns the position up to which this relay has published every event; null if it is not relaying, because then
+   * Returns the position up to which this relay has published every event. Returns null if it is not relaying, because
    * another process may have published more.
    */
   publishedThrough: () => Position | null;
@@ -52,9 +52,9 @@ export type RelayParts = {
 };
 
 const RETRY = { minMs: 250, maxMs: 5_000, jitter: 0.5 };
-/** The interval in milliseconds at which a relay checks that no other process has written to the stream. */
+/** How often a relay checks that no other process has written to the stream, in milliseconds. */
 const CHECK_INTERVAL_MS = 5_000;
-/** The payload limit assumed for a NATS server that announces none. */
+/** The payload limit in bytes that is assumed for a NATS server that announces none. */
 const DEFAULT_MAX_PAYLOAD = 1_048_576;
 
 type RunningRelay = RelayParts & {
@@ -65,12 +65,12 @@ type RunningRelay = RelayParts & {
   publisher: ChainedPublisher | null;
   subscription: Subscription | null;
   lastError: string | null;
-  /** The stream's last sequence, as read at the last attempt; null if it could not be read. */
+  /** The last sequence number of the stream at the last attempt; null if it could not be read. */
   tipSequence: number | null;
-  /** `tipSequence` at the last failure. Reset when a message is published. */
+  /** The value of `tipSequence` at the last failure; null after a message is published. */
   failedAtSequence: number | null;
   isStreamStopped: boolean;
-  /** Whether the current failure has been logged as a warning. Reset when a message is published. */
+  /** Whether the current failure has been logged as a warning; false after a message is published. */
   hasWarned: boolean;
 };
 
@@ -88,8 +88,8 @@ const whenAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })));
 
 /**
- * Checks regularly that the stream's last message is still the last one that this relay has published. Rejects if it is
- * not, because the stream was purged or created again, or another relay has written to it.
+ * Checks regularly that the stream's last message is still the last message that this relay has published. If it is
+ * not, rejects: the stream was purged or created again, or another relay has written to it.
  */
 const watchForConflict = async (nats: NatsConnection, publisher: ChainedPublisher, signal: AbortSignal): Promise<never> => {
   for (;;) {
@@ -103,7 +103,7 @@ const watchForConflict = async (nats: NatsConnection, publisher: ChainedPublishe
 };
 
 /**
- * Reads the events of a requeued delivery, starting with the accepted delivery; an empty list if the delivery was
+ * Reads all events of a requeued delivery, beginning with the event that accepted it; an empty list if the delivery was
  * erased.
  * @throws LogError
  */
@@ -116,7 +116,10 @@ const deliveryEvents = async (log: Log, { stream }: Recorded): Promise<Recorded[
   }
 };
 
-/** Logs that the data of an event cannot be decrypted, so that the event is skipped. @throws any other error */
+/**
+ * Logs that an event is skipped because its data cannot be decrypted.
+ * @throws any other error
+ */
 const logUnreadable = (logger: RelayLogger, error: unknown): null => {
   if (!(error instanceof ContentUnreadable)) throw error;
   const level = error.reason === 'erased' ? 'info' : 'error';
@@ -140,7 +143,11 @@ const publishEvents = (relay: RelayParts, publisher: ChainedPublisher, acknowled
     }
     return publisher.add(message);
   };
-  /** Decrypts an event, if possible without a promise. Returns null if it cannot be decrypted. @throws LogError */
+  /**
+   * Decrypts an event. Returns a promise only if `openEvent` returns one. Returns null if the event cannot be
+   * decrypted.
+   * @throws LogError
+   */
   const opened = (event: Recorded): Recorded | null | Promise<Recorded | null> => {
     try {
       const opening = openEvent(event);
@@ -179,7 +186,7 @@ const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Pr
   const acknowledged = await acknowledgedIdsSince(log, from, signal);
   relay.position = tip.token ?? relay.position;
   // The server remembers message ids only for a limited time, so it may have forgotten the id of the last message. For
-  // the first message, it must only check the sequence, which has just been read.
+  // the first message, the server must therefore only compare the sequence number, which has just been read.
   const publisher = createChainedPublisher(nats, { sequence: tip.sequence, messageId: null }, (batch) => recordPublished(relay, batch));
   relay.publisher = publisher;
   const subscription = log.follow({
@@ -203,15 +210,16 @@ const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Pr
 };
 
 /**
- * Whether a failure shows that the stream is stopped. An error about a wrong expected sequence can also mean that
- * another relay has published first. So it counts only if the previous failed attempt found the same end of the stream.
+ * Whether a failure shows that the stream is stopped. An error about a wrong expected sequence number can also mean
+ * that another relay has published first. Such an error counts only if the end of the stream is the same as at the
+ * previous failure.
  */
 const isStopped = ({ tipSequence, failedAtSequence }: RunningRelay, error: unknown): boolean =>
   error instanceof SequenceConflict || isWrongSequence(error) ? tipSequence === failedAtSequence : mayBeStoppedStream(error);
 
 /**
- * Logs a failure and waits before the next attempt. Only the first failure since the last published message is logged
- * as a warning. A conflict with another relay is never logged as a warning.
+ * Logs a failure, and waits before the next attempt. Only the first failure after a published message is logged as a
+ * warning. A conflict with another relay is never logged as a warning.
  */
 const backOff = async (relay: RunningRelay, error: unknown, signal: AbortSignal): Promise<void> => {
   relay.state = 'waiting';
@@ -250,9 +258,9 @@ const run = async (relay: RunningRelay, closing: AbortSignal): Promise<void> => 
 };
 
 /**
- * Publishes every event of the relayed types to the NATS stream, exactly once and in log order, even if the relay is
- * restarted or several relays run at the same time. The relay stores no state: the stream's last message contains the
- * log position from which it continues.
+ * Starts the relay. It publishes every event of the relayed types to the NATS stream, exactly once and in log order,
+ * even if the relay is restarted or several relays run at the same time. It stores no state: the stream's last message
+ * contains the log position from which it continues.
  */
 export const startRelay = async (parts: RelayParts): Promise<Relay> => {
   const closing = new AbortController();

@@ -11,16 +11,16 @@ import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 15_000;
 const LOCK = 'reactor token renewal';
-/** If an identity's provider has not answered, the identity is tried again after this many milliseconds. */
+/** The time in milliseconds after which an identity is tried again if its provider did not answer. */
 const RETRY_MS = 60_000;
 
-/** The parts that renewing tokens needs. `services` is called when tokens are due for the first time. */
+/** The parts that are needed to renew tokens. `services` is called when tokens are due for the first time. */
 export type TokenRenewerParts = TimedReactorParts & {
   readonly log: Log;
   readonly services: () => Promise<{ readonly oauth: RenewalPorts['oauth']; readonly vault: Pick<Vault, 'open' | 'seal'> }>;
 };
 
-/** Creates the ports of the reactor. `now` returns the present time in milliseconds. */
+/** Creates the ports with which the reactor works. `now` returns the present time in milliseconds. */
 export const renewalPorts = (
   log: Log,
   { oauth, vault }: Awaited<ReturnType<TokenRenewerParts['services']>>,
@@ -42,8 +42,8 @@ export const renewalPorts = (
 };
 
 /**
- * Renews the tokens of linked identities before they expire, and revokes the tokens of unlinked ones. Only one process
- * does this at a time, because providers accept a refresh token only once.
+ * Starts the reactor that renews the tokens of linked identities before they expire, and revokes the tokens of unlinked
+ * identities. Only one process does this at a time, because providers accept a refresh token only once.
  */
 export const startTokenRenewer = ({ log, services, ...parts }: TokenRenewerParts) => {
   const { logger, now = Date.now } = parts;

@@ -17,7 +17,10 @@ const INTERVAL_MS = 1_000;
 const LOCK = 'reactor delivery replays';
 const SYSTEM = { kind: 'system', id: 'annals' } as const;
 
-/** Reads all events of a short stream; an empty list if it was erased. @throws LogError */
+/**
+ * Reads all events of a short stream; an empty list if the stream was erased.
+ * @throws LogError
+ */
 const eventsOf = async <E extends DomainEvent>(log: Log, stream: string): Promise<Recorded<E>[]> => {
   try {
     return (await Array.fromAsync(log.read(stream))) as Recorded<E>[];
@@ -38,9 +41,9 @@ const appendAt = async (log: Log, stream: string, revision: number, events: Para
   }
 };
 
-/** Creates the ports of the reactor for one run. `at` is the time of the events that it appends (RFC 3339 UTC). */
+/** Creates the ports for one run of the reactor. `at` is the time of the events that it appends (RFC 3339 UTC). */
 export const replayPorts = (log: Log, at: string): ReplayPorts => {
-  // A new cache is used for each run, because no subscription updates it.
+  // The cache is not kept for the next run, because no subscription updates it.
   const cache = openAggregateCache(log, []);
   const deliveryStream = (tenant_id: string, delivery_id: string) => streamName(Delivery.category, tenant_id, delivery_id);
   return {
@@ -82,14 +85,20 @@ export const replayPorts = (log: Log, at: string): ReplayPorts => {
   };
 };
 
-/** Handles one batch of each of these jobs. Returns whether one of them is still running. @throws LogError */
+/**
+ * Handles one batch of deliveries of each of these jobs. Returns whether at least one job is still running.
+ * @throws LogError
+ */
 export const advanceReplays = async (log: Log, jobs: readonly JobRef[], at: string): Promise<boolean> => {
   let isMoreDue = false;
   for (const job of jobs) if (await advanceReplay(replayPorts(log, at), job)) isMoreDue = true;
   return isMoreDue;
 };
 
-/** Checks every second for running jobs that send deliveries again, and handles a batch of each. */
+/**
+ * Starts the reactor that checks every second for running jobs that send deliveries again. It handles a batch of
+ * deliveries of each job.
+ */
 export const startDeliveryReplayer = ({ log, ...parts }: TimedReactorParts & { readonly log: Log }) =>
   startTimedReactor(
     {

@@ -3,8 +3,8 @@ import type { Log } from '../eventstore/event-log.ts';
 import { type LastMessage, MAX_MESSAGE_AGE_MS, STREAM } from '../nats/jetstream.ts';
 
 /**
- * Reads the log backwards. @returns the position of the last event that is older than `ageMs` milliseconds; undefined
- * if there is none
+ * Searches the log backwards.
+ * @returns the position of the last event that is older than `ageMs` milliseconds; undefined if there is none
  * @throws the reason of the aborted signal
  */
 export const lastPositionOlderThan = async (log: Log, ageMs: number, signal: AbortSignal): Promise<Position | undefined> => {
@@ -17,8 +17,8 @@ export const lastPositionOlderThan = async (log: Log, ageMs: number, signal: Abo
 };
 
 /**
- * Checks that the log reaches at least to the position, and returns it. A relay that started beyond the end of the log
- * would skip the events that are appended next.
+ * Returns the position, after checking that the log reaches at least to it. A relay that started beyond the end of the
+ * log would skip the next events.
  * @throws Error if the log ends before the position
  */
 const requireReached = async (log: Log, position: Position): Promise<Position> => {
@@ -27,9 +27,9 @@ const requireReached = async (log: Log, position: Position): Promise<Position> =
 };
 
 /**
- * Returns the log position after which the relay publishes events: the position of the stream's last message. If the
- * stream is empty, it is the position of the last event that is older than MAX_MESSAGE_AGE_MS; undefined (the start of
- * the log) if there is none.
+ * Returns the log position after which the relay publishes events. This is the position of the stream's last message.
+ * If the stream is empty, it is the position of the last event that is older than MAX_MESSAGE_AGE_MS; undefined (the
+ * start of the log) if there is no such event.
  * @throws Error if the stream contains messages of another log
  */
 export const resumePosition = (log: Log, { token }: LastMessage, signal: AbortSignal): Promise<Position | undefined> => {

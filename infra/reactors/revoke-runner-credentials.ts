@@ -14,13 +14,16 @@ import { createUntilDone } from './until-done.ts';
 
 const RETRY = { minMs: 1_000, maxMs: 1_000 };
 
-/** Repeats `work` every second until it succeeds. @returns undefined if the signal is aborted before that */
+/**
+ * Repeats `work` every second until it succeeds.
+ * @returns the result of `work`; undefined if the signal is aborted first
+ */
 const retryUntilDone = <T>(work: () => Promise<T>, signal: AbortSignal, onFailure: (error: Error) => void): Promise<T | undefined> =>
   createUntilDone({ signal, retry: createBackoff(RETRY), onFailure })(work);
 
 /**
- * Creates a flag that one part of the program raises and another part waits for. Raising it several times before the
- * next wait has the same effect as raising it once.
+ * Creates a flag that one part of the program raises, and for which another part waits. Raising a flag that is already
+ * raised has no effect.
  */
 const createWakeUp = () => {
   let raised = Promise.withResolvers<void>();
@@ -37,13 +40,13 @@ const createWakeUp = () => {
 type Publication = {
   readonly account: Account;
   readonly list: RevocationList;
-  /** This flag is raised when the revocation list must be sent to the broker again. */
+  /** Raised when the list of revoked credentials must be sent to the broker again. */
   readonly changed: ReturnType<typeof createWakeUp>;
   readonly signal: AbortSignal;
   readonly logger: Logger;
 };
 
-/** Sends the revocation list to the broker, now and after every change, until the signal is aborted. */
+/** Sends the list of revoked credentials to the broker, now and after every change, until the signal is aborted. */
 const publishList = async ({ account, list, changed, signal, logger }: Publication): Promise<void> => {
   const revoke = () => account.revoke(list.current(Date.now()));
   while (!signal.aborted) {
@@ -56,10 +59,10 @@ const publishList = async ({ account, list, changed, signal, logger }: Publicati
 };
 
 /**
- * Follows the log, and closes the broker connections of each credential as soon as the credential is no longer valid.
- * It is no longer valid if it was revoked, or if its API key, agent, tenant, owner or the owner's membership has ended.
- * Revocation needs the operator key of the embedded server. On any other broker, credentials are valid until they
- * expire.
+ * Starts the reactor that closes the broker connections of each credential as soon as the credential is no longer
+ * valid. A credential is no longer valid if it was revoked, or if its API key, agent, tenant, owner or the owner's
+ * membership has ended. Revocation needs the operator key of the embedded server. On any other broker, credentials are
+ * valid until they expire.
  */
 export const startCredentialRevoker = (parts: AccountParts & { log: Log; logger: Logger }): { close: () => Promise<void> } => {
   const { log, logger } = parts;

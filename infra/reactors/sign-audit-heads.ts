@@ -14,7 +14,7 @@ const INTERVAL_MS = 10_000;
 const LOCK = 'reactor audit heads';
 const ACTOR = { kind: 'system', id: 'annals' } as const;
 
-/** Creates the ports of the reactor. `at` is the time of the events that it appends (RFC 3339 UTC). */
+/** Creates the ports with which the reactor works. `at` is the time of the events that it appends (RFC 3339 UTC). */
 export const signingPorts = (log: Log, reads: Pick<Reads, 'rows'>, sign: SignText, at: string): SigningPorts => {
   const cache = openAggregateCache(log, []);
   const transact = createTransact(log, cache);
@@ -24,8 +24,8 @@ export const signingPorts = (log: Log, reads: Pick<Reads, 'rows'>, sign: SignTex
     entriesAfter: async (tenant, position) => {
       const after = position === null ? '' : AuditHead.sortKeyOf(position);
       const entries = await leavesBetween(reads, tenant, after, MAX_SORT_KEY);
-      // The rows of an erased tenant are removed in parts, but only after the log records the erasure. So if this check
-      // finds no erasure, the rows that were read before it are complete.
+      // The rows of an erased tenant are removed in parts, but only after the log records the erasure. So if the log
+      // does not record an erasure now, the rows that were read before are complete.
       const { state } = await cache.refresh(Tenant, tenant, tenant);
       if (state.erasure?.record) return [];
       return entries.map(({ leaf, place }) => ({ leaf, position: positionOfSortKey(place) }));
@@ -38,18 +38,25 @@ export const signingPorts = (log: Log, reads: Pick<Reads, 'rows'>, sign: SignTex
   };
 };
 
-/** Ignores the errors that mean that a tenant was erased. @throws any other error */
+/**
+ * Ignores errors which mean that a tenant was erased.
+ * @throws any other error
+ */
 const ignoreErased = (error: unknown): number => {
   if (error instanceof LogError && error.kind === 'gone') return 0;
   throw error;
 };
 
-/** `openKey` returns the newest key. It is called in each run that signs, because the key may have been replaced. */
+/**
+ * `openKey` opens the newest signing key. It is called in each run of the reactor that signs, because the key may have
+ * been replaced.
+ */
 type Parts = TimedReactorParts & { readonly log: Log; readonly openKey: () => Promise<SignText> };
 
 /**
- * Signs heads over entries that no signed head covers. Checks every ten seconds for tenants with 1,000 such entries, or
- * with any such entry for five minutes.
+ * Starts the reactor that signs audit heads (the signed hash of all entries of an audit log so far). Every ten seconds,
+ * it looks for tenants with entries that no head covers. It signs a head if there are 1,000 such entries, or if one of
+ * them is five minutes old.
  */
 export const startHeadSigner = ({ log, openKey, ...parts }: Parts) =>
   startTimedReactor(

@@ -6,11 +6,11 @@ import { type AdvisoryLocks, openAdvisoryLocks } from '../postgres/advisory-lock
 import { readsOver } from '../readmodel/postgres-read-model.ts';
 
 const RETRY_DELAY_MS = 5_000;
-/** The maximum share by which a delay is randomly shorter or longer (±10 %). */
+/** The maximum random deviation of a delay, as a share of the delay (0.1: up to 10 % shorter or longer). */
 const JITTER = 0.1;
 /**
- * The SQLSTATE codes for a missing table and a missing column. They mean that the workers have not built this version
- * of the projection yet.
+ * The SQLSTATE codes for a missing table and a missing column. They mean that the workers have not yet built the
+ * projection in this version.
  */
 const MISSING_TABLE = ['42P01', '42703'];
 
@@ -26,16 +26,18 @@ export type TimedReactor = {
   /** The name of the lock that ensures that only one process does the work at a time. */
   readonly lock: string;
   readonly intervalMs: number;
-  /** The log message if `run` fails. */
+  /** The message that is logged if `run` fails. */
   readonly failure: string;
   /**
-   * Does the work that is due at `at` (RFC 3339 UTC) according to the read models. Returns whether more is due, so that
-   * the next run follows soon.
+   * Does the work that is due at `at` (RFC 3339 UTC) according to the read models. Returns whether more work is due, so
+   * that the next run follows soon.
    */
   readonly run: (reads: Pick<Reads, 'rows'>, at: string) => Promise<boolean>;
 };
 
-/** The delay in milliseconds before the next run if more is due. In this time, the read models usually catch up. */
+/**
+ * The delay in milliseconds before the next run if more work is due. In this time, the read models usually catch up.
+ */
 const MORE_DELAY_MS = 500;
 
 /**
@@ -60,7 +62,7 @@ const openLock = (databaseUrl: string, name: string) => {
 
 /**
  * Runs a reactor at regular intervals until `close` is called. A lock ensures that only one process does this. The
- * other processes try to acquire the lock each time.
+ * other processes try to acquire the lock at the same intervals.
  */
 export const startTimedReactor = (reactor: TimedReactor, { databaseUrl, logger, now = Date.now, intervalMs }: TimedReactorParts) => {
   const interval = intervalMs ?? reactor.intervalMs;

@@ -9,10 +9,10 @@ export type Lookup = { readonly value: unknown; readonly revision: number | null
 export type Run = <R>(query: { name: string; text: string; values: unknown[] }) => Promise<R[]>;
 
 type Caller = { readonly resolve: (found: Lookup | null) => void; readonly reject: (error: unknown) => void };
-/** The look-ups that one query answers: key texts mapped to entries. Look-ups of the same key share an entry. */
+/** The look-ups that one query answers. Maps the text of a key to an entry. Look-ups of the same key share an entry. */
 type Batch = Map<string, { key: Key; callers: Caller[] }>;
 /**
- * Look-ups of the same column of a table, by the same key columns. `waiting` is the batch that will be sent next. It
+ * The look-ups of one column of a table by the same key columns. `waiting` is the batch that will be sent next. It
  * fails when the timer `deadline` fires. `running` is the number of queries that have not been answered yet.
  */
 type Group = {
@@ -24,7 +24,7 @@ type Group = {
   running: number;
 };
 
-/** The maximum number of concurrent queries per group. More of them would only make each batch smaller. */
+/** The maximum number of concurrent queries per group. With more queries, each batch would only be smaller. */
 const MAX_CONCURRENT = 2;
 
 const sqlOf = ({ projection, table }: Source, names: readonly string[], column: string): { name: string; text: string } => {
@@ -43,10 +43,10 @@ const rejectAll = (batch: Batch, error: unknown): void => {
 };
 
 /**
- * Reads single rows in batches. Look-ups of the same table and column share one prepared query if they arrive in one
- * turn of the event loop, or while earlier queries run. A batch that has to wait for earlier queries fails with
- * `late.error` if it has no result `late.ms` milliseconds after its first look-up. A batch that is sent at once has no
- * such limit: `run` limits its time.
+ * Creates a function that reads single rows in batches. Look-ups of the same table and column share one prepared query
+ * if they arrive in one turn of the event loop, or while earlier queries run. A batch that has to wait for earlier
+ * queries fails with `late.error` if it has no result `late.ms` milliseconds after its first look-up. For a batch that
+ * is sent at once, only `run` limits the time.
  */
 export const createLookupBatcher = (run: Run, late: LateError): ((from: Source, key: Key, column: string) => Promise<Lookup | null>) => {
   const groups = new Map<Source['table'], Group[]>();
@@ -88,7 +88,7 @@ export const createLookupBatcher = (run: Run, late: LateError): ((from: Source, 
   return async (from, key, column) => {
     const names = Object.keys(key);
     // PostgreSQL cannot store some characters (NUL, unpaired surrogates), so rows are stored with these characters
-    // escaped. A key that contains such a character therefore matches no row.
+    // escaped. The key of such a row contains the escaped characters. So a key with such a character matches no row.
     if (names.some((name) => escapeText(key[name]!) !== key[name])) return null;
     const group = groupOf(from, names, column);
     const text = names.map((name) => key[name]).join('\0');

@@ -14,8 +14,8 @@ const QUERY_TIMEOUT_MS = 5_000;
 const UNDEFINED_TABLE = '42P01';
 
 /**
- * Tracks the positions of all projections. The database notifies this process when a position changes. In addition, the
- * watch reads the checkpoints once a second.
+ * Tracks the positions of all projections. The database notifies this process when a position changes. The watch also
+ * reads the checkpoints once a second.
  */
 export type CheckpointWatch = Pick<ProjectionPositions, 'position' | 'passed'> & {
   readonly healthy: () => boolean;
@@ -27,8 +27,8 @@ type State = {
   readonly logger: Logger;
   readonly positions: ProjectionPositions;
   /**
-   * The checkpoints as last read from the database. They may be lower than `positions`: a projection without new rows
-   * announces its position first and stores its checkpoint later.
+   * The checkpoints at the last read of the database. They may be lower than `positions`, because a projection without
+   * new rows announces its position first and stores its checkpoint later.
    */
   readonly checkpoints: Map<string, Position>;
   client: pg.Client | null;
@@ -44,8 +44,8 @@ const onNotification = (state: State, payload: string): void => {
 };
 
 /**
- * Reads the checkpoints and updates the positions. A checkpoint that has moved back means that the database was
- * restored from a backup. Then the checkpoint replaces a higher position that was announced before.
+ * Reads the checkpoints and updates the positions. If a checkpoint has moved back, the database was restored from a
+ * backup. In this case, the checkpoint replaces the position, even if a higher position was announced before.
  */
 const readCheckpoints = async (state: State, db: pg.Client): Promise<void> => {
   const { rows } = await db.query<{ name: string; token: string }>(
@@ -81,7 +81,8 @@ const connect = async (state: State): Promise<pg.Client> => {
   client.on('notification', ({ payload }) => onNotification(state, payload ?? ''));
   await client.connect();
   await client.query(`listen ${CHECKPOINT_CHANNEL}`);
-  // If the watch was closed while it was connecting, `close` could not end this connection, so it is ended here.
+  // `close` could not end this connection if it was called while the connection was opened. So the connection is ended
+  // here.
   if (state.isClosed) await client.end();
   state.positions.clear();
   state.checkpoints.clear();

@@ -6,7 +6,9 @@ import type { ListQuery, Query, QueryArgs } from '../../projections/query.ts';
 import type { PageWindow } from '../../projections/read-model.ts';
 import { arrayText, preparedStatement } from '../postgres/pool.ts';
 
-/** Compiles queries to SQL text. It has no connection: the statements are run elsewhere, as prepared statements. */
+/**
+ * Compiles queries to SQL text. It has no database connection: other code runs the statements, as prepared statements.
+ */
 const builder = new Kysely<never>({
   dialect: {
     createAdapter: () => new PostgresAdapter(),
@@ -16,10 +18,10 @@ const builder = new Kysely<never>({
   },
 });
 
-/** A statement with its values. If its name is empty, the database does not keep the statement after it was run. */
+/** A statement with its values. If `name` is empty, the database does not keep the statement after running it. */
 export type BoundStatement = { readonly name: string; readonly text: string; readonly values: unknown[] };
 
-/** A compiled query. Each entry of `slots` is the name of an argument whose value is inserted, or a constant. */
+/** A compiled query. Each entry of `slots` is the name of an argument whose value is inserted, or a constant value. */
 type Statement = {
   readonly name: string;
   readonly text: string;
@@ -33,13 +35,16 @@ const MAX_LIMIT = 1_000;
 /** The maximum number of shapes of one query that are cached. */
 const MAX_SHAPES = 1_000;
 /**
- * The maximum number of statements that get a name. A connection keeps every named statement until it is closed, and
- * callers choose the sort column, the limit and the filters. Without this limit, they could fill the memory of the
+ * The maximum number of statements that get a name. A connection keeps every named statement until it is closed.
+ * Callers choose the sort column, the limit and the filters, so without this limit they could fill the memory of the
  * database.
  */
 const MAX_NAMED = 500;
 
-/** Two more arguments of a page query: the sort key of the previous page's last row. No list may use these names. */
+/**
+ * The names of two internal arguments of a page query, which contain the sort key of the previous page's last row. No
+ * list may have parameters with these names.
+ */
 const AFTER = { value: 'after value', id: 'after id' } as const;
 
 const placeholdersOf = (args: QueryArgs): QueryArgs =>
@@ -118,8 +123,8 @@ const pageQuery = <Args extends QueryArgs>(list: ListQuery<Args>, args: Args, re
 };
 
 /**
- * Creates the compiler of queries. It caches one statement for each shape of a query, that is, for everything except
- * the values of its arguments.
+ * Creates the compiler of queries. It caches one statement for each shape of a query. The shape is everything except
+ * the values of the arguments.
  */
 export const compileQueries = () => {
   const statements = new WeakMap<object, Map<string, Statement>>();

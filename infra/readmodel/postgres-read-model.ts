@@ -12,8 +12,8 @@ import type { BoundStatement, compileQueries } from './compiled-queries.ts';
 import { coalesce } from './query-queue.ts';
 
 /**
- * Whether a query failed because the schema or table does not exist, has another shape, or was dropped while the query
- * was starting.
+ * Whether a query failed because the schema, the table or a column does not exist, or was dropped or changed while the
+ * query was starting.
  */
 const isMissing = (error: unknown): boolean =>
   ['42P01', '3F000', '42703', '0A000'].includes((error as { code?: string }).code ?? '') ||
@@ -28,17 +28,16 @@ const docOf = ({ table }: Source, doc = Object.keys(table.docs)[0]): string => {
 
 /**
  * The maximum number of queries (other than look-ups) that run at the same time. More would compete for the database
- * server's processors. One tenant cannot take all places. Identical queries that wait in the queue can share one
- * result.
+ * server's processors. One tenant cannot use all of them. Identical queries that wait in the queue share one result.
  */
 const MAX_CONCURRENT_QUERIES = { total: 3, perOwner: 2 };
 
-/** The time limit for a query, and also for the time that a read may wait in the queue, in milliseconds. */
+/** The time limit in milliseconds for a query. It is also the maximum time that a read may wait in the queue. */
 const READ_TIMEOUT_MS = 5_000;
 
 /**
- * The query builder consists of many files. To start faster, it is loaded only after this delay, or earlier if a list
- * is read.
+ * The delay in milliseconds before the query builder is loaded. It consists of many files, so loading it later makes
+ * the start faster. It is loaded earlier if a list is read.
  */
 const LOAD_BUILDER_DELAY_MS = 1_500;
 
@@ -54,7 +53,10 @@ const loadWhenIdle = (): (() => Promise<ReturnType<typeof compileQueries>>) => {
 
 export type PostgresReads = Reads & { readonly healthy: () => boolean; readonly close: () => Promise<void> };
 
-/** Reads from the read models with `run`, which runs a statement. The positions of the projections are not included. */
+/**
+ * Creates the functions that read from the read models. `run` runs a statement. The functions for the positions of the
+ * projections are not included.
+ */
 export const readsOver = (run: Run): Omit<Reads, 'passed' | 'position'> => {
   const loadQueries = loadWhenIdle();
   const late = { ms: READ_TIMEOUT_MS, error: () => unavailable(5) };
@@ -106,8 +108,8 @@ const runOn =
 
 /**
  * Opens the read models in Postgres. Does not throw. While the database is unavailable, or takes longer than five
- * seconds to answer, reads throw Refusal unavailable; each read tries again. The positions of the projections come from
- * `positions`, by default a new watch of the database's checkpoints. `close` closes the watch, too.
+ * seconds to answer, reads throw Refusal unavailable. Each later read tries again. The positions of the projections
+ * come from `positions`; by default, from a new watch of the database's checkpoints. `close` also closes the watch.
  */
 export const createReads = async (databaseUrl: string, logger: Logger, positions?: CheckpointWatch): Promise<PostgresReads> => {
   const pool = openPool(databaseUrl, logger, 'reads', { max: 6, queryTimeoutMs: READ_TIMEOUT_MS });

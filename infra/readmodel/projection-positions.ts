@@ -12,7 +12,7 @@ export type ProjectionPositions = {
   readonly passed: (projection: string, token: string, ms: number) => Promise<void>;
   /** Whether the position of the projection is known and higher than this one. */
   readonly isAfter: (projection: string, position: Position) => boolean;
-  /** Sets a position and ends the waits that it satisfies. */
+  /** Sets the position of a projection, and ends the waits of callers for which it is high enough. */
   readonly set: (projection: string, position: Position) => void;
   /** Forgets all positions. */
   readonly clear: () => void;

@@ -1,16 +1,16 @@
 type QueuedQuery<T> = { readonly owner: string; readonly run: () => Promise<T>; readonly result: PromiseWithResolvers<T> };
-/** The error for a read that has no result after `ms` milliseconds. */
+/** A time limit for a read: `error` returns the error for a read that has no result after `ms` milliseconds. */
 export type LateError = { readonly ms: number; readonly error: () => Error };
 
 /** The maximum numbers of queries that run at the same time: in total, and for one owner. */
 export type Concurrency = { readonly total: number; readonly perOwner: number };
 
 /**
- * Creates a queue that runs a limited number of queries at the same time. Queries have an owner, such as a tenant, so
- * that the slow queries of one owner cannot take all places. If a query with the same `key` is already queued, the
- * caller shares its result, which is as fresh as that of a separate query, because the queued query has not started
- * yet. A queued query fails with `late.error` if it has no result after `late.ms` milliseconds. A query that starts at
- * once has no such limit: the database driver limits its time.
+ * Creates a queue that runs a limited number of queries at the same time. Queries have an owner, such as a tenant. The
+ * number is also limited per owner, so that slow queries of one owner do not delay those of all others. If a query with
+ * the same `key` is already queued, the caller shares its result. The result is not older than that of a separate
+ * query, because the queued query has not started yet. A queued query fails with `late.error` if it has no result after
+ * `late.ms` milliseconds. For a query that starts at once, only the database driver limits the time.
  */
 export const coalesce = <T>(max: Concurrency, late: LateError) => {
   const queued = new Map<string, QueuedQuery<T>>();

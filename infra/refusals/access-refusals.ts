@@ -25,9 +25,9 @@ const kind: RefusalKind<RefusedRequest, EventWithOrigin> = {
 const withoutOrigin = ({ type, data }: EventWithOrigin): DomainEvent => ({ type, data });
 
 /**
- * Records the requests of known callers that were refused with 403, or by a limit per tenant. Records them after the
- * response, in a stream of the tenant in the request's path. In each minute, 60 refusals are recorded individually, and
- * the others as one count per caller.
+ * Creates the writer that records requests of known callers that were refused with 403 or by a limit per tenant. It
+ * records them after the response, in a stream of the tenant in the request's path. In each minute, 60 refusals are
+ * recorded individually, and the others as one count per caller.
  */
 export const accessRefusalWriter = (deps: BatchDeps & { readonly address: (c: Context) => string | null }) => {
   const { add, close } = batchedWriter<RefusedRequest, EventWithOrigin>(deps, {

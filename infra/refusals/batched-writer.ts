@@ -12,18 +12,18 @@ export type BatchDeps = { readonly log: Log; readonly logger: Pick<Logger, 'warn
 /** The refusals of one stream that have not been written yet. */
 type PendingStream<T, E> = { readonly id: string; readonly tenant: string; readonly counter: CappedCounter<T, E> };
 
-/** The rules by which refusals of one kind are recorded. */
+/** The rules for recording one kind of refusals. */
 export type BatchOptions<T, E extends DomainEvent> = {
   readonly category: string;
   readonly createCounter: () => CappedCounter<T, E>;
   readonly meta: (id: string, event: E) => Pick<Metadata, 'actor' | 'ip' | 'userAgent'>;
-  /** Returns the part of an event that is stored. By default, the whole event is stored. */
+  /** Returns the part of an event that is stored. By default, this is the whole event. */
   readonly toStored?: (event: E) => DomainEvent;
 };
 
 /**
- * Records refusals in batches, after the responses have been sent, so that a flood of refused requests does not cause
- * one append per request.
+ * Creates a writer that records refusals in batches, after the responses have been sent. So a flood of refused requests
+ * does not cause one append per request.
  */
 export const batchedWriter = <T, E extends DomainEvent>(
   { log, logger, now }: BatchDeps,
@@ -39,8 +39,8 @@ export const batchedWriter = <T, E extends DomainEvent>(
   };
 
   /**
-   * Records the pending refusals of one stream. `isLast`: there will be no later attempt, so the refusals of the
-   * current minute are recorded, too.
+   * Records the pending refusals of one stream. `isLast` means that there will be no later attempt. The refusals of the
+   * current minute are then recorded, too.
    */
   const write = async ({ id, tenant, counter }: PendingStream<T, E>, isLast: boolean): Promise<void> => {
     for (let counts = counter.take(now(), isLast); counts.length > 0; counts = counter.take(now(), isLast)) {
@@ -78,7 +78,7 @@ export const batchedWriter = <T, E extends DomainEvent>(
   };
 
   return {
-    /** Adds a refusal. It will be recorded in the stream `id` of the tenant. */
+    /** Adds a refusal. It will be recorded in the tenant's stream with the id `id`. */
     add: (tenant: string, id: string, refused: T, at: string): void => {
       const key = `${tenant}.${id}`;
       const stream = streams.get(key) ?? { id, tenant, counter: createCounter() };

@@ -2,8 +2,8 @@ const MAX_SINGLE_PER_MINUTE = 60;
 const MAX_CALLERS = 100;
 const MAX_PENDING = 1_000;
 /**
- * The name under which refusals are counted together if their callers are unknown, or if there are more than
- * `MAX_CALLERS` callers in the minute.
+ * The name under which refusals are counted together. It is used for refusals whose callers are unknown, and if there
+ * are more than `MAX_CALLERS` callers in the minute.
  */
 const OTHERS = 'others';
 
@@ -12,14 +12,14 @@ export type TimedEvent<E> = { readonly event: E; readonly at: string };
 
 type Sum = { count: number; first: string; last: string };
 
-/** The rules by which refusals of one kind become events, and by which their callers are determined. */
+/** Describes one kind of refusals: how they become events, and who the caller of a refusal is. */
 export type RefusalKind<T, E> = {
   /** Returns the event for one refusal. */
   readonly single: (refused: T) => E;
-  /** Returns the event for the number of further refusals of one caller within a minute. */
+  /** Returns the event for a number of further refusals of one caller within a minute. */
   readonly summed: (sum: Sum & { caller: string }) => E;
   readonly callerOf: (refused: T) => string | null;
-  /** Whether this refusal is only counted, and never gets a separate event. */
+  /** Whether a refusal is only counted, and never gets an event of its own. */
   readonly isOnlyCounted?: (refused: T) => boolean;
 };
 
@@ -27,8 +27,9 @@ export type RefusalKind<T, E> = {
 const MINUTE_LENGTH = 16;
 
 /**
- * Converts refusals to a limited number of events, so that very many refusals do not fill the log. The first 60
- * refusals of each minute become one event each. The others become one event per caller, with their count.
+ * Creates a counter that converts refusals to a limited number of events, so that very many refusals do not fill the
+ * log. The first 60 refusals of each minute become one event each. The others become one event per caller, with their
+ * number.
  */
 export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = () => false }: RefusalKind<T, E>) => {
   let minute = '';
@@ -75,7 +76,8 @@ export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = 
       return events;
     },
     /**
-     * Returns events that could not be recorded to the counter. To limit the memory, only the oldest 1,000 are kept.
+     * Puts events that could not be recorded back into the counter. To limit the memory, only the oldest 1,000 events
+     * are kept.
      * @returns the number of dropped events
      */
     putBack: (events: readonly TimedEvent<E>[]): number => {

@@ -1,7 +1,7 @@
 import type { CappedCounter, TimedEvent } from './capped-counter.ts';
 
 const MAX_SINGLE_PER_MINUTE = 60;
-/** The maximum number of refusals in one append, so that it stays below the limit of the log. */
+/** The maximum number of refusals in one append. It keeps the append below the size limit of the log. */
 const MAX_PER_APPEND = 500;
 /** The maximum number of refusals that wait for the log, to limit the memory. */
 const MAX_PENDING = 100_000;
@@ -11,8 +11,9 @@ const MINUTE_LENGTH = 16;
 type Timed<T> = { readonly refused: T; readonly at: string; readonly isSingle: boolean };
 
 /**
- * Converts refusals to events, without leaving any out. The first 60 refusals of each minute become one event each. The
- * others become events with many refusals each. `eventOf` returns the event for a list of refusals.
+ * Creates a counter that converts refusals to events, without leaving any out. The first 60 refusals of each minute
+ * become one event each. The others become events with many refusals each. `eventOf` returns the event for a list of
+ * refusals.
  */
 export const listingCounter = <T, E>(eventOf: (refused: readonly T[]) => E): CappedCounter<T, E> => {
   let minute = '';

@@ -15,8 +15,9 @@ const eventOf = (refused: readonly Refused[]): SkillRefusalEvent => ({
 export const skillRefusalCounter = () => listingCounter(eventOf);
 
 /**
- * Records refused calls of skills, after the responses have been sent. Every call is recorded, but one event can have
- * many. Calls of a webhook that does not exist are not recorded, because they belong to no tenant.
+ * Creates the writer that records refused calls of skills, after the responses have been sent. Every call is recorded,
+ * but one event can contain many calls. Calls of a webhook that does not exist are not recorded, because they belong to
+ * no tenant.
  */
 export const skillRefusalWriter = (deps: BatchDeps) => {
   const { add, close } = batchedWriter<Refused, SkillRefusalEvent>(deps, {

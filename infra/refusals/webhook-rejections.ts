@@ -15,8 +15,8 @@ const kind: RefusalKind<Rejection, RejectionEvent> = {
 export const rejectionCounter = () => cappedCounter(kind);
 
 /**
- * Records rejected webhook calls in batches, after the responses have been sent, so that a flood of forged requests
- * does not cause one append per request.
+ * Creates the writer that records rejected webhook calls in batches, after the responses have been sent. So a flood of
+ * forged requests does not cause one append per request.
  */
 export const rejectionWriter = (deps: BatchDeps) => {
   const { add, close } = batchedWriter(deps, {

@@ -3,8 +3,8 @@ import { DATA_KEY_ID, readWrappedKeys, wrapperOf, wrapsOf } from '../vault/wrapp
 import { findKeyPlaces } from './rewrap-keys.ts';
 
 /**
- * The data keys of a tenant. `versions` is the number of the keys, `created_at` is when the newest one was created (RFC
- * 3339 UTC).
+ * The data keys of a tenant. `versions` is the number of keys. `created_at` is the time at which the newest key was
+ * created (RFC 3339 UTC).
  */
 export type TenantKeys = { readonly tenant: string; readonly versions: number; readonly kid: string; readonly created_at: string };
 

@@ -30,14 +30,14 @@ export type ResealSecretsParts = {
   readonly onProgress: (line: string) => void;
 };
 
-/** The parts that encrypting the secrets of one stream again needs. */
+/** The parts that are needed to encrypt the secrets of one stream again. */
 type Resealing = {
   readonly tenant: string;
   readonly log: Log;
   readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string) => Promise<S>;
   /**
-   * Returns the text, encrypted with the newest key. Returns it unchanged if it is already encrypted with that key, or
-   * if it cannot be decrypted.
+   * Returns the text, encrypted with the newest key. If the text is already encrypted with this key, or cannot be
+   * decrypted, returns it unchanged.
    */
   readonly reseal: (location: SecretLocation, sealed: SealedText) => Promise<SealedText>;
   readonly transact: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string, decide: Decision<S, E>) => Promise<void>;
@@ -66,7 +66,8 @@ const resealAgent = async ({ tenant, log, load, reseal, transact }: Resealing, i
   for (const [skill_id, { config }] of Object.entries((await load(Agent, id)).skills)) {
     if (!config) continue;
     const { revision } = config;
-    // The state of an agent does not contain the configurations of its skills.
+    // The configurations of skills are read from the agent's events, because the state of an agent does not contain
+    // them.
     const [event] = await Array.fromAsync(log.read(streamName(Agent.category, tenant, id), { from: revision, limit: 1 }));
     const { sealed_config: sealed } = event!.data as { sealed_config: SealedText };
     const resealed = await reseal(skillConfigLocation({ tenant }, id, skill_id), sealed);
@@ -88,7 +89,7 @@ const resealAuditKeys = async ({ load, reseal, transact }: Resealing, id: string
   }
 };
 
-/** Maps stream categories to functions that encrypt the secrets of a stream again. */
+/** Maps the category of a stream to the function that encrypts the secrets of such a stream again. */
 const RESEAL: Readonly<Record<string, (resealing: Resealing, id: string) => Promise<void>>> = {
   [Integration.category]: resealIntegration,
   [LinkedIdentity.category]: resealIdentity,
@@ -107,9 +108,9 @@ const patternOf = (tenant: string): string =>
     : `^(?:${[Agent, CronJob, LinkedIdentity].map(({ category }) => category).join('|')})-${tenant}\\.|^${Integration.category}-${PLATFORM}\\.`;
 
 /**
- * Encrypts the present credentials of a tenant again that are not encrypted with its newest data key, whose id is
- * `kid`. If a request replaces a credential meanwhile, the new one is not changed, because it is already encrypted with
- * that key.
+ * Encrypts those present credentials of a tenant again that are not encrypted with its newest data key. `kid` is the id
+ * of this key. If a request replaces a credential meanwhile, the new credential is not changed, because it is already
+ * encrypted with this key.
  * @returns the number of credentials that were encrypted again
  * @throws LogError
  * @throws Refusal unavailable

@@ -10,8 +10,8 @@ import { type KeyPlace, keyStream, metadataOf, readKeyEvents, unwrapKeys, wrapKe
 import { findStreams } from './find-streams.ts';
 
 /**
- * The parts that encrypting keys with the master key `to` needs. `onStep` is called with the name of each change before
- * the change is made.
+ * The parts that are needed to encrypt keys with the master key `to`. `onStep` is called with the name of each change
+ * before the change is made.
  */
 export type Rewrapping = {
   readonly log: Log;
@@ -61,8 +61,8 @@ const eventsOf = (log: Log, place: KeyPlace): Promise<Recorded<WrappedKeyEvent>[
   });
 
 /**
- * Encrypts the keys of a stream with the master key `to` in addition, so that they can still be decrypted with the
- * earlier one. Does nothing if all of them already are.
+ * Adds to the keys of a stream copies that are encrypted with the master key `to`. The keys can still be decrypted with
+ * the earlier master key. Does nothing if all keys already have such a copy.
  * @returns the number of keys that were encrypted
  * @throws LogError
  * @throws Error with a one-line message for the operator if a key cannot be decrypted
@@ -79,7 +79,7 @@ export const rewrapStream = async (rewrapping: Rewrapping, place: KeyPlace): Pro
 };
 
 /**
- * Hides the events with keys that are encrypted with other master keys than `to`, so that scavenging removes them from
+ * Hides the events that contain keys encrypted with a master key other than `to`, so that scavenging removes them from
  * the log. Before that, all keys of the stream must be encrypted with `to`.
  * @returns the number of keys of the stream
  */

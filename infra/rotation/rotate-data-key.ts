@@ -13,7 +13,7 @@ export type DataKeyRotationParts = {
   readonly record: RotationRecord;
   readonly masterKeyFile: string;
   readonly vault: Pick<Vault, 'blobKey' | 'refreshDataKeys' | 'open' | 'seal'>;
-  /** The place of the stored files; null if this platform has none. */
+  /** The place of the stored files; null if no file store is configured. */
   readonly blobs: BlobPlace | null;
   readonly actor: Actor;
   /** Called with the name of each change before the change is made. */
@@ -26,7 +26,7 @@ export type DataKeyRotationParts = {
  * Records that the data key of a tenant must be replaced.
  * @returns the id of the new key
  * @throws LogError gone if the tenant was erased
- * @throws Error if it has no data key
+ * @throws Error if the tenant has no data key
  */
 export const startDataKeyRotation = async ({ record, actor }: DataKeyRotationParts, tenant: string): Promise<string> => {
   if ((await readWrappedKeys(record.log, tenant, DATA_KEY_ID)).length === 0)
@@ -45,7 +45,7 @@ const resealFiles = async (parts: DataKeyRotationParts, tenant: string): Promise
   return resealTenantBlobs({ ...blobs, vault, onReseal, onDamaged: (message) => onProgress(`left as it is: ${message}`) }, tenant);
 };
 
-/** The numbers of files and secrets that were encrypted again. */
+/** The number of files and the number of secrets that were encrypted again. */
 export type Resealed = { readonly files: number; readonly secrets: number };
 
 const replace = async (parts: DataKeyRotationParts, tenant: string, kid: string): Promise<Resealed> => {
@@ -59,8 +59,9 @@ const replace = async (parts: DataKeyRotationParts, tenant: string, kid: string)
 };
 
 /**
- * Replaces the data key of a tenant: creates the key with the id `kid`, which encrypts from then on, and encrypts the
- * present secrets and the stored files again. Each step can be repeated, even after the process was killed.
+ * Replaces the data key of a tenant. Creates the key with the id `kid`, which is used for encryption from then on. Then
+ * encrypts the present secrets and the stored files again. Each step can be repeated, even after the process was
+ * killed.
  * @returns the numbers of files and secrets that were encrypted again; null if the tenant was erased
  * @throws LogError
  * @throws Error with a one-line message for the operator

@@ -9,15 +9,18 @@ import { findKeyPlaces, hideOldWraps, type Rewrapping, rewrapStream } from './re
 import type { RotationRecord } from './rotation-record.ts';
 
 /**
- * After the log says that only the new master key counts, new keys can still be encrypted with the old one for this
- * many milliseconds: a process may have read the log before, and its append takes up to ten seconds.
+ * How long new keys can still be encrypted with the old master key, in milliseconds after the log says that only the
+ * new master key is to be used. A process may have read the log before that, and its append takes up to ten seconds.
  */
 const GRACE_MS = 15_000;
 
 export type MasterRotationParts = {
   readonly record: RotationRecord;
   readonly masterKeyFile: string;
-  /** Removes hidden events from the disk. @returns a line with the result, or with what the operator must do */
+  /**
+   * Removes hidden events from the disk.
+   * @returns a line that contains the result, or what the operator must do
+   */
   readonly scavenge: () => Promise<string>;
   readonly actor: Actor;
   /** Called with the name of each change before the change is made. */
@@ -28,8 +31,8 @@ export type MasterRotationParts = {
 };
 
 /**
- * Starts a rotation of the master key, or continues to prepare the present one. Creates the next key in a file beside
- * MASTER_KEY_FILE if it does not exist, and records the start.
+ * Starts a rotation of the master key, or continues to prepare the running one. If the next key does not exist, creates
+ * it in a file beside MASTER_KEY_FILE. Records the start of the rotation.
  * @returns the id of the next key
  * @throws Error with a one-line message for the operator
  */
@@ -49,8 +52,9 @@ const isOfLog = (error: unknown): boolean => error instanceof LogError && error.
 type Pass = { readonly places: readonly KeyPlace[]; readonly damaged: readonly string[] };
 
 /**
- * Encrypts all keys with the new master key, too, until every key is. A damaged key is not changed.
- * @returns the streams of keys that can be decrypted, and the messages about the others
+ * Adds to every key a copy that is encrypted with the new master key. Repeats this until no key lacks such a copy. A
+ * damaged key is not changed.
+ * @returns the streams of keys that can be decrypted, and the messages about damaged keys
  */
 const rewrapAll = async (rewrapping: Rewrapping, onProgress: (line: string) => void): Promise<Pass> => {
   for (;;) {
@@ -75,7 +79,7 @@ const rewrapAll = async (rewrapping: Rewrapping, onProgress: (line: string) => v
 
 const isNameKey = (place: KeyPlace): boolean => keyStream(place) === keyStream(NAME_KEY);
 
-/** Stops using the old master key: from the first step on, new keys are encrypted only with the new one. */
+/** Stops using the old master key. From its first step on, new keys are encrypted only with the new master key. */
 const giveUpOldKey = async (rewrapping: Rewrapping, parts: MasterRotationParts): Promise<number> => {
   const { graceMs = GRACE_MS, onProgress = () => {} } = parts;
   await hideOldWraps(rewrapping, NAME_KEY);
@@ -87,13 +91,16 @@ const giveUpOldKey = async (rewrapping: Rewrapping, parts: MasterRotationParts):
   return keys + 1;
 };
 
-/** `waits-for-confirmation`: all keys are encrypted with both master keys; see `MasterKeyRotationConfirmed`. */
+/**
+ * `waits-for-confirmation`: all keys are encrypted with both master keys, and an operator must confirm the new one (see
+ * `MasterKeyRotationConfirmed`).
+ */
 export type RotationOutcome = 'none' | 'waits-for-confirmation' | 'completed';
 
 /**
- * Continues the rotation of the master key that was started last. Each step can be repeated, so any number of processes
- * may do this, even after one was killed. No request has to wait: a key is encrypted with both master keys until every
- * process knows the new one.
+ * Continues the rotation of the master key that was started last. Each step can be repeated. So any number of processes
+ * may do this, even after one of them was killed. No request has to wait: a key is encrypted with both master keys
+ * until every process knows the new master key.
  * @throws LogError
  * @throws Error with a one-line message for the operator
  */

@@ -5,12 +5,18 @@ import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createTransact } from '../aggregates/transact.ts';
 import type { Log } from '../eventstore/event-log.ts';
 
-/** The rotations of keys in the log. */
+/** The access to the record of key rotations in the log. */
 export type RotationRecord = {
   readonly log: Log;
-  /** Loads the present rotations. @throws LogError unavailable */
+  /**
+   * Loads the key rotations that are running.
+   * @throws LogError unavailable
+   */
   readonly load: () => Promise<KeyRotation.KeyRotations>;
-  /** Makes a decision about the present rotations, and appends its events. @throws Refusal unavailable */
+  /**
+   * Makes a decision about the key rotations, and appends its events.
+   * @throws Refusal unavailable
+   */
   readonly transact: (
     decide: Decision<KeyRotation.KeyRotations, KeyRotation.KeyRotationEvent>,
     actor: Actor,

@@ -58,12 +58,15 @@ type Content = {
   readonly timeoutMs?: number;
 };
 
-/** The body of a POST request: a form, or an object that is sent as JSON. */
+/**
+ * The body of a POST request: a form, or an object that is sent as JSON. `idempotencyKey` identifies repeats of the
+ * request.
+ */
 type Post = { readonly body: FormData | object; readonly idempotencyKey: string };
 
 /**
- * Creates the client that sends a runner's requests to the HTTP service, with the runner's API key. `outage` reports
- * when the service becomes unavailable and available again. The methods throw a Refusal. A retry can succeed only after
+ * Creates the client that sends a runner's requests to the HTTP service, with the runner's API key. `outage` is told
+ * when the service becomes unavailable or available again. The methods throw a Refusal. A retry can succeed only after
  * the code `unavailable`.
  */
 export const apiClient = ({ url, key, outage }: { url: string; key: string; outage: OutageReport }) => {
@@ -93,8 +96,8 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
   };
 
   /**
-   * Throws an error with a message about ANNALS_URL if /me was refused as `not_found`. Every Annals service has /me, so
-   * the URL then belongs to another service or has a wrong path.
+   * Throws an error with a message about ANNALS_URL if /me was refused as `not_found`. Every Annals service has /me. So
+   * in this case, the URL belongs to a different service or has a wrong path.
    * @throws any other refusal unchanged
    */
   const wrongAddress = (error: Refusal): never => {
@@ -119,7 +122,10 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
   };
 
   return {
-    /** Finds the agent with this slug or id. If none is given, returns the agent of the runner key. @throws Refusal */
+    /**
+     * Finds the agent with the given slug or id. If none is given, finds the agent to which the runner key belongs.
+     * @throws Refusal
+     */
     find,
     /** Returns the id of the first tenant of the key. @throws Refusal forbidden if it has none */
     tenant: async (): Promise<string> => {
@@ -128,7 +134,10 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
       return first.id;
     },
     get: <T>(schema: z.ZodType<T>, path: string): Promise<T> => json(schema, 'GET', path),
-    /** Fetches one page of a list: its text, and the path of the next page. @throws Refusal */
+    /**
+     * Fetches one page of a list. Returns its text, and the path of the next page.
+     * @throws Refusal
+     */
     page: async (path: string): Promise<{ readonly text: string; readonly next: string | null }> => {
       const response = await request('GET', path, { timeoutMs: TRANSFER_TIMEOUT_MS });
       const next = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
@@ -149,7 +158,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
       }),
     credential: ({ tenant, agent }: RunnerAgent): Promise<Credential> =>
       json(Credential, 'POST', `/tenant/${tenant}/agents/${agent}/runner-credentials`),
-    /** Fetches the runtime of the agent; returns `known` if it has not changed since. */
+    /** Fetches the runtime of the agent. If it is unchanged, returns `known`. */
     runtime: async ({ tenant, agent }: RunnerAgent, known: Runtime | null): Promise<Runtime> => {
       const path = `/tenant/${tenant}/agents/${agent}/runtime`;
       const response = await request('GET', path, known ? { headers: { 'if-none-match': known.etag } } : {});
@@ -157,7 +166,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
       return { body: await response.text(), etag: response.headers.get('etag') ?? '' };
     },
     /**
-     * Fetches a body that was too large for its message. It uses only the path of the URL in the message, so that the
+     * Fetches a body that was too large for its message. Of the URL in the message, it uses only the path, so that the
      * API key is never sent to another host.
      */
     body: async (reference: string): Promise<Uint8Array> => {
@@ -171,7 +180,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
 export type RunnerApi = ReturnType<typeof apiClient>;
 
 /**
- * Runs work, and retries it with growing delays while a service is unavailable.
+ * Runs `work`, and retries it with growing delays while a service is unavailable.
  * @throws any other error at once, and every error after `signal` has been aborted
  */
 export const retryTransient = async <T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> => {

@@ -7,15 +7,15 @@ import type { OutageReport } from './outage-report.ts';
 export const RENEWAL_RETRY_DELAY_MS = 5_000;
 
 /**
- * A connection to the broker. `interrupted` resolves when the connection is re-established or closed. Requests sent
- * before that get no answer, which the NATS client does not report.
+ * A connection to the broker. `interrupted` resolves when the connection is re-established or closed. Requests that
+ * were sent before get no answer, and the NATS client does not report this.
  */
 export type BrokerConnection = {
   readonly nats: NatsConnection;
   readonly credential: Credential;
   renewAt: number;
   interrupted: PromiseWithResolvers<null>;
-  /** Whether a newer connection has replaced this one, so that its end is not an outage. */
+  /** Whether a newer connection has replaced this connection. If so, the end of this connection is not an outage. */
   isReplaced: boolean;
 };
 
@@ -55,7 +55,10 @@ const openConnection = async (credential: Credential, outage: OutageReport): Pro
 };
 
 export type RenewingConnection = {
-  /** Returns the latest connection, whose credentials are still valid. @throws the errors of `issue` */
+  /**
+   * Returns the latest connection. Its credentials are still valid.
+   * @throws the errors of `issue`
+   */
   readonly get: () => Promise<BrokerConnection>;
   readonly latest: () => BrokerConnection | null;
   readonly close: () => Promise<void>;
@@ -63,20 +66,22 @@ export type RenewingConnection = {
 
 export type CredentialSource = {
   readonly issue: () => Promise<Credential>;
-  /** Runs work, and retries it if it fails for a temporary reason. Any other error is thrown and stops the runner. */
+  /**
+   * Runs `work`, and retries it if it fails for a temporary reason. Any other error is thrown, and stops the runner.
+   */
   readonly retry: <T>(work: () => Promise<T>) => Promise<T>;
   readonly onRenewed: () => void;
-  /** Reports when the broker becomes unavailable and available again. */
+  /** The connection calls it when the broker becomes unavailable, and when the broker is available again. */
   readonly outage: OutageReport;
   /**
-   * After a renewal, the old connection stays open for this many milliseconds, so that its requests can be answered.
+   * The time in milliseconds that the old connection stays open after a renewal, so that its requests can be answered.
    */
   readonly lingerMs: number;
 };
 
 /**
- * Keeps a connection to the broker open. Before its credentials expire, it opens a new connection with new ones.
- * Setting `renewAt` of a connection to an earlier time renews its credentials sooner.
+ * Keeps a connection to the broker open. Before the credentials of the connection expire, opens another connection with
+ * new credentials. A caller can set `renewAt` of a connection to an earlier time to renew its credentials sooner.
  */
 export const keepConnected = ({ issue, retry, onRenewed, outage, lingerMs }: CredentialSource): RenewingConnection => {
   let current: BrokerConnection | null = null;

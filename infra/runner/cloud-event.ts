@@ -10,7 +10,10 @@ const CloudEvent = z.looseObject({
   agent: z.string().optional(),
   providerid: z.string().optional(),
   traceparent: z.string().optional(),
-  /** The provider's id of the delivery. Only in messages of earlier versions, which had no `providerid`. */
+  /**
+   * The provider's id of the delivery. Only messages of earlier versions of Annals contain it. Later messages have
+   * `providerid` instead.
+   */
   delivery_id: z.string().default(''),
   datacontenttype: z.string().default(''),
   dataref: z.string().optional(),
@@ -28,20 +31,20 @@ export const parseEvent = (message: Msg): CloudEvent | null => {
   }
 };
 
-/** Returns the event as JSON, with the body itself instead of the reference to it. */
+/** Returns the event as JSON. Replaces the reference to the body by the body itself. */
 export const withBody = ({ dataref: _, ...event }: CloudEvent, body: Uint8Array): Uint8Array => {
   const head = JSON.stringify(event).slice(0, -1);
   try {
     const text = decoder.decode(body);
     if (isJsonType(event.datacontenttype) && JSON.parse(text) !== undefined) return Buffer.from(`${head},"data":${text}}`);
   } catch {
-    // The body is not valid JSON, even if its content type is JSON, so it is passed as base64.
+    // The body is not valid JSON, even if its content type is JSON. So it is passed as base64.
   }
   return Buffer.from(`${head},"data_base64":"${body.toBase64()}"}`);
 };
 
 /**
- * Returns how often a message has been delivered, including this time. The count is part of the message's reply
+ * Returns how often a message has been delivered, including this time. The number is part of the message's reply
  * subject, `$JS.ACK.<stream>.<consumer>.<count>.…`. Newer servers insert the domain and the account before the stream.
  */
 export const attemptsOf = ({ reply = '' }: Msg): number => {

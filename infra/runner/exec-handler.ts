@@ -7,7 +7,10 @@ import { type CommandRun, runCommand } from './run-command.ts';
 import { openRuntimeFiles } from './runtime-files.ts';
 import { runtimeSource } from './runtime-source.ts';
 
-/** The signals that end the running commands: aborting `kill` sends them SIGTERM, aborting `force` kills them. */
+/**
+ * The AbortSignals with which the runner ends the running commands. When `kill` fires, the commands get SIGTERM. When
+ * `force` fires, they get SIGKILL.
+ */
 export type CommandSignals = Pick<CommandRun, 'kill' | 'force'>;
 
 type Options = {
@@ -30,7 +33,10 @@ const variablesFor = (slug: string, { event, attempt }: ReceivedEvent): Record<s
   ...(event.traceparent === undefined ? {} : { TRACEPARENT: event.traceparent }),
 });
 
-/** Creates the handler that runs a shell command with the CloudEvent on its standard input. Exit code 0 is success. */
+/**
+ * Creates the handler that runs a shell command for each event, with the CloudEvent on its standard input. Exit code 0
+ * means success.
+ */
 export const execHandler = ({ exec, agent, api, dir, signals, timeoutMs, report }: Options): EventHandler => {
   const runtime = runtimeSource({ agent, fetch: api.runtime, files: openRuntimeFiles(join(dir, 'runtime')), report });
   const run = (received: ReceivedEvent, more: Readonly<Record<string, string>> = {}): Promise<number | string> =>

@@ -15,9 +15,9 @@ const failureOf = ({ name, message, cause }: Error, timeoutMs: number): string =
 };
 
 /**
- * Creates the handler that posts the CloudEvent to a URL, in the structured mode of the HTTP binding. A 2xx status is
- * success; the answer to a benchmark run contains its results. For any other status, the header Retry-After determines
- * when the event is sent again.
+ * Creates the handler that posts the CloudEvent to a URL, in the structured mode of the CloudEvents HTTP binding. A 2xx
+ * status means success. The answer to a benchmark run contains the results of the run. For any other status, the header
+ * Retry-After determines when the event is delivered again.
  */
 export const forwardHandler = ({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: Options): EventHandler => {
   const send = async ({ event, json }: ReceivedEvent): Promise<{ readonly response: Response; readonly results: string }> => {

@@ -6,8 +6,8 @@ import { type CredentialSource, keepConnected, RENEWAL_RETRY_DELAY_MS } from './
 import { createOutageReport } from './outage-report.ts';
 
 /**
- * The time in milliseconds that one request to the broker waits for a message. Renewed credentials are used from the
- * next request on.
+ * The time in milliseconds for which one request to the broker waits for a message. Renewed credentials are used from
+ * the next request on.
  */
 const PULL_TIMEOUT_MS = 5_000;
 const SETTLE_TIMEOUT_MS = 5_000;
@@ -16,12 +16,12 @@ const RETRY_DELAY_MS = 500;
 
 /**
  * Returns the status code that the server sent instead of a message; 0 if it sent a message. 404 and 408 mean that
- * there is no message yet. A message has a reply subject, even if its content is a status that another runner caused to
- * be stored.
+ * there is no message yet. A stored message always has a reply subject, even if it contains only a status. (A runner
+ * can make the server store such a status.)
  */
 const statusOf = ({ data, reply, headers }: Msg): number => (data.length === 0 && !reply && headers?.code) || 0;
 
-/** Pulls the messages of one agent from the broker and acknowledges them. */
+/** Creates the consumer that pulls the messages of one agent from the broker, and acknowledges them. */
 export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry' | 'outage'>) => {
   let misses = 0;
   const resetMisses = (): void => {
@@ -31,7 +31,7 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
 
   /**
    * Handles a pull without a valid answer. After two such pulls in a row, the server may have lost the consumer or the
-   * runner's user. So this function renews the credentials soon, which creates both on the server again.
+   * runner's user. So the credentials are renewed soon, which creates both on the server again.
    */
   const missed = async (): Promise<null> => {
     const latest = connection.latest();
@@ -46,8 +46,9 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
       const { nats, credential, interrupted } = await connection.get();
       const request = JSON.stringify({ batch: 1, expires: nanos(PULL_TIMEOUT_MS) });
       const subject = `$JS.API.CONSUMER.MSG.NEXT.${credential.stream}.${credential.consumer}`;
-      // By default, the NATS client receives all answers through a shared inbox and recognises an answer by its
-      // subject. A message keeps its own subject, so it needs a separate inbox (`noMux`).
+      // By default, the NATS client receives all answers through a shared inbox, and matches them to requests by their
+      // subject. The answer to this request is a stream message, which keeps its original subject and could not be
+      // matched. So the request needs a separate inbox (`noMux`).
       const response = nats.request(subject, request, { noMux: true, timeout: PULL_TIMEOUT_MS + 2_000 }).catch(() => undefined);
       const answer = await Promise.race([response, interrupted.promise]);
       if (answer === null) return null;
@@ -59,7 +60,7 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
     },
     /**
      * Sends the acknowledgement of a message, such as `+ACK`, and waits until the server has confirmed it.
-     * @throws if it cannot be delivered
+     * @throws if the acknowledgement cannot be sent
      */
     settle: async (message: Msg, acknowledgement: string): Promise<void> => {
       for (let attempt = 1; ; attempt++) {
@@ -75,7 +76,7 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
     },
     /**
      * Publishes a message and waits until the server has stored it.
-     * @throws Refusal unavailable if the server does not confirm that, even after some attempts
+     * @throws Refusal unavailable if the server does not confirm this, even after some attempts
      */
     publish: async (subject: string, message: Uint8Array): Promise<void> => {
       for (let attempt = 1; ; attempt++) {
@@ -107,7 +108,7 @@ export type MessageConsumer = ReturnType<typeof messageConsumer>;
 
 /**
  * Returns the function that opens the messages of an agent. `report` is called with a line when the broker becomes
- * unavailable and available again.
+ * unavailable or available again.
  */
 export const openMessages =
   (api: RunnerApi, agent: RunnerAgent, report: (line: string) => void) =>

@@ -1,15 +1,17 @@
 import { Refusal } from '../../domain/refusal.ts';
 
-/** Whether a retry can succeed, because a service is unavailable. */
+/** Whether an error means that a service is unavailable, so that a retry can succeed. */
 export const isTransient = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable';
 
-/** Reports when a service becomes unavailable and available again: one line for each change. */
+/**
+ * Reports when a service becomes unavailable, and when it is available again. Each change is reported with one line.
+ */
 export type OutageReport = {
   readonly lost: (reason: string) => void;
   readonly regained: () => void;
   /**
-   * Runs work that needs the service, and reports if the availability of the service changes.
-   * @throws the errors of the work
+   * Runs `work`, which needs the service. Reports if the availability of the service changes.
+   * @throws the errors of `work`
    */
   readonly watch: <T>(work: () => Promise<T>) => Promise<T>;
 };

@@ -35,7 +35,7 @@ const rewrite = (file: string, ids: Iterable<string>): void => {
   sync(dirname(file));
 };
 
-/** Appends an id as a line to the file. The line is on disk when this returns. */
+/** Appends an id as a line to the file. When this returns, the line is durable. */
 const append = (file: string, id: string): void => {
   const handle = openSync(file, 'a', 0o600);
   try {
@@ -81,8 +81,8 @@ export const openProcessedIds = (file: string, minRemembered = MIN_REMEMBERED): 
   closeSync(openSync(file, 'a', 0o600));
   sync(dirname(file));
   refresh();
-  // A crash may have left an incomplete last line, to which the next id would be appended, so the file is rewritten
-  // without that line.
+  // A crash may have left an incomplete last line. The next id would be appended to it, so the file is rewritten
+  // without this line.
   if (statSync(file).size > readUpTo.size) rewrite(file, ids);
   return {
     has: (id) => {

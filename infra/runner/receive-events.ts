@@ -12,22 +12,25 @@ import type { PublishResult } from './result-lines.ts';
 
 const REDELIVERY_DELAY = { minMs: 1_000, maxMs: 300_000 };
 
-/** An event that a runner has received. `json` is the CloudEvent with its body, even if the body is large. */
+/**
+ * An event that a runner has received. `json` is the CloudEvent with its body, even if the body was too large for the
+ * message.
+ */
 export type ReceivedEvent = {
   readonly event: CloudEvent;
   readonly json: Uint8Array;
   readonly attempt: number;
-  /** Publishes the result of a task, if the event is a benchmark run. */
+  /** Publishes the result of a benchmark task. Only for events of benchmark runs. */
   readonly publishResult: PublishResult;
 };
 
 /**
- * The failure of an event. `reason` is the beginning of a sentence about it. `delayMs` is the delay in milliseconds
- * before the next attempt; by default it grows with every attempt.
+ * The failure of the processing of an event. `reason` is the beginning of a sentence about it. `delayMs` is the delay
+ * in milliseconds before the next attempt. By default, the delay grows with every attempt.
  */
 export type Failure = { readonly reason: string; readonly delayMs?: number | undefined };
 
-/** Processes an event. Returns null if it succeeds. Must not throw. */
+/** Processes an event. Returns null if it succeeds, otherwise the failure. Must not throw. */
 export type EventHandler = (received: ReceivedEvent) => Promise<Failure | null>;
 
 export type ReceiverOptions = {
@@ -38,7 +41,7 @@ export type ReceiverOptions = {
   readonly body: (reference: string) => Promise<Uint8Array>;
   readonly handler: EventHandler;
   readonly report: (line: string) => void;
-  /** While an event is processed, the runner reports progress to the broker at this interval, in milliseconds. */
+  /** How often the runner reports progress to the broker while an event is processed, in milliseconds. */
   readonly progressMs?: number | undefined;
 };
 
@@ -48,21 +51,21 @@ export type ReceiveLimits = {
   readonly stop: AbortSignal;
   /** The maximum number of events that are processed at the same time. Default: 1. */
   readonly concurrency?: number | undefined;
-  /** The runner ends after this many runs of the handler. By default, it runs until it is stopped. */
+  /** The number of runs of the handler after which the runner ends. By default, it runs until it is stopped. */
   readonly max?: number | undefined;
 };
 
 const negativeAck = (delayMs: number): string => `-NAK ${JSON.stringify({ delay: nanos(delayMs) })}`;
 
-/** Sends the broker the result of a message. If that fails, the broker delivers the message again. */
+/** Sends the result for a message to the broker. If this fails, the broker delivers the message again. */
 const settle = ({ messages, report }: Receiver, message: Msg, acknowledgement: string): Promise<void> =>
   messages
     .settle(message, acknowledgement)
     .catch((error: Error) => report(`the broker did not get the acknowledgement: ${error.message}; it delivers the message again`));
 
 /**
- * Returns the function that publishes results of the benchmark run in an event. It adds the id of the run to each
- * result.
+ * Returns the function that publishes the results of the benchmark run that a CloudEvent describes. It adds the id of
+ * the run to each result.
  */
 const resultPublisher =
   ({ messages }: Receiver, { type, tenant = '', agent = '', subject }: CloudEvent): PublishResult =>
@@ -82,8 +85,7 @@ const process = async (receiver: Receiver, message: Msg, event: CloudEvent): Pro
 };
 
 /**
- * Processes an event, and reports progress to the broker meanwhile, so that the broker does not deliver the message
- * again.
+ * Processes an event. Meanwhile, reports progress to the broker, so that the broker does not deliver the message again.
  */
 const processWithProgress = async (receiver: Receiver, message: Msg, event: CloudEvent): Promise<Failure | null> => {
   const { messages, progressMs = ACK_WAIT_MS / 2 } = receiver;
@@ -94,9 +96,9 @@ const processWithProgress = async (receiver: Receiver, message: Msg, event: Clou
 type Run = 'none' | 'succeeded' | 'failed';
 
 /**
- * Processes one message and sends the broker the result. If the event has been processed before, the message is only
- * acknowledged. If the handler fails, the broker delivers the message again. But the message of a cron job is given up,
- * because the settings of the job determine whether and when it is tried again. A message that is not a valid
+ * Processes one message and sends the result to the broker. If the event was processed before, the message is only
+ * acknowledged. If the handler fails, the broker delivers the message again. Exception: the message of a cron job is
+ * given up, because the settings of the job determine whether and when it is tried again. A message that is not a valid
  * CloudEvent is dropped.
  * @returns whether the handler has run, and whether it succeeded
  */
@@ -136,7 +138,7 @@ const aborted = (signal: AbortSignal): Promise<null> =>
 /** The number of runs of the handler that may still start, and whether one has failed. */
 type Budget = { left: number; hasFailed: boolean };
 
-/** Handles messages one after another until `stop` is aborted or no further run may start. */
+/** Handles messages one after another until `stop` is aborted, or no more runs may start. */
 const handleMessages = async (receiver: Receiver, budget: Budget, stop: AbortSignal): Promise<void> => {
   const stopped = aborted(stop);
   while (!stop.aborted && budget.left > 0) {
@@ -149,9 +151,9 @@ const handleMessages = async (receiver: Receiver, budget: Budget, stop: AbortSig
 };
 
 /**
- * Processes the events of an agent until `stop` is aborted, and then waits for the events that are being processed. The
- * id of a processed event is durable before its message is acknowledged, so the event is not processed again if the
- * broker delivers the message again.
+ * Processes the events of an agent until `stop` is aborted. Then waits for the events that are being processed. The id
+ * of a processed event is durable before its message is acknowledged. So the event is not processed again if the broker
+ * delivers the message again.
  * @returns whether the runner has ended because of `max` and at least one run has failed
  * @throws Refusal if no credentials can be obtained
  */

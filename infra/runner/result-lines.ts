@@ -5,8 +5,8 @@ import { resolve } from 'node:path';
 export type PublishResult = (result: unknown) => Promise<void>;
 
 /**
- * Publishes results in JSON Lines. Returns the problem with the first line that is not a valid result; null if all are
- * valid. Valid results are published even if others are not.
+ * Publishes results in JSON Lines. Valid results are published even if others are not valid. Returns the problem with
+ * the first line that is not a valid result; null if all are valid.
  * @throws the error of the broker
  */
 export const publishLines = async (lines: readonly string[], publish: PublishResult): Promise<string | null> => {
@@ -24,7 +24,7 @@ export const publishLines = async (lines: readonly string[], publish: PublishRes
   return fault;
 };
 
-/** Results that a command has written are published at this interval, in milliseconds. */
+/** How often the results that a command has written are published, in milliseconds. */
 const INTERVAL_MS = 1_000;
 const CHUNK_BYTES = 1_048_576;
 
@@ -52,7 +52,7 @@ let count = 0;
 
 /**
  * Creates an empty file that only the owner can read, and calls `work` with its absolute path. Publishes the lines that
- * are added to the file, while `work` runs and at its end. Then removes the file.
+ * are added to the file, while `work` runs and when it has ended. Then removes the file.
  * @returns the result of `work`, and the problem with the first line that is not a valid result
  */
 export const withResultFile = async <T>(
@@ -67,8 +67,8 @@ export const withResultFile = async <T>(
   let fault: string | null = null;
 
   /**
-   * Publishes the lines that are not published yet. A last line without a line feed may be incomplete, so it is
-   * published only at the end.
+   * Publishes the lines that are not published yet. A last line without a line feed may be incomplete. So it is
+   * published only when the command has ended (`isComplete`).
    */
   const publishAdded = async (isComplete: boolean): Promise<void> => {
     const added = readFrom(path, offset);
@@ -80,7 +80,7 @@ export const withResultFile = async <T>(
 
   let publishing = Promise.resolve();
   const timer = setInterval(() => {
-    // If the broker cannot be reached, the lines are published later, at the end of the command at the latest.
+    // If the broker cannot be reached, the lines are published later: at the latest when the command has ended.
     publishing = publishing.then(() => publishAdded(false)).catch(() => {});
   }, INTERVAL_MS);
   try {

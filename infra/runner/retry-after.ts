@@ -4,8 +4,8 @@ const MIN_DELAY_MS = 100;
 const bounded = (ms: number): number => Math.min(MAX_DELAY_MS, Math.max(MIN_DELAY_MS, ms));
 
 /**
- * Returns the delay in milliseconds that a Retry-After header asks for, at most an hour; undefined if the header is
- * missing or malformed. Its value is a number of seconds or a date.
+ * Returns the delay in milliseconds that a Retry-After header requests, at most an hour. The header contains a number
+ * of seconds or a date. Returns undefined if it is missing or malformed.
  */
 export const retryAfterMs = (header: string | null): number | undefined => {
   if (header === null) return undefined;

@@ -5,7 +5,10 @@ export type CommandRun = {
   readonly exec: string;
   readonly input: Uint8Array;
   readonly env: Readonly<Record<string, string>>;
-  /** After this many milliseconds, the command gets SIGTERM, and five seconds later SIGKILL. No limit by default. */
+  /**
+   * The time limit of the command in milliseconds. When it is exceeded, the command gets SIGTERM, and SIGKILL five
+   * seconds later. By default, there is no limit.
+   */
   readonly timeoutMs?: number | undefined;
   /** When this signal is aborted, the command and the processes that it has started get SIGTERM. */
   readonly kill: AbortSignal;
@@ -17,14 +20,16 @@ const KILL_DELAY_MS = 5_000;
 
 /**
  * A shell script that starts a watcher and then the command, in one process group. The watcher reads from a pipe to the
- * runner (file descriptor 3). If the runner ends before it has written a line, for example after a SIGKILL, the watcher
- * kills the process group. Otherwise the command would still run while another runner gets the same message.
+ * runner (file descriptor 3). If the runner ends without writing a line to the pipe, for example after a SIGKILL, the
+ * watcher kills the process group. Without the watcher, the command would still run while another runner gets the same
+ * message.
  */
 const WATCHED = `{ trap '' TERM INT HUP; read -r _ <&3 || kill -s KILL -- "-$$"; } >/dev/null 2>&1 &
 exec /bin/sh -c "$1" 3<&-`;
 
 /**
- * Starts a timer that ends a command after `timeoutMs`. `end` stops the timer, and returns whether the time was over.
+ * Starts a timer that ends a command after `timeoutMs`. `end` stops the timer, and returns whether the command had
+ * exceeded the time.
  */
 const startTimeLimit = (timeoutMs: number, terminate: () => void, forceEnd: () => void) => {
   let isOver = false;
@@ -37,7 +42,7 @@ const startTimeLimit = (timeoutMs: number, terminate: () => void, forceEnd: () =
   return {
     end: (): boolean => {
       for (const each of [timer, killing]) clearTimeout(each);
-      // The shell may have ended earlier than a process that it has started and that ignores SIGTERM.
+      // The shell may have ended, but a process that it has started may ignore SIGTERM and still run.
       if (isOver) forceEnd();
       return isOver;
     },
@@ -45,12 +50,12 @@ const startTimeLimit = (timeoutMs: number, terminate: () => void, forceEnd: () =
 };
 
 /**
- * Runs a shell command with bytes on its standard input.
- * @returns its exit code, or a description of what ended it
+ * Runs a shell command with `input` on its standard input.
+ * @returns the exit code of the command, or a text that says what ended it
  */
 export const runCommand = ({ exec, input, env, timeoutMs, kill, force }: CommandRun): Promise<number | string> =>
   new Promise((resolve) => {
-    // The command runs in its own process group, so that Ctrl-C in a terminal reaches only the runner, which lets the
+    // The command runs in its own process group. So Ctrl-C in a terminal reaches only the runner, which lets the
     // command finish.
     const child = spawn('/bin/sh', ['-c', WATCHED, 'sh', exec], {
       detached: true,
@@ -62,7 +67,7 @@ export const runCommand = ({ exec, input, env, timeoutMs, kill, force }: Command
       try {
         if (child.pid) process.kill(-child.pid, signal);
       } catch {
-        // The process group does not exist any more, because the command has ended.
+        // The process group does not exist any more: the command has ended.
       }
     };
     const [terminate, forceEnd] = [send('SIGTERM'), send('SIGKILL')];
@@ -78,7 +83,7 @@ export const runCommand = ({ exec, input, env, timeoutMs, kill, force }: Command
     force.addEventListener('abort', forceEnd);
     child.once('error', (error) => finish(error.message));
     child.once('exit', (code, signal) => finish(code ?? `signal ${signal}`));
-    // Ignore the write error that occurs if a command exits without reading its input.
+    // If a command exits without reading its input, a write error occurs, which is ignored.
     for (const pipe of [stdin, watcher]) pipe.on('error', () => {});
     stdin.end(input);
   });

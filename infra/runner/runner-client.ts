@@ -15,12 +15,12 @@ export type { Attachment, End, Message, NewAttachment, NewMessage, NewSession, R
 export { Refusal };
 
 /**
- * A CloudEvent for an agent, as `/asyncapi.json` describes it. It contains the body even if the body is large: `data`
- * if it is JSON, otherwise `data_base64`.
+ * A CloudEvent for an agent, as `/asyncapi.json` describes it. It always contains the body, even a large one: `data` if
+ * the body is JSON, otherwise `data_base64`.
  */
 export type RunnerEvent = {
   readonly specversion: '1.0';
-  /** The id of the event, which is the same in every attempt. */
+  /** The id of the event. It is the same in every attempt to deliver the event. */
   readonly id: string;
   readonly source: string;
   readonly type: string;
@@ -29,7 +29,8 @@ export type RunnerEvent = {
   readonly tenant: string;
   readonly agent: string;
   /**
-   * The provider of a delivery; `skill` for a call of a skill, `cron` for a cron job, `benchmark` for a benchmark run.
+   * The provider of a delivery. It is `skill` for a call of a skill, `cron` for a cron job and `benchmark` for a
+   * benchmark run.
    */
   readonly provider?: string;
   readonly providerevent?: string;
@@ -48,14 +49,14 @@ export type RunnerEvent = {
   readonly labels?: string;
   readonly causedby?: string;
   readonly redeliveryof?: string;
-  /** The trace context (W3C) of the request that brought the delivery. */
+  /** The W3C trace context of the request with which the delivery arrived. */
   readonly traceparent?: string;
   readonly datacontenttype?: string;
   readonly data?: unknown;
   readonly data_base64?: string;
 };
 
-/** A handler throws this error so that the event is delivered again after a delay of its choice, in milliseconds. */
+/** The error with which a handler requests that the event is delivered again after a certain delay, in milliseconds. */
 export class RetryLater extends Error {
   readonly delayMs: number;
   constructor(delayMs: number, reason = 'it is to be tried again later') {
@@ -74,23 +75,24 @@ export type ConnectOptions = {
   readonly agent?: string;
   /** The directory for the ids of processed events. Default: `.annals/runner`. */
   readonly dir?: string;
-  /** Called with a line when something fails or works again. By default, prints the line to standard error. */
+  /** Called with a line when something fails or works again. By default, the line is printed to standard error. */
   readonly report?: (line: string) => void;
-  /** Aborting this signal stops the runner when the events that are being processed have ended. */
+  /** If this signal is aborted, the runner stops when the events that are being processed have ended. */
   readonly signal?: AbortSignal;
 };
 
 export type ReceiveOptions = Omit<ReceiveLimits, 'stop'> & { readonly progressMs?: number };
 
 /**
- * Processes an event. If it throws, the event is delivered again after a growing delay, at most ten times. An event can
- * be processed twice if the runner ends just after the effect, so a handler should use `id` to have its effect only
- * once.
+ * Processes an event. If it throws, the event is delivered again after a growing delay, at most ten times. If the
+ * runner ends just after the effect of the handler, the event is processed twice. So a handler should use `id` to
+ * recognise an event that it has already processed.
  */
 export type Handler = (event: RunnerEvent, context: HandlerContext) => Promise<unknown>;
 
 /**
- * The result of a benchmark task: a score from 0 to 1, or the reason why there is none. The trajectory can be any JSON.
+ * The result of a benchmark task: a score from 0 to 1, or the reason why there is no score. The trajectory can be any
+ * JSON.
  */
 export type TaskResult = Omit<z.input<typeof TaskReport>, 'run_id'>;
 
@@ -98,8 +100,8 @@ export type HandlerContext = {
   /** How often the event has been delivered, including this time. */
   readonly attempt: number;
   /**
-   * Publishes the result of a task if the event is a benchmark run, and waits until it is stored. Only the first result
-   * of a task counts.
+   * Publishes the result of a benchmark task, and waits until it is stored. Only for events of benchmark runs. Only the
+   * first result of a task counts.
    * @throws Refusal invalid, too_large, unavailable
    */
   readonly reportResult: (result: TaskResult) => Promise<void>;
@@ -136,8 +138,8 @@ const runtimeReader = (api: RunnerApi, agent: RunnerAgent, stop: AbortSignal) =>
 const printLine = (line: string): void => void process.stderr.write(`annals runner: ${line}\n`);
 
 /**
- * Connects a runner to the service. While the service is unavailable, this function and every method waits for it.
- * @throws Refusal if the key or the agent is not accepted; so do all methods
+ * Connects a runner to the service. While the service is unavailable, this function and all methods of its result wait.
+ * @throws Refusal if the key or the agent is not accepted; all methods do the same
  */
 export const connectRunner = async (options: ConnectOptions = {}) => {
   const { report = printLine, dir = join('.annals', 'runner'), signal: stop = new AbortController().signal } = options;
@@ -149,11 +151,11 @@ export const connectRunner = async (options: ConnectOptions = {}) => {
     tenant: agent.tenant,
     agent: { id: agent.agent, slug: agent.slug },
     /**
-     * Reads everything that the agent needs: settings, models, skills, tools and secrets. The service sends it only if
-     * it has changed.
+     * Reads everything that the agent needs: settings, models, skills, tools and secrets. The service sends these data
+     * only if they have changed.
      */
     runtime: runtimeReader(api, agent, stop),
-    /** Starts a session. If an Idempotency-Key is given, a repeat after a crash returns the same session. */
+    /** Starts a session. With an Idempotency-Key, a repeat after a crash returns the same session. */
     startSession: (session: NewSession = {}, idempotencyKey?: string): Promise<RunnerSession> =>
       startSession({ api, agent, stop }, session, idempotencyKey),
     /**

@@ -17,27 +17,27 @@ export type RunnerOptions = {
   /** The URL to which the CloudEvents are posted, if there is no command. */
   forward?: string | undefined;
   /**
-   * Aborting this signal stops the runner as soon as the running commands have ended. Without it, the runner reacts to
-   * process signals: the first one stops it in the same way, the second one sends SIGTERM to the commands, and the
-   * third one kills them.
+   * If this signal is aborted, the runner stops as soon as the running commands have ended. If there is no such signal,
+   * the runner reacts to process signals. The first one stops it in the same way, the second one sends SIGTERM to the
+   * commands, and the third one kills them.
    */
   signal?: AbortSignal;
   concurrency?: number;
-  /** The runner ends after this many runs. By default, it runs until it is stopped. */
+  /** The number of runs after which the runner ends. By default, it runs until it is stopped. */
   max?: number | undefined;
-  /** A run that takes longer than this many milliseconds is ended, and counts as failed. */
+  /** The time limit of a run in milliseconds. A run that takes longer is ended, and counts as failed. */
   timeoutMs?: number | undefined;
   /** The directory for the files of processed ids, one per agent, and for the files with the runtime, one per run. */
   dir?: string;
-  /** While an event is processed, the runner reports progress to the broker at this interval, in milliseconds. */
+  /** How often the runner reports progress to the broker while an event is processed, in milliseconds. */
   progressMs?: number;
 };
 
 const report = (line: string): void => void process.stderr.write(`annals runner: ${line}\n`);
 
 /**
- * Returns abort signals for process signals: the first process signal stops the runner, the second one sends SIGTERM to
- * the commands, and the third one kills them.
+ * Returns abort signals that process signals abort. The first process signal stops the runner, the second one sends
+ * SIGTERM to the commands, and the third one kills them.
  */
 const processSignals = (): { stop: AbortSignal } & CommandSignals => {
   const [stop, kill, force] = [new AbortController(), new AbortController(), new AbortController()];
@@ -48,7 +48,11 @@ const processSignals = (): { stop: AbortSignal } & CommandSignals => {
 
 const noSignals = (): CommandSignals => ({ kill: new AbortController().signal, force: new AbortController().signal });
 
-/** Finds the agent when the service answers. @returns null if `stop` is aborted before that @throws Refusal */
+/**
+ * Finds the agent. If the service is unavailable, waits for it.
+ * @returns null if `stop` is aborted first
+ * @throws Refusal
+ */
 const findAgent = (api: RunnerApi, agent: string, stop: AbortSignal): Promise<RunnerAgent | null> =>
   retryTransient(() => api.find(agent), stop).catch((error: unknown) => {
     if (stop.aborted) return null;
@@ -56,9 +60,9 @@ const findAgent = (api: RunnerApi, agent: string, stop: AbortSignal): Promise<Ru
   });
 
 /**
- * Runs a command for each message that delivers an event to an agent, or posts the event to a URL, and repeats this
- * until it succeeds. Then writes the event's id to the disk, and only after that acknowledges the message. So the event
- * is not processed again if the broker delivers the message again.
+ * Processes the events of an agent: runs a command for each event, or posts the event to a URL, and repeats this until
+ * it succeeds. Writes the id of a processed event to the disk before it acknowledges the message. So the event is not
+ * processed again if the broker delivers the message again.
  * @returns the exit code: 1 if the runner has ended after `max` runs and one of them has failed
  * @throws Refusal with a message of one line, if the runner cannot start
  */

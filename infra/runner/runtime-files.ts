@@ -2,10 +2,13 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { findProcess } from '../supervision/os-process.ts';
 
-/** The runtime of an agent as the service sent it: JSON with secrets, and its ETag. */
+/**
+ * The runtime of an agent (settings, models, skills, tools and secrets) as the service sent it. `body` is JSON; `etag`
+ * is the ETag of the response.
+ */
 export type Runtime = { readonly body: string; readonly etag: string };
 
-/** Creates files with the runtime of the agent: a separate one for each run of a command. */
+/** Creates the files that tell a command about its agent. Each run of a command gets a file of its own. */
 export type RuntimeFiles = {
   /**
    * Writes the runtime to a new file that only the owner can read, calls `work` with its absolute path, and then
@@ -18,7 +21,8 @@ const SUFFIX = '.runtime.json';
 const FILE_NAME = /^(\d+)\.([A-Za-z0-9]+)\.\d+\.runtime\.json$/;
 
 /**
- * Returns a text that identifies a running process in a file name. It contains the start time, because pids are reused.
+ * Returns a text that identifies a running process, for use in a file name. It contains the start time, because the
+ * system reuses process ids.
  */
 const processMark = (pid: number): string | null => {
   const found = findProcess(pid);
@@ -45,8 +49,8 @@ const remove = (path: string): void => {
 const removeAll = (): void => openFiles.forEach(remove);
 
 /**
- * Opens the directory for the files, which only the owner can read, and removes stale files. When the process exits, it
- * removes its remaining files.
+ * Opens the directory for the files, and removes stale files. Only the owner can read the directory. When the process
+ * exits, it removes its remaining files.
  */
 export const openRuntimeFiles = (dir: string): RuntimeFiles => {
   mkdirSync(dir, { recursive: true, mode: 0o700 });

@@ -5,8 +5,8 @@ import type { Runtime, RuntimeFiles } from './runtime-files.ts';
 /** Provides the runtime of the agent to the runs of a command. */
 export type RuntimeSource = {
   /**
-   * Calls `run` with the environment variable ANNALS_RUNTIME: the path of a file with the present runtime, which exists
-   * until `run` ends. If the runner has no runner key, there is no such variable.
+   * Calls `run` with the environment variable ANNALS_RUNTIME. It contains the path of a file with the present runtime;
+   * the file exists until `run` ends. If the runner has no runner key, the variable is not set.
    * @throws Refusal if the service does not give the runtime to this runner
    */
   readonly withVariables: <T>(run: (variables: Readonly<Record<string, string>>) => Promise<T>) => Promise<T>;
@@ -14,15 +14,15 @@ export type RuntimeSource = {
 
 type Options = {
   readonly agent: RunnerAgent;
-  /** Fetches the runtime; returns `known` if it has not changed. */
+  /** Fetches the runtime. If it is unchanged, returns `known`. */
   readonly fetch: (agent: RunnerAgent, known: Runtime | null) => Promise<Runtime>;
   readonly files: RuntimeFiles;
   readonly report: (line: string) => void;
 };
 
 /**
- * Creates the source. Before each run, it asks the service whether the runtime has changed. While the service is
- * unavailable, runs get the last known runtime.
+ * Creates the source of the runtime. Before each run, it asks the service whether the runtime has changed. While the
+ * service is unavailable, runs get the last known runtime.
  */
 export const runtimeSource = ({ agent, fetch, files, report }: Options): RuntimeSource => {
   let known: Runtime | null = null;

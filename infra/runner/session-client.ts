@@ -20,11 +20,11 @@ export type NewAttachment = { readonly filename: string; readonly bytes: Uint8Ar
  */
 export type RunnerSession = {
   readonly id: string;
-  /** The session in its state at the start. */
+  /** The session as it was when it was started. */
   readonly started: Session;
   /** Appends a message, with the tokens and the cost of a language model if it used one. */
   readonly append: (message: NewMessage) => Promise<Message>;
-  /** Appends a message of the agent after which the session waits for the next one. */
+  /** Appends a message of the agent. After it, the session waits for the next message. */
   readonly wait: (content: string) => Promise<Message>;
   readonly attach: (file: NewAttachment) => Promise<Attachment>;
   readonly complete: (end?: End) => Promise<Session>;
@@ -32,7 +32,7 @@ export type RunnerSession = {
   readonly cancel: (end?: End) => Promise<Session>;
 };
 
-/** Returns the schema of an answer. The type of the answer is that of the OpenAPI document; only the id is checked. */
+/** Returns the schema of an answer. It checks only the id. The TypeScript type is that of the OpenAPI document. */
 const answerOf = <T extends { id: string }>() => z.looseObject({ id: z.string() }) as unknown as z.ZodType<T>;
 
 type Client = { readonly api: RunnerApi; readonly agent: RunnerAgent; readonly stop: AbortSignal };
@@ -48,7 +48,10 @@ const formOf = ({ filename, bytes }: NewAttachment): FormData => {
   return form;
 };
 
-/** Starts a session of the agent. @throws Refusal; so do all methods of the session */
+/**
+ * Starts a session of the agent.
+ * @throws Refusal; all methods of the session do the same
+ */
 export const startSession = async (client: Client, session: NewSession, idempotencyKey?: string): Promise<RunnerSession> => {
   const { tenant, agent } = client.agent;
   const post = poster(client);

@@ -4,12 +4,13 @@ type Call = () => Promise<void>;
 type HostCalls = { running: number; readonly waiting: Call[] };
 
 /**
- * Creates a queue that runs calls to other hosts, a limited number at the same time. The calls to one host keep their
- * order, and the hosts take turns. So a host that answers slowly does not delay the calls to other hosts.
+ * Creates a queue that runs calls to other hosts. The number of calls at the same time is limited. The calls to one
+ * host keep their order, and the hosts take turns. So a host that answers slowly does not delay the calls to other
+ * hosts.
  */
 export const createCallQueue = ({ total, perHost }: PlaceLimits) => {
   const hosts = new Map<string, HostCalls>();
-  /** The hosts with a call that only waits for one of the `total` places. */
+  /** The hosts whose next call may start as soon as the total number of running calls allows it. */
   const ready = new Set<string>();
   let running = 0;
 
@@ -40,7 +41,7 @@ export const createCallQueue = ({ total, perHost }: PlaceLimits) => {
     }
   };
 
-  /** Runs the call when there is a place for it. The call must not reject. */
+  /** Runs the call when the limits allow it. The call must not reject. */
   const add = (host: string, call: Call): void => {
     const calls = hosts.get(host) ?? { running: 0, waiting: [] };
     hosts.set(host, calls);

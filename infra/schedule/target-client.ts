@@ -5,8 +5,8 @@ import type { GuardedClient } from '../egress/guarded-client.ts';
 const TIMEOUT_MS = 15_000;
 
 /**
- * Sends a request to an external target. The target gets it at most once: redirects are not followed. Returns the
- * status of the answer, and drops its body.
+ * Sends a request to an external target. The target gets the request at most once, because redirects are not followed.
+ * Returns the status of the answer, and drops the body.
  */
 export const sendToTarget = async (
   client: Pick<GuardedClient, 'status'>,

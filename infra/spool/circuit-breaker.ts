@@ -2,12 +2,12 @@ const MAX_FAILURES = 3;
 const PROBE_INTERVAL_MS = 1_000;
 
 /**
- * Decides whether calls to a service are worth their time. After three consecutive failures, the breaker is open; the
- * next success closes it. While it is open, one call per second may still try.
+ * Decides whether calls to a service are made. After three consecutive failures, the breaker is open, and calls are not
+ * made. The next success closes it. While it is open, one call per second may be made as a test.
  */
 export type CircuitBreaker = {
   readonly isOpen: () => boolean;
-  /** Whether a call may be made now. While the breaker is open, this is true once per second. */
+  /** Whether a call may be made now. While the breaker is open, returns true only once per second. */
   readonly mayTry: () => boolean;
   readonly succeeded: () => void;
   readonly failed: () => void;

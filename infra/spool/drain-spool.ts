@@ -13,9 +13,9 @@ const MAX_FAILED = 1_000;
 const RETRY_DELAY = { minMs: 250, maxMs: 2_000, jitter: 0.25 };
 
 /**
- * The result for a delivery. `recorded`: recorded now. `known`: recorded before. `erased`: its tenant was erased.
- * `refused`: it can never be recorded. `unavailable`: it must be tried again. `key_unreadable`: it must be tried again,
- * too, but the reason is the data key of its tenant, not the event store.
+ * The result for a delivery. `recorded`: it was recorded now. `known`: it was recorded before. `erased`: its tenant was
+ * erased. `refused`: it can never be recorded. `unavailable`: the event store failed; it must be tried again.
+ * `key_unreadable`: the data key of its tenant cannot be decrypted; it must be tried again.
  */
 export type DrainResult = 'recorded' | 'known' | 'erased' | { readonly refused: string } | 'unavailable' | 'key_unreadable';
 
@@ -24,7 +24,7 @@ const isToBeTriedAgain = (result: DrainResult): boolean => result === 'unavailab
 export type DrainOptions = {
   readonly spool: Spool;
   readonly breaker: CircuitBreaker;
-  /** Records a delivery with its event id, by which the log recognises an earlier attempt. Never rejects. */
+  /** Records a delivery. The log recognises an earlier attempt by the event id. Never rejects. */
   readonly record: (delivery: SpooledDelivery) => Promise<DrainResult>;
   readonly onDrained: (result: 'recorded' | 'known' | 'erased' | 'parked') => void;
   readonly logger: Pick<Logger, 'warn'>;
@@ -35,8 +35,8 @@ type Drained = { readonly done: readonly number[]; readonly hasStoreFailed: bool
 
 /**
  * The state of one drain. `window` is the number of deliveries of one integration that are recorded at the same time.
- * `failed` has the integrations whose deliveries recently could not be recorded. Other integrations are tried first,
- * because the reason may concern only these, for example the data key of their tenant.
+ * `failed` contains the integrations whose deliveries recently could not be recorded. Other integrations are tried
+ * first, because the reason may concern only the integrations in `failed`, for example the data key of their tenant.
  */
 type Drain = DrainOptions & { window: number; readonly failed: Set<string> };
 
@@ -56,8 +56,7 @@ const settle = async ({ spool, onDrained, logger }: Drain, { seq, entry }: Waiti
 
 /**
  * Records the deliveries of one integration in their order. A few are sent at the same time, because the event store
- * handles the appends of one connection in order. After a failure, only one is sent at a time, so that the order is
- * kept.
+ * handles the appends of one connection in order. After a failure, only one is sent at a time, to keep the order.
  */
 const drainIntegration = async (drain: Drain, entries: readonly WaitingEntry[]): Promise<Drained> => {
   const done: number[] = [];
@@ -78,9 +77,10 @@ const drainIntegration = async (drain: Drain, entries: readonly WaitingEntry[]):
 };
 
 /**
- * Records the deliveries that have waited longest; those of different integrations at the same time. After a failure,
- * tries only one.
- * @returns the next step: 'recorded' and 'try others' mean that the next page can follow at once, 'wait' means a pause
+ * Records the deliveries that have waited longest. Deliveries of different integrations are recorded at the same time.
+ * After a failure, tries only one delivery.
+ * @returns the next step. After 'recorded' and 'try others', the next page can follow at once; after 'wait', a pause is
+ * necessary
  */
 const drainPage = async (drain: Drain): Promise<'recorded' | 'try others' | 'wait'> => {
   const { spool, breaker, failed } = drain;
@@ -98,7 +98,8 @@ const drainPage = async (drain: Drain): Promise<'recorded' | 'try others' | 'wai
     breaker.failed();
     return 'wait';
   }
-  // The event store can be reached again. The failures were caused by its outage, and not by the integrations.
+  // The event store can be reached again. Failures while the breaker was open were caused by the outage, and not by the
+  // integrations.
   if (breaker.isOpen()) failed.clear();
   breaker.succeeded();
   if (done.length > 0) await spool.remove(done);
@@ -106,8 +107,9 @@ const drainPage = async (drain: Drain): Promise<'recorded' | 'try others' | 'wai
 };
 
 /**
- * Records the deliveries in the spool when the event store can be reached, in order for each integration. Its attempts
- * are also the probes that close the circuit breaker. `close` ends after the page that is being recorded.
+ * Starts to record the deliveries in the spool whenever the event store can be reached. Deliveries of one integration
+ * are recorded in order. A successful attempt closes the circuit breaker. `close` resolves when the current page is
+ * recorded.
  */
 export const startSpoolDrain = (options: DrainOptions): { readonly close: () => Promise<void> } => {
   const { spool, logger } = options;

@@ -8,29 +8,35 @@ import { createWriteQueue, type PutResult } from './write-queue.ts';
 const ADOPT_INTERVAL_MS = 5_000;
 const NO_STATUS: SpoolStatus = { rows: 0, bytes: 0, parked: 0, oldestAt: null, canTake: false };
 
-/** A durable queue of the deliveries that the event store could not record, in a file of this process. */
+/** A durable queue of the deliveries that the event store could not record. It is stored in a file of this process. */
 export type Spool = {
   /**
-   * Resolves when the file is open, or cannot be opened. Before that, `hasWaiting` does not know which deliveries it
-   * contains.
+   * Resolves when the file is open, or cannot be opened. Before that, `hasWaiting` does not know which deliveries the
+   * file contains.
    */
   readonly opened: Promise<void>;
-  /** Resolves when the delivery is durable, or cannot be written. Never rejects. */
+  /** Stores a delivery. Resolves when it is durable, or cannot be written. Never rejects. */
   readonly put: (entry: SpoolEntry) => Promise<PutResult>;
-  /** Whether deliveries of this integration wait. If so, later ones must be queued behind them. */
+  /**
+   * Whether deliveries of this integration wait. If so, later deliveries must also be put into the spool, to keep the
+   * order.
+   */
   readonly hasWaiting: (integration: string) => boolean;
-  /** Counts a delivery of this integration as recorded. Its row is removed later by `remove`. */
+  /** Counts one delivery of this integration as recorded. `remove` removes its row later. */
   readonly settle: (integration: string) => void;
   /** Returns the entries that have waited longest, in the order of `put`. @throws Error if the file cannot be read */
   readonly first: (page: SpoolPage) => Promise<WaitingEntry[]>;
-  /** Removes rows. @throws Error if the file cannot be written; the rows then still exist */
+  /**
+   * Removes rows.
+   * @throws Error if the file cannot be written; in this case, the rows still exist
+   */
   readonly remove: (seqs: readonly number[]) => Promise<void>;
   /** Keeps a delivery for the operator, without trying to record it again. @throws Error */
   readonly park: (seq: number, reason: string) => Promise<void>;
   readonly status: () => SpoolStatus;
   /** Resolves when deliveries wait, or the signal is aborted. */
   readonly untilFilled: (signal: AbortSignal) => Promise<void>;
-  /** Closes the file. Its deliveries are recorded after the next start, or by another process. */
+  /** Closes the file. The deliveries in the file are recorded after the next start, or by another process. */
   readonly close: () => Promise<void>;
 };
 
@@ -47,7 +53,7 @@ const createWaitingCounts = () => {
   return { add, has: (integration: string): boolean => counts.size > 0 && counts.has(integration), clear: () => counts.clear() };
 };
 
-/** Creates a signal. Giving the signal resolves all promises that wait for it. */
+/** Creates a signal. `give` resolves all promises that wait for the signal. */
 const createWakeUp = () => {
   const waiting = new Set<() => void>();
   return {
@@ -68,8 +74,8 @@ const createWakeUp = () => {
 };
 
 /**
- * Opens the spool: a file of this process in the directory, which the process locks. Takes over the files of processes
- * that have ended. While the file is not open, or if it cannot be opened, every delivery is refused.
+ * Opens the spool. This is a file of this process in the directory, which the process locks. Takes over the files of
+ * processes that have ended. While the file is not open, or if it cannot be opened, every delivery is refused.
  */
 export const openSpool = ({ logger, ...storage }: SpoolOptions): Spool => {
   const waiting = createWaitingCounts();
@@ -88,7 +94,8 @@ export const openSpool = ({ logger, ...storage }: SpoolOptions): Spool => {
     },
     onStatus: (next) => {
       status = next ?? NO_STATUS;
-      // The counts are cleared, because the thread sends the counts of the stored rows when it runs again.
+      // The thread has ended, so the counts are cleared. When the thread runs again, it sends the counts of the stored
+      // rows.
       if (!next) waiting.clear();
       if (!next) opening.resolve();
       if (status.rows > 0) filled.give();

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { SealedEntry } from './spooled-delivery.ts';
 
-/** SQLite result codes. The lowest byte is the kind of the error, the rest are details. */
+/** SQLite result codes. The lowest byte is the kind of the error; the other bytes are details. */
 const SQLITE_FULL = 13;
 const [SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC] = [1_034, 1_290];
 
@@ -21,15 +21,21 @@ create table if not exists deliveries (
 
 const COLUMNS = 'tenant, integration, delivery, event_id as eventId, at, kid, content';
 
-/** The maximum content of one file. Half an hour of 50 deliveries per second, of 2 KB each, takes a tenth of it. */
+/**
+ * The maximum number of rows and of bytes in one file. Half an hour of 50 deliveries per second, of 2 KB each, takes a
+ * tenth of them.
+ */
 export type SpoolLimits = { readonly rows: number; readonly bytes: number };
 
-/** Selects the rows to read. Rows of the integrations in `except` are left out. */
+/** Selects the rows to read. It leaves out the rows of the integrations in `except`. */
 export type SpoolPage = SpoolLimits & { readonly except?: readonly string[] };
 
 export type SpoolRow = SealedEntry & { readonly seq: number };
 
-/** The result for a row: written, already present, or refused because the file has reached a limit. */
+/**
+ * The result for a row. `stored`: it was written. `known`: it was already present. `full`: it was refused, because the
+ * file has reached a limit.
+ */
 export type Insertion = 'stored' | 'known' | 'full';
 
 /**
@@ -42,8 +48,8 @@ export type SpoolCounts = { readonly rows: number; readonly bytes: number; reado
 export const isSpoolFull = (error: unknown): boolean => ((error as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_FULL;
 
 /**
- * Whether the disk has failed to flush a write. In this case, the content of the disk is unknown, and nothing may be
- * added to the file any more: the next flush could succeed although the disk has lost this write.
+ * Whether the disk has failed to flush a write. If so, the content of the disk is unknown, and nothing may be added to
+ * the file any more. The next flush could succeed although the disk has lost this write.
  */
 export const isFlushFailure = (error: unknown): boolean =>
   [SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC].includes((error as { errcode?: number }).errcode ?? 0);
@@ -55,8 +61,8 @@ const COUNTS = `select count(*) filter (where error is null) as rows, count(*) f
 const countsOf = (database: DatabaseSync): SpoolCounts => ({ ...(database.prepare(COUNTS).get() as SpoolCounts) });
 
 /**
- * Opens a file of the spool, and creates it if it does not exist. Each change is durable when the method returns. All
- * methods block.
+ * Opens a file of the spool, and creates the file if it does not exist. Each change is durable when the method returns.
+ * All methods block the calling thread.
  * @throws Error if the file cannot be opened
  */
 export const openSpoolFile = (path: string) => {
@@ -91,7 +97,7 @@ export const openSpoolFile = (path: string) => {
     /**
      * Adds rows in one transaction.
      * @returns for each row, whether it was added; false if it was already present
-     * @throws Error; no row is then added
+     * @throws Error; in this case, no row is added
      */
     add: (rows: readonly SealedEntry[]): boolean[] =>
       inTransaction(() =>
@@ -101,8 +107,8 @@ export const openSpoolFile = (path: string) => {
         ),
       ),
     /**
-     * Returns the first waiting rows: at most `rows`, with at most `bytes` bytes. A single larger row is returned
-     * alone.
+     * Returns the first waiting rows: at most `rows` rows with at most `bytes` bytes in total. If the first row is
+     * larger, it is returned alone.
      */
     first: ({ rows, bytes, except = [] }: SpoolPage): SpoolRow[] => {
       const found: SpoolRow[] = [];
@@ -117,9 +123,12 @@ export const openSpoolFile = (path: string) => {
     /** Removes waiting rows. @returns the size of their contents */
     remove: (seqs: readonly number[]): number =>
       inTransaction(() => seqs.reduce((sum, seq) => sum + ((remove.get(seq) as { bytes: number } | undefined)?.bytes ?? 0), 0)),
-    /** Keeps a row, but no longer returns it as waiting. @returns the size of its content */
+    /**
+     * Parks a row: it stays in the file, but is no longer returned as waiting.
+     * @returns the size of its content
+     */
     park: (seq: number, reason: string): number => (park.get(reason, seq) as { bytes: number }).bytes,
-    /** Makes all parked rows wait again. */
+    /** Changes all parked rows to waiting ones. */
     unpark: (): void => database.exec('update deliveries set error = null where error is not null'),
     counts: (): SpoolCounts => countsOf(database),
     oldestAt: (): number | null => (oldest.get() as { at: number } | undefined)?.at ?? null,

@@ -5,7 +5,7 @@ import { lockFile, type ProcessLock } from '../process-lock.ts';
 const MAX_SLOTS = 64;
 const FILE = /^(\d{1,2})\.db$/;
 
-/** A file of the spool that only this process may write, until it releases the lock or ends. */
+/** A numbered file of the spool. Only this process may write it, until it releases the lock or ends. */
 export type SpoolSlot = { readonly number: number; readonly path: string; readonly release: ProcessLock['release'] };
 
 /** Returns the directory of the spool in a data directory. */
@@ -13,13 +13,19 @@ export const spoolDirectory = (annalsData: string): string => join(annalsData, '
 
 const pathOf = (dir: string, number: number): string => join(dir, `${number}.db`);
 
-/** Locks a slot. @returns undefined if another process has locked it */
+/**
+ * Locks the slot (file of the spool) with this number.
+ * @returns undefined if another process has locked it
+ */
 export const lockSlot = (dir: string, number: number): SpoolSlot | undefined => {
   const lock = lockFile(join(dir, `${number}.lock`));
   return lock && { number, path: pathOf(dir, number), release: lock.release };
 };
 
-/** Locks the first slot that no other process has locked. @throws Error if there is none */
+/**
+ * Locks the first slot (file of the spool) that no other process has locked.
+ * @throws Error if there is none
+ */
 export const lockFreeSlot = (dir: string): SpoolSlot => {
   for (let number = 0; number < MAX_SLOTS; number++) {
     const slot = lockSlot(dir, number);

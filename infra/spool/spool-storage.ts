@@ -14,18 +14,21 @@ import { lockFreeSlot, lockSlot, type SpoolSlot, slotsWithFile } from './spool-s
 import { openEntry, type SpoolEntry, sealEntry } from './spooled-delivery.ts';
 
 /**
- * The maximum content of the spool of one process. Half an hour of 50 deliveries per second, of 2 KB each, takes a
- * tenth of it.
+ * The maximum number of rows and of bytes in the spool of one process. Half an hour of 50 deliveries per second, of 2
+ * KB each, takes a tenth of them.
  */
 const LIMITS: SpoolLimits = { rows: 1_000_000, bytes: 4 * 1024 ** 3 };
-/** The spool leaves this many bytes of the disk free, because the embedded event store and the database need them. */
+/**
+ * The number of bytes on the disk that the spool does not use, because the embedded event store and the database need
+ * them.
+ */
 const MIN_FREE_BYTES = 32 * 1024 ** 2;
 const FREE_SPACE_TTL_MS = 250;
 const ADOPTED_AT_ONCE: SpoolLimits = { rows: 1_000, bytes: 16 * 1024 ** 2 };
-/** A file that was larger than this many bytes returns its space to the file system when it is empty. */
+/** The size in bytes above which a file returns its space to the file system when it is empty. */
 const SHRINK_ABOVE_BYTES = 16 * 1024 ** 2;
 
-/** `canTake` is false if the last deliveries could not be written, or if the disk or the file is full. */
+/** `canTake` is false if the latest deliveries could not be written, or if the disk or the file is full. */
 export type SpoolStatus = SpoolCounts & { readonly canTake: boolean };
 
 /** A waiting delivery, and the number of its row in the file. */
@@ -34,15 +37,15 @@ export type WaitingEntry = { readonly seq: number; readonly entry: SpoolEntry };
 export type SpoolStorageOptions = {
   readonly dir: string;
   readonly key: NamedKey;
-  /** Earlier keys. They decrypt the rows that were written with them. */
+  /** Earlier keys. They are needed to decrypt rows that were written before the present key was used. */
   readonly olderKeys?: readonly NamedKey[];
   readonly limits?: SpoolLimits;
   readonly minFreeBytes?: number;
 };
 
 /**
- * Opens the file of this process in the directory of the spool, creates both if they do not exist, and locks the file.
- * All methods block, so they must run in a separate thread.
+ * Opens and locks the file of this process in the directory of the spool. Creates both if they do not exist. All
+ * methods block the calling thread, so they must run in a separate thread.
  * @throws Error if the directory cannot be used
  */
 export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, minFreeBytes = MIN_FREE_BYTES }: SpoolStorageOptions) => {
@@ -55,7 +58,7 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
   let peakBytes = bytes;
   let hasFailed = false;
   /**
-   * Set when the disk has failed to flush a write. From then on, nothing is added until the file is empty and has been
+   * True if the disk has failed to flush a write. From then on, nothing is added until the file is empty and has been
    * opened again.
    */
   let isReadOnly = false;
@@ -91,7 +94,10 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
     isReadOnly ||= isFlushFailure(error);
   };
 
-  /** Adds the encrypted rows that fit. @throws Error if the file cannot be written; no row is then added */
+  /**
+   * Adds the encrypted rows that fit into the file.
+   * @throws Error if the file cannot be written; in this case, no row is added
+   */
   const add = (sealed: Parameters<typeof file.add>[0]): Insertion[] => {
     const size = sealed.reduce((sum, { content }) => sum + content.length, 0);
     if (isReadOnly || !hasRoom(sealed.length, size)) return sealed.map(() => 'full');
@@ -110,7 +116,7 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
   };
 
   /**
-   * Moves rows from the file of an ended process to the file of this one, as many as fit.
+   * Moves rows from the file of a process that has ended to the file of this process, as many as fit.
    * @returns the integration of each moved row
    */
   const moveFrom = (other: SpoolSlot): string[] => {
@@ -120,7 +126,7 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
       const moved = source.first(ADOPTED_AT_ONCE);
       const added = add(moved);
       if (moved.length === 0 || added.includes('full')) return [];
-      // If this process ends between the two transactions, both files contain the rows. That is safe, because the event
+      // If this process ends before it removes the rows here, both files contain them. That is safe, because the event
       // ids are the same.
       source.remove(moved.map(({ seq }) => seq));
       return moved.flatMap(({ integration }, index) => (added[index] === 'stored' ? [integration] : []));
@@ -131,7 +137,7 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
 
   return {
     put: (entries: readonly SpoolEntry[]): Insertion[] => add(entries.map((entry) => sealEntry(key, entry))),
-    /** Returns the first waiting entries. Parks entries that cannot be decrypted. */
+    /** Returns the first waiting entries. Parks rows that cannot be decrypted. */
     first: (page: SpoolPage, onUnreadable: (reason: string) => void): WaitingEntry[] =>
       file.first(page).flatMap(({ seq, ...sealed }) => {
         try {
@@ -152,8 +158,8 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
     },
     park,
     /**
-     * Moves rows from the files of ended processes to the file of this one.
-     * @returns the integration of each moved row; an empty list if there are no more
+     * Moves rows from the files of processes that have ended to the file of this process.
+     * @returns the integration of each moved row; an empty list if there are no more such rows
      */
     adopt: (): string[] =>
       slotsWithFile(dir).flatMap((number) => {

@@ -17,8 +17,8 @@ type ThreadOptions = {
 };
 
 /**
- * Runs the storage of the spool in a worker thread, because writing to the disk blocks. If the thread ends, it is
- * started again after a second.
+ * Runs the storage of the spool in a worker thread, because writing to the disk blocks the thread. If the worker thread
+ * ends, it is started again after a second.
  */
 export const openSpoolThread = ({ storage, logger, onOpen, onStatus }: ThreadOptions) => {
   const pending = new Map<number, Pending>();
@@ -67,7 +67,10 @@ export const openSpoolThread = ({ storage, logger, onOpen, onStatus }: ThreadOpt
 
   start();
   return {
-    /** Runs a task in the thread. @throws Error if the task fails, or the thread ends before the task */
+    /**
+     * Runs a task in the thread.
+     * @throws Error if the task fails, or if the thread ends before the task has ended
+     */
     ask,
     isRunning: (): boolean => worker !== null,
     close: async (): Promise<void> => {

@@ -22,7 +22,7 @@ const tasks = {
 export type SpoolTasks = typeof tasks;
 export type SpoolRequest = { readonly id: number; readonly name: keyof SpoolTasks; readonly input: unknown };
 
-/** The messages of the thread: one at its start, one after each request, and lines for the log. */
+/** The messages that the thread sends: one at its start, one after each request, and one for each line to log. */
 export type SpoolMessage =
   | { readonly waiting: readonly (readonly [integration: string, rows: number])[]; readonly status: SpoolStatus }
   | { readonly id: number; readonly result: unknown; readonly status: SpoolStatus | null }

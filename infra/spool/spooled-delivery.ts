@@ -9,7 +9,7 @@ const TAG_BYTES = 16;
 const LENGTH_BYTES = 4;
 const OPTIONS = { authTagLength: TAG_BYTES } as const;
 
-/** A delivery that waits in the spool, with the id of the event that will record it. */
+/** A delivery that waits in the spool. `eventId` is the id of the event that will record it. */
 export type SpooledDelivery = Omit<NewDelivery, 'integration'> & {
   readonly integration: Pick<NewDelivery['integration'], 'id' | 'tenant_id'>;
   readonly eventId: string;
@@ -54,11 +54,17 @@ export const deliveryOf = ({ tenant, integration, delivery, eventId, facts, body
   body,
 });
 
-/** Returns the data that are authenticated with the content, so that no content can be moved to another row. */
+/**
+ * Returns the data that are authenticated together with the content. They bind the content to its row, so that it
+ * cannot be moved to another row.
+ */
 const associatedData = ({ tenant, integration, delivery, eventId }: SpoolIdentity): Buffer =>
   lengthPrefixed('annals spool', tenant, integration, delivery, eventId);
 
-/** Encrypts the facts and the body of a delivery: a nonce, the ciphertext and an authentication tag. */
+/**
+ * Encrypts the facts and the body of a delivery. The content consists of a nonce, the ciphertext and an authentication
+ * tag.
+ */
 export const sealEntry = ({ kid, key }: NamedKey, entry: SpoolEntry): SealedEntry => {
   const { facts, body, ...rest } = entry;
   const nonce = randomBytes(NONCE_BYTES);
@@ -70,7 +76,10 @@ export const sealEntry = ({ kid, key }: NamedKey, entry: SpoolEntry): SealedEntr
   return { ...rest, kid, content: Buffer.concat([nonce, ...parts, cipher.final(), cipher.getAuthTag()]) };
 };
 
-/** Decrypts a row of the spool. @throws Error if it was encrypted with none of these keys, or was changed */
+/**
+ * Decrypts a row of the spool.
+ * @throws Error if none of these keys has encrypted it, or if it was changed
+ */
 export const openEntry = (keys: readonly NamedKey[], sealed: SealedEntry): SpoolEntry => {
   const { kid, content, ...rest } = sealed;
   const key = keys.find((named) => named.kid === kid)?.key;
@@ -81,6 +90,7 @@ export const openEntry = (keys: readonly NamedKey[], sealed: SealedEntry): Spool
     .setAuthTag(bytes.subarray(-TAG_BYTES));
   const plain = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
   const bodyAt = LENGTH_BYTES + plain.readUInt32BE(0);
-  // The body is copied, because it is transferred to another thread, and the buffer of a short text may be shared.
+  // The body is copied, because it is transferred to another thread. The buffer of `plain` cannot be transferred,
+  // because a small buffer may share its memory with others.
   return { ...rest, facts: plain.toString('utf8', LENGTH_BYTES, bodyAt), body: new Uint8Array(plain.subarray(bodyAt)) };
 };

@@ -2,33 +2,42 @@ import type { Insertion, SpoolLimits } from './spool-file.ts';
 import type { SpoolEntry } from './spooled-delivery.ts';
 
 /**
- * A delivery that is not durable after this many milliseconds is refused; a large delivery has more time. Usually,
- * writing takes a few milliseconds. If the disk or the machine is very busy, a late answer is better than a refusal,
- * because some providers never repeat a delivery.
+ * The time in milliseconds after which a delivery that is not durable is refused. A large delivery has more time.
+ * Usually, writing takes a few milliseconds. If the disk or the machine is very busy, a late answer is better than a
+ * refusal, because some providers never repeat a delivery.
  */
 const PUT_TIMEOUT_MS = 2_000;
 const MIN_BYTES_PER_MS = 10_000;
-/** The maximum content of the queue. The request of each queued delivery keeps it in memory, too. */
+/** The maximum number of rows and of bytes in the queue. Queued deliveries are in memory. */
 const MAX_QUEUED: SpoolLimits = { rows: 2_000, bytes: 160 * 1024 ** 2 };
-/** The maximum that one transaction writes. A larger delivery is written alone. */
+/** The maximum number of rows and of bytes that one transaction writes. A larger delivery is written alone. */
 const MAX_BATCH: SpoolLimits = { rows: 256, bytes: 4 * 1024 ** 2 };
 
-/** The result for a delivery: it is durable now, was durable already, or could not be written in time. */
+/**
+ * The result for a delivery. `stored`: it is durable now. `known`: it was durable already. `refused`: it could not be
+ * written in time.
+ */
 export type PutResult = 'stored' | 'known' | 'refused';
 
 type Queued = { readonly entry: SpoolEntry; readonly resolve: (result: PutResult) => void };
 
 type QueueOptions = {
-  /** Writes entries in one transaction. @throws Error; no entry is then written */
+  /**
+   * Writes entries in one transaction.
+   * @throws Error; in this case, no entry is written
+   */
   readonly write: (entries: SpoolEntry[]) => Promise<Insertion[]>;
   /**
-   * Called when the result of an entry is known, even if its sender was refused in the meantime because it took so
-   * long.
+   * Called when the result of an entry is known. The sender may have been refused before, because writing the entry
+   * took too long.
    */
   readonly onResult: (entry: SpoolEntry, result: Insertion) => void;
 };
 
-/** Creates a queue. The entries that arrive during one transaction are written by the next one. */
+/**
+ * Creates a queue of entries to write. The entries that arrive during one transaction are written by the next
+ * transaction.
+ */
 export const createWriteQueue = ({ write, onResult }: QueueOptions) => {
   let queue: Queued[] = [];
   let queuedBytes = 0;

@@ -12,19 +12,23 @@ const annalsCommand = (name: string, args: readonly string[], env: NodeJS.Proces
   cwd: process.cwd(),
   env,
   stopSignal: 'SIGTERM',
-  // This opens an IPC channel to the process. When the supervisor ends, the channel closes, and the process stops.
+  // A process with `onMessage` gets an IPC channel. When the supervisor ends, the channel closes, and the process
+  // stops.
   onMessage: () => {},
 });
 
 export type StoreProcess = ManagedProcess & {
   readonly url: () => string;
   /**
-   * Whether `url` can already be called. It needs the file with the secret, which the store creates at its first start.
+   * Whether `url` can already be read. It contains the secret, which the store creates in a file at its first start.
    */
   readonly isUrlKnown: () => boolean;
 };
 
-/** The embedded event store. At its first start, it creates the secret that is part of `url`. */
+/**
+ * Describes the process of the embedded event store. At its first start, the store creates the secret that is part of
+ * `url`.
+ */
 export const storeProcess = ({ dir, port }: { dir: string; port: number }): StoreProcess => {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const secretFile = join(dir, 'secret');
@@ -39,13 +43,13 @@ export const storeProcess = ({ dir, port }: { dir: string; port: number }): Stor
 
 export type ServeOptions = {
   env: NodeJS.ProcessEnv;
-  /** The URL of the service, as reached from this machine. */
+  /** The URL at which this machine reaches the service. */
   base: string;
   report: (line: string) => void;
   onMessage: (message: unknown) => void;
 };
 
-/** The process of the HTTP service. It counts as up when the service accepts deliveries. */
+/** Describes the process of the HTTP service. It counts as up when the service accepts deliveries. */
 export const serveProcess = ({ env, base, report, onMessage }: ServeOptions): ManagedProcess => ({
   ...annalsCommand('serve', ['serve'], env),
   graceMs: 15_000,
@@ -53,7 +57,7 @@ export const serveProcess = ({ env, base, report, onMessage }: ServeOptions): Ma
   prepare: (ended) => waitUntilReady(base, report, ended),
 });
 
-/** The process that runs the projections and the reactors. */
+/** Describes the process that runs the projections and the reactors. */
 export const workProcess = (env: NodeJS.ProcessEnv, onMessage: (message: unknown) => void): ManagedProcess => ({
   ...annalsCommand('work', ['work'], env),
   onMessage,

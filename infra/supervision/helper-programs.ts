@@ -20,7 +20,7 @@ export const runHelper = (command: string, args: readonly string[], options: Exe
 
 /**
  * Kills the helper programs that are still running, and refuses to start others. Must be called before this process
- * exits. Uses SIGKILL, because initdb survives SIGTERM.
+ * exits. It uses SIGKILL, because initdb does not end on SIGTERM.
  */
 export const killHelpers = (): void => {
   isStopping = true;

@@ -14,26 +14,23 @@ export type ManagedProcess = {
   cwd?: string;
   uid?: number;
   gid?: number;
-  /** The signal that asks the process to end. If it still runs after `graceMs`, it gets SIGKILL. */
+  /** The signal that asks the process to end. A process that still runs after `graceMs` milliseconds is killed (SIGKILL). */
   stopSignal: NodeJS.Signals;
   graceMs: number;
   /**
-   * For a server that writes its own pid file: the path of that file, and a text that only this server's command line
-   * contains.
+   * Set for a server that writes its own pid file. `file` is the path of the pid file. `mark` is a text that occurs
+   * only in the command line of this server.
    */
   ownPidFile?: { file: string; mark: string };
-  /** If set, the process counts as up when its log matches this pattern. */
+  /** If this is set, the process counts as up when its log matches this pattern. */
   readyPattern?: RegExp;
-  /**
-   * Called each time the process has come up, before other parts may rely on it. `ended` is aborted when the process
-   * ends.
-   */
+  /** Called each time the process has come up, before the process is used. `ended` is aborted when the process ends. */
   prepare?: (ended: AbortSignal) => Promise<void>;
-  /** Whether the process gets less CPU time than the others when the machine is busy. */
+  /** Whether the process gets less CPU time than other processes when the machine is busy. */
   isLowPriority?: boolean;
   /**
-   * If set, the supervisor opens an IPC channel to the process, and this function receives its messages. When the
-   * channel closes, the process notices that its supervisor has ended.
+   * If this is set, the supervisor opens an IPC channel to the process, and this function receives the messages of the
+   * process. When the supervisor ends, the channel closes, and the process notices this.
    */
   onMessage?: (message: unknown) => void;
 };
@@ -47,7 +44,7 @@ export type ProcessDirs = {
 
 /**
  * The nice value of a process with low priority. On a busy machine, such a process still gets a third of the CPU time
- * of a normal one, so it never waits for long.
+ * of a normal process, so it never waits for long.
  */
 const LOW_PRIORITY = 5;
 
@@ -70,12 +67,12 @@ export const spawnProcess = (spec: ManagedProcess, logFile: string): ChildProces
 export const lowerPriority = (pid: number): void => {
   try {
     setPriority(pid, LOW_PRIORITY);
-    // On Linux, each session is a scheduling group. The nice value counts only inside the group; this value counts
-    // between groups.
+    // On Linux, each session is a scheduling group. The nice value counts only among the processes of one group. This
+    // value counts among the groups.
     writeFileSync(`/proc/${pid}/autogroup`, String(LOW_PRIORITY));
   } catch {
-    // Nothing to do: the process has already ended (its exit event reports that), or the system has no scheduling
-    // groups.
+    // Writing this fails if the process has already ended, which its exit event reports, or if the system has no
+    // scheduling groups.
   }
 };
 
@@ -96,7 +93,7 @@ export const unrefChild = (child: ChildProcess): void => {
 };
 
 /**
- * Ends a process with this name that an earlier supervisor has left running, for example because the supervisor was
+ * Ends a process with this name that an earlier supervisor has left running. This can happen if the supervisor was
  * killed.
  */
 export const replaceProcess = async (
@@ -109,7 +106,7 @@ export const replaceProcess = async (
   );
   for (const leftover of leftovers) await endProcess(leftover, stopSignal, graceMs);
   removePidFile(pidFile);
-  // The pid in a stale pid file may now belong to another process, especially in a container. PostgreSQL would take
-  // that process for its own server and refuse to start, so the file is removed.
+  // The process id in an old pid file may now belong to another process, especially in a container. PostgreSQL would
+  // take that process for its own server and refuse to start. So the file is removed.
   if (ownPidFile && leftovers.length === 0) removePidFile(ownPidFile.file);
 };

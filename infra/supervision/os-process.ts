@@ -14,7 +14,7 @@ const attempt = <T>(read: () => T): T | undefined => {
 };
 
 /**
- * Returns the fields of /proc/<pid>/stat that follow the command's name (which may contain spaces). The first one is
+ * Returns those fields of /proc/<pid>/stat that follow the command's name, which may contain spaces. The first field is
  * the state, the twentieth is the start time.
  */
 const statOf = (pid: number): string[] | undefined =>
@@ -38,8 +38,8 @@ const startTimeElsewhere = (pid: number): string | undefined =>
   /^[^Z]/.test(ps(pid, 'stat') ?? '') ? ps(pid, 'lstart') || undefined : undefined;
 
 /**
- * Returns the start time of a process, in the operating system's notation. Pids are reused, but a pid and a start time
- * together identify one process.
+ * Returns the start time of a process, in the operating system's notation. The system reuses process ids, but a process
+ * id and a start time together identify one process.
  * @returns undefined if the process does not exist or is a zombie
  */
 export const startTimeOf = process.platform === 'linux' ? startTimeOnLinux : startTimeElsewhere;
@@ -68,7 +68,8 @@ const hasExited = async (target: ProcessRef, withinMs: number): Promise<boolean>
 };
 
 /**
- * Ends a process, which need not be a child of this one. Sends `signal`, and SIGKILL if it still runs after `graceMs`.
+ * Ends a process, which need not be a child of this process. Sends `signal` and, if the process still runs after
+ * `graceMs`, SIGKILL.
  * @throws Error if the process survives SIGKILL
  */
 export const endProcess = async (target: ProcessRef, signal: NodeJS.Signals, graceMs: number): Promise<void> => {

@@ -28,9 +28,9 @@ const firstLineOf = (file: string): string | undefined => {
 };
 
 /**
- * Reads a pid file that a server has written itself, with the pid in its first line.
- * @returns the process, if it is running and its command line contains `mark`; otherwise the pid may belong to another
- * process now
+ * Reads a pid file that a server has written itself; its first line is the process id.
+ * @returns the process, if it is running and its command line contains `mark`; otherwise undefined, because the process
+ * id may belong to another process now
  */
 export const findByPidFile = (file: string, mark: string): ProcessRef | undefined => {
   const pid = Number(firstLineOf(file) ?? 0);

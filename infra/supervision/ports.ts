@@ -10,16 +10,16 @@ export const isPortFree = (port: number, host = '127.0.0.1'): Promise<boolean> =
   });
 
 /**
- * The lowest port that is tried. Found ports are below the range from which the operating system assigns ports to
- * outgoing connections, so no connection can take one.
+ * The lowest port that is tried. Ports from which the operating system makes outgoing connections are higher, so no
+ * connection can take a found port.
  */
 const FIRST_PORT = 20_000;
 const LAST_PORT = 32_000;
 const MAX_TRIES = 100;
 
 /**
- * Finds a free port of 127.0.0.1. It is a random one, so that processes that search at the same time find different
- * ones.
+ * Finds a free port of 127.0.0.1. The port is random, so that processes that search at the same time find different
+ * ports.
  */
 export const freePort = async (): Promise<number> => {
   for (let tries = 0; tries < MAX_TRIES; tries++) {

@@ -1,7 +1,7 @@
 import { closeSync, copyFileSync, existsSync, openSync, readSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
 
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
-/** The number of earlier logs of a process that are kept: `<file>.1`, the latest, to `<file>.4`. */
+/** The number of earlier logs of a process that are kept. The latest is `<file>.1`, the oldest `<file>.4`. */
 const KEPT_LOGS = 4;
 const MAX_REASON_LENGTH = 300;
 
@@ -23,9 +23,9 @@ export const rotateLog = (file: string): void => {
 };
 
 /**
- * If a log to which a process is still writing is larger than 10 MiB, copies it to `<file>.1`, as in `rotateLog`, and
- * truncates it. The process has opened the log for appending, so its next line is at the start of the empty file. If
- * the disk has no space for the copy, the lines are lost.
+ * If a log to which a process is still writing is larger than 10 MiB, copies it to `<file>.1` (see `rotateLog`), and
+ * truncates it. The process has opened the log for appending, so it writes its next line at the start of the empty
+ * file. If the disk has no space for the copy, the lines are lost.
  */
 export const truncateLog = (file: string): void => {
   if (sizeOf(file) <= MAX_LOG_BYTES) return;
@@ -60,8 +60,8 @@ const messageIn = (line: string): string => {
 };
 
 /**
- * Returns the line of a log that best explains why the process ended: the last line that mentions an error or, if there
- * is none, the last line.
+ * Returns the line of a log that best explains why the process ended. This is the last line that mentions an error or,
+ * if there is none, the last line.
  */
 export const reasonIn = (text: string): string => {
   const lines = text.trimEnd().split('\n');

@@ -5,21 +5,21 @@ const POLL_INTERVAL_MS = 20;
 const REQUEST_TIMEOUT_MS = 5_000;
 const REPORT_INTERVAL_MS = 10_000;
 /**
- * After deliveries are accepted, a start waits for the other parts of the platform for at most this many milliseconds.
- * Then the start is complete, even if a part is not up.
+ * The maximum time in milliseconds that a start waits for the other parts of the platform after deliveries are
+ * accepted. After this time, the start is complete even if a part is not up.
  */
 const DEGRADED_TIMEOUT_MS = 10_000;
 const FIRST_TENANT_TIMEOUT_MS = 10_000;
 
 type Readiness = { readonly status: number; readonly degraded: readonly string[] };
 
-// `fetch` and an import of `node:http` are avoided: both load all of undici, at a time when the starting processes need
-// the CPU.
+// `fetch` is not used, and `node:http` is not imported. Both would load all of undici, at a time when the starting
+// processes need the CPU.
 const { get } = process.getBuiltinModule('node:http');
 
 type JsonAnswer = { readonly status: number; readonly body: unknown };
 
-/** Requests JSON. Resolves to undefined if there is no such answer in time. */
+/** Requests JSON. Resolves to undefined if no JSON answer arrives in time. */
 const getJson = (url: string, headers: Record<string, string>, ended: AbortSignal): Promise<JsonAnswer | undefined> =>
   new Promise((resolve) => {
     const noAnswer = (): void => resolve(undefined);
@@ -36,9 +36,9 @@ const readiness = async (base: string, ended: AbortSignal): Promise<Readiness | 
 };
 
 /**
- * Waits until /readyz answers 200 and names no degraded part. It stops waiting for degraded parts `DEGRADED_TIMEOUT_MS`
- * after /readyz began to answer 200, and stops at once when the process ends. Every ten seconds, it reports what is
- * missing.
+ * Waits until /readyz answers 200 and names no degraded part. If parts stay degraded, stops waiting
+ * `DEGRADED_TIMEOUT_MS` after /readyz began to answer 200. If the process ends, stops at once. Every ten seconds,
+ * reports what is missing.
  */
 export const waitUntilReady = async (base: string, report: (line: string) => void, ended: AbortSignal): Promise<void> => {
   let readySince: number | undefined;
@@ -53,7 +53,7 @@ export const waitUntilReady = async (base: string, report: (line: string) => voi
 };
 
 /**
- * Waits until the caller with this API key sees their first tenant, because at the first start the projections may be
+ * Waits until the caller with this API key sees their first tenant. At the first start, the projections may still be
  * behind. Stops waiting after `FIRST_TENANT_TIMEOUT_MS`, and when `ended` is aborted.
  */
 export const waitUntilTenantIsListed = async (base: string, key: string, ended: AbortSignal): Promise<void> => {

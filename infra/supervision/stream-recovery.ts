@@ -4,11 +4,14 @@ import { createBackoff } from '../backoff.ts';
 /** A message from the process `work` to its supervisor: whether JetStream has stopped a stream. */
 export type StreamReport = { readonly kind: 'stream'; readonly isStopped: boolean };
 
-/** With fewer free bytes than this, a restarted server would stop again at once. */
+/**
+ * The number of free bytes on the disk that a restart needs. With fewer, a restarted server would stop the stream again
+ * at once.
+ */
 const MIN_FREE_BYTES = 32 * 1024 ** 2;
 /**
- * When there is free space, the stream gets this many milliseconds to continue by itself. This is longer than the
- * relay's delay between attempts.
+ * The time in milliseconds that a stream gets to continue without a restart, from when there is free space on the disk.
+ * It is longer than the relay's delay between attempts.
  */
 const SELF_RECOVERY_MS = 8_000;
 const RESTART_DELAY = { minMs: 30_000, maxMs: 600_000 };
@@ -27,8 +30,8 @@ export type StreamRecoveryOptions = {
 };
 
 /**
- * Creates the function that receives every StreamReport. It restarts nats-server if the stream stays stopped although
- * the disk has free space: after a write error, nats-server may keep a stream stopped until it is restarted. If
+ * Creates the function that receives every StreamReport. It restarts nats-server if a stream stays stopped although the
+ * disk has free space. The restart is needed because after a write error, nats-server may keep a stream stopped. If
  * restarts do not help, the delays between them grow.
  */
 export const createStreamRecovery = ({ dir, restart, now = Date.now, free = freeBytes }: StreamRecoveryOptions) => {
@@ -36,7 +39,8 @@ export const createStreamRecovery = ({ dir, restart, now = Date.now, free = free
   let hasSpaceSince: number | null = null;
   let nextRestartAt = 0;
   return ({ isStopped }: StreamReport): void => {
-    // During a restart, the connection fails, which does not prove that the stream works again.
+    // The stream is also reported as not stopped while a restart interrupts the connection. So only a report after the
+    // restart delay proves that the stream works again.
     if (!isStopped && now() >= nextRestartAt) backoff.reset();
     hasSpaceSince = isStopped && free(dir) >= MIN_FREE_BYTES ? (hasSpaceSince ?? now()) : null;
     if (hasSpaceSince === null || now() - hasSpaceSince < SELF_RECOVERY_MS || now() < nextRestartAt) return;

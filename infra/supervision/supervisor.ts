@@ -35,14 +35,14 @@ export type Supervised = {
 
 const MAX_START_ATTEMPTS = 5;
 /**
- * The delays between attempts to start, in milliseconds. They are short before the process has served for the first
- * time, because the operator waits for the start.
+ * The delays between attempts to start, in milliseconds. Until the process is up for the first time they are short,
+ * because the operator waits for the start.
  */
 const START_DELAY = { minMs: 50, maxMs: 2_000 };
 const RESTART_DELAY = { minMs: 50, maxMs: 30_000 };
 /**
- * If a process was up for at least this long, its end does not count as a failed start, and it is restarted after the
- * minimum delay.
+ * The time in milliseconds after which a process that is up counts as stable. If it ends after that, this does not
+ * count as a failed start, and the process is restarted after the minimum delay.
  */
 const STABLE_AFTER_MS = 3_000;
 const LOG_CHECK_INTERVAL_MS = 60_000;
@@ -65,7 +65,7 @@ type Supervision = {
   hasServed: boolean;
   /** The reason why the supervisor itself has killed the process; null if it has not. */
   restartReason: string | null;
-  /** The last report about the end of the process, without numbers; null if the process has run stably since. */
+  /** The last report about the end of the process, without numbers; null if the process has been stable since then. */
   reported: string | null;
   isUnreferenced: boolean;
 };
@@ -77,7 +77,7 @@ const messageOf = (error: unknown): string => (error as Error).message;
 
 /**
  * Waits until the process is up.
- * @returns false if it ended before that, or did not come up in time
+ * @returns false if the process ended first, or did not come up in time
  * @throws the errors of `prepare`
  */
 const waitUntilServing = async (
@@ -96,8 +96,8 @@ const waitUntilServing = async (
 };
 
 /**
- * Writes the pid file, with which the next start finds the process if the supervisor crashes. A failure is only
- * reported, and the process continues to run.
+ * Writes the pid file. If the supervisor crashes, the next start finds the process with this file. If writing fails,
+ * this is only reported, and the process continues to run.
  */
 const recordPid = ({ spec, dirs, pidFile }: Supervision, pid: number): void => {
   try {
@@ -129,7 +129,7 @@ const startChild = (supervision: Supervision): ChildProcess => {
 /** Starts the process and waits until it has ended. @throws Error if it could not be started */
 const runOnce = async (supervision: Supervision): Promise<Run> => {
   const { spec, dirs, logFile, stopping, ready } = supervision;
-  // An operator may have removed the directories since the last run.
+  // The directories are created before every run, because an operator may have removed them.
   for (const dir of [dirs.logs, dirs.run]) mkdirSync(dir, { recursive: true, mode: 0o700 });
   rotateLog(logFile);
   const offset = sizeOf(logFile);
@@ -162,8 +162,8 @@ const runOnce = async (supervision: Supervision): Promise<Run> => {
 };
 
 /**
- * Reports the end of the process, unless the same text was already reported since the process last ran stably. Numbers
- * are not compared, because they may be times or process ids.
+ * Reports the end of the process, unless the same text was already reported since the process was last stable. The
+ * comparison ignores numbers, because they may be times or process ids.
  */
 const reportEnd = (supervision: Supervision, how: string): void => {
   const { spec, dirs, logFile, restartReason, hasServed } = supervision;

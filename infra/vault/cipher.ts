@@ -3,7 +3,8 @@ import type { SealedText, SecretLocation } from '../../commands/context.ts';
 
 const VERSION = 'v1';
 export const ALGORITHM = 'aes-256-gcm';
-// Without this option, Node also accepts authentication tags of only four bytes, which are easier to forge.
+// With this option, Node accepts only authentication tags of 16 bytes. By default, it would also accept tags of four
+// bytes, which are easier to forge.
 export const OPTIONS = { authTagLength: 16 } as const;
 const SEALED_TEXT = /^v1\.([\w-]{1,32})\.([\w-]{16})\.([\w-]*)\.([\w-]{22})$/;
 
@@ -12,7 +13,7 @@ export type NamedKey = { readonly kid: string; readonly key: Uint8Array };
 
 /**
  * Encrypts `plain` and returns `v1.<kid>.<nonce>.<ciphertext>.<tag>`, with base64url parts. The location is
- * authenticated too: decrypting the text for any other location fails.
+ * authenticated, too. So the text can be decrypted only for the same location.
  */
 export const encrypt = ({ kid, key }: NamedKey, location: SecretLocation, plain: Uint8Array): SealedText => {
   const nonce = randomBytes(12);
@@ -31,7 +32,10 @@ export const decrypt = (key: Uint8Array, location: SecretLocation, sealed: Seale
   return Buffer.concat([decipher.update(decode(text!)), decipher.final()]);
 };
 
-/** Returns the id of the key with which a text was encrypted. @throws Error if it is not an encrypted text */
+/**
+ * Returns the id of the key with which a text was encrypted.
+ * @throws Error if the text is not encrypted
+ */
 export const kidOf = (sealed: SealedText): string => partsOf(sealed)[1]!;
 
 /**

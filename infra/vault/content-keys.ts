@@ -3,27 +3,27 @@ import { createLruMap } from '../lru-map.ts';
 import { lengthPrefixed, type NamedKey } from './cipher.ts';
 import type { DataKeyCache } from './data-key-cache.ts';
 
-/** A key for the contents of a tenant's events. `kid` is the id of the data key from which it is derived. */
+/** A key that encrypts the contents of a tenant's events. `kid` is the id of the data key from which it is derived. */
 export type ContentKey = { readonly kid: string; readonly key: KeyObject };
 
 /**
- * Returns a tenant's content key, derived from the data key with the id `kid` or, without a `kid`, from the newest data
- * key. Without a `kid`, a data key is created if the tenant has none. Returns a promise only if the key is not in
- * memory.
+ * Returns a tenant's content key. It is derived from the data key with the id `kid` or, without a `kid`, from the
+ * newest data key. Without a `kid`, a data key is created if the tenant has none. Returns a promise only if the key is
+ * not in memory.
  * @throws Refusal unavailable if the data key cannot be decrypted
  * @throws LogError gone if the tenant was erased, unavailable
  */
 export type ContentKeys = (tenant: string, kid?: string) => ContentKey | Promise<ContentKey>;
 
 /**
- * Content keys in memory. `forgetAll` drops the keys of all tenants; they are derived again when they are needed.
- * `refresh` derives the key of a tenant again from its newest data key, if it is in memory.
+ * The content keys in memory. `forgetAll` drops the keys of all tenants; they are derived again when they are needed.
+ * If the key of a tenant is in memory, `refresh` derives it again from the tenant's newest data key.
  */
 export type ContentKeyCache = ContentKeys & { readonly forgetAll: () => void; readonly refresh: (tenant: string) => Promise<void> };
 
 const MAX_KEYS = 20_000;
 
-/** Derives a separate key for contents, so that contents and secrets are never encrypted with the same key. */
+/** Derives a separate key for contents. So contents and secrets are never encrypted with the same key. */
 const derive = (tenant: string, { kid, key }: NamedKey): ContentKey => ({
   kid,
   key: createSecretKey(Buffer.from(hkdfSync('sha256', key, '', lengthPrefixed('annals contents', tenant), 32))),
@@ -32,8 +32,8 @@ const derive = (tenant: string, { kid, key }: NamedKey): ContentKey => ({
 /** Creates the function that returns content keys. It keeps the most recently used ones in memory. */
 export const createContentKeys = ({ newestDataKey, dataKeyById }: Pick<DataKeyCache, 'newestDataKey' | 'dataKeyById'>): ContentKeyCache => {
   const cached = createLruMap<string, ContentKey>({ capacity: MAX_KEYS });
-  // The number of times that keys were dropped. A key that was being loaded at that time is not kept, because it may be
-  // one of the dropped keys.
+  // How often keys were dropped. A key that was being loaded when keys were dropped is not kept, because it may be one
+  // of them.
   let drops = 0;
 
   const load = async (name: string, tenant: string, kid: string | undefined): Promise<ContentKey> => {

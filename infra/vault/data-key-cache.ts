@@ -8,7 +8,7 @@ import { createKey, DATA_KEY_ID, readWrappedKeys, unwrapKeys } from './wrapped-k
 /** A tenant's data keys, the oldest first. */
 type DataKeys = readonly NamedKey[];
 
-/** Thrown if a stored text or content refers to a data key that the tenant does not have. */
+/** Thrown if a stored text or blob refers to a data key that the tenant does not have. */
 export class UnknownKey extends Error {
   constructor(tenant: string, kid: string) {
     super(`tenant ${tenant} has no key ${kid}`);
@@ -29,15 +29,15 @@ export type DataKeyCache = {
    */
   readonly dataKeyById: (tenant: string, kid: string) => Promise<Uint8Array>;
   /**
-   * Reads the keys of the tenant again, if they are in memory. Until the new ones are read, the present ones are used.
-   * Returns whether they were read.
+   * If the keys of the tenant are in memory, reads them again. Until the new keys are read, the present keys are used.
+   * Returns whether the keys were read.
    */
   readonly refresh: (tenant: string) => Promise<boolean>;
   /** Drops the tenant's keys from memory. */
   readonly forget: (tenant: string) => void;
 };
 
-/** Called with the result of decrypting the keys of a tenant: `error` is null if it succeeded. */
+/** Called with the result of decrypting the keys of a tenant: `error` is null if this succeeded. */
 export type ReportKeys = (tenant: string, error: Error | null) => void;
 
 const MAX_TENANTS = 1_000;
@@ -95,7 +95,8 @@ export const createDataKeyCache = (log: Log, masters: MasterKeys, report: Report
       const before = keysByTenant.peek(tenant);
       if (!before) return false;
       const keys = await load(tenant).catch(() => null);
-      // Meanwhile, the tenant may have been erased, and its keys dropped from memory.
+      // While the keys were read, the tenant may have been erased, and its keys dropped from memory. Then the keys must
+      // not be cached again.
       if (keys && keysByTenant.peek(tenant) === before) keysByTenant.set(tenant, Promise.resolve(keys));
       return keys !== null;
     },

@@ -11,8 +11,8 @@ export type EventOpener = Pick<SealedEvents, 'openEvent'> & { readonly close: ()
 
 /**
  * Creates the function that decrypts events, for a process that encrypts nothing. It creates no key. It loads the
- * master key when the first encrypted event arrives; if that fails, the next event tries again. From then on, it
- * follows the log, so that the keys of a tenant that is erased are dropped from memory.
+ * master key when the first encrypted event arrives. If this fails, it tries again for the next event. From then on, it
+ * follows the log: when a tenant is erased, it drops the tenant's keys from memory.
  * @throws (the function) the errors of `openEvent`; Error with a one-line message for the operator if the master key is
  * missing, or does not belong to this log
  */
@@ -20,8 +20,8 @@ export const openEventOpener = ({ log, masterKeyFile }: { log: Log; masterKeyFil
   let changes: Subscription | undefined;
   const load = async (): Promise<ContentKeys> => {
     const masters = await openMasterKeys(masterKeyFile, false);
-    // This check is needed because a wrong master key must not look like a damaged data key, for which events would be
-    // skipped.
+    // This check finds out whether the master key is the right one. Otherwise a wrong master key would look like
+    // damaged data keys, and events would be skipped.
     await unwrapKeys(masters, NAME_KEY, await readWrappedKeys(log, NAME_KEY.tenant, NAME_KEY.id));
     const dataKeys = createDataKeyCache(log, masters);
     const keys = createContentKeys(dataKeys);

@@ -10,8 +10,8 @@ export type LazyVault = {
 };
 
 /**
- * Creates a vault whose modules are loaded only when it is needed, which saves memory. An open vault follows changes of
- * keys.
+ * Creates a vault whose modules are loaded only when the vault is needed, which saves memory. An open vault follows
+ * changes of keys in the log.
  */
 export const createLazyVault = (log: Log, masterKeyFile: string): LazyVault => {
   let changes: Subscription | undefined;

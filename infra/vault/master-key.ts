@@ -7,13 +7,16 @@ const KEY_BYTES = 32;
 
 /** The suffix of the file with the next master key, beside MASTER_KEY_FILE, during a rotation. */
 export const NEXT_SUFFIX = '.next';
-/** The text between the name of MASTER_KEY_FILE and the id of the key in the name of a file with a replaced key. */
+/**
+ * The suffix of a file with a replaced key. The name of such a file is that of MASTER_KEY_FILE, this suffix, and the id
+ * of the key.
+ */
 export const OLD_SUFFIX = '.old-';
 
 /**
  * Loads the master key, which encrypts all other keys: 32 bytes in a file of mode 0600. If the file does not exist and
- * `mayCreate` is true, creates it with a new key. `mayCreate` must be false if another master key was in use before,
- * because a new key cannot decrypt the keys that the other one has encrypted.
+ * `mayCreate` is true, creates it with a new key. `mayCreate` must be false if keys are already encrypted with another
+ * master key, because a new master key cannot decrypt them.
  * @throws Error with a one-line message for the operator
  */
 export const loadMasterKey = async (file: string, mayCreate: boolean): Promise<NamedKey> => {
@@ -35,7 +38,9 @@ export const readCompanion = async (path: string): Promise<NamedKey | null> => {
   return key?.length === KEY_BYTES ? named(key) : null;
 };
 
-/** Gives the file of the next key the owner and the mode of the present one, so that the same users can read both. */
+/**
+ * Gives the file of the next key the owner and the mode of MASTER_KEY_FILE, so that the same users can read both files.
+ */
 const copyAccess = async (file: string, path: string): Promise<void> => {
   const [wanted, found] = [await stat(file), await stat(path)];
   if (wanted.uid !== found.uid || wanted.gid !== found.gid) await chown(path, wanted.uid, wanted.gid);
@@ -43,15 +48,16 @@ const copyAccess = async (file: string, path: string): Promise<void> => {
 };
 
 /**
- * Returns the next master key, from the file beside MASTER_KEY_FILE. If the file does not exist, creates it with a new
- * key; the same users can read it.
+ * Returns the next master key, from the file beside MASTER_KEY_FILE. If that file does not exist, creates it with a new
+ * key, and lets the same users read it.
  * @throws Error with a one-line message for the operator
  */
 export const ensureNextKey = async (file: string): Promise<NamedKey> => {
   const path = file + NEXT_SUFFIX;
   const found = await readKey(path);
   const key = found ?? (await createKeyFile(path).catch((error: unknown) => throwAsAdvice(path, error)));
-  // If the operator provides the file, its access may be fixed, for example in a mounted directory.
+  // If the operator has provided the file, a failure to change its owner or mode is ignored. For example, this is not
+  // possible in some mounted directories.
   await copyAccess(file, path).catch((error: unknown) => found ?? throwAsAdvice(path, error));
   if (key.length !== KEY_BYTES) throw new Error(`the next master key ${path} must be ${KEY_BYTES} bytes, not ${key.length}`);
   return named(key);
@@ -65,8 +71,8 @@ const throwAsAdvice = (path: string, error: unknown): never => {
 };
 
 /**
- * Replaces the master key in MASTER_KEY_FILE with the next one, and keeps the old key in a separate file.
- * MASTER_KEY_FILE contains a key at every moment. Does nothing if it already contains the key with the id `kid`.
+ * Replaces the master key in MASTER_KEY_FILE by the next one, and keeps the old key in a separate file. MASTER_KEY_FILE
+ * contains a key at every moment. Does nothing if it already contains the key with the id `kid`.
  * @throws Error with a one-line message for the operator
  */
 export const replaceMasterKey = async (file: string, kid: string): Promise<void> => {
@@ -80,7 +86,7 @@ export const replaceMasterKey = async (file: string, kid: string): Promise<void>
     await rename(next, file);
     await syncDirectory(dirname(file));
   } catch (error) {
-    // Another process may have done the same at the same time.
+    // Another process may have replaced the key at the same time, which made this attempt fail.
     if ((await loadMasterKey(file, false)).kid === kid) return;
     const { code, message } = error as NodeJS.ErrnoException;
     throw new Error(`${file} cannot be replaced (${code ?? message}): copy ${next} to it, and repeat`);
@@ -93,8 +99,9 @@ const readKey = (file: string): Promise<Buffer | null> =>
     throw new Error(`the master key ${file} cannot be read: ${error.code}`);
   });
 
-// Writes a new key to a temporary file, and then links that file to the final name. Linking fails if a file of that
-// name exists. So if two processes start at the same time, both use the key of the process that links first.
+// Writes a new key to a temporary file, and then creates a hard link to it with the final name. This fails if a file
+// with that name exists. So if two processes start at the same time, both use the key of the process that creates the
+// link first.
 const createKeyFile = async (file: string): Promise<Buffer> => {
   const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });

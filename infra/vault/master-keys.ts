@@ -4,16 +4,16 @@ import type { NamedKey } from './cipher.ts';
 import { loadMasterKey, NEXT_SUFFIX, OLD_SUFFIX, readCompanion } from './master-key.ts';
 
 /**
- * The master keys that this process knows: the key in MASTER_KEY_FILE and, beside it, replaced keys and, during a
- * rotation, the next key. A key that was read once is kept, so that a file can be replaced while the process is
- * running.
+ * The master keys that this process knows: the key in MASTER_KEY_FILE, and the keys in the files beside it. These are
+ * replaced keys and, during a rotation, the next key. A key that was read once stays known, so that a file can be
+ * replaced while the process is running.
  */
 export type MasterKeys = {
-  /** The key in MASTER_KEY_FILE when the files were last read. */
+  /** Returns the key that MASTER_KEY_FILE contained when the files were last read. */
   readonly main: () => NamedKey;
   readonly find: (kid: string) => NamedKey | undefined;
   readonly all: () => readonly NamedKey[];
-  /** Reads the files again. A key that cannot be read now stays as it was. */
+  /** Reads the files again. If a key cannot be read now, the earlier value is kept. */
   readonly reload: () => Promise<void>;
 };
 

@@ -3,10 +3,13 @@ import { ALGORITHM, OPTIONS } from './cipher.ts';
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = OPTIONS.authTagLength;
-/** The number of bytes by which encrypted bytes are longer than plain ones. */
+/** The number of bytes that encryption adds. */
 export const SEAL_BYTES = NONCE_BYTES + TAG_BYTES;
 
-/** A buffer of random nonces. Filling it for many messages at once is cheaper than for each message. */
+/**
+ * A buffer of random nonces. Filling it for many messages at once is cheaper than creating random bytes for each
+ * message.
+ */
 const nonces = Buffer.alloc(NONCE_BYTES * 256);
 let used = nonces.length;
 
@@ -22,7 +25,7 @@ const nextNonce = (): Uint8Array => {
 
 /**
  * Encrypts bytes with AES-256-GCM. Returns the nonce, the ciphertext and the tag. The associated data are
- * authenticated: the bytes can only be decrypted with the same associated data.
+ * authenticated: the bytes can be decrypted only with the same associated data.
  */
 export const sealBytes = (key: KeyObject, associatedData: Uint8Array, plain: Uint8Array): Buffer => {
   const nonce = nextNonce();
@@ -34,7 +37,7 @@ export const sealBytes = (key: KeyObject, associatedData: Uint8Array, plain: Uin
 
 /**
  * Decrypts bytes that `sealBytes` has returned.
- * @throws Error if they were changed, or encrypted with another key or other associated data
+ * @throws Error if the bytes were changed, or encrypted with another key or other associated data
  */
 export const openBytes = (key: KeyObject, associatedData: Uint8Array, sealed: Uint8Array): Buffer => {
   if (sealed.length < SEAL_BYTES) throw new Error('sealed bytes are incomplete');

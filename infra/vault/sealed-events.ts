@@ -6,10 +6,10 @@ import type { ContentKey, ContentKeys } from './content-keys.ts';
 import { UnknownKey } from './data-key-cache.ts';
 import { openBytes, sealBytes } from './sealed-bytes.ts';
 
-/** An event whose data are bytes. */
+/** An event whose data are binary. */
 export type BytesEvent = NewEvent & { readonly data: Uint8Array };
 
-/** The parts of the name of an event's stream. */
+/** The parts of the name of an event's stream: the tenant, the category and the id. */
 export type EventPlace = { readonly tenant: string; readonly category: string; readonly id: string };
 
 /**
@@ -19,7 +19,8 @@ export type EventPlace = { readonly tenant: string; readonly category: string; r
 export type UnreadableReason = 'erased' | 'damaged' | 'key';
 
 /**
- * The data of an encrypted event cannot be decrypted. A retry helps only if an operator restores the data or the key.
+ * Thrown if the data of an encrypted event cannot be decrypted. A retry helps only if an operator restores the data or
+ * the key.
  */
 export class ContentUnreadable extends Error {
   readonly reason: UnreadableReason;
@@ -37,12 +38,12 @@ const REASONS: Readonly<Record<UnreadableReason, string>> = {
 };
 
 /**
- * Encrypts ("seals") and decrypts ("opens") the data of events that have contents of a tenant, for example of webhook
+ * Encrypts ("seals") and decrypts ("opens") the data of events that contain a tenant's contents, for example of webhook
  * deliveries.
  */
 export type SealedEvents = {
   /**
-   * Encrypts the data of a new event with its tenant's data key, and records in its metadata how they are encrypted.
+   * Encrypts the data of a new event with its tenant's data key. Stores in the event's metadata how they are encrypted.
    * Empty data do not change. The data can be decrypted only in an event with the same id in the same stream. Returns a
    * promise only if the key is not in memory.
    * @throws Refusal unavailable
@@ -59,13 +60,13 @@ export type SealedEvents = {
 };
 
 /**
- * Returns the associated data of an event, to which its encrypted data are bound. None of the texts contains the
- * separator.
+ * Returns the associated data for the encryption of an event's data. They bind the encrypted data to this event. None
+ * of the texts contains the separator.
  */
 export const associatedDataOf = ({ tenant, category, id }: EventPlace, event_id: string): Buffer =>
   Buffer.from(`annals event data\0${tenant}\0${category}\0${id}\0${event_id}`);
 
-/** Returns a new event with data that were encrypted with this key. */
+/** Returns the event with the encrypted data `data`, and with the id `kid` of their key in its metadata. */
 export const withSealedData = (event: BytesEvent, kid: string, data: Uint8Array): BytesEvent => {
   const sealed: SealedWith = { v: 1, kid };
   return { ...event, data, meta: { ...event.meta, facts: { ...event.meta.facts, sealed } } };
@@ -75,7 +76,8 @@ const seal = (place: EventPlace, event: BytesEvent, { kid, key }: ContentKey): B
   withSealedData(event, kid, sealBytes(key, associatedDataOf(place, event.id), event.data));
 
 const open = (event: Recorded, { key }: ContentKey): Recorded => {
-  // The place is taken from the name of the stream, because callers may change the other fields in a copy of the event.
+  // The tenant, the category and the id are taken from the name of the stream, because callers may change the separate
+  // fields in a copy of the event.
   const place = parseStream(event.stream)!;
   const { sealed: _, ...facts } = event.meta.facts!;
   try {
@@ -92,7 +94,10 @@ const throwAsUnreadable = (event: Recorded, error: unknown): never => {
   throw error;
 };
 
-/** Returns an event with its data decrypted. @throws the errors of `openEvent` */
+/**
+ * Creates the function that returns an event with its data decrypted.
+ * @throws (the function) the errors of `openEvent`
+ */
 export const createEventOpener =
   (contentKey: ContentKeys): SealedEvents['openEvent'] =>
   (event) => {

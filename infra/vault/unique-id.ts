@@ -3,8 +3,8 @@ import { lengthPrefixed } from './cipher.ts';
 
 const ID_COUNT = 36n ** 24n;
 
-// Converts 256 bits to an id. 2^256 is so much larger than 36^24 that the modulo makes no character noticeably more
-// likely than another: the difference is at most 2^-131.
+// Converts 256 bits to an id. 2^256 is much larger than 36^24. So the modulo makes all characters almost equally
+// likely: their probabilities differ by at most 2^-131.
 const id25Of = (bytes: Buffer): string => `c${(BigInt(`0x${bytes.toString('hex')}`) % ID_COUNT).toString(36).padStart(24, '0')}`;
 
 /**

@@ -30,8 +30,8 @@ export type Vault = SealedEvents & {
    */
   readonly open: (location: SecretLocation, sealed: SealedText) => Promise<Secret>;
   /**
-   * Returns a key for contents that are too large to be encrypted as a text. It is derived from the tenant's data key
-   * with the id `kid`; by default from the newest one. If the tenant has no data key yet, creates one.
+   * Returns a key for blobs: contents that are too large to be encrypted as a text. It is derived from the tenant's
+   * data key with the id `kid`; by default, from the newest data key. If the tenant has no data key yet, creates one.
    * @throws LogError gone if the tenant was erased
    * @throws Error if the key does not exist
    */
@@ -41,7 +41,7 @@ export type Vault = SealedEvents & {
    * cannot be predicted without the platform's secret name key.
    */
   readonly uniqueId: (kind: string, tenant: string, key: string, generation?: number) => string;
-  /** The keys for deliveries in the spool of this machine. They are available even while the log is not. */
+  /** The keys for deliveries in the spool of this machine. They are available even if the log is not. */
   readonly spoolKeys: SpoolKeys;
   /**
    * Returns the ids of the master keys that can decrypt the keys of this log, as far as this process knows. See
@@ -49,7 +49,7 @@ export type Vault = SealedEvents & {
    */
   readonly masterKeyIds: () => readonly string[];
   /**
-   * Follows the log until `stop` is called. So a new data key or a new master key is used within a second, and the data
+   * Follows the log until `stop` is called. So a new data key or a new master key is used within a second. The data
    * keys of a tenant that is erased are dropped from memory.
    * @throws LogError unavailable
    */
@@ -59,7 +59,7 @@ export type Vault = SealedEvents & {
    * erased. The function must drop everything that was decrypted with them.
    */
   readonly onErased: (drop: () => void) => void;
-  /** Reads the data keys of a tenant again, if they are in memory, so that a new key is used at once. */
+  /** If the data keys of a tenant are in memory, reads them again, so that a new key is used at once. */
   readonly refreshDataKeys: (tenant: string) => Promise<void>;
   /**
    * Destroys all data keys of a tenant: tombstones the stream that stores them, and drops them from the memory of this
@@ -71,19 +71,22 @@ export type Vault = SealedEvents & {
   readonly digest: (text: string) => string;
 };
 
-/** `key` encrypts now, and the keys in `older` encrypted before. Earlier versions derived them from the master key. */
+/**
+ * New data are encrypted with `key`. The keys in `older` only decrypt earlier data; earlier versions of Annals derived
+ * them from the master key.
+ */
 export type SpoolKeys = { readonly key: NamedKey; readonly older: readonly NamedKey[] };
 
 export type VaultParts = {
   readonly log: Log;
   readonly masterKeyFile: string;
-  /** Called when the data keys of a tenant cannot be decrypted, and when they can again. */
+  /** Called when the data keys of a tenant cannot be decrypted, and when they can be decrypted again. */
   readonly reportKeys?: ReportKeys;
 };
 
 /**
- * Opens the vault whose keys are stored in `log`. If the log has no platform keys yet, creates them, and also the
- * master key if its file does not exist.
+ * Opens the vault. Its keys are stored in `log`. If the log has no platform keys yet, creates them. In this case, also
+ * creates the master key if its file does not exist.
  * @throws Error with a one-line message for the operator
  */
 export const openVault = async ({ log, masterKeyFile, reportKeys }: VaultParts): Promise<Vault> => {
@@ -138,7 +141,7 @@ export const openVault = async ({ log, masterKeyFile, reportKeys }: VaultParts):
 
 const PEPPER: KeyPlace = { tenant: PLATFORM, id: 'pepper' };
 const SPOOL_KEY: KeyPlace = { tenant: PLATFORM, id: 'spool' };
-/** The keys that every log in use has. */
+/** The keys of the platform. Every log of a platform that was started contains them. */
 const PLATFORM_KEYS = [NAME_KEY, PEPPER];
 
 const platformKey = async (log: Log, masters: MasterKeys, place: KeyPlace): Promise<NamedKey> => {
@@ -149,7 +152,7 @@ const platformKey = async (log: Log, masters: MasterKeys, place: KeyPlace): Prom
 const masterKeyIdsIn = async (log: Log): Promise<string[]> =>
   (await readWrappedKeys(log, NAME_KEY.tenant, NAME_KEY.id)).flatMap(wrapsOf).map(wrapperOf);
 
-/** Returns the key with which earlier versions encrypted the deliveries in the spool. */
+/** Returns the key with which earlier versions of Annals encrypted the deliveries in the spool. */
 const formerSpoolKey = ({ kid, key }: NamedKey): NamedKey => ({
   kid,
   key: new Uint8Array(hkdfSync('sha256', key, '', lengthPrefixed('annals local', 'spool'), 32)),

@@ -4,21 +4,21 @@ import { DATA_KEY_ID, keyStream, NAME_KEY } from './wrapped-keys.ts';
 export type KeyChanges = {
   /** Called when a tenant has a new data key. */
   readonly onDataKey: (tenant: string) => Promise<void>;
-  /** Called when the data keys of a tenant are about to be destroyed, and when they are destroyed. */
+  /** Called before the data keys of a tenant are destroyed, and after that. */
   readonly onErased: (tenant: string) => void;
-  /** Called when the name key of the platform was encrypted with another master key. */
+  /** Called when the name key of the platform has been encrypted with another master key. */
   readonly onRewrapped: () => Promise<void>;
 };
 
 /**
- * The events of an erasure at which keys are dropped from memory: before and after the data keys are destroyed. A key
- * that was loaded between two of them is dropped at the later one.
+ * The events of an erasure at which a tenant's keys are dropped from memory. They are recorded before and after the
+ * data keys are destroyed. A key that was loaded between two of these events is dropped at the later one.
  */
 const ERASURE_EVENTS = ['TenantErasureStarted', 'TenantDataKeyDestroyed', 'TenantErased'];
 
 /**
- * Follows changes of keys from now on. An error of a handler is ignored: the keys in memory stay valid, and the next
- * change is handled again.
+ * Follows changes of keys in the log from now on. An error of a handler is ignored: the keys in memory stay valid, and
+ * the next change calls the handler again.
  * @throws LogError unavailable
  */
 export const watchKeys = async (log: Log, { onDataKey, onErased, onRewrapped }: KeyChanges): Promise<Subscription> => {

@@ -7,7 +7,7 @@ import { type Log, LogError } from '../eventstore/event-log.ts';
 import { decrypt, encrypt, type NamedKey } from './cipher.ts';
 import type { MasterKeys } from './master-keys.ts';
 
-/** The parts of the name of a stream that stores keys. */
+/** The parts of the name of a stream that stores keys: the tenant and the id. */
 export type KeyPlace = { readonly tenant: string; readonly id: string };
 
 /** Reads the events of a stream that stores keys, the oldest first. @throws LogError */
@@ -15,20 +15,20 @@ export const readKeyEvents = async (log: Log, { tenant, id }: KeyPlace): Promise
   (await Array.fromAsync(log.read(keyStream({ tenant, id })))) as Recorded<WrappedKeyEvent>[];
 
 /**
- * Reads the keys that a stream stores, the oldest first. They are wrapped: encrypted with the master key. Returns an
+ * Reads the keys that a stream stores, the oldest first. The keys are wrapped: encrypted with a master key. Returns an
  * empty list if the stream does not exist.
  * @throws LogError
  */
 export const readWrappedKeys = async (log: Log, tenant: string, id: string): Promise<WrappedKeys> =>
   fold(Wrapped, await readKeyEvents(log, { tenant, id }));
 
-/** Returns all encryptions of a key, the newest first. */
+/** Returns all encrypted forms of a key, the newest first. */
 export const wrapsOf = ({ wrapped, earlier }: WrappedKey): string[] => [wrapped, ...earlier.toReversed()];
 
-/** Returns the id of the master key that has encrypted a key. */
+/** Returns the id of the master key with which a key was encrypted. */
 export const wrapperOf = (wrapped: string): string => String(wrapped).split('.')[1] ?? '';
 
-/** Whether one of the master keys in memory has encrypted the key. */
+/** Whether the key was encrypted with a master key that is in memory. */
 const hasKnownWrap = (masters: MasterKeys, key: WrappedKey): boolean => wrapsOf(key).some((wrapped) => masters.find(wrapperOf(wrapped)));
 
 const tryDecrypt = (master: NamedKey | undefined, place: KeyPlace, kid: string, wrapped: string): Uint8Array | null => {
@@ -41,7 +41,8 @@ const tryDecrypt = (master: NamedKey | undefined, place: KeyPlace, kid: string, 
 
 /**
  * Decrypts a tenant's data key, or a key of the platform, with a master key in memory.
- * @throws Error with a one-line message for the operator if another master key encrypted it, or if it is damaged
+ * @throws Error with a one-line message for the operator if the key was encrypted with another master key, or is
+ * damaged
  */
 const unwrapKnown = (masters: MasterKeys, place: KeyPlace, key: WrappedKey): NamedKey => {
   for (const wrapped of wrapsOf(key)) {
@@ -55,8 +56,8 @@ const unwrapKnown = (masters: MasterKeys, place: KeyPlace, key: WrappedKey): Nam
 };
 
 /**
- * Decrypts keys of one stream. If a master key is not in memory, reads the files of the master keys again.
- * @throws Error with a one-line message for the operator if another master key encrypted a key, or if it is damaged
+ * Decrypts the keys of one stream. If a master key is not in memory, reads the files of the master keys again.
+ * @throws Error with a one-line message for the operator if a key was encrypted with another master key, or is damaged
  */
 export const unwrapKeys = async (masters: MasterKeys, place: KeyPlace, keys: WrappedKeys): Promise<NamedKey[]> => {
   if (!keys.every((key) => hasKnownWrap(masters, key))) await masters.reload();
@@ -70,8 +71,8 @@ export const wrapKey = (master: NamedKey, place: KeyPlace, { kid, key }: NamedKe
 export const NAME_KEY: KeyPlace = { tenant: PLATFORM, id: 'name' };
 
 /**
- * Returns the master key that encrypts new keys: the oldest one that still encrypts the name key. So a new master key
- * is used alone only when the rotation has ended, and every process knows it.
+ * Returns the master key that encrypts new keys: the oldest one with which the name key is still encrypted. So during a
+ * rotation, the new master key is used alone only at the end, when every process knows it.
  */
 const masterForNewKeys = async (log: Log, masters: MasterKeys): Promise<NamedKey> => {
   const [nameKey] = await readWrappedKeys(log, NAME_KEY.tenant, NAME_KEY.id);
@@ -82,8 +83,8 @@ const masterForNewKeys = async (log: Log, masters: MasterKeys): Promise<NamedKey
 };
 
 /**
- * Creates a key and stores it, wrapped, as the first event of its stream. If another process has created the stream in
- * the meantime, returns the key of that process.
+ * Creates a key and stores it, wrapped (encrypted with a master key), as the first event of its stream. If another
+ * process has created the stream in the meantime, returns the key of that process.
  * @throws LogError
  */
 export const createKey = async (log: Log, masters: MasterKeys, place: KeyPlace): Promise<NamedKey> => {
@@ -102,8 +103,8 @@ export const createKey = async (log: Log, masters: MasterKeys, place: KeyPlace):
 };
 
 /**
- * Adds a data key with the id `kid` to the keys of a tenant. It encrypts from then on. Does nothing if it already
- * exists.
+ * Adds a data key with the id `kid` to the keys of a tenant. From then on, this key is used for encryption. Does
+ * nothing if the key already exists.
  * @throws LogError gone if the tenant was erased, unavailable
  */
 export const addDataKey = async (log: Log, masters: MasterKeys, tenant: string, kid: string): Promise<void> => {

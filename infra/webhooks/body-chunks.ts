@@ -14,8 +14,8 @@ import type { SealTask } from './verification-worker.ts';
 const CHUNK_TIMEOUT_MS = 3_000;
 const LOOKUP_TIMEOUT_MS = 500;
 /**
- * The time limit for writing all chunks of a body, in milliseconds. It leaves time to write the delivery's event after
- * them, because providers wait ten seconds for the response.
+ * The time limit for writing all chunks of a body, in milliseconds. After the chunks, the event of the delivery must be
+ * written, and providers wait only ten seconds for the response.
  */
 const BODY_TIMEOUT_MS = 6_000;
 
@@ -24,7 +24,7 @@ export type LargeDelivery = Pick<NewDelivery, 'integration' | 'id' | 'facts' | '
 /** Encrypts one chunk of a large body. @throws Refusal unavailable, not_found */
 export type SealChunk = (delivery: LargeDelivery, index: number) => Promise<BytesEvent>;
 
-/** Returns the event with one chunk of a body. */
+/** Returns the event that stores one chunk of a body. */
 export const chunkEvent = (stream: string, { integration, facts, body }: LargeDelivery, index: number): BytesEvent => ({
   id: derivedId(stream, index),
   type: 'DeliveryBodyPart' satisfies DeliveryBodyEvent['type'],
@@ -33,7 +33,8 @@ export const chunkEvent = (stream: string, { integration, facts, body }: LargeDe
 });
 
 /**
- * Creates the function that encrypts chunks in another thread. In this thread, each chunk would block the event loop.
+ * Creates the function that encrypts chunks in another thread. In this thread, the encryption would block the event
+ * loop.
  */
 export const createChunkSealer =
   (vault: Pick<Vault, 'contentKey'>, sealBytes: (task: SealTask) => Promise<Uint8Array>): SealChunk =>
@@ -47,8 +48,8 @@ export const createChunkSealer =
   };
 
 /**
- * Whether the log already contains a delivery with this id, whatever its body is. With `retry: false`, waits only half
- * a second for the answer.
+ * Whether the log already contains a delivery with this id. Its body does not matter. With `retry: false`, waits only
+ * half a second for the answer.
  * @throws Refusal unavailable
  */
 export const isRecorded = async (
@@ -59,8 +60,8 @@ export const isRecorded = async (
   (await withDeadline(retry ? CHUNK_TIMEOUT_MS : LOOKUP_TIMEOUT_MS, log.last(deliveryStream(delivery))).catch(toRetryLater)) !== null;
 
 /**
- * Writes each chunk of a body exactly once, even if another process is writing the same chunks, or an earlier attempt
- * has written some of them.
+ * Writes each chunk of a body exactly once. Another process may be writing the same chunks, or an earlier attempt may
+ * have written some of them.
  * @throws Refusal unavailable
  */
 export const writeChunks = async (log: Log, sealChunk: SealChunk, delivery: LargeDelivery): Promise<void> => {

@@ -21,11 +21,14 @@ const LIMITS: Limits = {
  */
 const WAITING_LIMITS: Limits = { total: 64, tenant: 32, integration: 16 };
 
-/** The speed of each body is measured at this interval, in milliseconds. */
+/** How often the speed of each body is measured, in milliseconds. */
 const INTERVAL_MS = 2_000;
-/** A body that arrives more slowly, in bytes per second, is refused. */
+/** The minimum speed of a body in bytes per second. A body that arrives more slowly is refused. */
 const MIN_SPEED = 64 * 1024;
-/** A body that arrives more slowly, in bytes per second, is refused if another body needs its memory. */
+/**
+ * The minimum speed of a body, in bytes per second, while another body needs its memory. A body that arrives more
+ * slowly is then refused.
+ */
 const MIN_SPEED_WHILE_OTHERS_WAIT = 1024 * 1024;
 /** The maximum time that a body waits for memory, in milliseconds. Providers wait ten seconds for the response. */
 const MAX_WAIT_MS = 7_000;
@@ -44,15 +47,15 @@ type Body = {
   /** The maximum number of chunks that this body can need. */
   readonly maxChunks: number;
   readonly chunks: Uint8Array[];
-  /** Rejects when the body is given up. */
+  /** Its promise rejects when the body is given up. */
   readonly failure: PromiseWithResolvers<never>;
-  /** The chunk that the body waits for; null if it does not wait. */
+  /** The chunk for which the body waits; null if it does not wait. */
   awaited: PromiseWithResolvers<Uint8Array> | null;
   /** The bytes that have arrived since the last measurement. */
   arrived: number;
   /**
-   * Whether the speed since the last measurement can be judged. It can if the body has been receiving during the whole
-   * interval.
+   * Whether the speed since the last measurement can be judged. It can if bytes of the body could arrive during the
+   * whole interval.
    */
   isMeasurable: boolean;
   isComplete: boolean;
@@ -61,10 +64,10 @@ type Body = {
 type Pool = Required<BodyMemoryOptions> & {
   /** The bodies in the order in which their requests arrived. */
   readonly bodies: Set<Body>;
-  /** The bodies that have chunks, and the numbers of their chunks. */
+  /** The bodies that have chunks. `used` counts these chunks. */
   readonly holders: Set<Body>;
   readonly used: Usage;
-  /** The number of bodies that wait for a chunk. */
+  /** Counts the bodies that wait for a chunk. */
   readonly waiting: Usage;
   /** Chunks that are not in use. */
   readonly free: Uint8Array[];
@@ -75,12 +78,13 @@ type Pool = Required<BodyMemoryOptions> & {
 };
 
 /**
- * Allocates memory for large bodies, which is shared with the worker thread. A body gets memory in chunks as its bytes
- * arrive; its declared Content-Length reserves none. All chunks are parts of one buffer, which is reused. With one
- * SharedArrayBuffer per body, memory could grow without limit, because such a buffer is freed only after the garbage
- * collectors of both threads have run.
- * The signature of a body can be checked only when the whole body has arrived. To prevent unsigned bodies from using up
- * the memory, the memory of a tenant and of an integration is limited, and bodies that arrive too slowly are given up.
+ * Creates the memory for large bodies, which is shared with the worker thread. A body gets memory in chunks as its
+ * bytes arrive; its declared Content-Length reserves none. All chunks are parts of one buffer, which is reused. With
+ * one SharedArrayBuffer per body, the memory could grow without limit, because such a buffer is freed only after the
+ * garbage collectors of both threads have run.
+ * The signature of a body can be checked only when the whole body has arrived. So unsigned bodies could use up the
+ * memory. To prevent this, the memory of a tenant and of an integration is limited, and bodies that arrive too slowly
+ * are given up.
  */
 export const createBodyMemory = (options: BodyMemoryOptions = {}): ((owner: BodyOwner, maxBytes: number) => BodyMemory) => {
   const { limits = LIMITS, waitingLimits = WAITING_LIMITS } = options;
@@ -124,7 +128,7 @@ const addBody = (pool: Pool, owner: BodyOwner, maxBytes: number): Body => {
   pool.bodies.add(body);
   if (!pool.timer) {
     pool.measuredAt = performance.now();
-    // Bytes that arrived while this process was busy must be read before the speed is judged.
+    // Bytes that arrived while this process was busy are read before the speed is judged.
     pool.timer = setInterval(() => setImmediate(() => measure(pool)), pool.intervalMs).unref();
   }
   return body;
@@ -144,7 +148,7 @@ const release = (pool: Pool, body: Body): void => {
   if (freed.length > 0) grantWaiting(pool);
 };
 
-/** Returns the promise for the chunk for which a body waited; null if it did not wait. */
+/** Marks that a body no longer waits for its next chunk. Returns the promise on which it waited; null if it did not wait. */
 const endWait = (pool: Pool, body: Body): Body['awaited'] => {
   const { awaited } = body;
   if (awaited) pool.waiting.add(body.owner, -1);
@@ -152,7 +156,7 @@ const endWait = (pool: Pool, body: Body): Body['awaited'] => {
   return awaited;
 };
 
-/** Ends the reception of a body, and frees its memory at once. */
+/** Stops receiving a body, and frees its memory at once. */
 const giveUp = (pool: Pool, body: Body, refusal: Refusal): void => {
   body.failure.reject(refusal);
   endWait(pool, body)?.reject(refusal);
@@ -196,11 +200,11 @@ const isReceiving = ({ awaited, isComplete }: Body): boolean => !awaited && !isC
 
 const tooSlow = (): Refusal => new Refusal('too_slow', `A large body must arrive with at least ${MIN_SPEED} bytes per second`);
 
-/** Measures the speed of each body since the last measurement, and gives up those that are too slow. */
+/** Measures the speed of each body since the last measurement, and gives up bodies that are too slow. */
 const measure = (pool: Pool): void => {
   const seconds = (performance.now() - pool.measuredAt) / 1_000;
   pool.measuredAt = performance.now();
-  // After a pause of this process, the measured speed does not depend on the sender.
+  // If this process was paused, the measured speed says nothing about the sender.
   const wasPaused = seconds * 1_000 > 2 * pool.intervalMs;
   const measurable = wasPaused ? [] : [...pool.bodies].filter((body) => isReceiving(body) && body.isMeasurable);
   const slow = measurable.filter(({ arrived }) => arrived < MIN_SPEED_WHILE_OTHERS_WAIT * seconds).sort((a, b) => a.arrived - b.arrived);
@@ -219,7 +223,7 @@ const distance = (a: BodyOwner, b: BodyOwner): number => {
 };
 
 /**
- * Gives up slow bodies until a waiting body gets memory; gives up none if that would not help. Bodies of the same
+ * Gives up slow bodies until a waiting body gets memory. If that would not be enough, gives up none. Bodies of the same
  * integration are given up first, then bodies of the same tenant. Another tenant loses memory only if it uses more than
  * the tenant of the waiting body.
  */

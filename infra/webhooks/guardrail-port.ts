@@ -12,7 +12,10 @@ type GuardrailDeps = {
   readonly windows: SlidingWindows;
 };
 
-/** Connects the guardrails to the cached aggregates, the thread that evaluates rules and the counts of deliveries. */
+/**
+ * Creates the port with which the guardrails use the cached aggregates, the thread that evaluates rules, and the counts
+ * of deliveries.
+ */
 export const guardrailPort = ({ cache, logger, windows }: GuardrailDeps): GuardrailPort & { readonly close: () => Promise<void> } => {
   const sources = createGuardrailSources(cache);
   const { evaluate, close } = createRuleEvaluator({ logger });

@@ -1,6 +1,6 @@
 import type { BodyOwner } from '../../commands/webhooks/webhook-ports.ts';
 
-/** The limits for all bodies, for the bodies of one tenant, and for the bodies of one integration. */
+/** The limits for all bodies together, for the bodies of one tenant, and for the bodies of one integration. */
 export type Limits = { readonly total: number; readonly tenant: number; readonly integration: number };
 
 /** Counts the usage of bodies: in total, per tenant and per integration. A count of zero takes no memory. */
@@ -8,11 +8,17 @@ export type Usage = {
   /** Adds `count`, which may be negative, to the counts of a body. */
   readonly add: (owner: BodyOwner, count: number) => void;
   readonly ofTenant: (tenant: string) => number;
-  /** Returns how much more the body's owner may use within all limits. Negative if it uses too much. */
+  /**
+   * Returns how much more the body's owner may use within all limits. The result is negative if the owner uses too
+   * much.
+   */
   readonly free: (owner: BodyOwner) => number;
 };
 
-/** A body that uses memory: its present chunks, and the maximum number of chunks that it can need. */
+/**
+ * A body that uses memory. `chunks` are its present chunks. `maxChunks` is the maximum number of chunks that it can
+ * need.
+ */
 export type Holder = { readonly owner: BodyOwner; readonly chunks: { readonly length: number }; readonly maxChunks: number };
 
 const addTo = (counts: Map<string, number>, key: string, count: number): void => {
@@ -45,10 +51,10 @@ export const usageOf = (limits: Limits, holders: Iterable<Holder>): Usage => {
 };
 
 /**
- * Whether a body may take one more chunk. `holders` are the bodies that have chunks, and `usage` counts those chunks.
- * The body may not take it if the bodies could then block each other, because each would wait for memory of the others.
- * This is the banker's algorithm: there must be an order in which every body can get all the chunks that it still needs
- * and then release them.
+ * Whether a body may take one more chunk without the risk of a deadlock, in which bodies wait for memory of each other.
+ * `holders` are the bodies that have chunks, and `usage` counts those chunks. This is the banker's algorithm: there
+ * must be an order in which every body can get all the chunks that it still needs, and release them before the next
+ * body continues.
  */
 export const canTakeChunk = (limits: Limits, usage: Usage, holders: ReadonlySet<Holder>, body: Holder): boolean => {
   if (usage.free(body.owner) < 1) return false;

@@ -10,7 +10,7 @@ import { type ChunkSource, readChunks } from './body-chunks.ts';
 export type DeliverySource = ChunkSource & { readonly logger: Pick<Logger, 'error'> };
 
 /**
- * Logs why a body cannot be decrypted, unless its tenant was erased, and returns the reason.
+ * Returns the reason why a body cannot be decrypted. Logs it, unless the tenant was erased.
  * @throws any other error
  */
 const reasonOf = ({ logger }: DeliverySource, error: unknown): ContentUnreadable['reason'] => {
@@ -28,8 +28,8 @@ async function* withRefusals(source: DeliverySource, chunks: BodyChunks): BodyCh
 }
 
 /**
- * Reads a delivery from the log: the first event of its stream. If the body is stored in chunks, each chunk is read
- * only when the caller asks for it.
+ * Creates the function that reads a delivery from the log: the first event of its stream. If the body is stored in
+ * chunks, each chunk is read only when the caller needs it.
  */
 export const readDelivery = (source: DeliverySource): ReadDelivery => {
   const { log, vault } = source;

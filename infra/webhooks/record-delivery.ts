@@ -8,16 +8,22 @@ import { createLinkedList } from '../linked-list.ts';
 import type { BytesEvent, SealedEvents } from '../vault/sealed-events.ts';
 
 /**
- * An append fails if the event store has answered no append for this many milliseconds. The deadline of the event store
- * client is 10 s, but webhook providers do not wait that long.
+ * The time in milliseconds after which an append fails if the event store has answered no append at all. The deadline
+ * of the event store client is 10 s, but webhook providers do not wait that long.
  */
 const STORE_SILENCE_TIMEOUT_MS = 500;
-/** An append fails after this many milliseconds, even if the event store still answers other appends. */
+/** The time in milliseconds after which an append fails even if the event store still answers other appends. */
 const APPEND_TIMEOUT_MS = 3_000;
 const LOOKUP_TIMEOUT_MS = 900;
-/** The maximum number of appends that wait for the event store. It handles this many in about half a second. */
+/**
+ * The maximum number of appends that wait for the event store. The event store handles this many in about half a
+ * second.
+ */
 const MAX_WAITING = 1_500;
-/** After a failed append, recording counts as failing for this many milliseconds, unless a later append succeeds. */
+/**
+ * The time in milliseconds for which recording counts as failing after a failed append. A later successful append ends
+ * this time.
+ */
 const FAILURE_TTL_MS = 5_000;
 const MIN_RETRY_AFTER_SECONDS = 5;
 const MAX_RETRY_AFTER_SECONDS = 60;
@@ -26,36 +32,41 @@ const NO_BYTES = new Uint8Array(0);
 export type RecorderDeps = { readonly log: Log; readonly vault: Pick<SealedEvents, 'sealEvent'> };
 
 /**
- * An attempt to record a delivery. `eventId` is the id of its event, by which the log recognises a repeated attempt.
+ * An attempt to record a delivery. `eventId` is the id of the delivery's event. By this id, the log recognises a
+ * repeated attempt.
  */
 export type Attempt = {
   readonly eventId: string;
-  /** Whether to try again, until the time limit, if the log cannot be reached. */
+  /** Whether to try again until the time limit while the log cannot be reached. */
   readonly retry: boolean;
 };
 
 export type DeliveryRecorder = {
-  /** Records a delivery. @throws Refusal unavailable; the delivery may be in the log nevertheless */
+  /**
+   * Records a delivery.
+   * @throws Refusal unavailable; the delivery may nevertheless be in the log
+   */
   readonly record: (delivery: NewDelivery, attempt: Attempt) => Promise<RecordedDelivery>;
-  /** Whether the maximum number of appends waits, so that the next one is refused. */
+  /** Whether the maximum number of appends waits. If so, the next append is refused. */
   readonly isFull: () => boolean;
   /** Refuses all deliveries that are waiting for the event store, in the order of their arrival. */
   readonly giveUpWaiting: () => void;
   /**
-   * Whether the last append failed less than FAILURE_TTL_MS ago. /readyz uses this to detect a full disk, on which
-   * reads still work.
+   * Whether the last append failed, less than FAILURE_TTL_MS ago. /readyz uses this to detect a full disk, because
+   * reads still work then.
    */
   readonly isFailing: () => boolean;
 };
 
 /**
- * Records each delivery as the first event of a stream whose name contains the delivery's id. The append of a
- * redelivery conflicts, because its stream already exists; this is how redeliveries are recognised. The chunks of a
- * large body must be written before this event. The body is encrypted with the tenant's data key.
+ * Creates the recorder. It records each delivery as the first event of a stream. The name of the stream contains the
+ * delivery's id. So the append of a redelivery conflicts, because its stream already exists; this is how redeliveries
+ * are recognised. The chunks of a large body must be written before this event. The body is encrypted with the tenant's
+ * data key.
  */
 export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRecorder => {
   let waiting = 0;
-  /** For each delivery whose sender waits, the function that refuses it, in the order of arrival. */
+  /** For each delivery whose sender waits, in the order of arrival: the function that refuses the delivery. */
   const senders = createLinkedList<() => void>();
   let lastAnswerAt = 0;
   let failedAt = Number.NEGATIVE_INFINITY;
@@ -79,13 +90,14 @@ export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRe
   };
 
   /**
-   * Returns when an append that started at `startedAt` times out: after APPEND_TIMEOUT_MS, or earlier if the event
-   * store answers no append for STORE_SILENCE_TIMEOUT_MS.
+   * Returns the time at which an append that started at `startedAt` fails. This is after APPEND_TIMEOUT_MS, or earlier
+   * if the event store answers no append for STORE_SILENCE_TIMEOUT_MS.
    */
   const timeoutAt = (startedAt: number): number =>
     Math.min(startedAt + APPEND_TIMEOUT_MS, Math.max(startedAt, lastAnswerAt) + STORE_SILENCE_TIMEOUT_MS);
 
-  // A separate timer is used, because the deadline of the event store client does not include the time for connecting.
+  // Records a delivery, with a timer of its own. The deadline of the event store client is not enough, because it does
+  // not include the time for connecting.
   const record = (delivery: NewDelivery, attempt: Attempt): Promise<RecordedDelivery> => {
     if (isFull()) throw retryLater();
     const startedAt = performance.now();
@@ -103,8 +115,8 @@ export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRe
         failedAt = performance.now();
         giveUp();
       };
-      // If this process was busy, the answer may have arrived but not been read yet. So the event loop runs once more
-      // before the append fails.
+      // If this process was busy, the answer may have arrived but not been read yet. So the append fails only after the
+      // event loop has run once more.
       const onTimeout = (): void => void setImmediate(failOrWait);
       let timer = setTimeout(onTimeout, STORE_SILENCE_TIMEOUT_MS);
       waiting++;
@@ -130,8 +142,8 @@ export const deliveryStream = ({ integration, id }: Pick<NewDelivery, 'integrati
   streamName(category, integration.tenant_id, id);
 
 /**
- * Creates the refusal that asks the sender to repeat the delivery. The delay is random, so that the senders do not all
- * repeat their deliveries at the same time.
+ * Creates the refusal that tells the sender to repeat the delivery. The delay is random, so that not all senders repeat
+ * their deliveries at the same time.
  */
 export const retryLater = (): Refusal => {
   const range = MAX_RETRY_AFTER_SECONDS - MIN_RETRY_AFTER_SECONDS + 1;
@@ -140,7 +152,8 @@ export const retryLater = (): Refusal => {
 };
 
 /**
- * Returns the result of a look-up. Waits at most 900 ms for it. A result from memory is returned without a promise.
+ * Waits at most 900 ms for the result of a look-up, and returns it. If the result is in memory, returns it without a
+ * promise.
  * @throws Refusal unavailable
  */
 export const withTimeout = <T>(found: T | Promise<T>): T | Promise<T> =>

@@ -19,9 +19,10 @@ const MAX_WAITING = 10_000;
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Compares the bodies of redeliveries with the recorded bodies, after the response has been sent and a few at a time.
- * The first redelivery with a different body is recorded as an event. record-delivery.ts recognises redeliveries; this
- * module remembers recent deliveries only to avoid requests to the log.
+ * Creates the comparison of the bodies of redeliveries with the recorded bodies. It runs after the response has been
+ * sent, for a few redeliveries at a time. The first redelivery with a different body is recorded as an event.
+ * record-delivery.ts recognises redeliveries. This module remembers recent deliveries only to avoid requests to the
+ * log.
  */
 export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; logger: Pick<Logger, 'warn'>; now: () => string }) => {
   /** Maps stream names to the digests of recently recorded bodies. */
@@ -46,7 +47,7 @@ export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; log
     try {
       await compare(redelivery);
     } catch (error) {
-      // Another process has appended to the stream since it was read, most likely the same event, so the bodies are
+      // Another process has appended to the stream since it was read, most likely the same event. So the bodies are
       // compared again.
       if (error instanceof LogError && error.kind === 'conflict') return enqueue(redelivery);
       logger.warn({ error: (error as Error).message, stream: redelivery.stream }, 'a redelivery could not be compared with its delivery');
@@ -67,13 +68,13 @@ export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; log
 
   return {
     /**
-     * Remembers a delivery that has just been recorded, so that comparing its redeliveries in the near future needs no
-     * read.
+     * Remembers a delivery that has just been recorded. As long as it is remembered, its redeliveries are compared
+     * without reading the log.
      */
     remember: (delivery: NewDelivery): void => digests.set(deliveryStream(delivery), delivery.facts.sha256),
     /**
-     * Whether this process knows that the log contains this delivery. True is never outdated, because events are never
-     * removed. False only means that this process does not remember the delivery.
+     * Whether this process knows that the log contains this delivery. If the result is true, it stays true, because
+     * events are never removed. False only means that this process does not remember the delivery.
      */
     isKnown: (delivery: Pick<NewDelivery, 'integration' | 'id'>): boolean => digests.get(deliveryStream(delivery)) !== undefined,
     /**

@@ -12,8 +12,9 @@ const APPEND_TIMEOUT_MS = 500;
 type Owner = NewDelivery['integration'];
 
 /**
- * Creates the function that records a body in its own stream, and returns whether the body is a replay: the same body
- * was received before with another delivery id. (A repeated delivery id is a redelivery, see record-delivery.ts.)
+ * Creates the function that returns whether a body is a replay: the same body was received before with another delivery
+ * id. The function records each body in a stream of its own. (The repetition of a delivery id is a redelivery, see
+ * record-delivery.ts.)
  * @throws Refusal unavailable
  */
 export const createReplayGuard =
@@ -31,8 +32,8 @@ export const createReplayGuard =
 
 /**
  * Whether a body is a replay: it was recorded with another delivery id, and not too long ago (see `checkBodyReplay`).
- * Records a body that was not recorded before, or too long ago. If another process records it at the same time, checks
- * again, against the event of that process.
+ * If it was not recorded, or too long ago, it is recorded now. If another process records it at the same time, the
+ * check is repeated with the event of that process.
  */
 const isKnownReplay = async (log: Log, stream: string, integration: Owner, facts: DeliveryFacts): Promise<boolean> => {
   for (;;) {

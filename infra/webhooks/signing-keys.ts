@@ -9,14 +9,15 @@ import { toRetryLater } from './record-delivery.ts';
 const MAX_CACHED = 10_000;
 
 /**
- * The decrypted secrets of an integration, and the encrypted texts from which they were decrypted. The entry is
- * outdated if the integration now has other encrypted texts.
+ * The decrypted secrets of an integration, and the encrypted texts from which they were decrypted. If the integration
+ * now has other encrypted texts, the entry is outdated.
  */
 type CachedKeys = { readonly sealed: string; readonly sealedPrevious: string | null; readonly keys: SigningKeys };
 
 /**
- * Returns a function that returns the signing keys of an integration, with which its deliveries are verified. It
- * decrypts keys once, and caches them until a tenant is erased. It throws Refusal unavailable or not_found.
+ * Creates the function that returns the signing keys of an integration. Its deliveries are verified with these keys.
+ * The function decrypts the keys once, and caches them until a tenant is erased. It throws Refusal unavailable or
+ * not_found.
  */
 export const createSigningKeys = (vault: Pick<Vault, 'open' | 'onErased'>) => {
   const cache = createLruMap<string, CachedKeys>({ capacity: MAX_CACHED });

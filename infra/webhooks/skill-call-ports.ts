@@ -13,8 +13,8 @@ import type { Vault } from '../vault/vault.ts';
 import { retryLater, toRetryLater, withTimeout } from './record-delivery.ts';
 
 /**
- * Refusals are sent a whole multiple of this many milliseconds after the call. It is longer than a look-up in the log
- * takes, so the time does not reveal whether a look-up was necessary.
+ * A refusal is delayed until the time since the call is a multiple of this many milliseconds. A look-up in the log takes
+ * less than this, so the response time does not reveal whether one was necessary.
  */
 const PAUSE_MS = 25;
 
@@ -35,8 +35,8 @@ const startPause = (): (() => Promise<void>) => {
 };
 
 /**
- * Connects the handling of skill calls to the log, the vault and the recording of deliveries. `close` records the
- * refused calls that are still in memory.
+ * Creates the ports that connect the handling of skill calls to the log, the vault and the recording of deliveries.
+ * `close` records the refused calls that are still in memory.
  */
 export const skillCallPorts = ({
   log,

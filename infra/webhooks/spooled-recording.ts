@@ -39,17 +39,18 @@ const resultOf = (error: unknown): DrainResult => {
 const copyOf = ({ length, chunks }: ChunkedBody): ChunkedBody => ({ length, chunks: chunks.map((chunk) => chunk.slice()) });
 
 /**
- * Records deliveries. A delivery that the event store does not record within half a second is stored in the spool, and
- * recorded later with the same event id. So it does not matter if the first attempt succeeded after all. Deliveries of
- * an integration stay in order: while one waits in the spool, later ones are queued behind it.
+ * Creates the recording of deliveries with a spool. If the event store does not record a delivery within half a second,
+ * the delivery is stored in the spool, and recorded later with the same event id. So it does no harm if the first
+ * attempt succeeded after all. Deliveries of an integration stay in order: while one waits in the spool, later ones are
+ * put into the spool, too.
  */
 export const createSpooledRecording = (deps: Deps): SpooledRecording => {
   const { spool, recorder, logger, compareRedelivery, onDrained } = deps;
   const breaker = createCircuitBreaker();
 
   const store = async (delivery: NewDelivery, eventId: string): Promise<RecordedDelivery> => {
-    // The body is copied if it is large: its memory is reused when its sender has an answer, which may be before its
-    // bytes are durable.
+    // A large body is copied. Its memory is reused when the sender has an answer, which may be before the bytes are
+    // durable.
     const body = delivery.body instanceof Uint8Array ? delivery.body : copyOf(delivery.body);
     const result = await spool.put(entryOf({ ...delivery, body, eventId }));
     if (result === 'refused') throw retryLater();
@@ -57,8 +58,9 @@ export const createSpooledRecording = (deps: Deps): SpooledRecording => {
   };
 
   /**
-   * Counts a failed attempt, unless the data key of one tenant was the reason. The other waiting appends are not
-   * answered either: their deliveries also go to the spool, before any delivery that arrives later.
+   * Counts a failed attempt, unless its reason was the data key of one tenant. If the spool can take deliveries, the
+   * other waiting appends are given up, too. So their deliveries are put into the spool before any delivery that
+   * arrives later.
    */
   const onFailure = (error: unknown): void => {
     if (error instanceof DataKeyUnreadable) return;
@@ -67,8 +69,8 @@ export const createSpooledRecording = (deps: Deps): SpooledRecording => {
   };
 
   /**
-   * Whether an attempt may be made. While deliveries wait in the spool, the attempts to record them are the probes of
-   * the breaker.
+   * Whether an attempt may be made. If the breaker is open and deliveries wait in the spool, no attempt is made here.
+   * The attempts to record those deliveries find out whether the event store works again.
    */
   const mayTry = (): boolean => !breaker.isOpen() || (spool.status().rows === 0 && breaker.mayTry());
 

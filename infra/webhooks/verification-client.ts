@@ -6,8 +6,9 @@ import type { TaskRequest, TaskResult, Tasks } from './verification-worker.ts';
 type Pending = { readonly resolve: (result: TaskResult['result']) => void; readonly reject: (error: Error) => void };
 
 /**
- * Runs the tasks for large bodies one after another in a worker thread, so that they do not block the event loop. The
- * bytes should be in shared memory, otherwise they are copied. The thread starts with the first task.
+ * Opens the client that runs tasks for large bodies in a worker thread, one after another, so that they do not block
+ * the event loop. The bytes should be in shared memory; otherwise they are copied. The thread is started for the first
+ * task.
  */
 export const openVerificationClient = (logger: Pick<Logger, 'warn'>) => {
   const pending = new Map<number, Pending>();
@@ -19,7 +20,7 @@ export const openVerificationClient = (logger: Pick<Logger, 'warn'>) => {
     started.on('message', ({ id, result }: TaskResult) => {
       pending.get(id)?.resolve(result);
       pending.delete(id);
-      // This lets the process exit although the thread is running, because no task is pending.
+      // No task is pending, so the process may exit although the thread is running.
       if (pending.size === 0) started.unref();
     });
     started.on('error', (error) =>
@@ -37,7 +38,10 @@ export const openVerificationClient = (logger: Pick<Logger, 'warn'>) => {
   };
 
   return {
-    /** Runs a task in the thread. @throws Refusal unavailable if the thread ends before the task */
+    /**
+     * Runs a task in the thread.
+     * @throws Refusal unavailable if the thread ends before the task has ended
+     */
     run: <N extends keyof Tasks>(name: N, input: Parameters<Tasks[N]>[0]): Promise<ReturnType<Tasks[N]>> =>
       new Promise((resolve, reject) => {
         worker ??= startWorker();

@@ -25,7 +25,7 @@ const tasks = {
   matchSecret,
   inspectBody: ({ question, body }: { question: BodyQuestion; body: ChunkedBody }): InspectedBody =>
     inspectBody(question, joinChunks(body)),
-  /** Encrypts bytes. Returns a copy, whose memory can be transferred to the other thread. */
+  /** Encrypts bytes. Returns a copy of the result, whose memory can be transferred to the other thread. */
   sealBytes: ({ key, associatedData, plain }: SealTask): Uint8Array<ArrayBuffer> => new Uint8Array(sealBytes(key, associatedData, plain)),
 };
 

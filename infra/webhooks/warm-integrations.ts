@@ -5,14 +5,17 @@ import { connectedIntegrations, INTEGRATIONS_AT_ONCE } from '../../projections/w
 const INTERVAL_MS = 60_000;
 const RETRY_DELAY_MS = 5_000;
 /**
- * The maximum number of integrations to warm. The caches have room for more, so that warming does not evict entries
- * that requests use.
+ * The maximum number of integrations that are prepared. The caches can contain more, so that the preparation does not
+ * evict entries that requests use.
  */
 const MAX_INTEGRATIONS = 5_000;
 
 export type WarmingParts = {
   readonly reads: Pick<Reads, 'rows'>;
-  /** Loads the data that receiving a delivery of an integration needs. Takes no time if all of them are in memory. */
+  /**
+   * Loads the data that are needed to receive a delivery of an integration. Takes no time if all these data are in
+   * memory.
+   */
   readonly prepare: (integration_id: string) => Promise<void>;
   readonly logger: Pick<Logger, 'debug'>;
   /** The maximum number of integrations that are prepared. By default, MAX_INTEGRATIONS. */
@@ -20,10 +23,10 @@ export type WarmingParts = {
 };
 
 /**
- * Prepares this process for the deliveries of all integrations after its start, and again every minute for new
+ * Prepares this process for the deliveries of all integrations after its start. Every minute, also prepares it for new
  * integrations. So the spool can take their deliveries even if the event store fails before the first one arrives.
- * Integrations are prepared one after another, so that requests are not slowed down. `warmed` resolves after the first
- * time.
+ * Integrations are prepared one after another, so that requests are not slowed down. `warmed` resolves after all
+ * integrations were prepared for the first time.
  */
 export const startIntegrationWarming = ({ reads, prepare, logger, max = MAX_INTEGRATIONS }: WarmingParts) => {
   const warmed = Promise.withResolvers<void>();

@@ -37,7 +37,7 @@ export type WebhookDeps = {
   readonly logger: Pick<Logger, 'warn'>;
   /** The rate limiter. If it is absent, no quota is enforced. */
   readonly limits?: Pick<RateLimiter, 'chargeDelivery'> | undefined;
-  /** The windows in which guardrails count deliveries. By default, this process counts alone. */
+  /** The windows in which guardrails count deliveries. By default, this process counts only its own deliveries. */
   readonly windows?: SlidingWindows;
   readonly now?: () => string;
   /** Stores deliveries while the log cannot be reached. If it is absent, such deliveries are refused. */
@@ -46,17 +46,20 @@ export type WebhookDeps = {
 
 type Deps = WebhookDeps & { readonly now: () => string };
 type RunTask = ReturnType<typeof openVerificationClient>['run'];
-/** `isBreakerOpen`: whether deliveries are stored in the spool without an attempt to record them first. */
+/** `isBreakerOpen` returns whether deliveries are put into the spool without an attempt to record them first. */
 type RecordingState = Pick<DeliveryRecorder, 'isFailing'> & { readonly isBreakerOpen: () => boolean };
 type Closable = { readonly close: () => Promise<void> };
-/** Loads the data that receiving a delivery of an integration needs into memory. @throws Refusal unavailable */
+/**
+ * `prepare` loads the data that are needed to receive a delivery of an integration into memory.
+ * @throws Refusal unavailable
+ */
 type Preparation = { readonly prepare: (integration_id: string) => Promise<void> };
 
 const clock = (): string => new Date().toISOString();
 
 /**
- * Connects the handling of webhook calls to the log, the vault and the other services. `close` finishes pending work
- * and records pending rejections.
+ * Creates the ports that connect the handling of webhook calls to the log, the vault and the other services. `close`
+ * finishes pending work and records pending rejections.
  */
 export const webhookPorts = ({ now = clock, ...rest }: WebhookDeps): WebhookPorts & RecordingState & Preparation & Closable => {
   const deps = { now, ...rest };
@@ -111,7 +114,7 @@ const eligibilityPort = ({ cache, vault, limits, now }: Deps) => {
   } satisfies EligibilityPort & { quotaOf: (tenant: string) => number | Promise<number> };
 };
 
-/** Verifies small bodies in this thread, and large ones in a worker thread. */
+/** Creates the port that verifies bodies: small ones in this thread, large ones in a worker thread. */
 const verificationPort = ({ vault }: Deps, run: RunTask): VerificationPort => {
   const signingKeys = createSigningKeys(vault);
   return {
@@ -127,7 +130,7 @@ const verificationPort = ({ vault }: Deps, run: RunTask): VerificationPort => {
   };
 };
 
-/** Records deliveries without a spool: they are refused while the log cannot be reached. */
+/** Creates the recording of deliveries without a spool. While the log cannot be reached, deliveries are refused. */
 const directRecording = (recorder: DeliveryRecorder, isReplay: ReturnType<typeof createReplayGuard>): SpooledRecording => ({
   record: (delivery) => recorder.record(delivery, { eventId: randomUUID(), retry: true }),
   isReplay,
@@ -172,8 +175,9 @@ const recordingPort = ({ log, vault, logger, now, spool }: Deps, run: RunTask): 
 };
 
 /**
- * Records deliveries. Writes the chunks of a large body before the delivery's event. If the delivery was recorded
- * before, writes no chunks, because a redelivery with a different body would leave chunks to which no event refers.
+ * Creates the recorder of deliveries. It writes the chunks of a large body before the delivery's event. If the delivery
+ * was recorded before, it writes no chunks: a redelivery with a different body would leave chunks to which no event
+ * refers.
  */
 const recordingWithChunks = (deps: RecorderDeps, sealChunk: SealChunk): DeliveryRecorder => {
   const { record, ...recorder } = createDeliveryRecorder(deps);

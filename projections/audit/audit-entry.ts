@@ -80,7 +80,7 @@ const sourceOf = ({ category, data, meta }: Recorded): Source => {
 /**
  * Maps stream categories to resource types, if they differ. A type of two words is written as in the names of actions.
  * The streams of rejections, acknowledgements, Slack settings, redaction patterns and guardrails have the id of another
- * resource, and its type.
+ * resource. Their entries get the type of that resource.
  */
 const RESOURCE_TYPES: Readonly<Record<string, string>> = {
   [ApiKey.category]: 'api_key',
@@ -110,7 +110,7 @@ const resourceOf = ({ category, id, type }: Recorded, { user_id, agent_id }: Row
   return { resource_type: RESOURCE_TYPES[category] ?? category, resource_id: id };
 };
 
-/** Returns the id of the event that caused this one; null if none or several did. */
+/** Returns the id of the event that caused this event; null if no event or several events did. */
 const causeOf = ({ meta, category }: Recorded, { repeats, event_id }: Row): unknown =>
   meta.$causationId ?? repeats ?? (category === Acknowledgement.category ? event_id : null) ?? null;
 

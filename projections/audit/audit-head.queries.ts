@@ -27,7 +27,7 @@ const firstHeadFrom = defineQuery((db, { tenant_id, place }: { tenant_id: string
     .limit(({ lit }) => lit(1)),
 );
 
-/** A head, the tree before it, and the sort key of the position of the head's last entry. */
+/** A signed head, the tree before it, and the sort key of the position of the head's last entry. */
 export type CoveringHead = {
   readonly head: z.output<typeof SignedHead>;
   readonly before: AuditHead.TreeBefore;
@@ -45,7 +45,10 @@ const coveringHead = ([found]: readonly HeadRow[]): CoveringHead | null =>
       }
     : null;
 
-/** Returns the first head that covers the entry with this sort key; null if none does. */
+/**
+ * Returns the first signed head that covers an entry; null if none does. `place` is the sort key of the entry's
+ * position.
+ */
 export const headCovering = async (reads: Reads, tenant_id: string, place: string): Promise<CoveringHead | null> =>
   coveringHead(await reads.rows(firstHeadFrom, { tenant_id, place }));
 
@@ -80,7 +83,10 @@ type HeadToAnchor = Pick<z.output<typeof SignedHead>, 'size' | 'root' | 'positio
   readonly tenant_id: string;
 };
 
-/** Returns the oldest heads of all tenants that AUDIT_ANCHOR_URL has not received yet, at most MAX_HEADS_TO_ANCHOR. */
+/**
+ * Returns the oldest heads, across all tenants, that AUDIT_ANCHOR_URL has not received yet; at most
+ * MAX_HEADS_TO_ANCHOR.
+ */
 export const headsToAnchor = async (reads: Pick<Reads, 'rows'>): Promise<HeadToAnchor[]> =>
   (await reads.rows(unanchored, {})).map(({ tenant_id, id: head_id, doc }) => {
     const { size, root, position, at, signature, key_id } = JSON.parse(doc) as z.output<typeof SignedHead>;
@@ -143,8 +149,8 @@ export type CheckedTenants = { readonly due: readonly string[]; readonly next: s
 
 /**
  * Checks the tenants whose ids follow `after`. An entry is unsigned if no head covers it. A tenant with
- * MAX_HEAD_ENTRIES unsigned entries or more is due. One with fewer, but at least one, is due if it has no head, or if
- * its last head was signed at or before `before` (RFC 3339 UTC).
+ * MAX_HEAD_ENTRIES unsigned entries or more is due. A tenant with fewer unsigned entries, but at least one, is due if
+ * it has no head, or if its last head was signed at or before `before` (RFC 3339 UTC).
  */
 export const tenantsWithUnsignedEntries = async (reads: Pick<Reads, 'rows'>, before: string, after = ''): Promise<CheckedTenants> => {
   const rows = await reads.rows(unsignedCounts, { after });
@@ -216,8 +222,8 @@ const firstOrLast =
 const entryAtTime = { oldest: defineQuery(firstOrLast('asc')), newest: defineQuery(firstOrLast('desc')) };
 
 /**
- * Returns the sort key of the entry at which a list that starts at a time begins: the first entry at or after this time
- * or, in the order `newest`, the last entry at or before it. Null if there is none.
+ * Returns the sort key of the entry at which a list begins: the first entry at or after `time` or, in the order
+ * `newest`, the last entry at or before `time`. Null if there is no such entry.
  */
 export const placeAtTime = async (reads: Reads, tenant_id: string, time: string, order: EventOrder): Promise<string | null> =>
   (await reads.rows(entryAtTime[order], { tenant_id, time }))[0]?.place ?? null;

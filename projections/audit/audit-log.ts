@@ -118,7 +118,7 @@ export const table = {
     // their actions.
     { columns: ['resource_id', 'created_at'] },
     { columns: ['agent_id', 'created_at'], withoutNull: 'agent_id' },
-    // Few events belong to the same request, so this index needs no order.
+    // Few events belong to the same request, so this index needs no column for their order.
     { columns: ['request_id'], withoutNull: 'request_id' },
     { columns: ['tenant_id', 'cause_id', 'place'], withoutNull: 'cause_id' },
     { columns: ['tenant_id', 'key_id', 'created_at'], withoutNull: 'key_id' },
@@ -169,13 +169,14 @@ export const auditCounter = tenantCounter('audit', 'lines');
 const entriesOf = (event: Recorded) => {
   const entry = { ...entryOf(event), leaf: leafHash(recordedEventText(event)) };
   const inserted = (name: string, reader: 'tenant' | 'platform') => insertDerived(name, entry, namesOf(event, entry, reader));
-  // The tenant's own audit log no longer exists at this event.
+  // When this event is recorded, the tenant's own audit log has been removed. Only the platform's audit log gets an
+  // entry.
   if (event.type === 'TenantErasureCompleted') return [inserted(platformTable.name, 'platform')];
   return [
     inserted(table.name, 'tenant'),
     auditCounter.add(event.meta.tenant, 1),
     ...(isOfPlatform(event) ? [inserted(platformTable.name, 'platform')] : []),
-    // This change must be the last, because the entries show the names before the event.
+    // The changes of the stored names must come last: the entries above must show the names from before this event.
     ...subjectChangesOf(event),
   ];
 };

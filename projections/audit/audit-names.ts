@@ -64,8 +64,8 @@ const userLabel = ({ name, email }: Named, id: string): string => {
 };
 
 /**
- * Returns the name of the actor for the start of a sentence. Parts of the platform have no names of their own. A
- * webhook is named as the source of its callers.
+ * Returns the name of the actor for the start of a sentence. If the actor is a part of the platform, the name is `The
+ * platform`. If it is an integration or the webhook of a skill, which acts for unknown callers, its name is used.
  */
 const actorLabel = ({ actor: { kind, id }, type }: Recorded, names: Named): string => {
   if (kind === 'user') return names.name || names.email ? userLabel(names, id) : `User ${id}`;

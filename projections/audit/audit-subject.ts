@@ -20,10 +20,10 @@ import type { Table } from '../table.ts';
 import { SECRET, SUBJECT_FIELDS } from './subject-fields.ts';
 
 /**
- * The resources that audit log entries name and whose changes they show, in the state at the present event: users,
- * members, agents, tenants, skills, models, tools, plans, API keys, integrations and allowed accounts. `of_tenant` is
- * the tenant to which the resource belongs; null if it belongs to the platform. `fields` is the JSON of its fields,
- * without secrets and with long values shortened.
+ * The resources that audit log entries name and whose changes they show: users, members, agents, tenants, skills,
+ * models, tools, plans, API keys, integrations and allowed accounts. A row has the state of a resource after the last
+ * applied event. `of_tenant` is the tenant to which the resource belongs; null if it belongs to the platform. `fields`
+ * is the JSON of its fields, without secrets and with long values shortened.
  */
 export const subjectTable = {
   name: 'subjects',
@@ -49,7 +49,10 @@ const shortened = (value: unknown): unknown => {
   return text.length <= MAX_VALUE_LENGTH ? value : `${text.slice(0, MAX_VALUE_LENGTH).toWellFormed()}…`;
 };
 
-/** The types of the first events of subjects. Their entries show no changes, because `meta` has the first values. */
+/**
+ * The types of the first events of subjects (the resources that events are about). The entries of these events show no
+ * changes, because `meta` has the first values.
+ */
 const FIRST_EVENTS: readonly string[] = [
   'AgentCreated',
   'AgentCloned',

@@ -13,9 +13,9 @@ export type Mention = { readonly id: string; readonly label: string | null; read
 export type MentionFilter = {
   /** The tenant of the rows; absent for tables without a tenant column. */
   readonly tenant_id?: string;
-  /** Only the rows with these ids or, depending on the table, of these agents. */
+  /** Selects only the rows with these ids or, depending on the table, the rows of these agents. */
   readonly only?: readonly string[] | undefined;
-  /** Only skills with this visibility. */
+  /** Selects only skills with this visibility. */
   readonly visibility?: string | undefined;
 };
 
@@ -49,8 +49,8 @@ type Args = MentionFilter & {
 type Tables = Record<string, Record<string, unknown>>;
 
 /**
- * Defines the query for one table: the rows whose first text starts with a text, in alphabetical order, or the rows
- * that contain a text anywhere, in no order.
+ * Defines the query for one table. It returns either the rows whose first searched column starts with a text, in
+ * alphabetical order, or the rows that contain a text anywhere, in no order.
  */
 const mentionsIn = (source: Source) =>
   defineQueryOn<never>()((db, { tenant_id, only, visibility, from, to, pattern, limit }: Args) =>
@@ -73,11 +73,11 @@ const QUERIES = Object.fromEntries(MENTION_TYPES.map((type) => [type, mentionsIn
 >;
 
 /**
- * The length of the shortest text that is searched for inside of other texts, because the index consists of groups of
- * three characters.
+ * The length of the shortest text that is searched for anywhere in other texts. There is a minimum because the index
+ * consists of groups of three characters.
  */
 const MIN_PATTERN_LENGTH = 3;
-/** The maximum number of rows that are read because they contain the text. */
+/** The maximum number of rows that one search reads because they contain the text anywhere. */
 const MAX_CONTAINING = 200;
 
 /**

@@ -77,8 +77,8 @@ const dueRuns = defineQuery((db, { at }: { at: string }) =>
 );
 
 /**
- * Returns the open runs of all tenants that must be sent or ended at this time, the oldest first. Each has the status
- * of its delivery; null if it has no delivery.
+ * Returns the open runs of all tenants that must be sent or ended at the time `at`, the oldest first. Each has the
+ * status of its delivery; null if it has no delivery.
  */
 export const runsToAdvance = (reads: Pick<Reads, 'rows'>, at: string) => reads.rows(dueRuns, { at });
 

@@ -71,7 +71,7 @@ const ofMessages = defineQuery((db, { tenant_id, from, to }: Range) =>
     .groupBy(['message.agent_id', 'message.model_id', 'message.cause_kind', 'message.cause_id']),
 );
 
-/** Like `usageOfDays`, but for times within a day. It reads each message between them. */
+/** Like `usageOfDays`, but between any two points in time. It reads the usage of each message between them. */
 export const usageOfMessages = (reads: Reads, range: Range): Promise<UsageRow[]> => reads.rows(ofMessages, range) as Promise<UsageRow[]>;
 
 const byDay = defineQuery((db, { tenant_id, from, to }: Range) =>
@@ -109,7 +109,9 @@ const byDayAndUse = defineQuery((db, { tenant_id, from, to }: Range) =>
     .groupBy(['usage.day', 'usage.model_id']),
 );
 
-/** Returns the usage of language models on each of these days (UTC), for each model. Agents and causes are left out. */
+/**
+ * Returns the usage of language models on each of these days (UTC) for each model, added up over all agents and causes.
+ */
 export const usageByDay = async (reads: Reads, range: Range): Promise<(UsageRow & { day: string })[]> =>
   (await reads.rows(byDayAndUse, range)).map(
     (row) => ({ ...row, agent_id: '', cause_kind: '', cause_id: '' }) as UsageRow & { day: string },

@@ -49,7 +49,7 @@ const usageOf = ({ tenant, at, data }: Used): Change[] => {
   ];
 };
 
-/** The costs of the messages of sessions, as their events state them: at the prices at that time. */
+/** The costs of the messages of sessions, as their events state them: by the prices when the message was recorded. */
 export const costs = {
   name: 'costs',
   version: 1,

@@ -50,7 +50,7 @@ const dueIdentities = defineQuery((db, { at }: { at: string }) =>
 );
 
 /**
- * Returns the identities whose tokens must be renewed or revoked at this time. Those that have been due for longest
+ * Returns the identities whose tokens must be renewed or revoked at the time `at`. Those that have been due for longest
  * come first.
  */
 export const identitiesDueAt = (reads: Pick<Reads, 'rows'>, at: string): Promise<{ tenant_id: string; id: string }[]> =>

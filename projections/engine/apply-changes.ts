@@ -4,10 +4,12 @@ import type { CompiledProjection, CompiledTable, StoredRow } from './compiled-pr
 import { type IsErased, isOfErasedTenant } from './erased-rows.ts';
 import { createOverlay, type Lookup, type Overlay } from './row-overlay.ts';
 
-/** A row that a change reads: the name that the change gave it, its table and its key text. */
+/** A row that a change reads: the name by which the change refers to it, its table and its key text. */
 type KeyedRead = readonly [name: string, table: string, key: string];
-/** A change, the table and the key text of the row that it changes, and the rows that it reads. */
-/** If `isOptional` is true, the change is left out if its row does not exist. */
+/**
+ * A change, the table and the key text of the row that it changes, and the rows that it reads. If `isOptional` is true,
+ * the change is left out if its row does not exist.
+ */
 type KeyedChange = {
   readonly change: Change;
   readonly table: CompiledTable;

@@ -4,9 +4,9 @@ import type { StoredRow } from './compiled-projection.ts';
 import { openMemoryStore } from './memory-store.ts';
 
 /**
- * Returns the rows of one table as they were at the log position `until` (inclusive), as a map from key texts. `events`
- * must contain only events of the resources' own streams, in order within each stream. So changes that other streams
- * cause (such as counters), and rows of other tables, are not included.
+ * Returns the rows of one table as they were at the log position `until` (inclusive), as a map from key texts to rows.
+ * `events` must contain only events of the resources' own streams, in order within each stream. So changes that other
+ * streams cause (such as counters), and rows of other tables, are not included.
  */
 export const asOf = (
   projection: AnyProjection,

@@ -7,7 +7,7 @@ import { type CompiledProjection, compileProjection, type StoredRow } from './co
 export type MemoryStore = {
   /** Applies events, which must come in log order. */
   readonly feed: (events: readonly Recorded[]) => void;
-  /** Returns the rows of one table, including soft-deleted rows, as a map from key texts. */
+  /** Returns the rows of one table, including soft-deleted rows, as a map from key texts to rows. */
   readonly rows: (projection: string, table: string) => ReadonlyMap<string, StoredRow>;
   readonly unapplied: (projection: string) => readonly Unapplied[];
 };

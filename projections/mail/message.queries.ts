@@ -108,6 +108,8 @@ const dueMail = defineQuery((db, { at }: { at: string }) =>
     .limit(({ lit }) => lit(MAX_DUE_MAIL)),
 );
 
-/** Returns the sent messages that must be delivered at this time. Those that have been due for longest come first. */
+/**
+ * Returns the sent messages that must be delivered at the time `at`. Those that have been due for longest come first.
+ */
 export const mailDueAt = (reads: Pick<Reads, 'rows'>, at: string): Promise<{ tenant_id: string; id: string }[]> =>
   reads.rows(dueMail, { at });

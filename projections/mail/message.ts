@@ -24,7 +24,7 @@ export const AgentAttachmentRow = z
 /** Identifies the message of a row. Only the log contains its content. */
 const MessageRef = z.object({ id: z.string() });
 
-/** `due_at` is the time of the next attempt to deliver a sent message; null if there is none. */
+/** `due_at` is the time of the next attempt to deliver a sent message; null if no attempt is planned. */
 export const messageTable = {
   name: 'messages',
   key: ['tenant_id', 'id'],

@@ -77,6 +77,6 @@ const running = defineQuery((db, { at }: { at: string }) =>
     .limit(({ lit }) => lit(MAX_RUNNING)),
 );
 
-/** Returns the imports that are running at this time, the oldest first. */
+/** Returns the imports that are running at the time `at`, the oldest first. */
 export const runningImports = (reads: Pick<Reads, 'rows'>, at: string): Promise<{ tenant_id: string; id: string }[]> =>
   reads.rows(running, { at });

@@ -39,10 +39,13 @@ const issuedKeys = defineQuery((db, { tenant_id, agent_id, before, expires_after
 /** The public key of a broker user, and when its credential was issued. */
 export type IssuedKey = { readonly public_key: string; readonly created_at: string };
 
-/** Returns the public keys of an agent's credentials that are valid at this time, the newest first, at most 200. */
+/** Returns the public keys of an agent's credentials that are valid at the time `at`, the newest first, at most 200. */
 export const unexpiredKeys = (reads: Reads, agent: AgentRef, at: string): Promise<readonly IssuedKey[]> =>
   reads.rows(issuedKeys, { ...agent, expires_after: at }) as Promise<IssuedKey[]>;
 
-/** Returns the public keys of the last credentials of an agent that were issued before this time, the newest first. */
+/**
+ * Returns the public keys of the last credentials of an agent that were issued before the time `before`, the newest
+ * first.
+ */
 export const keysBefore = (reads: Reads, agent: AgentRef, before: string): Promise<readonly IssuedKey[]> =>
   reads.rows(issuedKeys, { ...agent, before }) as Promise<IssuedKey[]>;

@@ -44,7 +44,7 @@ const dueSessions = defineQuery((db, { at }: { at: string }) =>
     .limit(({ lit }) => lit(MAX_DUE_SESSIONS)),
 );
 
-/** Returns the open sessions that must expire at this time. Those that have been due for longest come first. */
+/** Returns the open sessions that must expire at the time `at`. Those that have been due for longest come first. */
 export const sessionsDueAt = (reads: Pick<Reads, 'rows'>, at: string): Promise<{ tenant_id: string; id: string }[]> =>
   reads.rows(dueSessions, { at });
 
@@ -125,8 +125,8 @@ const sessionsByStatus = defineQuery((db, { tenant_id, from }: { tenant_id: stri
 );
 
 /**
- * Returns the number of sessions of a tenant that started at or after a time, for each status. Statuses without
- * sessions have no entry.
+ * Returns the number of sessions of a tenant that started at or after the time `from`, for each status. Statuses
+ * without sessions have no entry.
  */
 export const sessionCountsSince = async (reads: Reads, tenant_id: string, from: string): Promise<Readonly<Record<string, number>>> =>
   Object.fromEntries((await reads.rows(sessionsByStatus, { tenant_id, from })).map(({ status, count }) => [status!, count]));

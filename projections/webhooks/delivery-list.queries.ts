@@ -82,7 +82,8 @@ export const deliveryPage = async (
   const complete = ({ place: _, ...delivery }: StoredDoc, n: number): ListDoc => {
     const mark = markOf.get(delivery.id);
     const replay_suspect = marked[n] === true && mark?.is_replay === true;
-    // With a filter for the status, the page query has already decided it; a message may have been published since.
+    // If the page has only deliveries with one status, the page query has already decided the status. The mark is
+    // newer: the message may have been published since.
     const isPublished = status === 'running' || (status === undefined && mark?.is_published === true);
     if (delivery.status !== 'waiting' || !isPublished) return { ...delivery, replay_suspect };
     return { ...delivery, replay_suspect, status: 'running', published_at: mark?.published_at ?? null };

@@ -54,15 +54,15 @@ const isReplay = async (
   return first !== undefined && first.id !== id;
 };
 
-/** Sets `replay_suspect`, which marks a body replay. */
+/** Sets `replay_suspect`: whether the integration received the same body before, under another delivery id. */
 export const withReplayMark = async <T extends ListDoc>(reads: Reads, integration: IntegrationRef, delivery: T): Promise<T> => ({
   ...delivery,
   replay_suspect: await isReplay(reads, integration, delivery),
 });
 
 /**
- * Finds the sort key of the log position up to which messages are published, as of the log position `until`. No row if
- * none is published.
+ * Finds the sort key of the log position up to which messages are published, as of the log position `until`. Returns no
+ * row if no message is published.
  */
 const lastPublication = defineQuery((db, { until }: { until?: string | undefined }) =>
   db
@@ -73,7 +73,7 @@ const lastPublication = defineQuery((db, { until }: { until?: string | undefined
     .limit(({ lit }) => lit(1)),
 );
 
-/** Finds the record that states that the message of the event at `place` is published. */
+/** Finds the record of the publication of a message. `place` is the sort key of the position of the message's event. */
 const publicationOf = defineQuery((db, { place }: { place: string }) =>
   db
     .selectFrom('deliveries.publications as publication')
@@ -89,8 +89,9 @@ const publishedThrough = async (reads: Reads, until?: Position): Promise<string>
 };
 
 /**
- * Completes the status and the time of publication. Such a record covers many messages, so a delivery whose message is
- * published is stored as `waiting` until it is settled.
+ * Completes the status and the time of publication. The publication of many messages is recorded at once, and does not
+ * change the rows of their deliveries. So a stored row has the status `waiting` until its message is acknowledged or
+ * given up.
  */
 const withPublication = async <Doc extends ListDoc>(reads: Reads, found: WithPlace<Doc>, through: string): Promise<Doc> => {
   const { place, ...delivery } = found;
@@ -123,12 +124,17 @@ export const deliveryById = async (reads: Reads, tenant_id: string, id: string):
 /** The assumed maximum difference between the clocks of two processes, in milliseconds. */
 const MAX_CLOCK_SKEW_MS = 60_000;
 const PAGE_SIZE = 50;
-/** The number of the latest deliveries that are searched for one that was signed with the previous secret. */
+/**
+ * The maximum number of deliveries, from the latest back, that are searched for one signed with the previous secret.
+ */
 const MAX_EXAMINED = 1_000;
 
 type VerifiedArgs = { readonly tenant_id: string; readonly integration_id: string; readonly until: string };
 
-/** The deliveries of an integration whose signature was valid, up to and including a time. */
+/**
+ * Lists the deliveries of an integration whose signature was valid and that were received at or before the time
+ * `until`.
+ */
 const verifiedDeliveries = defineList({ table }, (db, { tenant_id, integration_id, until }: VerifiedArgs) =>
   db
     .selectFrom('deliveries.deliveries as delivery')
@@ -141,10 +147,10 @@ const verifiedDeliveries = defineList({ table }, (db, { tenant_id, integration_i
 type LastDeliveries = { readonly last_delivery_at: string | null; readonly last_delivery_on_previous_secret_at: string | null };
 
 /**
- * Returns the time of the last delivery to an integration, and of the last one that was signed with the previous
- * secret, both up to the log position `until`, which is compared with the positions in the audit log.
- * `usedPreviousSecret` must be true if any delivery until now was signed with a previous secret. If it is false, the
- * search for such a delivery is skipped.
+ * Returns the time of the last delivery to an integration, and of the last delivery that was signed with the previous
+ * secret. Only deliveries whose event is at or before the log position `until` count; the audit log provides the
+ * positions of the events. `usedPreviousSecret` must be true if any delivery until now was signed with a previous
+ * secret. If it is false, the search for such a delivery is skipped.
  */
 export const lastDeliveriesUntil = async (
   reads: Reads,

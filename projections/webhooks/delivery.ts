@@ -97,8 +97,8 @@ export const DeliveryDetailRow = DeliveryRead.extend({
 const StoredDetail = DeliveryDetailRow.extend({ place: z.string().nullable(), failures: z.array(StoredFailure).default([]) });
 
 /**
- * A delivery in a list. `place` is the sort key of the position of the event that started its last message. Queries use
- * it to find out whether the message is published. Null if there is no message.
+ * A delivery in a list. `place` is the sort key of the position of the event that started the delivery's last message;
+ * null if there is no message. Queries use `place` to find out whether the message is published.
  */
 export const DeliveryListRow = DeliveryRead.extend({ place: z.string().nullable() });
 
@@ -124,7 +124,8 @@ export const table = {
     message_id: 'text',
     // The agent to whose runners the last message was sent.
     message_agent_id: 'text',
-    // The value of `place` until the last message is acknowledged or given up, then null. Null without a message.
+    // The same value as `place` while the newest message of the delivery is neither acknowledged nor given up; otherwise
+    // null. Indexed, to find the open deliveries.
     unsettled: 'text',
   },
   docs: { doc: StoredDetail, list_doc: DeliveryListRow },

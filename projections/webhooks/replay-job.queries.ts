@@ -22,7 +22,7 @@ const running = defineQuery((db, { at }: { at: string }) =>
 
 export type JobRef = { readonly tenant_id: string; readonly id: string };
 
-/** Returns the jobs that are running at this time, the oldest first. */
+/** Returns the jobs that are running at the time `at`, the oldest first. */
 export const runningJobs = (reads: Pick<Reads, 'rows'>, at: string): Promise<JobRef[]> => reads.rows(running, { at });
 
 type Selected = {
@@ -71,6 +71,6 @@ const named = defineQuery((db, { tenant_id, integration_id, ids }: Named) =>
     .where(({ eb, fn, val }) => eb('delivery.id', '=', fn.any(val(ids)))),
 );
 
-/** Returns which of these ids are deliveries to the integration. */
+/** Returns those of the given ids that are ids of deliveries to the integration. */
 export const knownDeliveries = async (reads: Reads, wanted: Named): Promise<ReadonlySet<string>> =>
   new Set((await reads.rows(named, wanted)).map(({ id }) => id));

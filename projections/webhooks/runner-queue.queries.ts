@@ -17,8 +17,8 @@ const unpublished = defineQuery((db, { tenant_id, agent_id, after }: AgentRef & 
 );
 
 /**
- * Returns the number of messages to an agent that are neither acknowledged nor given up, and whose events come after
- * this place (a sort key).
+ * Returns the number of messages to an agent that are neither acknowledged nor given up. Counts only messages whose
+ * events come after the sort key `after`.
  */
 export const messagesAfter = async (reads: Reads, agent: AgentRef, after: string): Promise<number> =>
   ((await reads.rows(unpublished, { ...agent, after })) as { count: number }[])[0]?.count ?? 0;
@@ -37,8 +37,9 @@ const firstUnsettled = defineQuery((db, { tenant_id, agent_id, since }: AgentRef
 type DetailDoc = z.output<typeof DeliveryDetailRow>;
 
 /**
- * Returns when the first message to an agent was accepted or requested again. Only messages count that are neither
- * acknowledged nor given up, and whose events are at or after this place (a sort key). Null if there is none.
+ * Returns the time of an agent's oldest message that is neither acknowledged nor given up: when its delivery was
+ * accepted, or when its redelivery was requested. Messages whose events come before the sort key `since` are ignored.
+ * Null if there is none.
  */
 export const firstMessageAt = async (reads: Reads, agent: AgentRef, since: string): Promise<string | null> => {
   const [first] = (await reads.rows(firstUnsettled, { ...agent, since })) as { id: string; message_id: string }[];
@@ -60,8 +61,8 @@ const lastDone = defineQuery((db, { tenant_id, agent_id }: AgentRef) =>
 );
 
 /**
- * Returns when the runners of an agent acknowledged its latest delivery. The latest one is the last received of its
- * finished deliveries. Null if there is none.
+ * Returns when the runners of an agent acknowledged the agent's latest finished delivery, that is, the finished
+ * delivery that was received last. Null if there is none.
  */
 export const lastAcknowledgedAt = async (reads: Reads, agent: AgentRef): Promise<string | null> => {
   const [last] = (await reads.rows(lastDone, agent)) as { id: string }[];

@@ -3,7 +3,10 @@ import type { Reads } from '../read-model.ts';
 
 type QueryReads = Pick<Reads, 'rows'>;
 
-/** Selects messages up to the sort key `through` of a log position, of deliveries that were received since a time. */
+/**
+ * Selects the messages of deliveries that were received at or after `since`. `through` is the sort key of the log
+ * position up to which messages are selected.
+ */
 export type UnsettledRange = { readonly through: string; readonly since: string };
 
 const publishedBefore = defineQuery((db, { at }: { at: string }) =>
@@ -15,7 +18,7 @@ const publishedBefore = defineQuery((db, { at }: { at: string }) =>
     .limit(({ lit }) => lit(1)),
 );
 
-/** Returns the sort key of the log position up to which messages were published at this time; null if none was. */
+/** Returns the sort key of the log position up to which messages were published at the time `at`; null if none was. */
 export const publishedThroughAt = async (reads: QueryReads, at: string): Promise<string | null> =>
   (await reads.rows(publishedBefore, { at }))[0]?.place ?? null;
 

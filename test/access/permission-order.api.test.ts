@@ -30,7 +30,7 @@ test('break-glass access ends for good when the tenant disallows super-admin acc
   assert.is(await statusOfRead(), 403, 'after the setting was reset');
 });
 
-test('deliveries of an agent get 403 for callers who may see the agent, and 404 for those who may not', async () => {
+test('reading the deliveries of an agent gets 403 for callers who may see the agent, and 404 for callers who may not', async () => {
   const body = { provider: 'github', agent_id, label: 'Code', secret: SECRET };
   const hook = idOf(await p.send('POST', `${p.tenant}/webhook-integrations`, { body }));
   const headers = { 'x-github-delivery': 'd-1', 'x-github-event': 'push', 'x-hub-signature-256': sign('{}') };
@@ -44,7 +44,7 @@ test('deliveries of an agent get 403 for callers who may see the agent, and 404 
   }
 });
 
-test('a request with an invalid body to restore an agent or grant access to it gets 403 or 404, not 422, if the caller lacks the permission', async () => {
+test('a caller without the permission to restore an agent, or to grant access to it, gets 403 or 404 even for an invalid body, not 422', async () => {
   const wrong = { nonsense: true };
   for (const [key, status] of [
     [member.key, 404],
@@ -69,6 +69,6 @@ test('a MANAGER of an agent can restore an earlier revision, but only an OWNER c
   assert.is((await restore({})).status, 200);
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

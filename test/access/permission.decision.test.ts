@@ -12,7 +12,7 @@ const USER = 'cme';
 const ALL_PERMISSIONS: AgentPermission[] = Object.values(PERMISSION_OF_LABEL);
 const [OWNER, ADMIN, MEMBER, AUDITOR] = [0, 1, 2, 3];
 
-/** What each tenant role allows. The columns are OWNER, ADMIN, MEMBER and AUDITOR; `y` means allowed. */
+/** The permissions of each tenant role. The four columns are OWNER, ADMIN, MEMBER and AUDITOR; `y` means allowed. */
 const TENANT_TABLE: Record<TenantPermission, string> = {
   'tenant:read': 'yyyy',
   'tenant:agents:create': 'yyy-',
@@ -45,9 +45,9 @@ const tenantWith = (role: TenantRole | null): Tenant.Tenant =>
 type Given = { role: 'VIEWER' | 'MANAGER' | 'OWNER' | 'none'; grant: 'VIEWER' | 'EDITOR' | 'none'; is_admin_only: boolean };
 
 /**
- * An agent on which the user has this role and this grant. Its first two events only raise the position, so that role
- * and grant are assigned after the user's membership began. Otherwise they would belong to an earlier membership and
- * have no effect.
+ * Creates an agent on which the user has this role and this grant. Two other events come first, so that the events that
+ * assign the role and the grant are later than the start of the user's membership. Otherwise, the role and the grant
+ * would belong to an earlier membership and have no effect.
  */
 const agentWith = ({ role, grant, is_admin_only }: Given): Agent.Agent => {
   const created: Agent.AgentEvent = {
@@ -121,7 +121,7 @@ test('if a tenant has its own role permissions, they apply instead of the defaul
   assert.not(agentAllows(tenant, USER, agent, 'agent:chat:read'));
 });
 
-test('roles and grants on an agent from an earlier membership of the user have no effect', () => {
+test('after a user leaves the tenant and rejoins it, their earlier roles and grants on agents have no effect', () => {
   const agent = agentWith({ role: 'OWNER', grant: 'EDITOR', is_admin_only: false });
   const tenant = tenantWith('MEMBER');
   const rejoined = { ...tenant, members: { [USER]: { ...tenant.members[USER]!, since: tenant.members[USER]!.since.replace(/^0/, '9') } } };

@@ -8,13 +8,13 @@ const chargesOf = (caller: Caller) => requestCharges(RATE_LIMIT_POLICIES, caller
 
 const user = { kind: 'user', user_id: 'user', key_id: 'key', bound_to: 'tenant', super_admin: false } as const;
 
-test("a request with a tenant's API key counts against the limits of the key and of the tenant", () =>
+test("a request with a tenant's API key counts against two limits: that of the key and that of the tenant", () =>
   assert.equal(chargesOf(user), [
     ['credential', 'key'],
     ['tenant', 'tenant'],
   ]));
 
-test('a request with a runner key counts against the limits of the key and of the tenant', () =>
+test('a request with a runner key counts against two limits: that of the key and that of the tenant', () =>
   assert.equal(chargesOf({ kind: 'runner', agent_id: 'agent', tenant_id: 'tenant', key_id: 'key' }), [
     ['credential', 'key'],
     ['tenant', 'tenant'],
@@ -23,7 +23,7 @@ test('a request with a runner key counts against the limits of the key and of th
 test('a request with a platform key counts against the limit of platform keys', () =>
   assert.equal(chargesOf({ ...user, bound_to: null, super_admin: true }), [['platform', 'key']]));
 
-test('a request of a signed-in user counts against the limit of that user, and a request of a signed-in super-admin against the platform limit', () => {
+test("a request of a signed-in user counts against the user's limit; a request of a signed-in super-admin counts against the platform limit", () => {
   assert.equal(chargesOf({ ...user, key_id: null, bound_to: null }), [['credential', 'user']]);
   assert.equal(chargesOf({ ...user, key_id: null, bound_to: null, super_admin: true }), [['platform', 'user']]);
 });

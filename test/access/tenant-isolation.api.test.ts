@@ -42,7 +42,10 @@ const comparable = ({ status, headers, text }: Answer, id: string) => ({
   headers: [...headers].filter(([name]) => !['x-request-id', 'projection-position'].includes(name)),
 });
 
-/** Routes below a tenant: method, path, the type of the id that replaces `ID`, and the body. */
+/**
+ * Routes below a tenant. Each row has the method, the path, the kind of resource, and the body. The id of a resource of
+ * this kind replaces `ID` in the path.
+ */
 const ROUTES: [string, string, keyof typeof ours, unknown?][] = [
   ['GET', '/agents/ID', 'agent_id'],
   ['PATCH', '/agents/ID', 'agent_id', { voice: 'v' }],
@@ -76,7 +79,7 @@ const ROUTES: [string, string, keyof typeof ours, unknown?][] = [
   ['GET', '/deliveries/ID/body', 'delivery'],
 ];
 
-test("if a path under the caller's own tenant contains the id of another tenant's resource, the response is the same as for a missing id, with and without If-Match", async () => {
+test("a path under the caller's own tenant with the id of another tenant's resource gets the same response as a missing id, with and without If-Match", async () => {
   await p.waitForProjections();
   const before = p.log.events.length;
   const conditions: Record<string, string>[] = [{}, { 'if-match': '"0"' }, { 'if-match': '"9"' }];
@@ -94,7 +97,7 @@ test("if a path under the caller's own tenant contains the id of another tenant'
   assert.is(p.log.events.length, before, 'no event was appended');
 });
 
-test("another tenant's id in the path gets the same response as a missing tenant, whatever follows in the path", async () => {
+test('if the path contains the id of another tenant, the response is the same as for a missing tenant, whatever follows in the path', async () => {
   for (const [method, path, name, body] of [
     ...ROUTES,
     ['GET', '', 'key'],
@@ -188,6 +191,6 @@ test("a tenant's API key works only in its tenant, even if its owner is a member
   }
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

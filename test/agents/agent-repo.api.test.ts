@@ -34,7 +34,7 @@ test('linking a repository with a ref selects this branch or tag, and is refused
   assert.equal(await agent.read(), [acme, 'v1.1.0']);
 });
 
-test('after a change of the repository, the ref stays if the new repository has it, else becomes its HEAD branch; code_ref null always selects the HEAD branch', async () => {
+test("after a change of the repository, the agent keeps its ref if the new repository has it; if not, or if code_ref is null, HEAD's branch is selected", async () => {
   const agent = await createAgent();
   await agent.pin('release-2');
   await agent.link({ url: other });
@@ -113,7 +113,7 @@ test('linking a repository without a HEAD branch is refused unless the request n
   assert.equal([status, (body as Problem).errors?.[0]?.code], [422, 'no_head_branch']);
 });
 
-test('a change of the repository with an outdated ETag in If-Match is refused, and a request repeated with its Idempotency-Key appends only one event', async () => {
+test('changing the repository is refused if If-Match has an outdated ETag; repeating the change with its Idempotency-Key appends one event in total', async () => {
   const agent = await createAgent();
   assert.is((await agent.link({ url: other }, { 'if-match': '"0"' })).status, 412);
   const events = countEvents();
@@ -121,7 +121,7 @@ test('a change of the repository with an outdated ETag in If-Match is refused, a
   assert.equal([(await send()).text, countEvents()], [(await send()).text, events + 1]);
 });
 
-test('the history of an agent shows the repository and the ref, and restoring an earlier revision restores both', async () => {
+test('the history of an agent shows its repository and ref; restoring an earlier revision of the agent restores both', async () => {
   const agent = await createAgent();
   const before = (await p.send('GET', agent.path)).headers.get('etag')!;
   await agent.pin('v1.0.0');
@@ -145,6 +145,6 @@ test('the history of an agent shows the repository and the ref, and restoring an
   assert.equal(await agent.read(), [acme, 'trunk']);
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

@@ -14,7 +14,7 @@ const lastEvent = () => {
   return [type, data];
 };
 
-test('can_author_skills and the skill visibility of an agent each have an operation that changes the setting and returns the agent', async () => {
+test('one operation sets can_author_skills and another one the skill visibility of an agent; each returns the agent', async () => {
   const authoring = await put('can-author-skills', { can_author_skills: true });
   assert.equal([authoring.status, (authoring.body as Json).can_author_skills], [200, true]);
   assert.equal(lastEvent(), ['AgentSkillAuthoringChanged', { can_author_skills: true }]);
@@ -49,10 +49,11 @@ test('an agent has no budget at first; a budget is stored in micro-dollars, kept
   assert.equal((await put('budget', { hourly_limit_usd: null })).body, { hourly_limit_usd: null });
 });
 
-test('a budget that is negative, too large, too precise or not a number is refused with 422', async () => {
+test('a budget is refused with 422 if it is negative, too large, too precise or not a number', async () => {
   for (const hourly_limit_usd of [-0.01, 1_000_000_001, 0.0000001, '5', true])
     assert.is((await put('budget', { hourly_limit_usd })).status, 422, String(hourly_limit_usd));
-  // JSON has no NaN: the first text is no JSON, the second number is infinite.
+  // JSON has no NaN, so the first body is not valid JSON. The number in the second body is too large and is read as
+  // infinite.
   for (const [raw, status] of [
     ['{"hourly_limit_usd": NaN}', 400],
     ['{"hourly_limit_usd": 1e400}', 422],
@@ -72,7 +73,7 @@ test('an as-of read returns the budget at that position, and restoring an earlie
   assert.equal((await p.send('GET', `${path}/budget`)).body, { hourly_limit_usd: 1 });
 });
 
-test('a MANAGER of the agent may set its budget and its skill visibility, but not its skill authoring', async () => {
+test('a MANAGER of an agent may set its budget and its skill visibility, but not can_author_skills', async () => {
   const { key, user_id } = await addMember(p, 'MEMBER');
   assert.is((await put(`roles/${user_id}`, { role: 'MANAGER' })).status, 200);
   assert.is((await put('budget', { hourly_limit_usd: 3 }, key)).status, 200);
@@ -80,6 +81,6 @@ test('a MANAGER of the agent may set its budget and its skill visibility, but no
   assert.is((await put('can-author-skills', { can_author_skills: false }, key)).status, 403);
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

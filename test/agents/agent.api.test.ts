@@ -14,7 +14,7 @@ const DEFAULTS: Json = {
   resource_class: 'small',
   ...Object.fromEntries(NULLS.map((name) => [name, null])),
 };
-/** The names of the fields of AgentRead. */
+/** The names of all fields in the representation of an agent (the schema AgentRead). */
 const READ = [
   ...['id', 'tenant_id', 'name', 'slug', 'description', 'initial_greeting', 'is_active', 'is_admin_only', 'is_seed', 'can_author_skills'],
   ...['image_ref', 'resource_class', 'repo_url', 'code_ref', 'created_at', 'updated_at', 'created_by_agent_id', 'created_by_id'],
@@ -50,7 +50,7 @@ test('an agent created with only name and slug has the default values and all fi
   assert.equal(await read(agent), agent);
 });
 
-test('an agent in a list has is_favorite and only the fields of list items', async () => {
+test('an agent in a list has the field is_favorite, but lacks the fields of an agent that this file names as not listed', async () => {
   const agent = await createAgent();
   await p.waitForProjections();
   const listed = ((await p.send('GET', `${p.tenant}/agents?q=${agent.slug}`)).body as Json[])[0]!;
@@ -74,7 +74,7 @@ test('create and update store every field', async () => {
   assert.equal(await read(plain), answer.body);
 });
 
-test('an update leaves absent fields unchanged; null clears a field or resets it to its default, but is refused for name and is_active', async () => {
+test('an update keeps absent fields; null clears a field or resets it to its default, but is refused for name and is_active', async () => {
   const agent = await createAgent({
     description: 'd',
     voice: 'v',
@@ -104,7 +104,7 @@ test('an update leaves absent fields unchanged; null clears a field or resets it
   assert.equal([cleared.name, cleared.is_active, cleared.ssh_public_key, cleared.external_mail_enabled], ['Reviewer', false, null, true]);
 });
 
-test('an update that changes nothing gets 200 with the same ETag, and appends no event', async () => {
+test('an update of an agent that changes nothing gets 200 with the same ETag, and appends no event', async () => {
   const agent = await createAgent();
   const before = p.log.events.length;
   for (const changes of [{}, { name: 'Reviewer', voice: null }, { is_admin_only: false, is_active: null }]) {
@@ -115,7 +115,7 @@ test('an update that changes nothing gets 200 with the same ETag, and appends no
   assert.is(p.log.events.length, before);
 });
 
-test('length limits count Unicode code points: the limit is accepted, one more is refused', async () => {
+test('length limits count Unicode code points: a text of the maximum length is accepted, and one with one code point more is refused', async () => {
   const wide = (length: number) => '\u{1f44b}'.repeat(length);
   const limits: [string, number, (length: number) => unknown][] = [
     ['name', 255, (length) => 'n'.repeat(length)],
@@ -240,6 +240,6 @@ test('if many requests create an agent with the slug of a deleted agent at once,
   assert.equal(p.unappliedEvents(), []);
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

@@ -51,7 +51,7 @@ test('an update without changes emits no event', () => {
     .emits();
 });
 
-test('null clears nullable fields and resets fields that have a default; absent fields do not change', () => {
+test('an update with null clears nullable fields and resets fields that have a default; absent fields do not change', () => {
   const customized = updated({ voice: 'alto', resource_class: 'large', environment_mode: 'isolated', iteration_warn_threshold: 3 });
   given(Agent, created, customized)
     .when(
@@ -74,7 +74,7 @@ test('changes of settings, activation, skill authoring and admin-only access eac
     .emits({ type: 'AgentActivated', data: {} });
 });
 
-test('a caller without agent:roles:write may send the current value of can_author_skills or is_admin_only, but not another value', () => {
+test('without agent:roles:write, an update may repeat the current values of can_author_skills and is_admin_only, but not change them', () => {
   given(Agent, created)
     .when(update({ name: 'Critic', can_author_skills: false, is_admin_only: null }))
     .emits(updated({ name: 'Critic' }));
@@ -124,13 +124,15 @@ test('a deleted agent keeps its fields; when its slug is released, its status be
   assert.is(given(Agent, created, deleted, released).state.status, 'released');
 });
 
-/** A membership that began at the event with the sort key `since`. */
+/** Returns a membership that began at the event with the sort key `since`. */
 const member = (since: string, role: TenantRole = 'MEMBER'): AgentRoles.Members[string] => ({
   role,
   since,
   by: { event_id: `${role} since ${since}`, type: 'MemberAdded', at: at(0) },
 });
-/** A membership that began before all events of the agent, and one that began after them. */
+/**
+ * `earlier` is a membership that began before all events of the agent, and `later` one that began after all of them.
+ */
 const [earlier, later] = [member(''), member(MAX_SORT_KEY)];
 const members = { [ACTOR]: earlier, [B]: earlier };
 
@@ -144,7 +146,7 @@ test('removing the role of the last OWNER of an agent, or changing it to another
     .emits({ type: 'AgentRoleRevoked', data: { user_id: ACTOR } });
 });
 
-test('a user who rejoins the tenant does not get an earlier OWNER role back: another sole OWNER must stay, and the user can be made OWNER again', () => {
+test('a user who rejoins the tenant does not get an earlier OWNER role on the agent back: another sole OWNER cannot be removed, and the user can be made OWNER again', () => {
   const rejoined = { [ACTOR]: earlier, [B]: later };
   const revoked: Agent.AgentEvent = { type: 'AgentRoleRevoked', data: { user_id: B } };
   const story = given(Agent, created, { type: 'AgentRoleAssigned', data: { user_id: B, role: 'OWNER' } });
@@ -174,7 +176,7 @@ test('if all owners of an agent have left the tenant, the OWNERs of the tenant o
     .emits({ type: 'AgentOwnershipTransferred', data: { new_owner_id: A, old_owner_ids: [] } });
 });
 
-test('a grant from an earlier membership has no effect: it cannot be revoked, but access can be granted again', () => {
+test('a grant from an earlier membership has no effect: revoking it is refused, and granting access succeeds', () => {
   const granted = (role: GrantRole): Agent.AgentEvent => ({ type: 'AgentAccessGranted', data: { user_id: B, role } });
   const revoked: Agent.AgentEvent = { type: 'AgentAccessRevoked', data: { user_id: B } };
   const rejoined = { [B]: later };

@@ -41,7 +41,7 @@ test('the list of assistants has the agents, the newest first, with the time of 
   assert.equal([found.first_id, found.last_id], [IDS[4], IDS[0]]);
 });
 
-test('the parameters after and before return the assistants that follow or precede the given one, in ascending and in descending order', async () => {
+test('the parameters after and before return the assistants that follow or precede a given assistant, in ascending and in descending order', async () => {
   const page = async (query: string) => {
     const found = await list(query);
     return `${names(found)}${found.has_more ? '+' : ''}`;
@@ -59,7 +59,7 @@ test('the parameters after and before return the assistants that follow or prece
   assert.is(await page(`?after=${IDS[0]}`), '');
 });
 
-test('on an empty page of assistants, first_id and last_id are null', async () => {
+test('on an empty page of assistants, the fields first_id and last_id of the page are null', async () => {
   const { data, first_id, last_id, has_more } = await list(`?after=${IDS[0]}`);
   assert.equal([data, first_id, last_id, has_more], [[], null, null, false]);
 });
@@ -73,7 +73,7 @@ test('a limit outside 1 to 100, an unknown parameter, an unknown order or an unk
   );
 });
 
-test('a member sees only the agents that they may read, and cannot detect other agents with the parameter after', async () => {
+test('a member sees only agents that they may read; the parameter `after` does not reveal whether another agent exists', async () => {
   const { key, user_id } = await addMember(p, 'MEMBER');
   assert.is(names(await list('', key)), '');
   await p.send('PUT', `${p.tenant}/agents/${IDS[1]}/roles/${user_id}`, { body: { role: 'VIEWER' } });
@@ -82,7 +82,7 @@ test('a member sees only the agents that they may read, and cannot detect other 
   assert.equal([(await get(`?after=${IDS[1]}`, key)).status, (await get(`?after=${IDS[0]}`, key)).status], [200, 422]);
 });
 
-test('a key that is bound to no tenant lists the agents of all tenants of its user, together in one order', async () => {
+test("with a key that is not bound to a tenant, one list in a common order has the agents of all tenants of the key's user", async () => {
   const second = await createSecondTenant(p);
   const other = await create('Z', second.key, second.tenant);
   await p.waitForProjections();
@@ -109,7 +109,7 @@ test('agents of a suspended tenant are not shown, even if the user has a role on
   assert.not.ok((await list('', p.key)).data.some(({ name }) => name === 'Y'));
 });
 
-test('a runner key is refused, and so is a request without a credential', async () => {
+test('the list of assistants refuses a runner key, and a request without a credential', async () => {
   const made = (await p.send('POST', `${p.tenant}/agents/${IDS[0]}/runner-keys`, { body: { name: 'r' } })).body as { key: string };
   assert.equal([(await get('', made.key)).status, (await get('', '')).status], [403, 401]);
 });

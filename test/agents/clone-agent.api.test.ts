@@ -62,7 +62,7 @@ test('a copy has the settings, model chain, budget and Slack settings of its sou
   assert.equal([event.actor.id, source_id, `"${source_revision}"`], [user_id, id, changed.headers.get('etag')]);
 });
 
-test('a copy keeps its Slack settings when those of its source change, and a partial update of the copy keeps the other Slack settings', async () => {
+test('a copied agent keeps its Slack settings when those of the source change; a partial update of the copy keeps its other Slack settings', async () => {
   const id = await createAgent();
   await p.send('PUT', `${agentPath(id)}/slack-config`, { body: HOURS });
   const copy = agentPath(((await clone(id, 'Own hours')).body as Json).id);
@@ -94,7 +94,7 @@ test('copies with the same name get different slugs, and the slug of a deleted a
   assert.is((await p.send('POST', `${agentPath(gone.id)}/restore`, { body: {} })).status, 200);
 });
 
-test('if many requests clone an agent under the same name at once, each gets a copy with its own slug', async () => {
+test('if many requests clone an agent under the same name at once, each request creates a copy with its own slug', async () => {
   const id = await createAgent();
   const answers = await Promise.all(Array.from({ length: 8 }, () => clone(id, 'Crowd')));
   assert.equal(
@@ -104,7 +104,7 @@ test('if many requests clone an agent under the same name at once, each gets a c
   assert.is(new Set(answers.map(({ body }) => (body as Json).slug)).size, 8);
 });
 
-test('cloning an agent with the name of the source, a missing or invalid name, or unknown fields is refused with 422', async () => {
+test('cloning an agent is refused with 422 if the name is missing, invalid or that of the source, or if the body has unknown fields', async () => {
   const id = await createAgent();
   const before = cloned();
   const bodies: unknown[] = [{ name: 'Source' }, {}, { name: '' }, { name: 'a_b' }, { name: null }, { name: 'x'.repeat(256) }];
@@ -122,7 +122,7 @@ const comparable = ({ status, headers, text }: Answer, id: string) => ({
   headers: [...headers].filter(([name]) => name !== 'x-request-id'),
 });
 
-test('cloning an agent of another tenant, a hidden or a deleted agent gets the same response as cloning a missing one, whether the body is valid or not', async () => {
+test('cloning an agent that is deleted, hidden or in another tenant gets the same response as cloning a missing one, even with an invalid body', async () => {
   const other = await createSecondTenant(p, 'foreign');
   const foreign = (await p.send('POST', `${other.tenant}/agents`, { key: other.key, body: { name: 'F', slug: 'f' } })).body as Json;
   const deleted = await createAgent();
@@ -168,7 +168,7 @@ test('cloning gets 403 for an AUDITOR, who may read the agent but not create one
   for (const key of [auditor.key, String(readOnly.key), String(runner.key)]) assert.is((await clone(id, 'Copy', { key })).status, 403);
 });
 
-test('repeating a request with its Idempotency-Key returns the same copy, even if the source has been deleted since and another agent has taken the slug', async () => {
+test('a repeated request with the same Idempotency-Key returns the same copy, even if the source was deleted and its slug was reused in between', async () => {
   const id = await createAgent();
   await clone(id, 'Repeated');
   const headers = { 'idempotency-key': 'clone-1' };
@@ -186,7 +186,7 @@ test('repeating a request with its Idempotency-Key returns the same copy, even i
   assert.is((await clone(id, 'Another name', { headers })).status, 422, 'another body');
 });
 
-test('cloning with If-Match is refused unless it has the present revision of the source', async () => {
+test('cloning an agent with If-Match is refused unless the header names the present revision of the source', async () => {
   const id = await createAgent();
   await p.send('PATCH', agentPath(id), { body: { voice: 'v' } });
   assert.is((await clone(id, 'Old', { headers: { 'if-match': '"0"' } })).status, 412);
@@ -216,7 +216,7 @@ test('a copy counts against the agent limit of the plan, and is included in the 
   await limited.close();
 });
 
-test('if the copy of an agent would exceed the maximum size of an event, cloning is refused with 413, and the detail gives the reason', async () => {
+test('if the event of a copy would exceed the maximum size of an event, cloning is refused with 413, and the detail says why', async () => {
   const id = await createAgent({ description: 'x'.repeat(500_000) });
   await p.send('PATCH', agentPath(id), { body: { description_prompt: 'y'.repeat(500_000) } });
   const before = cloned();
@@ -232,7 +232,7 @@ test('the audit log entry of a copy names the agent that was copied', async () =
   assert.match(String(entry!.summary), new RegExp(`created the agent “.+” as a copy of the agent ${source_id}\\.$`));
 });
 
-test('the projections have applied every event, and the platform stops without an error', async () => {
+test('clean-up: the projections have applied every event, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -38,7 +38,7 @@ const identity = { name: 'Copy', slug: 'copy', generation: 2, owner_id: ACTOR, s
 const cloned = clone(given(Agent, ...source).state, { slack_config, skill_ids: new Set(['s']) }, identity)();
 const copy = fold(Agent, recorded('agent', cloned));
 
-/** The fields of an agent in which a copy differs from its source, or may differ. */
+/** The fields of an agent whose values in a copy may differ from those in the source. */
 const OWN_FIELDS = [
   'name',
   'slug',
@@ -61,7 +61,7 @@ test('a copy has every setting of its source, except the settings that this test
   assert.equal([copy.name, copy.slug, copy.created_by_id, copy.inherited_slack_config], ['Copy', 'copy', ACTOR, slack_config]);
 });
 
-test('in the other tests of this file, every field that is copied has a value in the source that differs from its default', () => {
+test('the source agent of these tests has a value that differs from the default in every field that is copied', () => {
   const [state, added] = [given(Agent, ...source).state, given(Agent, ...source.slice(0, 1)).state];
   for (const field of ['description', 'external_mail_enabled', 'repo_url', 'code_ref', 'hourly_limit_micros'] as const)
     assert.is.not(state[field], added[field], field);
@@ -72,7 +72,7 @@ test('the only role on a copied agent is the OWNER role of the caller', () => {
   assert.equal([copy.roles[ACTOR]!.role, copy.grants], ['OWNER', {}]);
 });
 
-test('a copy has the models, tools, permissions and chosen skills of its source with new dates, and none of the configuration', () => {
+test("a copy has the source's models, tools, permissions and granted skills, with new dates, but without the configuration of the skills", () => {
   const { created_at } = copy;
   assert.equal(copy.models, [{ model_id: 'm', access: 'read_only', created_at }]);
   assert.equal(copy.skills, { s: { is_enabled: false, created_at, config: null } });

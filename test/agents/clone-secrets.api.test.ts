@@ -7,7 +7,10 @@ import { addMember } from '../fixtures/users.ts';
 
 type Json = Record<string, unknown>;
 
-/** Texts that an agent, its skills, tools and webhooks contain. Each occurs in only one place. */
+/**
+ * Recognisable texts (canaries) that the test stores in an agent, its skills, its tools and its webhooks. Each text is
+ * stored in only one place, so finding it in a response shows which data the caller can read.
+ */
 const CANARIES = {
   sshKey: 'ssh-ed25519 canary-of-the-ssh-key',
   earlierSshKey: 'ssh-ed25519 canary-of-the-earlier-ssh-key',
@@ -55,7 +58,10 @@ const readers = Object.fromEntries(
   ),
 ) as Record<'VIEWER' | 'MANAGER' | 'NONE', string>;
 
-/** The paths of all reads of the tenant that need no other ids than these. */
+/**
+ * The path templates of those reads below /tenant/ that have no other path parameters than the ids of the tenant, an
+ * agent, a skill or a tool.
+ */
 const READS = Object.entries(openapi(p.operations, plainPaths, 'http://annals.test').paths as Record<string, Json>)
   .filter(([template, methods]) => template.startsWith('/tenant/') && 'get' in methods)
   .map(([template]) => template)
@@ -67,7 +73,10 @@ const pathsFor = (agent: string): string[] =>
     return filled.includes('{skill_id}') ? Object.values(skills).map((id) => filled.replace('{skill_id}', id)) : [filled];
   });
 
-/** The canaries in all that a caller, and the runner of the agent if the caller can create a key for it, can read. */
+/**
+ * Returns the canaries that this caller can read. A caller who can create a runner key for the agent can also read what
+ * the runner can read.
+ */
 const readableBy = async (key: string, agent: string): Promise<Canary[]> => {
   await p.waitForProjections();
   const created = await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { key, body: { name: 'canary' } });
@@ -94,7 +103,7 @@ const before = {
   NONE: await readableBy(readers.NONE, source),
 };
 
-test('before the agent is cloned, each caller can read exactly the data that their role allows', () => {
+test('before cloning, each caller of these tests can read exactly the data of the source that their role allows', () => {
   assert.equal(without(Object.keys(CANARIES) as Canary[], before.owner), ['webhookSecret'], 'nobody can read the secret of a webhook');
   for (const hidden of ['privateInstructions', 'privateConfig', 'publicConfig'] as const)
     assert.not.ok(before.VIEWER.includes(hidden), hidden);
@@ -104,7 +113,7 @@ test('before the agent is cloned, each caller can read exactly the data that the
 });
 
 for (const role of ['VIEWER', 'MANAGER'] as const)
-  test(`the ${role} of an agent can read no data of its copy that they could not read in the source, neither as owner nor with a runner key`, async () => {
+  test(`the ${role} who clones an agent can read no data of the copy that they could not read in the source, neither as owner nor with a runner key`, async () => {
     const copy = await cloneAs(readers[role], `Copy of a ${role}`);
     assert.equal(without(await readableBy(readers[role], copy), before[role]), []);
     assert.equal(without(await readableBy(readers.NONE, copy), before.NONE), [], 'nor does anybody else');
@@ -134,7 +143,7 @@ test('the event of a copy contains no secret, not even an encrypted one', () => 
   assert.not.match(events, /sealed|"v1\./);
 });
 
-test('restoring an earlier revision of an agent lets nobody read more than before, and does not restore deleted SSH keys', async () => {
+test('restoring an earlier revision of an agent lets nobody read more than before the restore, and does not bring back deleted SSH keys', async () => {
   const last = Number(/\d+/.exec((await p.send('GET', path)).headers.get('etag')!)![0]);
   for (let revision = 0; revision <= last; revision++) {
     const { status, body, text } = await p.send('POST', `${path}/restore`, { key: readers.MANAGER, body: { revision } });
@@ -144,7 +153,7 @@ test('restoring an earlier revision of an agent lets nobody read more than befor
     assert.equal(without(await readableBy(readers[role], source), before[role]), [], role);
 });
 
-test('the projections have applied every event, and the platform stops without an error', async () => {
+test('clean-up: the projections have applied every event, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

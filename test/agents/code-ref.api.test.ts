@@ -19,7 +19,7 @@ test('an agent without a repository has the branch main and empty lists of refs,
   }
 });
 
-test('pinning a branch or tag of the repository stores it; pinning the same one again appends no event and sends no request to the code host', async () => {
+test('pinning a branch or tag of the repository stores it; pinning the same ref again appends no event and sends no request to the code host', async () => {
   const agent = await createAgent();
   for (const name of ['feature/login', 'v1.0.0']) {
     const { status, body } = await agent.pin(name);
@@ -96,7 +96,7 @@ test('in a repository with more refs than the 1,000 that are listed, each existi
   assert.is((await agent.pin('branch-3000')).status, 422);
 });
 
-test('a branch that was created after the lists were cached can be pinned', async () => {
+test('a branch that was created after the lists of refs were cached can be pinned', async () => {
   const agent = await createAgent();
   assert.is((await agent.refs()).complete, true);
   server.addRefs('acme.git', ['created-later']);
@@ -104,7 +104,7 @@ test('a branch that was created after the lists were cached can be pinned', asyn
   assert.is((await agent.pin('created-later')).status, 200);
 });
 
-test('while the code host does not answer, the lists of refs are empty, and changing the ref or the repository is refused', async () => {
+test('while the code host does not answer, the lists of refs are empty, and changes of the ref or the repository are refused', async () => {
   const agent = await createAgent();
   expireCache();
   intercept(() => true);
@@ -123,7 +123,7 @@ test('while the code host does not answer, the lists of refs are empty, and chan
   assert.is((await agent.pin('release-1')).status, 200);
 });
 
-test('if listing all refs fails, but looking up the single ref succeeds, the result of the look-up decides', async () => {
+test('if all refs cannot be listed, but a single ref can be looked up, the look-up decides whether the ref can be pinned', async () => {
   const agent = await createAgent();
   expireCache();
   intercept(async (request, response) => {
@@ -139,7 +139,7 @@ test('if listing all refs fails, but looking up the single ref succeeds, the res
   assert.is((await agent.pin('release-1')).status, 200);
 });
 
-test('if the code host answers with something other than a list of refs, the response is 502 and nothing is stored', async () => {
+test('if the answer of the code host is not a list of refs, the response is 502 and nothing is stored', async () => {
   const agent = await createAgent();
   expireCache();
   const events = countEvents();
@@ -153,6 +153,6 @@ test('if the code host answers with something other than a list of refs, the res
   assert.equal([await agent.read(), countEvents()], [[acme, 'trunk'], events]);
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

@@ -21,7 +21,7 @@ const refused = (decide: () => unknown): string => {
   }
 };
 
-/** Whether git accepts a text as the name of a branch or tag. */
+/** Returns whether git accepts a text as the name of a branch or tag. */
 const gitAccepts = (name: string): boolean => {
   try {
     execFileSync('git', ['check-ref-format', `refs/heads/${name}`], { stdio: 'ignore' });
@@ -39,7 +39,7 @@ test('a ref name is valid if and only if git accepts it and it does not start wi
   );
 });
 
-test('linking another repository or ref emits one event, and linking the same one emits none', () => {
+test('linking a different repository or ref emits one event; linking the present one emits none', () => {
   const to = { repo_url: URL_A, code_ref: 'main' };
   assert.equal(linkRepo(to)(agent), [{ type: 'AgentRepoLinked', data: to }]);
   assert.equal(linkRepo(to)(linked), [{ type: 'AgentRepoLinked', data: to }]);
@@ -48,7 +48,7 @@ test('linking another repository or ref emits one event, and linking the same on
   assert.equal(linkRepo(NO_REPO)(agent), []);
 });
 
-test("pinning a ref is refused if the agent's repository is no longer the one in which the ref was looked up", () => {
+test("pinning a ref is refused if the agent's repository was changed after the ref was looked up", () => {
   assert.equal(pinCodeRef(URL_A, 'main')(linked), [{ type: 'AgentCodeRefPinned', data: { code_ref: 'main' } }]);
   assert.equal(pinCodeRef(URL_A, 'trunk')(linked), []);
   assert.is(
@@ -85,7 +85,7 @@ test('the URL of a repository is stored without trailing slashes, and with its h
   for (const text of [URL_A, `${URL_A}/`, `${URL_A}//`, 'https://GIT.example.com:443/a.git']) assert.is(RepoUrl.parse(text), URL_A);
 });
 
-test('the most similar names come in this order: those with the fewest different characters, then those that contain the wanted name', () => {
+test('the names most similar to a wanted name come first: those with the fewest different characters, then those that contain it', () => {
   const names = ['main', 'maintenance', 'release-1', 'release-2', 'feature/main-page', 'develop'];
   assert.equal(nearestNames('mian', names, 3), ['main']);
   assert.equal(nearestNames('main', ['Main', ...names], 3), ['Main', 'main', 'feature/main-page']);

@@ -58,7 +58,7 @@ const roles = fc.array(fc.tuple(fc.nat(4), fc.nat(2), fc.constantFrom(...AGENT_R
   maxLength: 8,
 });
 
-test('every cell of the matrix equals the effective permissions of the member on the agent, for generated roles and grants', async () => {
+test("for generated roles and grants, every cell of the access matrix equals the member's effective permissions on the agent", async () => {
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
   const [generated] = fc.sample(roles, { numRuns: 1, seed });
   for (const [user, agent, role, grant] of generated!) {
@@ -73,7 +73,7 @@ test('every cell of the matrix equals the effective permissions of the member on
   for (const cell of cells) assert.equal(cell.labels, await allowedTo(cell), `seed ${seed}: ${JSON.stringify(cell)}`);
 });
 
-test('the matrix of permissions can be limited to one member or one agent; for an unknown member or agent it is empty', async () => {
+test('the access matrix can be limited to one member or one agent; for an unknown member or agent it is empty', async () => {
   const cells = await allAccess();
   const { user_id } = member;
   assert.equal(
@@ -92,7 +92,7 @@ test('the matrix of permissions can be limited to one member or one agent; for a
   assert.is((await p.send('GET', `${ACCESS}?cursor=x`)).status, 422);
 });
 
-test('one event before the event that decides on a permission, the API reports the opposite answer', async () => {
+test('as of the position just before the event that decided on a permission, the API reports the opposite of the current result', async () => {
   const [agent_id] = agents;
   const { user_id } = members[3]!;
   const path = `${tenant}/agents/${agent_id}/roles/${user_id}`;
@@ -113,7 +113,7 @@ test('one event before the event that decides on a permission, the API reports t
 
 const preview = async (changes: object[], key = p.key) => p.send('POST', `${ACCESS}/preview`, { key, body: changes });
 
-/** The differences between two states of the matrix. */
+/** Returns the labels that each user gained or lost on each agent between two states of the access matrix. */
 const differences = (before: readonly Access[], after: readonly Access[]): Difference[] =>
   before.flatMap(({ user_id, agent_id, labels }) => {
     const next = after.find((cell) => cell.user_id === user_id && cell.agent_id === agent_id)?.labels ?? [];
@@ -122,7 +122,7 @@ const differences = (before: readonly Access[], after: readonly Access[]): Diffe
     return gained.length + lost.length > 0 ? [{ user_id, agent_id, gained, lost }] : [];
   });
 
-test('a preview predicts exactly how the changes affect the permissions, and appends no event', async () => {
+test('a preview of changes shows exactly how they would affect the permissions, and appends no event', async () => {
   const [agent_id] = agents;
   const { user_id } = member;
   const path = `${tenant}/agents/${agent_id}`;
@@ -149,7 +149,7 @@ test('a preview predicts exactly how the changes affect the permissions, and app
   assert.equal((await preview([])).body, []);
 });
 
-test('a preview is refused if the change would be refused, such as removing the last OWNER, or giving roles to users who are not members', async () => {
+test('a preview is refused if the change itself would be refused, such as removing the last OWNER or giving a role to a user who is not a member', async () => {
   const owner = (await allAccess()).find(({ tenant_role }) => tenant_role === 'OWNER')!.user_id;
   const last = await preview([{ user_id: owner, tenant_role: 'MEMBER' }]);
   assert.is(last.status, 409);
@@ -188,7 +188,7 @@ test('a caller can preview a change only if they are allowed to make it', async 
     (await preview([tenantRole], key)).status,
     (await preview([grid], key)).status,
   ];
-  // The generated roles and grants of the first test may allow it.
+  // Remove the role and the grant on the agent that the first test may have given to this auditor.
   for (const kind of ['roles', 'grants']) await p.send('DELETE', `${tenant}/agents/${agents[1]}/${kind}/${auditor.user_id}`);
   assert.equal(await statuses(auditor.key), [403, 403, 403]);
   assert.equal(await statuses(members[0]!.key), [200, 200, 200]);
@@ -196,7 +196,7 @@ test('a caller can preview a change only if they are allowed to make it', async 
   assert.equal(await statuses(members[2]!.key), [200, 403, 403]);
 });
 
-test('an AUDITOR can read the matrix and the effective permissions of others; a MEMBER cannot', async () => {
+test('an AUDITOR can read the access matrix and the effective permissions of other users; a MEMBER cannot', async () => {
   const { user_id } = members[2]!;
   const path = `${tenant}/agents/${agents[0]}/effective-permissions?user_id=${user_id}`;
   assert.is((await get<Access[]>(`${ACCESS}?agent_id=${agents[0]}`, auditor.key)).length, 6);
@@ -204,7 +204,7 @@ test('an AUDITOR can read the matrix and the effective permissions of others; a 
   assert.is((await p.send('GET', ACCESS, { key: member.key })).status, 403);
 });
 
-test('the platform stops without an error', async () => {
+test('clean-up: the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

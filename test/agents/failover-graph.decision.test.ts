@@ -17,7 +17,7 @@ test('a failover chain without a cycle is recorded, and checking the same chain 
     .emits();
 });
 
-test('a failover chain that would close a cycle is refused, through models that exist or through chains that are only recorded so far', () => {
+test('a failover chain that would close a cycle is refused, whether the other chains belong to existing models or are only recorded in the graph', () => {
   given(FailoverGraph)
     .when(checkChain('a', ['x', 'b'], { x: [], b: ['c'], c: ['a'] }))
     .refuses('invalid', '/failover_chain/1');
@@ -32,7 +32,7 @@ test('a failover chain that would close a cycle is refused, through models that 
     .emits(checked('a', 'b'));
 });
 
-test('a cycle among other models does not prevent the check of a failover chain from ending', () =>
+test('the check of a failover chain ends even if other models already form a cycle', () =>
   given(FailoverGraph)
     .when(checkChain('a', ['b'], { b: ['c'], c: ['b'] }))
     .emits(checked('a', 'b')));

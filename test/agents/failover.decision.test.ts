@@ -15,28 +15,28 @@ const used = (chain: AgentModel[], ...models: Model.Model[]) =>
     priority,
   ]);
 
-test('all models of a chain that are usable stay in their order, with their access levels', () =>
+test('if all models of a chain can be used, they stay in their order and keep their access levels', () =>
   equal(used([link('a'), link('b', 'read_only')], model('a'), model('b', { status: 'deprecated' })), [
     ['a', 'full', 0],
     ['b', 'read_only', 1],
   ]));
 
-test('a disabled model is replaced by the first usable model of its failover chain, which gets the access level of the disabled one', () =>
+test('a disabled model is replaced by the first usable model of its failover chain; the replacement gets the access level of the disabled model', () =>
   equal(used([link('a', 'read_only'), link('d')], disabled('a', 'b', 'c'), disabled('b'), model('c'), model('d')), [
     ['c', 'read_only', 0],
     ['d', 'full', 1],
   ]));
 
-test('if the failover chain of a disabled model contains another disabled model, the failover chain of that one is tried before the next entry', () =>
+test("if a disabled model's failover chain contains another disabled model, that model's own failover chain is tried before the next entry", () =>
   equal(used([link('a')], disabled('a', 'b', 'd'), disabled('b', 'c'), model('c'), model('d')), [['c', 'full', 0]]));
 
-test('a disabled model without a usable failover is left out, and the later models move up', () =>
+test('a disabled model without a usable failover model is left out, and the models after it move up', () =>
   equal(used([link('a'), link('b')], disabled('a', 'x'), model('b')), [['b', 'full', 0]]));
 
 test('in failover chains that form a cycle, each model is tried only once', () =>
   equal(used([link('a'), link('c')], disabled('a', 'b'), disabled('b', 'a'), model('c')), [['c', 'full', 0]]));
 
-test("a replacement model that is also in the agent's own chain is listed once, with the access level that the agent's chain gives it", () =>
+test("a replacement model that is also in the agent's chain is listed once, with the access level from the agent's chain", () =>
   equal(used([link('a'), link('b', 'read_only')], disabled('a', 'b'), model('b')), [['b', 'read_only', 0]]));
 
 test('a model that is not available to the tenant is replaced like a disabled one', () => {

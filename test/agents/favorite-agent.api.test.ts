@@ -57,7 +57,7 @@ test('the parameter q matches a part of the name or of the slug, in upper or low
   assert.equal(idsOf(await list('&q=%25')), [], 'a percent sign is no wildcard');
 });
 
-test('an agent with a text value that looks like the JSON field is_favorite is not marked as a favorite because of it', async () => {
+test('a text value of an agent that looks like JSON with the field is_favorite does not affect whether the agent is a favorite', async () => {
   const description = '"is_favorite":false}';
   await p.send('PATCH', `${p.tenant}/agents/${CARL}`, { body: { description } });
   await p.waitForProjections();
@@ -73,7 +73,7 @@ test('an as-of list shows the favorites at its position', async () => {
   assert.equal([await asOf(at), await asOf(removed.headers.get('consistency-token')!)], [[ANNA, BERT, CARL].sort(), [BERT, CARL].sort()]);
 });
 
-test('removing a favorite gets 204; if the agent is no favorite, it gets 204, too, and appends no event', async () => {
+test('removing a favorite gets 204; removing an agent that is no favorite also gets 204, and appends no event', async () => {
   assert.is((await favorite('DELETE', CARL)).status, 204);
   await p.waitForProjections();
   assert.equal(favoritesIn(await list()), [BERT]);
@@ -97,7 +97,7 @@ test('marking an agent as a favorite gets 404 if it is missing, deleted, hidden 
   assert.is(favorites(), events);
 });
 
-test('the audit log of the tenant contains each change of favorites', async () => {
+test('the audit log of the tenant has an entry for each added and each removed favorite', async () => {
   await p.waitForProjections();
   const entries = (await p.send('GET', `${p.tenant}/audit-logs?action=agent.*&agent_id=${CARL}`)).body as Json[];
   const summaries = entries.map(({ summary }) => String(summary)).filter((summary) => summary.includes('favorite'));
@@ -105,7 +105,7 @@ test('the audit log of the tenant contains each change of favorites', async () =
   assert.match(summaries[1]!, /marked the agent “Carl” as a favorite\.$/);
 });
 
-test('the projections have applied every event, and the platform stops without an error', async () => {
+test('clean-up: the projections have applied every event, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -33,7 +33,7 @@ test('a model chain has the order of the request, with priorities from 0, in the
   assert.equal([read.body, read.headers.get('etag')], [links, answer.headers.get('etag')]);
 });
 
-test('reordering keeps the date of each model; reordering to the same order appends no event', async () => {
+test('reordering a model chain keeps the date of each model; sending the present order appends no event', async () => {
   const before = (await put(a, b, c)).body as Link[];
   const events = p.log.events.length;
   assert.equal((await put(a, b, c)).body, before);
@@ -70,7 +70,7 @@ test('a chain with a model that is unknown, disabled or not available to the ten
   for (const status of ['experimental', 'deprecated']) assert.is((await put(a, await registerModel({ status }))).status, 200, status);
 });
 
-test('if several model chains are set at once, each response shows its own chain, and the chain with the highest ETag is stored', async () => {
+test('if several requests set the model chain at once, each response shows its own chain, and the chain in the response with the highest ETag is stored', async () => {
   const chains = [[a, b], [c, d, e], [b, a], [e]];
   const answers = await Promise.all(chains.map((chain) => put(...chain)));
   for (const [index, answer] of answers.entries()) assert.equal(idsOf(answer), chains[index]);
@@ -82,7 +82,7 @@ test('if several model chains are set at once, each response shows its own chain
   assert.equal(idsOf(await p.send('GET', path)), idsOf(last));
 });
 
-test('two models of one provider cannot have the same slug; tenants see only the models available to them, without the config field', async () => {
+test('two models of one provider cannot have the same slug; a tenant sees only the models that it may use, without their field config', async () => {
   assert.equal((await postModel({ slug: 'm0' })).status, 409);
   assert.is((await postModel({ slug: 'm0', provider: 'openai' })).status, 201);
   const secret = await registerModel({ config: { region: 'eu-hidden' }, pricing: { input_per_mtok: 3 } });
@@ -98,7 +98,7 @@ test('two models of one provider cannot have the same slug; tenants see only the
   assert.ok(all.some(({ id }) => id === closed));
 });
 
-test('a new model has default values for the optional fields that are not given; values that are too long or of a wrong type are refused', async () => {
+test('a new model has default values for absent optional fields; a value that is too long or has a wrong type is refused', async () => {
   const { body } = await postModel();
   const { id: _, created_at: __, updated_at: ___, slug: ____, ...rest } = body as Json;
   const empty = { config: {}, pricing: {}, description: null, failover_chain: [] };
@@ -120,7 +120,7 @@ test('a new model has default values for the optional fields that are not given;
     assert.is((await postModel({ [field]: value })).status, 422, field);
 });
 
-test('the projections have applied every event of these tests, and the platform stops without an error', async () => {
+test('clean-up: the projections have applied every event of these tests, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -43,7 +43,7 @@ test('an update of a model changes the given fields, null resets a field, and a 
   assert.is((await patch(id, { slug: 'other' })).status, 422);
 });
 
-test('a failover chain is refused unless it names existing models other than its own, each once, and forms no cycle', async () => {
+test('a failover chain of a model is refused if it contains an unknown model, the same model twice or the model itself, or would form a cycle', async () => {
   const [a, b, c] = await Promise.all([register(), register(), register()]);
   assert.is((await patch(a, { failover_chain: [b] })).status, 200);
   assert.is((await patch(b, { failover_chain: [c] })).status, 200);
@@ -97,7 +97,7 @@ test('the prices for tokens must be numbers from 0 to 1,000,000; other entries o
   }
 });
 
-test('only tenants to which a model is opened can list it and add it to chains; closing it for a tenant keeps the existing chains', async () => {
+test('only tenants to which a model is opened can list it and add it to chains; closing the model for a tenant does not change existing chains', async () => {
   const id = await register({ available_to_all_tenants: false });
   const other = await createSecondTenant(p);
   const agent = await createAgent('opened');
@@ -115,7 +115,7 @@ test('only tenants to which a model is opened can list it and add it to chains; 
   assert.is((await p.send('PUT', `/admin/models/${id}/tenants/${'c'.padEnd(25, '0')}`)).status, 404);
 });
 
-test('granting a model inserts it at the given priority; granting it again moves it; revoking it moves the later models up', async () => {
+test('granting a model inserts it into the chain at the given priority, granting it again moves it, and revoking it moves the later models up', async () => {
   const agent = await createAgent('chain');
   const [a, b, c] = await Promise.all([register(), register(), register()]);
   assert.is((await grant(a, { agent_id: agent })).status, 201);
@@ -144,7 +144,7 @@ test('granting a model inserts it at the given priority; granting it again moves
   assert.is((await p.send('DELETE', `${p.tenant}/models/${a}/agents/${agent}`)).status, 404);
 });
 
-test('granting a model with a priority from 0 to 4 is accepted; any other priority is refused', async () => {
+test('a model can be granted with a priority from 0 to 4; any other priority is refused', async () => {
   const agent = await createAgent('priorities');
   const id = await register();
   for (const priority of [0, 4]) assert.ok((await grant(id, { agent_id: agent, priority })).status < 300, String(priority));
@@ -173,6 +173,6 @@ test('granting a model without the permission to change the settings of the agen
   assert.is((await grant(id, { agent_id: agent })).status, 422, 'a disabled model');
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

@@ -9,8 +9,8 @@ import { addMember } from '../fixtures/users.ts';
 type Assignment = { user_id: string; role: string; created_at: string; updated_at?: string };
 
 /**
- * Creates a member with a role and a grant on an agent, and removes the member. `rejoin` adds the same user again and
- * returns the time when the new membership began.
+ * Creates a member with a role and a grant on an agent, and then removes the member. The returned function `rejoin`
+ * adds the same user again and returns the time when the new membership began.
  */
 const removedMember = async () => {
   const p = await createTestPlatform();
@@ -47,7 +47,7 @@ test('revoking a role or grant of an earlier membership is refused, both before 
   await p.close();
 });
 
-test('granting access again updates the grant and gets 200, even within the same millisecond', async () => {
+test('granting access to a user a second time updates the grant and gets 200, even within the same millisecond', async () => {
   const p = await createTestPlatform();
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
   const { user_id } = await addMember(p, 'MEMBER');
@@ -74,7 +74,7 @@ for (const [role, granted] of [
   ['MANAGER', 'EDITOR'],
   ['VIEWER', 'VIEWER'],
 ] as const)
-  test(`if a removed member rejoins and gets role ${role} and grant ${granted}, both have new dates; the first request for the grant gets 201, and the next one 200`, async () => {
+  test(`if a removed member rejoins and gets role ${role} and grant ${granted}, both have new dates; the first request for the grant gets 201, and a second one 200`, async () => {
     const { p, agent, user_id, assign, grant, paths, rejoin, of, before } = await removedMember();
     const since = await rejoin();
     const assigned = assignmentOf(await assign(role));

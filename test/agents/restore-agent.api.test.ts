@@ -13,9 +13,7 @@ const FIRST = { slack_rpm_limit: 5, working_hours_start: '09:00', working_hours_
 const SECOND = { slack_rpm_limit: null, slack_rph_limit: 60, working_hours_start: '18:00', working_hours_end: '20:00' };
 
 let count = 0;
-/**
- * Creates an agent with three revisions. Its Slack settings change between the revisions 0 and 1, and between 1 and 2.
- */
+/** Creates an agent with the revisions 0, 1 and 2. Its Slack settings change after each of these revisions. */
 const createAgent = async (): Promise<string> => {
   const { id } = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: `a${count++}` } })).body as { id: string };
   const path = `${p.tenant}/agents/${id}`;
@@ -30,7 +28,7 @@ const restore = (path: string, revision: number, headers = {}) => p.send('POST',
 const slackOf = async (path: string): Promise<Json> => (await p.send('GET', `${path}/slack-config`)).body as Json;
 const appended = () => p.eventsOf('AgentRestored', 'AgentSlackConfigChanged').length;
 
-/** Lets the next append of an event of this type fail, as it does while the event store cannot be reached. */
+/** Makes the next append of an event of this type fail as if the event store were not reachable. */
 const failNextAppendOf = (type: string): void => {
   const { append } = p.log;
   Object.assign(p.log, {
@@ -113,7 +111,7 @@ test('a read returns the Slack settings that another process has just changed', 
   assert.is((await slackOf(path)).slack_rpm_limit, 7);
 });
 
-test('the projections have applied every event, and the platform stops without an error', async () => {
+test('clean-up: the projections have applied every event, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -11,7 +11,10 @@ import { addMember, type TestPlatform } from '../fixtures/users.ts';
 
 const MAX_REVOCATION_MS = 1_000;
 
-/** Repeats a request until its status is not 200. @returns that status, and the milliseconds that this took */
+/**
+ * Repeats a request until its status is not 200, or until a time limit has passed. @returns the last status, and the
+ * elapsed time in milliseconds
+ */
 const untilRefused = async (statusOf: () => Promise<number>): Promise<{ status: number; ms: number }> => {
   const startedAt = performance.now();
   for (;;) {
@@ -41,7 +44,7 @@ const REVOCATIONS: readonly Revocation[] = [
 ];
 
 for (const { name, status, revoke } of REVOCATIONS)
-  test(`${name} is refused by every API process within a second, even if the process still has the earlier state in its cache`, async () => {
+  test(`${name} is refused by every API process within a second, even by a process that has cached the earlier state`, async () => {
     const p = await createTestPlatform();
     const other = await startSecondPlatform(p);
     const member = await addMember(p, 'MEMBER');
@@ -91,7 +94,7 @@ test('when a suspension of a user is ended by one API process, the user has acce
   await p.close();
 });
 
-test('a role that a process with a slow clock assigns on an agent is effective at once, and ends when the user is removed from the tenant', async () => {
+test('a role that a process with a slow clock assigns on an agent is effective at once; it ends when the user is removed from the tenant', async () => {
   const p = await createTestPlatform();
   const slow = await startSecondPlatform(p, p.log, () => Date.now() - 60_000);
   const agent = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as { id: string }).id;

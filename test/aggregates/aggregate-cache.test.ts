@@ -13,7 +13,10 @@ import { memoryLog } from '../fixtures/memory-log.ts';
 type DoorEvent = { type: 'DoorOpened' | 'DoorClosed'; data: object };
 type State = { isOpen: boolean };
 
-/** An aggregate for these tests. Opening an open door does nothing; closing a closed door is refused. */
+/**
+ * A simple aggregate for these tests. Opening a door that is already open does nothing; closing a closed door is
+ * refused.
+ */
 const Door: Aggregate<State, DoorEvent> = {
   category: 'door',
   initial: { isOpen: false },
@@ -30,7 +33,7 @@ const close = ({ isOpen }: State): DoorEvent[] => {
 const meta: Metadata = { tenant: 't', actor: { kind: 'system', id: 'test' }, at: '2026-01-01T00:00:00.000Z', v: 1 };
 const STREAM = streamName('door', 't', 'd');
 
-/** A process with its own cache. Other processes append to the same log. */
+/** Simulates a process with its own cache. Several such processes append to the same log. */
 const createProcess = (log: Log, cache = openAggregateCache(log, [])) => {
   const transact = createTransact(log, cache);
   return {
@@ -42,14 +45,14 @@ const createProcess = (log: Log, cache = openAggregateCache(log, [])) => {
 const append = (log: Log, revision: number, { type, data }: DoorEvent) =>
   log.append(STREAM, revision < 0 ? 'none' : revision, [{ id: randomUUID(), type, data, meta }]);
 
-/** Waits long enough for the subscriptions to deliver all events. */
+/** Waits for several turns of the event loop, so that the subscriptions have delivered all events. */
 const eventsDelivered = async (): Promise<void> => {
   for (let turns = 0; turns < 20; turns++) await nextTurn();
 };
 
 /**
- * A log whose reads can be paused. A read that starts between `pause` and `resume` finds its events at once, but yields
- * them only after `resume`.
+ * Wraps a log so that its reads can be paused. A read that starts between `pause` and `resume` reads its events at
+ * once, but yields them only after `resume`.
  */
 const pausableReads = (log: Log) => {
   let gate: PromiseWithResolvers<void> | null = null;
@@ -72,7 +75,7 @@ const pausableReads = (log: Log) => {
   };
 };
 
-test('if a decision on a cached state refuses or emits no event, the log is read and the decision is repeated on the state from the log', async () => {
+test('if a decision on a cached state refuses or emits no event, the state is read from the log and the decision is made again', async () => {
   const log = memoryLog();
   const [one, other] = [createProcess(log), createProcess(log)];
   await one.run(open);
@@ -82,7 +85,7 @@ test('if a decision on a cached state refuses or emits no event, the log is read
   assert.is((await one.run(close).catch((error: Refusal) => error.code)) as unknown, 'conflict', 'the log confirms the refusal');
 });
 
-test('a load includes the events that the subscription delivers during the load', async () => {
+test('an aggregate that is being loaded includes the events that the subscription delivers in the meantime', async () => {
   const source = memoryLog();
   const { log, pause, resume } = pausableReads(source);
   await append(source, -1, opened);
@@ -99,7 +102,7 @@ test('a load includes the events that the subscription delivers during the load'
   await cache.close();
 });
 
-test('a state from a slow read or a slow append does not replace a newer cached state', async () => {
+test('a state that a slow read or a slow append yields does not replace a newer cached state', async () => {
   const source = memoryLog();
   const { log, pause, resume } = pausableReads(source);
   await append(source, -1, opened);
@@ -170,7 +173,7 @@ test('the number of missing streams that the cache remembers is bounded', async 
   await cache.close();
 });
 
-test('the total size of cached states is bounded; a replaced state counts once, and even a huge state is cached', () => {
+test('the total size of cached states is bounded; replacing a state does not count its size twice, and even a huge state is cached', () => {
   const cache = openAggregateCache(memoryLog(), [Door], { maxWeight: 100_000 });
   const put = (id: string, length: number) => {
     const state = { isOpen: true, sign: 'x'.repeat(length) };

@@ -10,7 +10,7 @@ import { emptyAggregate, foldFrom } from '../../infra/aggregates/fold-from.ts';
 import { ACTOR, at, ID, recorded, TENANT } from '../fixtures/given.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 
-test('changing an entry copies the record, unless the same fold has already made that copy', () => {
+test('the first change of an entry in a fold copies the record; later changes in the same fold modify that copy', () => {
   const original = { a: 1 };
   const transient: Transient = new WeakSet();
   const changed = withEntry(original, 'b', 2, transient);
@@ -25,7 +25,7 @@ const people = Array.from({ length: 3 }, (_, n) => `cperson${n}`);
 const join = (user_id: string): Tenant.TenantEvent => ({ type: 'MemberAdded', data: { user_id, role: 'MEMBER' } });
 const leave = (user_id: string): Tenant.TenantEvent => ({ type: 'MemberRemoved', data: { user_id } });
 
-test('folding all events at once results in the same members and roles as folding one by one, and copies the record of members only once', () => {
+test('folding all events at once gives the same members and roles as folding them one by one, but copies the record of members only once', () => {
   const membership = recorded('tenant', [...people.map(join), leave(people[0]!), join(people[0]!)]);
   const stepByStep = membership.reduce((tenant, event) => Tenant.evolve(tenant, event), Tenant.initial);
   assert.equal(fold(Tenant, membership), stepByStep);
@@ -48,8 +48,8 @@ test('folding all events at once results in the same members and roles as foldin
 });
 
 /**
- * Creates an aggregate that records the `transient` value that each step of a fold gets. The steps of one fold get the
- * same value.
+ * Creates an aggregate that records the argument `transient` of each `evolve` call. In one fold, all calls must get the
+ * same object.
  */
 const spyAggregate = () => {
   const folds: (Transient | undefined)[] = [];

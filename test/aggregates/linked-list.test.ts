@@ -13,7 +13,7 @@ test('a linked list returns its values in the order in which they were added, wi
   assert.equal(list.values(), [2, 4, 6]);
 });
 
-test('removing a value a second time does not change a linked list, whatever its length', () => {
+test('removing a value that was removed before does not change a linked list, whatever its length', () => {
   const list = createLinkedList<string>();
   const [a, b] = [list.add('a'), list.add('b')];
   for (const item of [a, a, b, b, a]) list.remove(item);

@@ -4,7 +4,7 @@ import { createLruMap } from '../../infra/lru-map.ts';
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
-test('the map keeps the most recently used entries, and always fewer than twice its capacity', () => {
+test('the map keeps the most recently used entries, and the number of its entries is always below twice its capacity', () => {
   const map = createLruMap<number, string>({ capacity: 10 });
   for (const number of numbers(1_000)) map.set(number, String(number));
   const kept = numbers(1_000).filter((number) => map.peek(number) !== undefined);

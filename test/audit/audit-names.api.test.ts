@@ -48,7 +48,7 @@ test('an audit log entry names its actor and its resource, and says what changed
   assert.equal((await newest('agent.deactivated')).changes, [{ pointer: '/is_active', from: true, to: false }]);
 });
 
-test('audit log entries about the code of an agent name the repository and the branch before and after the change; before the first one, the branch is main', async () => {
+test('audit log entries about the code of an agent name the repository and the branch before and after the change; the first branch is main', async () => {
   const ctx = p.systemContext(p.tenant_id);
   const url = 'https://example.com/repo.git';
   await ctx.transact(Agent, agent, linkRepo({ repo_url: url, code_ref: 'v1' }));
@@ -81,7 +81,7 @@ test('audit log entries about members and roles name the person, with the role b
   assert.equal(assigned.changes, [{ pointer: `/roles/${member.user_id}`, from: null, to: 'VIEWER' }]);
 });
 
-test('an audit log entry says that a secret changed, but shows neither value; long values are truncated', async () => {
+test('an audit log entry about a secret says that it changed, but shows neither the old nor the new value; long values of other fields are truncated', async () => {
   const created = await send('POST', 'webhook-integrations', { provider: 'github', agent_id: agent, label: 'Code', secret: SECRET });
   await send('POST', `webhook-integrations/${created.id}/rotate-secret`, { secret: `${SECRET}, a new one`, overlap_seconds: 60 });
   const rotated = await newest('integration.secret_rotated');
@@ -95,7 +95,7 @@ test('an audit log entry says that a secret changed, but shows neither value; lo
   assert.is(String((await newest('agent.updated')).changes[0]!.to).length, 501);
 });
 
-test('the audit log entry about the use of an API key shows the user or the agent for which the key acts, and filtering by them finds the entry', async () => {
+test('the audit log entry about the use of an API key names the user or agent that the key stands for; filtering by that user or agent finds it', async () => {
   const created = await send('POST', 'api-keys', { name: 'script' });
   const runner = await send('POST', `agents/${agent}/runner-keys`, { name: 'machine' });
   for (const key of [created.key, runner.key])
@@ -139,7 +139,7 @@ test("a tenant's audit log does not show the name of a user of another tenant wh
   assert.ok(ours!.summary.startsWith(`${ours!.actor.name} (${ours!.actor.email}) opened super-admin access`), ours!.summary);
 });
 
-test('there is a summary for the type of every stored event that the audit log shows', () => {
+test('for each type of stored event that the audit log shows, there is a summary text', () => {
   const stored = readFileSync(`${import.meta.dirname}/../fixtures/stored-events.jsonl`, 'utf8');
   const types = new Set([...stored.matchAll(/"type":"([A-Za-z]+)","data"/g)].map(([, type]) => type!));
   assert.ok(types.size > 60);
@@ -150,7 +150,7 @@ test('there is a summary for the type of every stored event that the audit log s
   );
 });
 
-test('the projections have applied every event of these tests, and the platform stops without an error', async () => {
+test('clean-up: the projections have applied every event of these tests, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -48,7 +48,7 @@ const sign = async (tenant: string): Promise<number> => {
   return signAuditHeads(p, [tenant]);
 };
 
-/** All events of a tenant, read page by page, as the texts that the proofs are about. */
+/** Reads all events of a tenant in pages. Returns the exact text of each event, because the proofs depend on it. */
 const allEvents = async (limit: number): Promise<string[]> => {
   const texts: string[] = [];
   for (let path: string | undefined = `${home.tenant}/events?limit=${limit}`; path; ) {
@@ -66,7 +66,7 @@ const isSigned = ({ public_key }: Key, text: string, signature: string): boolean
   return verify(null, Buffer.from(text), key, Buffer.from(signature, 'base64url'));
 };
 
-test('until a head that covers an event is signed, asking for the proof of the event gets 404', async () => {
+test('asking for the proof of an event gets 404 until a signed audit head covers the event', async () => {
   await createAgents(3);
   await p.waitForProjections();
   const [entry] = await get<Entry[]>(`${home.tenant}/audit-logs?limit=1`);
@@ -75,7 +75,7 @@ test('until a head that covers an event is signed, asking for the proof of the e
   assert.equal(await get(`${home.tenant}/audit-logs/heads`), []);
 });
 
-test('a tenant is due for a new head at its first entry, and then five minutes after the last head if it has new entries', async () => {
+test("a tenant's first audit head is due at its first entry; each later one is due five minutes after the last if there are new entries", async () => {
   const inMinutes = (minutes: number): string => new Date(Date.now() + minutes * 60_000).toISOString();
   const isDue = async (at: string): Promise<boolean> => {
     await p.waitForProjections();
@@ -91,7 +91,7 @@ test('a tenant is due for a new head at its first entry, and then five minutes a
   assert.ok(await isDue(inMinutes(6)));
 });
 
-test('every audit head has the root hash of the events that the API returns, and is signed with a key that the API returns', async () => {
+test('every audit head has the root hash of the events that the API returns; its signature belongs to a key that the API returns', async () => {
   await createAgents(5);
   await sign(home.id);
   const leaves = (await allEvents(3)).map(leafHash);
@@ -113,7 +113,7 @@ test('every audit head has the root hash of the events that the API returns, and
   assert.ok(shown.headers.get('link'));
 });
 
-test('every entry of the audit log can be proved against the head that covers it', async () => {
+test('every entry of the audit log can be proved against the audit head that covers it', async () => {
   await sign(home.id);
   const entries = await get<Entry[]>(`${home.tenant}/audit-logs?limit=200`);
   const texts = new Map((await allEvents(200)).map((text) => [(JSON.parse(text) as Event).id, text]));
@@ -135,7 +135,7 @@ test('every entry of the audit log can be proved against the head that covers it
   );
 });
 
-test('if more than 1,000 entries are unsigned, every 1,000 entries get a head, and the remaining ones get another head', async () => {
+test('if more than 1,000 entries of an audit log are unsigned, each 1,000 of them get a head, and the rest gets one more', async () => {
   const at = new Date().toISOString();
   const meta = { tenant: away.id, actor: { kind: 'system', id: 'test' } as const, at, v: 1 };
   for (let batch = 0; batch < 21; batch++)
@@ -155,7 +155,7 @@ test('if more than 1,000 entries are unsigned, every 1,000 entries get a head, a
   assert.is(rootFromInclusion(proof.leaf, proof.index, proof.size, proof.path), heads[2]!.root);
 });
 
-test("asking for the proof of another tenant's event or of an unknown position gets 404; a malformed position is refused", async () => {
+test("asking for the proof of an unknown position or of another tenant's event gets 404; a malformed position is refused", async () => {
   const foreign = p.log.events.findLast(({ meta }) => meta.tenant === away.id)!;
   for (const position of [tokenOf(foreign.position), '1:2', `${'9'.repeat(18)}:1`]) {
     const answer = await p.send('GET', `${home.tenant}/audit-logs/proof?position=${position}`, { key: home.key });
@@ -165,7 +165,7 @@ test("asking for the proof of another tenant's event or of an unknown position g
     assert.is((await p.send('GET', `${home.tenant}/audit-logs/proof${query}`, { key: home.key })).status, 422, query);
 });
 
-test('events can be filtered by stream, type and position; the list is empty for streams of other tenants and of encryption keys', async () => {
+test('events can be filtered by stream, type and position; for streams of other tenants and of encryption keys, the list is empty', async () => {
   const all = await get<Event[]>(`${home.tenant}/events?limit=200`);
   const created = await get<Event[]>(`${home.tenant}/events?type=AgentCreated&limit=200`);
   assert.equal(
@@ -247,7 +247,7 @@ test('the list of events shows encrypted contents and secrets only in their encr
   assert.not(texts.join().includes('canary-of-a-secret'));
 });
 
-test('a new signing key is signed with the previous one; later heads name the new key, and earlier heads stay valid', async () => {
+test('a new signing key of the audit log is signed with the previous key; later heads name the new key, and earlier heads stay valid', async () => {
   const { after: key_id } = await rotateSigningKey(p);
   await createAgents(1);
   await sign(home.id);
@@ -268,7 +268,7 @@ test("without break-glass access, a super-admin can read none of a tenant's audi
     assert.is((await p.send('GET', `${home.tenant}/${path}`)).status, 403, path);
 });
 
-test('the platform stops without an error', () => {
+test('clean-up: the platform stops without an error', () => {
   p.allowUnappliedEvents();
   return p.close();
 });

@@ -10,7 +10,10 @@ import { freshDatabase } from '../fixtures/test-services.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 import { addMember } from '../fixtures/users.ts';
 
-/** Makes events whose entries depend on earlier ones: renamed resources, members and secrets. */
+/**
+ * Creates a platform with events whose audit log entries depend on earlier events, for example because they show the
+ * former name of a renamed resource.
+ */
 const createPlatformWithHistory = async () => {
   const p = await createTestPlatform();
   const { key, user_id } = await addMember(p, 'OWNER');
@@ -28,19 +31,20 @@ const createPlatformWithHistory = async () => {
   return { p, send, agent };
 };
 
-test('the drift check finds no difference in the audit log, and a rebuild writes the same entries, also after a restart', async () => {
+test('the drift check finds no difference in the audit log, and a rebuild writes the same entries, even after a restart', async () => {
   const { p, send, agent } = await createPlatformWithHistory();
   const databaseUrl = await freshDatabase();
   const first = await startProjectionPlatform(p.log, databaseUrl, [audit]);
   await waitForProjection(first.reads, p.log, audit.name);
   await first.close();
-  // The restarted worker has an empty cache, so it loads the names that the new entry needs.
+  // The row cache of the restarted worker is empty. To make the next audit log entry, the worker must load names from
+  // the database.
   await send('PATCH', `agents/${agent}`, { name: 'Fourth' });
   const { reads } = await startProjectionPlatform(p.log, databaseUrl, [audit]);
   await waitForProjection(reads, p.log, audit.name);
   const [last] = await query(databaseUrl, `select doc from audit.audit_logs where action = 'agent.updated' order by place desc limit 1`);
   assert.equal(JSON.parse(String(last!.doc)).changes, [{ pointer: '/name', from: 'Third', to: 'Fourth' }]);
-  // The next entry takes the same names from the cache.
+  // For this entry, the worker finds the same names in its row cache.
   await send('PATCH', `agents/${agent}`, { voice: 'alto' });
   await waitForProjection(reads, p.log, audit.name);
   const pool = openPool(databaseUrl, silentLogger, 'test');
@@ -61,7 +65,7 @@ test('the drift check finds no difference in the audit log, and a rebuild writes
   await p.close();
 });
 
-test('the projection makes the same audit log entries from a log, whatever the size of the batches', async () => {
+test('whatever the size of the batches, the projection makes the same audit log entries from a log', async () => {
   const { p } = await createPlatformWithHistory();
   const rowsOf = (size: number): unknown[] => {
     const store = openMemoryStore([audit]);

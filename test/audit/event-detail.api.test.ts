@@ -91,7 +91,7 @@ test('reading the event of another tenant, an event that the audit log excludes,
     assert.is((await p.send('GET', `${tenant}/events/${id}`)).status, 404, id);
 });
 
-test('events can be listed newest first, in pages that are the exact reverse of the list with the oldest first', async () => {
+test('events can be listed newest first; those pages are the exact reverse of the list that starts with the oldest event', async () => {
   const oldest = await get<Detail[]>('?limit=200');
   const found: Detail[] = [];
   for (let path: string | undefined = `${tenant}/events?order=newest&limit=3`; path; ) {
@@ -108,7 +108,7 @@ test('events can be listed newest first, in pages that are the exact reverse of 
   assert.equal([...(first.body as Detail[]), ...((await p.send('GET', next)).body as Detail[])], ofStream.toReversed());
 });
 
-test('a list of events from a given time starts with the first event after it, or, newest first, with the last event before it', async () => {
+test('a list of events from a given time starts with the first event after that time; newest first, it starts with the last event before it', async () => {
   const all = await get<Detail[]>('?limit=200');
   const { at } = all[4]!;
   assert.equal(await get(`?at=${at}&limit=200`), all.slice(all.findIndex((event) => event.at >= at)));
@@ -138,7 +138,7 @@ test('filters of events that contradict each other or are malformed are refused'
     assert.is((await p.send('GET', `${tenant}/events?${query}`)).status, 422, query);
 });
 
-test('the platform stops without an error', async () => {
+test('clean-up: the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -15,7 +15,7 @@ import {
 const hexOf = (hash: Hash): string => Buffer.from(hash, 'base64url').toString('hex');
 const leavesOf = (count: number): Hash[] => Array.from({ length: count }, (_, index) => leafHash(`entry ${index}`));
 
-/** The root as RFC 9162 defines it, over all leaves. */
+/** Computes the root of a Merkle tree from all leaves, exactly as RFC 9162 defines it. */
 const rootByDefinition = (leaves: readonly Hash[]): Hash => {
   if (leaves.length === 0) return EMPTY_ROOT;
   if (leaves.length === 1) return leaves[0]!;
@@ -23,7 +23,7 @@ const rootByDefinition = (leaves: readonly Hash[]): Hash => {
   return nodeHash(rootByDefinition(leaves.slice(0, split)), rootByDefinition(leaves.slice(split)));
 };
 
-/** Verifies a consistency proof as RFC 9162, 2.1.4.2 says. */
+/** Verifies a consistency proof with the algorithm in section 2.1.4.2 of RFC 9162. */
 const isConsistent = (first: number, second: number, firstRoot: Hash, secondRoot: Hash, proof: readonly Hash[]): boolean => {
   const path = Number.isInteger(Math.log2(first)) ? [firstRoot, ...proof] : [...proof];
   let [at, last] = [first - 1, second - 1];
@@ -45,7 +45,7 @@ test('the hashes of the empty tree and of an empty leaf are those that RFC 9162 
   assert.is(hexOf(leafHash('')), '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d');
 });
 
-test('the root that is computed from peaks and further leaves equals the root by RFC 9162, wherever the leaves are divided', () => {
+test('the root of a tree that is computed from peaks and the leaves after them equals the root by RFC 9162, wherever peaks and leaves are divided', () => {
   for (let size = 0; size <= 70; size++) {
     const leaves = leavesOf(size);
     for (let old = 0; old <= size; old++) {
@@ -57,7 +57,7 @@ test('the root that is computed from peaks and further leaves equals the root by
   }
 });
 
-test('the path of every leaf after the peaks leads to the root; the same path with another leaf, index or tree size does not', () => {
+test('the path of every leaf after the peaks leads to the root; with another leaf, index or tree size it does not', () => {
   for (let size = 1; size <= 40; size++) {
     const leaves = leavesOf(size);
     for (let old = 0; old < size; old++) {
@@ -76,7 +76,7 @@ test('the path of every leaf after the peaks leads to the root; the same path wi
   }
 });
 
-test('a consistency proof between any two tree sizes is accepted, and is refused with another old root', () => {
+test('a consistency proof between any two tree sizes is accepted; with another old root it is refused', () => {
   for (let size = 2; size <= 40; size++) {
     const leaves = leavesOf(size);
     for (let old = 1; old < size; old++) {

@@ -21,7 +21,7 @@ const AUDIT_ENTRY = {
   request_id: 'request',
 };
 
-test('audit log actions on members, roles, super-admins and sign-ins have their own OCSF class, and dangerous ones a severity above 1', () => {
+test('in OCSF events, actions on members, roles, super-admins and sign-ins have their own classes, and dangerous actions a severity above 1', () => {
   const entry = { ...AUDIT_ENTRY, meta: { user_id: 'u1', new_owner_id: 'u1', role: 'ADMIN' }, resource_id: 'u1' };
   for (const [action, class_uid, activity, severity, user] of [
     ['member.added', 3006, 'Add User', 2, 'u1'],
@@ -49,7 +49,7 @@ test('audit log actions on members, roles, super-admins and sign-ins have their 
   }
 });
 
-/** Actions that neither create, read, update nor delete something. */
+/** Matches the audit log actions that do not create, read, update or delete anything. */
 const OTHER =
   /[._](?:refused|refusals_counted|rejected|rejections_counted|redelivery_differed|started|attempt_failed|exhausted|fired|missed|occurrence_skipped|run_requested|succeeded|suppressed|threshold_reached)$/;
 

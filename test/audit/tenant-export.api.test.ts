@@ -25,7 +25,7 @@ const server = await serveApp(p);
 const { dir } = createTempDirectory();
 const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Creates agents, and signs a head over all entries. The description needs several bytes in UTF-8. */
+/** Creates agents with a description that has non-ASCII characters, and signs an audit log head over all entries. */
 const createAgents = async (count: number): Promise<void> => {
   for (let index = 0; index < count; index++) {
     const body = { name: 'Agent', description: 'Prüft 🔎', slug: `agent-${p.log.events.length}` };
@@ -35,7 +35,7 @@ const createAgents = async (count: number): Promise<void> => {
   assert.is(await signAuditHeads(p, [home.id]), 1);
 };
 
-/** Runs the command. Returns its exit code and what it prints. */
+/** Runs the export command. @returns its exit code and the lines that it prints */
 const run = async (to: string, { key = home.key, tenant, wait = false }: { key?: string; tenant?: string; wait?: boolean } = {}) => {
   const lines: string[] = [];
   const { log } = console;
@@ -51,14 +51,14 @@ const newFile = (): string => join(dir, `${crypto.randomUUID()}.jsonl`);
 
 const exported = newFile();
 
-test('before the first head is signed, an export fails and leaves no file', async () => {
+test('before the first head of the audit log is signed, an export fails and leaves no file', async () => {
   const file = newFile();
   const message = await run(file).catch((error: Error) => error.message);
   assert.match(String(message), 'no head of this tenant is signed yet');
   assert.equal(readdirSync(dir), []);
 });
 
-test('an export contains every audited event up to the newest head, the heads and both signing keys, and its verification succeeds', async () => {
+test('an export contains every audited event up to the newest head, all heads and both signing keys; verifying the export succeeds', async () => {
   await createAgents(12);
   await createAgents(7);
   await rotateSigningKey(p);
@@ -80,7 +80,7 @@ test('an export contains every audited event up to the newest head, the heads an
   assert.not(entry!.text.includes('After the head'));
 });
 
-test('an export with the option to wait also contains the newest event, which no head covered when the export started', async () => {
+test('an export with the option to wait also contains the newest event, although no head covered it when the export started', async () => {
   await p.send('PATCH', home.tenant, { key: home.key, body: { name: 'Waited for' } });
   await p.waitForProjections();
   const [file, before] = [newFile(), server.requests.length];
@@ -115,7 +115,7 @@ const verifyEdited = async ({ bytes }: EditedExport) => {
   return verifyAuditExport(file);
 };
 
-/** Verifies edited exports. Returns those in which no problem is found in a line that was changed. */
+/** Edits `count` exports and verifies each. @returns the edits that the verifier did not detect in the edited lines */
 const undetected = async (count: number, edit: (random: (limit: number) => number) => EditedExport): Promise<string[]> => {
   const missed: string[] = [];
   for (let seed = 1; seed <= count; seed++) {
@@ -139,12 +139,12 @@ test('the verifier detects 1,000 of 1,000 random edits, deletions, moves, copies
   );
 });
 
-test('after 1,000 of 1,000 edits of entries with corrected numbers and digests, the verifier reports that the signed root does not match', async () => {
+test('if entries of an export were edited and their numbers and digests corrected, the verifier reports a wrong signed root in 1,000 of 1,000 cases', async () => {
   const lines = linesIn(exported);
   assert.equal(await undetected(1_000, (random) => editWithCare(lines, random, sha256Of)), []);
 });
 
-test('the verifier detects edits of heads, keys and the manifest, even if the digests were corrected', async () => {
+test('the verifier detects edits of heads, keys and the manifest, even if the digests of the edited parts were corrected', async () => {
   const contents = contentsOf(linesIn(exported));
   const replaced = (kind: string, edit: (content: Record<string, unknown>) => object, number = 0): Buffer => {
     const at = contents.flatMap((one, index) => (one.kind === kind ? [index] : []))[number]!;
@@ -193,7 +193,7 @@ test('the verifier detects edits of heads, keys and the manifest, even if the di
   );
 });
 
-/** Another history of the same tenant, all of it signed by a key of the forger: a fork. */
+/** Forges a history of the same tenant, with changed events and signatures by another key. */
 const forge = (): Buffer => {
   const contents = contentsOf(linesIn(exported));
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
@@ -217,7 +217,7 @@ const forge = (): Buffer => {
   );
 };
 
-test('the verifier detects a forged history that is signed with another key, if it gets the id of the right key or the anchored heads', async () => {
+test('the verifier detects a history that is forged and signed with another key, if it gets the id of the right key or the anchored heads', async () => {
   const [file, anchors] = [join(dir, 'forged.jsonl'), join(dir, 'anchors.jsonl')];
   writeFileSync(file, forge());
   const heads = (await p.send('GET', `${home.tenant}/audit-logs/heads?sort=size`, { key: home.key })).body as AuditHeadFields[];
@@ -232,14 +232,14 @@ test('the verifier detects a forged history that is signed with another key, if 
   assert.ok((await verifyAuditExport(exported, { key: heads[2]!.key_id, anchors })).ok, 'the key of the newest head');
 });
 
-test('verifying an older export against a newer anchored head fails', async () => {
+test('verifying an older export against a newer anchored head is refused', async () => {
   const anchors = join(dir, 'newer.jsonl');
   writeFileSync(anchors, JSON.stringify({ tenant_id: home.id, size: 10_000, root: digestOf('') }));
   const { problems } = await verifyAuditExport(exported, { anchors });
   assert.match(problems.at(-1)!.text, 'a head over 10000 entries was anchored, but the file ends before it');
 });
 
-/** Runs a program with arguments. Returns its exit code and what it prints. */
+/** Runs a program with these arguments. @returns its exit code and everything that it prints */
 const program = (file: string, ...words: string[]) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [file, ...words], { encoding: 'utf8', env: {}, cwd: dir });
   return { code: status, output: stdout + stderr };
@@ -274,7 +274,7 @@ test('an export does not overwrite an existing file, and a failed export leaves 
   assert.equal(readdirSync(dir), files);
 });
 
-test("an AUDITOR can export the tenant's audit log, a super-admin only with break-glass access, and each read is recorded", async () => {
+test("an AUDITOR can export the tenant's audit log, a super-admin only with break-glass access; each read for the export is recorded", async () => {
   const { key } = await addMember(p, 'AUDITOR', home.id, 'auditor@example.com');
   assert.is((await run(newFile(), { key })).code, 0);
   const [file, files] = [newFile(), readdirSync(dir)];
@@ -292,7 +292,7 @@ test("an AUDITOR can export the tenant's audit log, a super-admin only with brea
   assert.ok(recorded() - before >= 5, 'heads, keys, and pages of events');
 });
 
-test('the platform stops without an error', async () => {
+test('clean-up: the platform stops without an error', async () => {
   p.allowUnappliedEvents();
   await Promise.all([server.close(), p.close()]);
 });

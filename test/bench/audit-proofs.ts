@@ -22,13 +22,14 @@ import { freshDatabase } from '../fixtures/test-services.ts';
 
 const TENANT = 'c000000000000000000000000';
 const PROOFS = 500;
-/** Postgres publishes its statistics with a delay. */
+/** The time to wait before the statistics of Postgres are read, because Postgres publishes them with a delay. */
 const STATISTICS_DELAY_MS = 12_000;
 const PLACE = `repeat(lpad((n * 10)::text, 20, '0'), 2)`;
 const LEAF = `rtrim(translate(encode(sha256('\\x00'::bytea || convert_to('entry ' || n, 'UTF8')), 'base64'), '+/', '-_'), '=')`;
 
 /**
- * Fills the table of the audit log. Of its indexes it gets only the one that the proofs use: the others take very long.
+ * Fills the table of the audit log with `count` entries. Drops all secondary indexes except the one that proofs use,
+ * because filling the others takes very long.
  */
 const fillEntries = async (client: pg.Client, count: number): Promise<void> => {
   await createSystemTables(client);
@@ -62,7 +63,7 @@ const storeHeads = async (client: pg.Client, events: readonly HeadEvent[]): Prom
   await client.query('vacuum analyze auditheads.heads');
 };
 
-/** Proves random entries, checks each proof, and returns the milliseconds that each took. */
+/** Requests proofs of `PROOFS` random entries and checks each proof. Returns the sorted durations in milliseconds. */
 const measureProofs = async (reads: PostgresReads, count: number): Promise<number[]> => {
   const ctx = { reads, tenant: TENANT } as unknown as Ctx;
   const times: number[] = [];
@@ -80,7 +81,10 @@ const measureProofs = async (reads: PostgresReads, count: number): Promise<numbe
   return times.toSorted((a, b) => a - b);
 };
 
-/** The blocks of tables and indexes that Postgres has read, in cache or not, since its statistics were reset. */
+/**
+ * Returns the number of table and index blocks that Postgres has read, from its cache or from disk, according to its
+ * statistics.
+ */
 const blocksRead = async (client: pg.Client): Promise<number> => {
   const { rows } = await client.query<{ blocks: string }>(
     `select sum(heap_blks_read + heap_blks_hit + coalesce(idx_blks_read, 0) + coalesce(idx_blks_hit, 0)) as blocks
@@ -90,8 +94,8 @@ const blocksRead = async (client: pg.Client): Promise<number> => {
 };
 
 /**
- * Signs heads over all entries, as the reactor does. Returns the microseconds for each entry: of time, and of this
- * process's processor.
+ * Signs tree heads over all entries in the same way as the reactor, and stores them. @returns the elapsed time per
+ * entry, and the processor time of this process per entry, in microseconds
  */
 const measureHeads = async (client: pg.Client, reads: PostgresReads, count: number): Promise<[elapsed: number, processor: number]> => {
   const log = memoryLog();
@@ -107,10 +111,13 @@ const measureHeads = async (client: pg.Client, reads: PostgresReads, count: numb
   return [(elapsed * 1_000) / count, (user + system) / count];
 };
 
-/** What proofs cost, in milliseconds, and heads for each event, in microseconds. */
+/**
+ * The results of the benchmark. Per proof: `median`, `p99` and `longest` in milliseconds, and the number of Postgres
+ * blocks read. Per event: the elapsed time and the processor time of signing heads, in microseconds.
+ */
 export type ProofFigures = Readonly<Record<'median' | 'p99' | 'longest' | 'blocks' | 'headTime' | 'headProcessorTime', number>>;
 
-/** Measures proofs of random entries and the signing of heads, in a tenant with this number of entries. */
+/** Measures proofs of random entries and the signing of heads in a tenant with `count` audit entries. */
 export const proofBench = async (count: number): Promise<ProofFigures> => {
   const databaseUrl = await freshDatabase();
   const client = new pg.Client(connectionConfig(databaseUrl, 'bench'));

@@ -10,15 +10,15 @@ const CALLS = 300;
 const LIMIT = 50;
 
 /**
- * The texts to complete. The agents are named `name <number> r<number>`, so some texts are in all names, some in few
- * and some in none.
+ * The texts to complete. The agents have names of the form `name <number> r<number>`. So some texts match all names,
+ * some match a few and some match none.
  */
 const TEXTS = ['', 'n', 'name', 'name 4999', 'name 77 r', 'ame', 'r0500', '4999 r', 'zzz', 'no such agent'];
 
-/** The times of the calls for one text, in milliseconds. */
+/** The results for one text: the number of names found, and the duration of a call in milliseconds. */
 export type CompletionFigures = { readonly text: string; readonly found: number; readonly p50: number; readonly p99: number };
 
-/** Measures how long the names of agents take to complete in a tenant with `count` agents. */
+/** Measures how long it takes to complete the names of agents in a tenant with `count` agents. */
 export const autocompleteBench = async (count: number): Promise<CompletionFigures[]> => {
   const databaseUrl = await freshDatabase();
   const pool = await fillTables(databaseUrl, count, [agents]);

@@ -5,8 +5,9 @@ import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
 
 /**
- * A server that does only the work that every service must do for a webhook delivery: it reads the request, verifies
- * the signature and responds. It stores nothing.
+ * This program is a server that does only what every service must do for a webhook delivery: it reads the request,
+ * verifies the signature and responds. It stores nothing. The parent process sends it the integrations. `secrets` maps
+ * their ids to their secrets.
  */
 const secrets = new Map<string, string>();
 

@@ -14,7 +14,10 @@ export type Connection = {
 const HEAD_END = '\r\n\r\n';
 const LAST_CHUNK = '0\r\n\r\n';
 
-/** The byte offset at which the response body ends; infinite if the end of a chunked body has not been received yet. */
+/**
+ * Returns the byte offset at which the response body ends. It is infinite if the end of a chunked body has not been
+ * received yet.
+ */
 const bodyEndOf = (head: string, bytes: Buffer, bodyAt: number): number => {
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
   if (length !== undefined) return bodyAt + Number(length);
@@ -60,7 +63,7 @@ export const openConnection = async (port: number): Promise<Connection> => {
 
 export type HttpRequest = { method: string; path: string; headers?: Readonly<Record<string, string>>; body?: string };
 
-/** Encodes an HTTP/1.1 request as text. */
+/** Returns the text of an HTTP/1.1 request. If there is a body, adds its Content-Length header. */
 export const encodeRequest = ({ method, path, headers = {}, body = '' }: HttpRequest): string =>
   [
     `${method} ${path} HTTP/1.1`,

@@ -1,6 +1,8 @@
 import { agentBody } from './payload.ts';
 
-/** The resources of the platform that the workloads use. */
+/**
+ * The resources that the workloads use. In it, `tenant` is an index in `tenants`, and `agent` is the id of an agent.
+ */
 export type Dataset = {
   readonly tenants: readonly { readonly id: string; readonly key: string }[];
   readonly agents: readonly { readonly id: string; readonly tenant: number }[];
@@ -14,7 +16,7 @@ const CONCURRENCY = 64;
 type Resource = { readonly id: string };
 type CallResult = { readonly status: number; readonly headers: Headers; readonly text: string };
 
-/** Sends one request to the platform. Any response status is accepted. */
+/** Sends one request to the platform and returns the response, whatever its status is. */
 export const call = async (
   port: number,
   key: string,
@@ -38,7 +40,9 @@ const create = async <T extends Resource>(port: number, key: string, path: strin
   return { ...(JSON.parse(text) as T), token: headers.get('consistency-token') ?? '' };
 };
 
-/** Creates `count` resources, several at a time. @returns the resources, ordered by number */
+/**
+ * Creates `count` resources, up to 64 at a time. `make` creates one of them. @returns the resources, ordered by number
+ */
 const createAll = async <T>(count: number, make: (number: number) => Promise<T>): Promise<T[]> => {
   const created: T[] = [];
   let next = 0;
@@ -55,7 +59,10 @@ const tenantBody = (number: number): string =>
 const integrationBody = (number: number, agent_id: string, secret: string): string =>
   JSON.stringify({ provider: 'github', agent_id, label: `Integration ${number}`, secret });
 
-/** Waits until a read model includes the event that the consistency token names, for at most ten minutes. */
+/**
+ * Waits until the read model behind `path` includes the event at the position of the consistency token. @throws after
+ * ten minutes, or if the response status is neither 200 nor 503
+ */
 export const waitUntilVisible = async (port: number, key: string, path: string, token: string): Promise<void> => {
   const end = Date.now() + 600_000;
   for (;;) {
@@ -65,7 +72,7 @@ export const waitUntilVisible = async (port: number, key: string, path: string, 
   }
 };
 
-/** Fills an empty platform through its HTTP API, and waits until the read models include everything. */
+/** Fills an empty platform through its HTTP API, and waits until the read model of agents includes all events. */
 export const fillPlatform = async (port: number, platformKey: string, sizes: DatasetSize): Promise<Dataset> => {
   const tenants = await createAll(sizes.tenants, async (number) => {
     const { id, owner_key: key } = await create<Resource & { owner_key: string }>(port, platformKey, '/admin/tenants', tenantBody(number));

@@ -29,8 +29,8 @@ const consumeWith = async (nats: NatsConnection, stream: string, consumer: strin
 };
 
 /**
- * Publishes small messages to a stream of its own and receives them, at the same rate as the deliveries. @returns the
- * function that ends this, with the times from the publication of a message to its receipt
+ * Publishes small messages to a separate NATS stream and receives them, at the same rate as the deliveries are sent.
+ * @returns a function that stops the probe and returns the times from the publication of a message to its receipt
  */
 const startProbe = async (nats: NatsConnection): Promise<() => Promise<Figures>> => {
   const { streams, consumers } = await nats.jetstreamManager();
@@ -50,8 +50,8 @@ const startProbe = async (nats: NatsConnection): Promise<() => Promise<Figures>>
 };
 
 /**
- * Sends deliveries at a fixed rate. @returns the times from when each should be sent until a runner has received it;
- * `failed` are those that were answered with 202 and not received
+ * Sends deliveries at a fixed rate. Measures the time from the moment when each delivery was due until a runner
+ * received it. @returns these times; `failed` is the number of deliveries that got 202 but were not received
  */
 const sendDeliveries = async ({ platform, dataset, seconds, warmup }: Bench, nats: NatsConnection): Promise<Figures> => {
   const times = histogram();
@@ -84,7 +84,10 @@ const sendDeliveries = async ({ platform, dataset, seconds, warmup }: Bench, nat
   return figuresOf(times, seconds, lost());
 };
 
-/** Rebuilds projections one after another until stopped. @returns the function that stops this, with their number */
+/**
+ * Rebuilds projections one after another. @returns a function that stops the rebuilds and returns the number of
+ * completed ones
+ */
 const startRebuilds = ({ platform: { port, key } }: Bench): (() => Promise<number>) => {
   let isStopped = false;
   let rebuilt = 0;
@@ -117,9 +120,9 @@ const measure = async (bench: Bench, nats: NatsConnection, withRebuilds: boolean
 };
 
 /**
- * Measures the time from the post of a delivery to its receipt by a runner, at 100 deliveries a second, and at the same
- * time that of a message that is published directly. Each run has a part while nothing else happens, and a part while
- * projections are rebuilt. @returns the table of the figures
+ * Measures the time from the post of a delivery to its receipt by a runner, at 100 deliveries per second. For
+ * comparison, it also measures the time of messages that are published directly to NATS. Each run has two parts: in the
+ * second one, projections are rebuilt at the same time. @returns a table of the figures as text
  */
 export const deliveryBench = async (runs: number, seconds: number): Promise<string> => {
   const platform = await startPlatform();

@@ -1,4 +1,4 @@
-/** The median of the values; NaN if there are none. */
+/** Returns the median of the values, or NaN if there are none. */
 export const median = (values: readonly number[]): number => {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -13,7 +13,7 @@ export const milliseconds = (value: number): string => (Number.isFinite(value) ?
 
 export const ratio = (value: number): string => (Number.isFinite(value) ? value.toFixed(2) : '-');
 
-/** A Markdown table. The first column is aligned left, the others right. */
+/** Formats a Markdown table. The first column is aligned left, the others right. */
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
   const widths = head.map((_, column) => Math.max(3, ...[head, ...rows].map((row) => row[column]!.length)));
   const line = (cells: readonly string[]): string =>

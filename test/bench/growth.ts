@@ -33,7 +33,7 @@ const serve = async (dir: string) => {
 
 type Server = Awaited<ReturnType<typeof serve>>;
 
-/** Runs `task` for each index below `total`, `concurrency` tasks at a time. */
+/** Runs `task` for each index below `total`. At most `concurrency` tasks run at a time. */
 const runConcurrently = async (total: number, concurrency: number, task: (index: number) => Promise<unknown>): Promise<void> => {
   let next = 0;
   const runNext = async (): Promise<void> => {
@@ -67,10 +67,7 @@ const drain = async (events: AsyncIterable<unknown>): Promise<void> => {
   for await (const _ of events);
 };
 
-/**
- * Receives `count` events from a subscription, and then ends the subscription, because its call would stay open
- * otherwise.
- */
+/** Receives `count` events from a subscription, and then unsubscribes to end the call of the subscription. */
 const readFromSubscription = async (subscription: AllStreamSubscription, count: number): Promise<void> => {
   let seen = 0;
   await new Promise<void>((resolve, reject) => {
@@ -87,7 +84,10 @@ type StoreWorkload = {
   readonly run: (server: Server, held: StoredLog) => Promise<void>;
 };
 
-/** The number of events that a workload reads, at most half of the log: the reads start in its middle. */
+/**
+ * Returns the number of events that a workload reads. It is at most half of the log, because the reads start in the
+ * middle.
+ */
 const readCountOf = ({ events }: Size): number => Math.min(MAX_READ, events >> 1);
 
 const storeWorkloads: readonly StoreWorkload[] = [
@@ -171,8 +171,9 @@ const report = (stages: readonly Stage[], starts: readonly StartFigures[]): stri
 };
 
 /**
- * Measures three embedded stores: with a hundredth, a tenth and all of `events`. Each has a tenth as many streams as
- * events. In each round, every workload runs on one store after the other.
+ * Measures three embedded stores, with a hundredth, a tenth and all of `events`. Each store has ten times as many
+ * events as streams. In each round, every workload runs on all three stores, one after another. @returns a table of the
+ * figures as text
  */
 export const growthBench = async (events: number): Promise<string> => {
   const { dir, clear } = createTempDirectory();
@@ -188,7 +189,7 @@ export const growthBench = async (events: number): Promise<string> => {
     for (const work of storeWorkloads)
       for (const stage of stages) {
         const figures = await measure(stage, work);
-        // The results of the first round are discarded. It only warms the stores up.
+        // Discard the results of the first round: it only warms the stores up.
         if (round > 0) stage.figures.get(work)!.push(figures);
       }
   const starts: StartFigures[] = [];

@@ -8,7 +8,11 @@ import { createReads } from '../../infra/readmodel/postgres-read-model.ts';
 import { startServices } from '../fixtures/start-services.ts';
 import { eventId, ideasOf } from '../fixtures/test-projection.ts';
 
-/** The milliseconds from the acknowledgement of an append until the read model includes the event. */
+/**
+ * The results of the benchmark. `perSecond` is the number of events appended in a second, and `events` the number of
+ * measured events. The other figures are times in milliseconds, from the acknowledgement of an append until the read
+ * model includes the event.
+ */
 export type LagFigures = {
   readonly perSecond: number;
   readonly events: number;
@@ -25,8 +29,8 @@ const TICK_MS = 10;
 const WARMUP_SECONDS = 3;
 
 /**
- * The writer, which runs in a thread of its own. It appends single events at a steady rate, even if responses take
- * long.
+ * Appends single events at a steady rate, even if responses take long. Runs in a worker thread. Sends the consistency
+ * token of each event to the main thread.
  */
 const write = async ({ url, perSecond, seconds }: Task): Promise<void> => {
   const log = openLog(url);
@@ -57,8 +61,8 @@ const percentileOf = (sorted: readonly number[], share: number): number =>
   Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!);
 
 /**
- * Measures how far a read model lags behind the log while events arrive at a steady rate. It starts the services that
- * it needs.
+ * Measures how far a read model lags behind the log while events are appended at a steady rate. Starts the event store
+ * and the database that it needs.
  */
 export const lagBench = async (perSecond = 1_000, seconds = 20): Promise<LagFigures> => {
   const { services, supervised, dir } = await startServices();

@@ -20,7 +20,7 @@ type Kind<K extends LimitJob['kind']> = Extract<LimitJob, { kind: K }>;
 const CONNECTIONS = 8;
 const BODY = Buffer.from(pushBody(1));
 
-/** Runs a task again and again, `count` at a time, and measures how long each run takes. */
+/** Runs a task repeatedly, `count` runs at a time, and measures the duration of each run. */
 const measureConcurrently = async (
   count: number,
   { warmup, seconds }: Duration,
@@ -41,7 +41,7 @@ const measureConcurrently = async (
   return figuresOf(times, seconds);
 };
 
-/** Measures the event store's client: it appends events of 2 KB of bytes, each to a new stream. */
+/** Measures the event store's client: appends events with 2 KB of binary data, each to a new stream. */
 const append = async (job: Kind<'append'>): Promise<Figures> => {
   const client = EventStoreDBClient.connectionString(job.url as never);
   const run = randomBytes(8).toString('hex');
@@ -55,7 +55,7 @@ const append = async (job: Kind<'append'>): Promise<Figures> => {
   return figures;
 };
 
-/** Measures the database driver: it runs one prepared statement with random keys. */
+/** Measures the database driver: runs one prepared statement with random keys. */
 const select = async (job: Kind<'select'>): Promise<Figures> => {
   const pool = new pg.Pool({ connectionString: job.url, max: CONNECTIONS });
   const key = (): string[] => job.keys[Math.floor(Math.random() * job.keys.length)]!;
@@ -69,8 +69,8 @@ const select = async (job: Kind<'select'>): Promise<Figures> => {
 };
 
 /**
- * Measures the broker, with a stream on disk: the time from when a message should be sent until a subscriber receives
- * it.
+ * Measures the broker with a stream on disk. The measured time of a message starts when the message is due to be
+ * published, and ends when a subscriber receives it.
  */
 const publish = async (job: Kind<'publish'>): Promise<Figures> => {
   const nats = await connect({ servers: job.url, authenticator: credsAuthenticator(Buffer.from(job.credentials)) });

@@ -6,13 +6,13 @@ import { nextMessage, runLimitProcess, runLoadProcess, startHelper } from './mea
 import { startCommand } from './platform.ts';
 import { type Bench, deliveryRequests } from './workloads.ts';
 
-/** An upper limit of the platform's speed: the speed of a driver or a server alone, without the platform. */
+/** An upper limit for the speed of the platform: the speed of a single driver or server without the platform. */
 export type Limit = {
   readonly name: string;
   /** The names of the workloads that are compared with this limit. */
   readonly workloads: readonly string[];
   readonly run: (bench: Bench) => Promise<Figures>;
-  /** If true, the median response times (p50) are compared instead of the rates. */
+  /** If true, the median response times (p50) are compared. Otherwise, the rates are compared. */
   readonly comparesP50?: true;
 };
 

@@ -11,11 +11,11 @@ import { freshDatabase } from '../fixtures/test-services.ts';
 const SMALL = 10_000;
 const ROUNDS = 15;
 const CALLS = 200;
-/** Earlier than every time in the tables. */
+/** A time that is earlier than every time in the tables, so no job is due at it. */
 const NOTHING_DUE = '2020-01-01T00:00:00.000Z';
 const { agentPage: CASES } = QUERY_CASES;
 
-/** The median time of a call in microseconds, for the small and for the large database. */
+/** The median durations of a call in microseconds, for a database with 10,000 rows per table and for a large one. */
 export type SizeFigures = { readonly name: string; readonly small: number; readonly large: number };
 
 type Call = (reads: PostgresReads) => unknown;
@@ -34,7 +34,10 @@ const timeOf = async (reads: PostgresReads, run: Call): Promise<number> => {
   return ((performance.now() - startedAt) / CALLS) * 1_000;
 };
 
-/** Measures each call with 10,000 rows in each table of a projection, and with `count` rows, in alternation. */
+/**
+ * Measures each call in two databases, in turn: one with 10,000 rows in each table of a projection, and one with
+ * `count` rows.
+ */
 const compareSizes = async (projection: AnyProjection, count: number, calls: Readonly<Record<string, Call>>): Promise<SizeFigures[]> => {
   const [small, large] = [await openFilled(SMALL, projection), await openFilled(count, projection)];
   const figures: SizeFigures[] = [];
@@ -50,13 +53,13 @@ const compareSizes = async (projection: AnyProjection, count: number, calls: Rea
   return figures;
 };
 
-/** Measures the pages of agents of one of 20 tenants. */
+/** Measures the queries for pages of agents. The agents belong to 20 tenants; each query reads those of one tenant. */
 export const listBench = (count: number): Promise<SizeFigures[]> => {
   const pages = Object.entries(CASES!).filter(([, { rows }]) => rows === 'page');
   return compareSizes(agents, count, Object.fromEntries(pages.map(([name, { run }]) => [name, run])));
 };
 
-/** Measures what the scheduler asks every second if no job is due. */
+/** Measures the query that the scheduler runs every second, in the case that no job is due. */
 export const idleSchedulerBench = (count: number): Promise<SizeFigures[]> =>
   compareSizes(cronJobs as unknown as AnyProjection, count, {
     'jobs due, of which there are none': (reads) => jobsDueAt(reads, NOTHING_DUE),

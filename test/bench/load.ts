@@ -7,16 +7,22 @@ export type LoadOptions = {
   readonly warmup: number;
   readonly seconds: number;
   /**
-   * Requests per second. They are sent at this rate even if responses take long. If absent, each connection sends its
-   * next request as soon as it has received the response to the previous one.
+   * The number of requests per second. It stays the same if responses take long. If absent, each connection sends its
+   * next request as soon as it has received the previous response.
    */
   readonly rate?: number;
-  /** Returns the bytes of a request. `due` is the time at which the request should be sent. */
+  /**
+   * Returns the bytes of a request. `due` is the time at which the request should be sent, on the clock of
+   * `performance.now()`.
+   */
   readonly request: (number: number, due: number) => Buffer;
   readonly onResponse?: (number: number, response: HttpResponse) => void;
 };
 
-/** `rate` is in requests per second, `p50` and `p99` are in milliseconds. */
+/**
+ * Measured results: `rate` is in requests per second, `p50` and `p99` are in milliseconds, `failed` is a number of
+ * requests.
+ */
 export type Figures = { readonly rate: number; readonly p50: number; readonly p99: number; readonly failed: number };
 
 export type LoadFigures = Figures & { readonly sent: number; readonly statuses: Readonly<Record<number, number>> };
@@ -39,7 +45,7 @@ export const figuresOf = (times: RecordableHistogram, seconds: number, failed = 
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-/** Counts the requests that were due in the measured period and answered before the end of that period. */
+/** Counts the requests that were due in the measured period and were answered before its end. */
 const createCounter = (from: number, until: number) => {
   const times = histogram();
   const statuses: Record<number, number> = {};
@@ -60,7 +66,9 @@ const createCounter = (from: number, until: number) => {
 
 type Send = (socket: Connection, due: number, done: (isConnected: boolean) => void) => void;
 
-/** Sends requests until the end time: each connection sends its next request when the previous one is answered. */
+/**
+ * Sends requests until the end time: each connection sends its next request when the previous one has been answered.
+ */
 const closedLoop = (sockets: readonly Connection[], { port }: LoadOptions, until: number, send: Send): Promise<unknown> => {
   const sendOne = (socket: Connection): Promise<boolean> => new Promise((resolve) => send(socket, performance.now(), resolve));
   const run = async (first: Connection): Promise<void> => {
@@ -74,8 +82,8 @@ const openSocket = async (socket: Connection, port: number): Promise<Connection>
 type Period = { readonly startedAt: number; readonly until: number };
 
 /**
- * Sends each request when it is due, over any free connection. The response time is measured from the time at which the
- * request was due. Otherwise, requests that a stalled server delays before they are sent would look fast.
+ * Sends each request when it is due, over any free connection. A response time starts when the request is due.
+ * Otherwise, a request would look fast even if a stalled server had delayed its sending.
  */
 const openLoop = (sockets: Connection[], { port, rate = 1 }: LoadOptions, { startedAt, until }: Period, send: Send): Promise<void> =>
   new Promise((resolve) => {
@@ -108,7 +116,7 @@ const openLoop = (sockets: Connection[], { port, rate = 1 }: LoadOptions, { star
     }, 1);
   });
 
-/** Sends requests to a server on this machine, and measures the responses. */
+/** Sends requests to a server on this machine and measures the responses. */
 export const load = async (options: LoadOptions): Promise<LoadFigures> => {
   const sockets = await Promise.all(Array.from({ length: options.connections }, () => openConnection(options.port)));
   const startedAt = performance.now();

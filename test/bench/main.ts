@@ -50,7 +50,10 @@ type Measurements = { readonly results: Map<string, Figures[]>; readonly costs: 
 
 const append = <T>(to: Map<string, T[]>, name: string, one: T): void => void to.set(name, [...(to.get(name) ?? []), one]);
 
-/** The processor time in microseconds that each process of the platform has used so far, including background work. */
+/**
+ * Returns the processor time that each process of the platform has used so far, in microseconds. It includes background
+ * work.
+ */
 const processorTimes = ({ platform }: Bench): Record<string, number> =>
   Object.fromEntries(Object.entries(platform.pids()).map(([name, pid]) => [name, pid ? processorTimeOf(pid) : Number.NaN]));
 
@@ -63,7 +66,9 @@ const runOnce = async (bench: Bench, workload: Workload): Promise<{ figures: Fig
   return { figures, cost, settling };
 };
 
-/** Measures every limit and every workload once per run. A slow phase of the machine then affects all of them alike. */
+/**
+ * Measures every limit and every workload once per run, so that a slow phase of the machine affects all of them alike.
+ */
 const measure = async (bench: Bench, { selected, runs }: BenchOptions): Promise<Measurements> => {
   const measured: Measurements = { results: new Map(), costs: new Map() };
   const add = (name: string, figures: Figures): void => {

@@ -8,7 +8,9 @@ export type LoadJob = Omit<LoadOptions, 'request' | 'answered'> & { readonly req
 
 const running = new Set<ChildProcess>();
 
-/** Starts a helper process. The work runs in a process of its own, so that it does not block the measuring process. */
+/**
+ * Starts a helper program of this folder in a separate process, so that its work does not block the measuring process.
+ */
 export const startHelper = (file: string): ChildProcess => {
   const child = fork(join(import.meta.dirname, file), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   running.add(child);
@@ -16,7 +18,7 @@ export const startHelper = (file: string): ChildProcess => {
   return child;
 };
 
-/** The next message of a helper. @throws if the helper ends without one */
+/** Returns the next message of a helper. @throws if the helper ends without sending a message */
 export const nextMessage = <T>(child: ChildProcess): Promise<T> =>
   new Promise((resolve, reject) => {
     child.once('message', (message) => resolve(message as T));
@@ -29,13 +31,13 @@ const runJob = <T>(file: string, job: object): Promise<T> => {
   return nextMessage<T>(child);
 };
 
-/** Sends a helper's result to the process that started it, and lets the helper end. */
+/** Sends a helper's result to the process that started it and then disconnects, so that the helper can end. */
 export const sendResult = (result: object): void => void process.send?.(result, undefined, undefined, () => process.disconnect?.());
 
-/** Sends load to a server from a separate process. */
+/** Sends load to a server from a separate process. @returns the measured figures */
 export const runLoadProcess = (job: LoadJob): Promise<LoadFigures> => runJob('load-process.ts', job);
 
-/** Measures a driver in a separate process. */
+/** Measures a driver in a separate process. @returns the measured figures */
 export const runLimitProcess = (job: LimitJob): Promise<Figures> => runJob('limit-process.ts', job);
 
 /** Kills all helpers that are still running. */

@@ -8,9 +8,9 @@ import { FEATURES, featuresMethod } from '../../infra/eventstore/embedded/server
 import type { Writer } from '../../infra/eventstore/embedded/writer.ts';
 
 /**
- * An event store that is as fast as possible, for comparison. It decodes requests and responds, but stores nothing on
- * disk, checks no revisions and looks up no ids. A read of $all always returns the first events that were appended.
- * Usage: `node null-store.ts <port> <events>`
+ * This program is an event store for comparisons that does as little work as possible. It decodes requests and
+ * responds, but writes nothing to disk, checks no revisions and looks up no ids. A read of $all always returns the
+ * events that were appended first. Usage: `node null-store.ts <port> <number of events to keep>`
  */
 const [PORT, MAX_EVENTS] = process.argv.slice(2).map(Number) as [number, number];
 const CHUNK = 64 << 10;

@@ -25,7 +25,7 @@ const push = (number: number) => ({
   sender: { login: `developer-${number % 20}`, id: 500 + (number % 20), type: 'User' },
 });
 
-/** The body of a GitHub push event, with as many commits as fit into 2 KB. */
+/** Returns the body of a GitHub push event. It contains as many commits as fit into 2 KB. */
 export const pushBody = (number: number): string => {
   const commits: ReturnType<typeof change>[] = [];
   const text = (more: typeof commits): string => JSON.stringify({ ...push(number), commits: more });

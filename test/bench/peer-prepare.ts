@@ -12,9 +12,9 @@ import { startPlatform, stopPrograms } from './platform.ts';
 import { waitForProjections } from './workloads.ts';
 
 /**
- * Prepares Annals for the benchmark in ../shared/bench, which compares several programs (its "targets"). Like them,
- * Annals uses that benchmark's PostgreSQL and nats-server. The embedded event store counts as a part of Annals.
- * `node test/bench/peer-prepare.ts --target` prints the entry of Annals for targets.json.
+ * This program prepares Annals for the benchmark in ../shared/bench, which compares several programs (its "targets").
+ * Like the other targets, Annals uses the PostgreSQL and nats-server of that benchmark. The embedded event store counts
+ * as a part of Annals. `node test/bench/peer-prepare.ts --target` prints the entry for Annals in targets.json.
  */
 const DEFAULTS = {
   ANNALS_DATA: join(process.env.BENCH_HOME ?? '/tmp/peer-bench', 'annals'),
@@ -53,7 +53,9 @@ const withServer = async <T>(databaseUrl: string, work: (client: pg.Client) => P
   return work(client).finally(() => client.end());
 };
 
-/** Replaces a database by a copy of the database `template`. No client may be connected to `template` meanwhile. */
+/**
+ * Replaces a database with a copy of the database `template`. No client may be connected to `template` during the copy.
+ */
 const replaceDatabase = async (client: pg.Client, name: string, template: string): Promise<void> => {
   await client.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`);
   await client.query(`create database ${pg.escapeIdentifier(name)} template ${pg.escapeIdentifier(template)}`);
@@ -68,7 +70,7 @@ const copyDatabase = (from: string, to: string): Promise<void> =>
 const hasDatabase = (name: string): Promise<boolean> =>
   withServer(env.DATABASE_URL, async (client) => (await client.query('select from pg_database where datname = $1', [name])).rowCount === 1);
 
-/** Deletes the NATS streams of Annals. The streams of other targets on the same server stay. */
+/** Deletes the NATS streams of Annals. The streams of other targets on the same server remain. */
 const emptyBroker = async (natsUrl: string): Promise<void> => {
   const nats = await connect({ servers: natsUrl });
   const { streams } = await nats.jetstreamManager();
@@ -76,7 +78,10 @@ const emptyBroker = async (natsUrl: string): Promise<void> => {
   await nats.close();
 };
 
-/** The agents that the benchmark's requests use: a sample at even intervals from all agents. */
+/**
+ * Returns the tenant ids and agent ids that the requests of the benchmark use: a sample at even intervals from all
+ * agents.
+ */
 const sampleOf = ({ agents, tenants }: Dataset): string[][] => {
   const size = Math.min(MAX_SAMPLE_SIZE, agents.length);
   return Array.from({ length: size }, (_, each) => agents[Math.floor((each * agents.length) / size)]!).map(({ id, tenant }) => [
@@ -99,8 +104,9 @@ const sizes = {
 };
 
 /**
- * The name of the snapshot that later runs restore. They need the same data, because the benchmark keeps the ids and
- * secrets of its first run.
+ * Returns where the snapshot of the prepared data is stored. Later runs restore the snapshot instead of preparing the
+ * data again: the benchmark keeps the ids and secrets of its first run. The name of the snapshot contains everything
+ * that determines the data.
  */
 const snapshotName = (): { dir: string; database: string } => {
   const digest = createHash('sha256')

@@ -36,7 +36,7 @@ const agentCreated = (number: number) =>
 
 const agentRenamed = (name: string): Agent.AgentEvent => ({ type: 'AgentUpdated', data: { name } });
 
-/** The events of one agent: it is created and then renamed nine times. */
+/** Returns the events of one agent, which is created and then renamed nine times. */
 const agentEvents = (number: number, meta: Metadata): NewEvent[] =>
   [agentCreated(number), ...Array.from({ length: EVENTS_PER_AGENT - 1 }, (_, each) => agentRenamed(`Agent ${number} v${each + 2}`))].map(
     (event) => ({
@@ -48,7 +48,10 @@ const agentEvents = (number: number, meta: Metadata): NewEvent[] =>
 
 const metaOf = (tenant: string, at: string): Metadata => ({ tenant, actor: { kind: 'system', id: 'bench' }, at, v: 1 });
 
-/** Writes the tenants. They must exist before the agents, because the projection counts the agents of each tenant. */
+/**
+ * Appends the events of the tenants. They must precede those of the agents, because the projection counts the agents of
+ * each tenant.
+ */
 const writeTenants = async (log: Log, at: string): Promise<void> => {
   for (let number = 0; number < TENANTS; number++) {
     const [id, slug] = [idOf('t', number), `tenant-${number}`];
@@ -58,7 +61,7 @@ const writeTenants = async (log: Log, at: string): Promise<void> => {
   }
 };
 
-/** Writes the tenants and the agents. @returns the position of the last event */
+/** Appends the events of the tenants and of `count` agents. @returns the position of the last event */
 const fillLog = async (log: Log, count: number): Promise<Position> => {
   const at = new Date().toISOString();
   await writeTenants(log, at);
@@ -87,7 +90,7 @@ const countRows = async (databaseUrl: string): Promise<number> => {
 const events = Number(process.env.BENCH_EVENTS ?? 1_000_000);
 const databaseUrl = process.env.DATABASE_URL;
 
-/** Fills an empty database from the log with the platform's projector. @returns the seconds it took */
+/** Fills an empty database from the log with the platform's projector. @returns the duration in seconds */
 const rebuild = async (log: Log, database: string, end: Position): Promise<number> => {
   const startedAt = performance.now();
   const logger = pino({ level: 'warn' }, pino.destination(2));

@@ -12,7 +12,7 @@ const PROCESSES = ['serve', 'work', 'store', 'postgres', 'nats'] as const;
 
 export type ProcessName = (typeof PROCESSES)[number];
 
-/** A running platform with its own data directory. */
+/** A running platform and its connection data. `dir` is its data directory. */
 export type RunningPlatform = {
   readonly port: number;
   /** The API key of the platform's first administrator. */
@@ -31,7 +31,7 @@ const newKey = (): string => buildKey(randomText(8), randomText(32));
 
 const programs = new Set<Program>();
 
-/** Starts a program. If it still runs at the end, `stopPrograms` stops it. */
+/** Starts a program with Node. `stopPrograms` stops it if it is still running then. */
 export const startTracked = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Program => {
   const running = startProgram(process.execPath, args, { env: { ...process.env, ...env } });
   programs.add(running);
@@ -43,7 +43,7 @@ export const stopPrograms = async (): Promise<void> => void (await Promise.all([
 
 const main = join(import.meta.dirname, '../../infra/main.ts');
 
-/** Runs a command of the platform's CLI. */
+/** Starts a command of the platform's CLI. */
 export const startCommand = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Program => startTracked([main, ...args], env);
 
 const portsIn = (dir: string): Partial<Record<ProcessName, number>> =>
@@ -51,7 +51,7 @@ const portsIn = (dir: string): Partial<Record<ProcessName, number>> =>
 
 export type StartOptions = { dir?: string; port?: number; key?: string; env?: NodeJS.ProcessEnv };
 
-/** Starts the platform. If `dir` is not given, its data is deleted when it stops. */
+/** Starts the platform. If `dir` is not given, uses a temporary directory and deletes it when the platform stops. */
 export const startPlatform = async ({
   dir: existingDir,
   port: wantedPort,

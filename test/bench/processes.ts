@@ -14,8 +14,8 @@ const descendantsOf = (pid: number, rows: readonly Row[]): Row[] =>
   rows.filter(({ parent }) => parent === pid).flatMap((row) => [row, ...descendantsOf(row.pid, rows)]);
 
 /**
- * The memory of a process in KiB, in which memory that n processes share counts as one n-th (Linux's PSS). Undefined if
- * the system does not report it.
+ * Returns the memory of a process in KiB as its proportional set size (PSS): memory that n processes share counts as
+ * one n-th for each. Returns undefined on systems other than Linux, which do not report it.
  */
 const proportionalMemory = (pid: number): number | undefined => {
   try {
@@ -25,7 +25,7 @@ const proportionalMemory = (pid: number): number | undefined => {
   }
 };
 
-/** The memory of a process and its descendants in MiB. Memory that they share counts once. */
+/** Returns the memory of a process and its descendants in MiB. On Linux, memory that they share is counted once. */
 export const memoryOf = (pid: number): number => {
   const rows = processes();
   const own = rows.find((row) => row.pid === pid);
@@ -39,7 +39,7 @@ export const memoryOf = (pid: number): number => {
 const TICKS_PER_SECOND = 100;
 const MICROSECONDS = 1_000_000;
 
-/** The processor time of a process in clock ticks; NaN if the system does not report it. */
+/** Returns the processor time of a process in clock ticks, or NaN if the system does not report it. */
 const ticksOf = (pid: number): number => {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
@@ -52,8 +52,8 @@ const ticksOf = (pid: number): number => {
 };
 
 /**
- * The processor time of a process and its descendants in microseconds. On a busy machine, this figure varies less than
- * the number of requests per second.
+ * Returns the processor time of a process and its descendants in microseconds. On a busy machine, this figure varies
+ * less than the number of requests per second.
  */
 export const processorTimeOf = (pid: number): number => {
   const family = [pid, ...descendantsOf(pid, processes()).map((row) => row.pid)];
@@ -61,7 +61,8 @@ export const processorTimeOf = (pid: number): number => {
 };
 
 /**
- * Until `stop` is called, measures the memory of each process every second, and records the highest value in `peaks`.
+ * Measures the memory of each process every second until `stop` is called, and records the highest values in `peaks`,
+ * in MiB.
  */
 export const watchMemory = <Name extends string>(pids: () => Partial<Record<Name, number>>, peaks: Partial<Record<Name, number>>) => {
   const sample = (): void => {

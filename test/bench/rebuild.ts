@@ -13,15 +13,15 @@ import { eventId, ideasOf } from '../fixtures/test-projection.ts';
 export type RebuildFigures = {
   readonly events: number;
   /**
-   * Events per second: `catchUp` by a client that only reads them, `rebuild` by a rebuild, from its start to its
-   * promotion.
+   * Speeds in events per second. `catchUp` is the speed of a client that only reads the events. `rebuild` is the speed
+   * of a rebuild, from its start to its promotion.
    */
   readonly catchUp: number;
   readonly rebuild: number;
   readonly ratio: number;
   /**
-   * The processor time per event in microseconds that this process used. Unlike the rates, it does not depend on other
-   * load on the machine.
+   * The processor time of this process per event, in microseconds. Unlike the speeds, it hardly depends on other load
+   * on the machine.
    */
   readonly cpuUs: { readonly catchUp: number; readonly rebuild: number };
   readonly memoryMb: { readonly start: number; readonly max: number };
@@ -48,8 +48,8 @@ const newEvent = (category: string, id: string, revision: number): NewEvent => (
 });
 
 /**
- * Fills the log with streams of fifty events. Each of two rounds writes half of every stream, so that the streams'
- * events are mixed in the log.
+ * Fills the log with streams of fifty events each. Writes the first half of every stream, and then the second half, so
+ * that the events of different streams are interleaved.
  */
 const fillLog = async (log: Log, category: string, events: number): Promise<void> => {
   const streams = Math.max(1, Math.round(events * STREAMS_PER_EVENT));
@@ -86,7 +86,7 @@ const startPace = (events: number): (() => Pace) => {
 
 const medianPace = (paces: readonly Pace[]): Pace => paces.toSorted((a, b) => a.perSecond - b.perSecond)[paces.length >> 1]!;
 
-/** Measures the client alone: how fast a subscription to one category receives all events of the category. */
+/** Measures the speed of the client without a projection: a subscription to one category receives all its events. */
 const bareCatchUp = (log: Log, category: string, events: number): Promise<Pace> =>
   new Promise((resolve, reject) => {
     const endPace = startPace(events);
@@ -106,8 +106,8 @@ const lastEvent = async (log: Log): Promise<Recorded | null> => {
 };
 
 /**
- * Compares the speed of a rebuild of `events` events with that of the client alone. Both run in this process. It starts
- * the services that it needs.
+ * Compares the speed of a rebuild of `events` events with the speed of the client without a projection. Both run in
+ * this process. Starts the event store and the database that it needs.
  */
 export const rebuildBench = async (events = 1_000_000): Promise<RebuildFigures> => {
   const { services, supervised, dir } = await startServices();

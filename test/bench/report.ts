@@ -3,7 +3,7 @@ import { type Limit, limits } from './limits.ts';
 import type { Figures } from './load.ts';
 import { workloads } from './workloads.ts';
 
-/** The figures of every run, by the name of the workload or limit. */
+/** Maps the names of workloads and limits to their figures, with one entry per run. */
 export type Results = ReadonlyMap<string, readonly Figures[]>;
 
 const medianOf = (runs: readonly Figures[] | undefined, of: keyof Figures): number => median((runs ?? []).map((run) => run[of]));
@@ -15,8 +15,8 @@ const formatFigures = (runs: readonly Figures[] | undefined): string[] => [
 ];
 
 /**
- * The workload's result as a share of the limit: the median of the ratios per run. A run is compared with the limit
- * measured in the same run, because a slow phase of the machine affects both.
+ * Returns the workload's result as a share of the limit: the median of the shares in all runs. Workload and limit are
+ * compared within the same run, because a slow phase of the machine affects both.
  */
 const shareOfLimit = (runs: readonly Figures[], limit: Limit, of: readonly Figures[]): number =>
   median(runs.map((run, index) => (limit.comparesP50 ? of[index]!.p50 / run.p50 : run.rate / of[index]!.rate)));
@@ -38,7 +38,7 @@ const rowsOf = (results: Results, { name, title }: (typeof workloads)[number]): 
 
 const HEAD = ['workload, and its limits below', 'req/s', 'p50 ms', 'p99 ms', 'failed', 'of the limit', 'by'];
 
-/** A table of the workloads, sorted by name, each followed by its limits. */
+/** Formats a table of the workloads, sorted by name. Each workload is followed by its limits. */
 export const resultTable = (results: Results): string =>
   table(
     HEAD,
@@ -53,7 +53,10 @@ export const memoryTable = (atRest: Memory, peaks: Memory): string =>
     Object.keys(peaks).map((name) => [name, count(atRest[name] ?? Number.NaN), count(peaks[name] ?? Number.NaN)]),
   );
 
-/** Microseconds of processor time per request, by workload. For each run, a record holds the time of each process. */
+/**
+ * Maps workload names to processor times in microseconds per request. Each run has a record with the time of every
+ * process.
+ */
 export type Costs = ReadonlyMap<string, readonly Readonly<Record<string, number>>[]>;
 
 export const costTable = (costs: Costs, processes: readonly string[]): string =>

@@ -1,12 +1,12 @@
 /**
- * How often a name is used. `each`: every request has a different name. `twice`: every name is used again about 200
- * requests later.
+ * How the benchmark chooses the names of its requests. A name is the delivery id of a webhook call, or the slug of a
+ * new resource. `each`: all names are different. `twice`: each name is used a second time about 200 requests later.
  */
 export type Naming = 'each' | 'twice';
 
 /**
- * Texts of requests, which are sent in turn or at random. Placeholders in a text are replaced by the name of the
- * request.
+ * The requests of a workload. Their texts are sent in turn or in random order. The placeholders in a text are replaced
+ * by the name of the request (see `Naming`).
  */
 export type RequestSet = {
   readonly texts: readonly string[];
@@ -20,7 +20,7 @@ const NAME_LENGTH = 36;
 const REPEAT_DISTANCE = 100;
 export const PLACEHOLDER = '@'.repeat(NAME_LENGTH);
 
-/** A request's name in the form of a UUID. It is valid in a header and as a slug. */
+/** Returns the name of a request. It has the form of a UUID, which is valid as a header and as a slug. */
 export const nameOf = (run: string, number: number): string => `${run}-0000-4000-8000-${number.toString(16).padStart(12, '0')}`;
 
 const numberOf = (naming: Naming, request: number): number => {
@@ -32,7 +32,8 @@ type Template = { readonly bytes: Buffer; readonly offsets: readonly number[] };
 
 const offsetsIn = (text: string): number[] => [...text.matchAll(new RegExp(PLACEHOLDER, 'g'))].map(({ index }) => index);
 
-// The text before a placeholder must be ASCII: only then is the placeholder's character offset also its byte offset.
+// Returns the bytes of a text, and the byte offsets of its placeholders. The text before a placeholder must be ASCII,
+// because then the offsets of characters are also those of bytes.
 const templateOf = (text: string): Template => ({ bytes: Buffer.from(text), offsets: offsetsIn(text) });
 
 const withName = ({ bytes, offsets }: Template, name: string): Buffer => {
@@ -41,7 +42,7 @@ const withName = ({ bytes, offsets }: Template, name: string): Buffer => {
   return copy;
 };
 
-/** Returns a function that makes the bytes of the request with a given number. */
+/** Returns a function that returns the bytes of the request with a given number. */
 export const createRequestFactory = ({ texts, order, naming, run }: RequestSet): ((request: number) => Buffer) => {
   const templates = texts.map(templateOf);
   return (request) => {

@@ -7,7 +7,7 @@ import { count, median, milliseconds, ratio, table } from './format.ts';
 import { startCommand, startTracked } from './platform.ts';
 import { memoryOf } from './processes.ts';
 
-/** The directory of the scripts that drive an event store through the unmodified client. */
+/** The directory of the scripts that put load on an event store through the unmodified client. */
 const scripts = join(root, '../shared/bench/store');
 
 type Candidate = {
@@ -29,17 +29,20 @@ const stores: readonly Candidate[] = [
   },
 ];
 
-/** A store that writes nothing to the disk. Its speed is the highest that the client allows. */
+/** A store that writes nothing to disk. Its speed shows the highest speed that the client can reach. */
 const nullStore: Candidate = {
   name: 'null',
   serve: (_, port) => startTracked([join(import.meta.dirname, 'null-store.ts'), String(port), EVENTS_READ]),
   readyLine: /^listening/m,
 };
 
-/** Each store gets several short turns, because the speed of a shared machine changes within seconds. */
+/**
+ * The number of turns that each store gets in a run. Several short turns are better than a long one, because the speed
+ * of a shared machine changes within seconds.
+ */
 const TURNS_PER_RUN = 3;
 const REPETITIONS = 4;
-/** The number of events that one read in bursts.cjs returns. */
+/** The number of events that one read in the script bursts.cjs returns. */
 const EVENTS_READ = '50000';
 const NEW_STREAMS = 500_000;
 const BURST = /^(.+?): best [\d.]+\/s median ([\d.]+)\/s(?: \| p50 best [\d.]+ median ([\d.]+) ms \| p99 best [\d.]+ median ([\d.]+) ms)?/;
@@ -53,7 +56,7 @@ const add = (rows: Rows, name: string, [rate, p50, p99]: readonly (string | unde
   rows.set(name, [...(rows.get(name) ?? []), row]);
 };
 
-/** Runs a script, and collects the figures from those of its output lines that match `shape`. */
+/** Runs a script and collects the figures from the output lines that match `shape`. */
 const runScript = async (script: string, args: readonly string[], shape: RegExp, rows: Rows): Promise<void> => {
   const run = startTracked([join(scripts, script), ...args], { N: EVENTS_READ });
   const code = await run.ended;
@@ -80,7 +83,7 @@ const start = async (candidate: Candidate): Promise<Server> => {
 
 type Figures = Record<Candidate['name'], Rows>;
 
-/** Starts all stores, and measures them in turn while the others are idle. */
+/** Starts all stores and measures them in turn. The other stores are idle meanwhile. */
 const runBursts = async (turns: number, figures: Figures): Promise<void> => {
   const servers: Server[] = [];
   for (const candidate of [...stores, nullStore]) servers.push(await start(candidate));
@@ -119,8 +122,9 @@ const cells = (ours: readonly Row[], theirs: readonly Row[], nullRows: readonly 
 const HEAD = ['workload', 'embedded /s', 'yardstick /s', 'ratio', 'null store', 'p50 ms', 'p99 ms', 'p99 yardstick'];
 
 /**
- * Compares the embedded store with a simple store (the yardstick). The stores are measured in alternation. The null
- * store stores nothing: its ratio to the yardstick is the highest ratio that any store can reach with this client.
+ * Compares the embedded store with a simple store, the yardstick. Both are measured in turn, and so is the null store,
+ * which stores nothing. The ratio of the null store to the yardstick is the highest that any store can reach with this
+ * client. @returns a table of the figures as text
  */
 export const storeBench = async (runs: number): Promise<string> => {
   if (!existsSync(scripts)) return `skipped: the store's benchmarks are not at ${scripts}`;

@@ -20,7 +20,7 @@ export type Workload = {
   readonly name: string;
   readonly title: string;
   readonly run: (bench: Bench) => Promise<LoadFigures>;
-  /** Whether the workload's requests change data, which causes background work. */
+  /** Whether the workload's requests change data. If so, the platform has background work after the responses. */
   readonly writes?: true;
 };
 
@@ -96,8 +96,8 @@ const DELIVERY_ID = /"providerid":"([^"]+)"/;
 const MAX_LATENESS_MS = 10_000;
 
 /**
- * Sends deliveries at a fixed rate. Measures the time from when each one should be sent until a subscriber of the
- * broker receives its message.
+ * Sends deliveries at a fixed rate. The measured time of a delivery starts when it is due, and ends when a subscriber
+ * of the broker receives its message.
  */
 const runDeliveriesToRunner = async ({ platform, dataset, warmup, seconds }: Bench): Promise<LoadFigures> => {
   const nats = await connectBroker(platform);
@@ -124,7 +124,7 @@ const runDeliveriesToRunner = async ({ platform, dataset, warmup, seconds }: Ben
   return { ...loaded, ...figuresOf(times, warmup + seconds, dueAt.size) };
 };
 
-/** The workloads in the order in which they run. Those that only read come first. */
+/** The workloads in the order in which they run. The ones that only read come first. */
 export const workloads: readonly Workload[] = [
   { name: 'W4', title: 'GET one agent of them all', run: runRequests('random', details) },
   { name: 'W5', title: 'GET a page of 50 agents', run: runRequests('random', lists) },
@@ -134,7 +134,10 @@ export const workloads: readonly Workload[] = [
   { name: 'W6', title: 'post to runner, 100/s', run: runDeliveriesToRunner, writes: true },
 ];
 
-/** Waits until the read models include every event of the workload. */
+/**
+ * Waits until the read models include every event of the workload. Creates an agent and waits until its event is
+ * included too.
+ */
 export const waitForProjections = async ({ platform, dataset }: Pick<Bench, 'platform' | 'dataset'>): Promise<void> => {
   const { id, tenant } = dataset.integrations[0]!;
   const owner = dataset.tenants[tenant]!;
@@ -149,8 +152,8 @@ export const waitForProjections = async ({ platform, dataset }: Pick<Bench, 'pla
 };
 
 /**
- * Waits until the read models and the broker have received every event of the workload. @returns the seconds that this
- * took
+ * Waits until the read models and the broker have received every event of the workload. @returns the duration in
+ * seconds
  */
 export const waitUntilIdle = async (bench: Bench): Promise<number> => {
   const startedAt = performance.now();
@@ -160,7 +163,7 @@ export const waitUntilIdle = async (bench: Bench): Promise<number> => {
 
 const IDLE_MS = 300;
 
-/** Waits until no new messages for runners arrive in the broker's stream. */
+/** Waits until the broker's stream of messages for runners has not grown for 300 ms. */
 const waitForRelay = async (annals: RunningPlatform): Promise<void> => {
   const nats = await connectBroker(annals);
   const { streams } = await nats.jetstreamManager();

@@ -10,7 +10,7 @@ import { expectReply, mainFile, type Platform, sharedPlatform } from '../faults/
 import { type Agent, createDataset } from '../faults/tenants.ts';
 import { eventually, root, startProgram } from '../fixtures/child-process.ts';
 
-/** The host of a dataset. */
+/** The dataset that a local HTTP server hosts for this test. */
 const DATASET = readFileSync(join(root, 'test/fixtures/sums.jsonl'));
 const host = createServer((_, response) => response.writeHead(200).end(DATASET));
 await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
@@ -142,7 +142,7 @@ test('a program that uses the typed client reports results, and gets an error fo
     await receiving;
   }));
 
-test('the answer of a server to which runs are posted contains the results; if a line is invalid, it is reported and the run is repeated', () =>
+test('if benchmark runs are posted to a server, its response contains the results; an invalid line in it is reported, and the run is repeated', () =>
   withPlatform(async (platform) => {
     const agent = await newAgent(platform, 'forward');
     await createBenchmark(platform, 'forward-sums');
@@ -160,7 +160,7 @@ test('the answer of a server to which runs are posted contains the results; if a
     server.close();
   }));
 
-test('the host of the dataset stops', () => {
+test('clean-up: the server of the dataset closes', () => {
   host.close();
 });
 

@@ -13,7 +13,7 @@ import { addMember, createSecondTenant } from '../fixtures/users.ts';
 type Json = Record<string, unknown>;
 type Run = Json & { id: string; tasks: Json[] };
 
-/** The answers of the host of datasets, by path. */
+/** The responses of the local server that hosts the datasets, by the path of the request. */
 const answers: Record<string, { readonly status: number; readonly body: string }> = {};
 let requests = 0;
 const host = createServer(({ url }, response) => {
@@ -54,7 +54,7 @@ const codeOf = ({ status, body }: { status: number; body: unknown }) => [
 ];
 const PENDING = { status: 'pending', score: null, seconds: null, error: null, trajectory_sha256: null };
 
-test('a new run is queued with all tasks of the dataset in the order of its lines, and appears in the list of runs', async () => {
+test('a new run is queued with all tasks of the dataset in the order of its lines, and is in the list of runs', async () => {
   const [agent_id, benchmark] = [await newAgent(), await newBenchmark()];
   const run = await queued({ benchmark, agent_id });
   const { id, benchmark_id, created_at, updated_at, expires_at, ...rest } = run;
@@ -76,7 +76,7 @@ test('a new run is queued with all tasks of the dataset in the order of its line
   assert.equal([event.id, (event.data as Json).benchmark_id], [id, benchmark_id]);
 });
 
-test('a run that names tasks and a harness has exactly these; an unknown or repeated task is refused with 422', async () => {
+test('a run that is started with a list of tasks and a harness has exactly those tasks and that harness; unknown and repeated tasks are refused with 422', async () => {
   const [agent_id, benchmark] = [await newAgent(), await newBenchmark()];
   const run = await queued({ benchmark, agent_id, tasks: ['3', 'a'], harness: 'shell' });
   assert.equal([run.tasks.map(({ id }) => id), run.harness], [['a', '3'], 'shell']);
@@ -97,7 +97,7 @@ test('starting a run gets 422 if the benchmark does not exist or is retired, and
   assert.equal(codeOf(await queue({ benchmark: other, agent_id })), [409, 'agent_inactive']);
 });
 
-test('if the host does not return the dataset, or it is not JSON Lines, the run is refused and nothing is queued', async () => {
+test('a run is refused, and nothing is queued, if the host does not return the dataset or if the dataset is not JSON Lines', async () => {
   const agent_id = await newAgent();
   const events = p.eventsOf('BenchmarkRunQueued').length;
   const refused = async (benchmark: string) => codeOf(await queue({ benchmark, agent_id }));
@@ -113,7 +113,7 @@ test('if the host does not return the dataset, or it is not JSON Lines, the run 
   assert.is(p.eventsOf('BenchmarkRunQueued').length, events);
 });
 
-test('from a dataset with more than 1,000 tasks, a run can contain the tasks that it names', async () => {
+test('a run of a dataset with more than 1,000 tasks can be started with a list of some of its tasks', async () => {
   const [agent_id, benchmark] = [await newAgent(), await newBenchmark('{}\n'.repeat(10_000))];
   const run = await queued({ benchmark, agent_id, tasks: ['10000', '1'] });
   assert.equal(
@@ -122,7 +122,7 @@ test('from a dataset with more than 1,000 tasks, a run can contain the tasks tha
   );
 });
 
-test('a dataset that was uploaded is read from the file store of the platform, even if another tenant starts the run', async () => {
+test("an uploaded dataset is read from the platform's file store, even if the run belongs to another tenant", async () => {
   const agent = await newAgent();
   const session = ((await p.send('POST', `${p.tenant}/agents/${agent}/sessions`, { body: {} })).body as Json).id;
   const raw = formBody({ name: 'upload', filename: 'tasks.jsonl', content: LINES });
@@ -169,7 +169,7 @@ test('queuing a run needs agent:assign on the agent, and the list contains only 
   assert.is((await queue({ benchmark, agent_id }, { key: reader.key })).status, 202);
 });
 
-test('a run shows the results of its tasks, and the last result completes the run with the mean of the scores', async () => {
+test('a run shows the results of its tasks; the last missing result completes the run with the mean of the scores', async () => {
   const [agent_id, benchmark] = [await newAgent(), await newBenchmark()];
   const { id } = await queued({ benchmark, agent_id });
   const ctx = p.systemContext(p.tenant_id);
@@ -213,7 +213,7 @@ test('a run shows the results of its tasks, and the last result completes the ru
   assert.is((await p.send('GET', `${p.tenant}/files/${sha256}`, { key })).status, 200);
 });
 
-test('the platform and the host of datasets stop', async () => {
+test('clean-up: the platform and the server of the datasets close', async () => {
   await p.close();
   await client.close();
   host.close();

@@ -99,7 +99,7 @@ const ended = (id: string): Promise<boolean> => until(async () => /completed|fai
 const eventsOf = async (id: string) => (await Array.fromAsync(log.read(`benchmarkrun-${TENANT}.${id}`))).map(({ type }) => type);
 
 type Message = { readonly event: Record<string, unknown>; readonly reply: (how: 'ack' | 'term') => void };
-/** Waits for the next message to an agent. */
+/** Waits for the next message in the broker for this agent. */
 const nextMessage = async (agent = AGENT): Promise<Message> => {
   const consumer = await nats.jetstream().consumers.get(STREAM, consumerName(agent));
   for (;;) {
@@ -142,7 +142,7 @@ test('a queued run sends its agent one message with all tasks, and is completed 
   assert.is(await waitingReports(), 0);
 });
 
-test('if the message of a run is acknowledged before all tasks have results, the results published so far are recorded, and the run fails', async () => {
+test('if the message of a run is acknowledged before all tasks have results, the results published until then are recorded, and the run fails', async () => {
   const id = await queueRun([{ id: 'a' }, { id: 'b' }]);
   const { reply } = await nextMessage();
   await publish({ run_id: id, task_id: 'b', score: 1 });
@@ -161,7 +161,7 @@ test('if the message of a run is acknowledged before all tasks have results, the
   await until(async () => (await waitingReports()) === 0);
 });
 
-test('results of unknown runs or tasks, results of another agent, and messages that are not results are ignored, and later results are recorded', async () => {
+test('results for unknown runs or tasks, from other agents or in a wrong form are ignored, and later results are still recorded', async () => {
   const id = await queueRun([{ id: 'a' }]);
   const { reply } = await nextMessage();
   await publish({ run_id: id, task_id: 'a', score: 0.25 }, OTHER);
@@ -189,7 +189,7 @@ test('a run of an inactive agent fails, and no message is sent', async () => {
   assert.equal([(await runOf(id)).error, await log.last(`delivery-${TENANT}.${id}`)], ['The agent is inactive or deleted', null]);
 });
 
-test('the message of a large run contains a reference instead of the tasks, and the referenced body contains every task', async () => {
+test('the message of a large run refers to a body with all tasks instead of containing the tasks', async () => {
   const lines = Array.from({ length: 1_000 }, (_, task) => ({ id: `task-${task}`, prompt: 'x'.repeat(2_000) }));
   const id = await queueRun(lines);
   const { event, reply } = await nextMessage();
@@ -225,7 +225,7 @@ test('after a tenant is erased, its unrecorded results are removed from the brok
   assert.is(await waitingReports(), 1);
 });
 
-test('the services stop', async () => {
+test('clean-up: all services close', async () => {
   await Promise.all([...workers, relay, recorder].map((each) => each.close()));
   await platform.close();
   await broker.close();

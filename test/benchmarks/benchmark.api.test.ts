@@ -127,7 +127,7 @@ test('while a benchmark is read-only, only the field read_only can be changed; a
   assert.is((await retire(slug)).status, 204);
 });
 
-test('reading a retired benchmark gets 404, and a new benchmark, with another id, can use its slug', async () => {
+test('a retired benchmark cannot be read; a new benchmark with another id can use its slug', async () => {
   const { slug, id } = await made();
   assert.is((await retire(slug)).status, 204);
   assert.is((await read(slug)).status, 404);
@@ -152,7 +152,7 @@ test('an update of a benchmark that changes nothing appends no event, and an If-
   assert.equal([changed.status, changed.headers.get('etag')], [200, '"1"']);
 });
 
-test('repeating a request with its Idempotency-Key gets the first response, even if the benchmark was retired in between', async () => {
+test('a repeated request with the same Idempotency-Key gets the first response, even if the benchmark was retired in between', async () => {
   const slug = `s-${count++}`;
   const post = () => p.send('POST', '/benchmarks', { body: { ...FIELDS, slug }, headers: { 'idempotency-key': `create-${slug}` } });
   const first = await post();
@@ -210,7 +210,7 @@ test('an uploaded file that is not a dataset is refused, and the error names the
   }
 });
 
-test('a file that does not exist, and one in a tenant of which the super-admin is not a member, get the same 422', async () => {
+test('a benchmark whose dataset is a missing file, or a file of a tenant of which the super-admin is not a member, is refused with the same 422', async () => {
   const { url, sha256 } = await upload('{}');
   const other = await createSecondTenant(p, 'other');
   const foreign = (url as string).replace(p.tenant_id, other.id);
@@ -223,7 +223,7 @@ test('a file that does not exist, and one in a tenant of which the super-admin i
   assert.equal(codeOf(two), [422, 'unknown_file']);
 });
 
-test('the platform stops without an error', async () => {
+test('clean-up: the platform stops without an error', async () => {
   await p.close();
   await client.close();
 });

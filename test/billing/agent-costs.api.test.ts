@@ -14,7 +14,7 @@ const costs = async (query = '', key = p.key): Promise<Answer> => {
 const bodyOf = ({ body }: Answer): Json => body as Json;
 const rowOf = (answer: Answer, agent_id: string): Json => (bodyOf(answer).agents as Json[]).find((row) => row.agent_id === agent_id)!;
 
-/** Starts a session and reports the cost of a message in it. */
+/** Starts a session of the agent and records one message with this cost in it. */
 const spend = async (agent: { path: string; runner: string }, cost_usd: number, start: object = {}, key = agent.runner): Promise<void> => {
   const { id } = bodyOf(await p.send('POST', `${agent.path}/sessions`, { key, body: start }));
   const answer = await p.append(`${p.tenant}/sessions/${id}`, { cost_usd, prompt_tokens: 10, completion_tokens: 5 }, agent.runner);
@@ -48,7 +48,7 @@ test('without a period in the request, the costs are those of the current month,
   ]);
 });
 
-test('a message without a cost is priced by the model at its time, and a later change of the price does not affect it', async () => {
+test("a message without a cost is priced with the model's prices at the time of the message; later price changes do not affect it", async () => {
   const agent = await p.createAgent();
   const { id } = bodyOf(await p.send('POST', `${agent.path}/sessions`, { key: agent.runner, body: {} }));
   const report = () =>
@@ -61,7 +61,7 @@ test('a message without a cost is priced by the model at its time, and a later c
   await p.send('PATCH', `/admin/models/${p.model}`, { body: { pricing: { input_per_mtok: 3, output_per_mtok: 15 } } });
 });
 
-test('costs by cause name the integration, cron job, user or runner that started the sessions, and add up to the total of the tenant', async () => {
+test("each part of the costs by cause names the integration, cron job, user or runner that started the sessions; the parts add up to the tenant's total", async () => {
   const agent = await p.createAgent();
   const member = await addMember(p, 'MEMBER', p.tenant_id, 'grace@example.com');
   await p.send('PUT', `${agent.path}/roles/${member.user_id}`, { body: { role: 'MANAGER' } });
@@ -119,7 +119,7 @@ test('a period of costs includes its start and excludes its end, even if both ar
   }
 });
 
-test('costs of a period include an agent that was deleted later, if it had costs in the period', async () => {
+test('costs of a period include agents that were deleted later, if they had costs in the period', async () => {
   const [spender, idle] = [await p.createAgent(), await p.createAgent()];
   await spend(spender, 2);
   for (const { path } of [spender, idle]) await p.send('DELETE', path);

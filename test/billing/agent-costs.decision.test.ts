@@ -12,12 +12,12 @@ import { recorded } from '../fixtures/given.ts';
 const USD = 1_000_000;
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
 
-test('the cost of a day is unusual if it is at least 1 USD above the median plus 5 MAD of the days before', () => {
-  const history = [1, 2, 3, 4, 5, 6, 7].map((usd) => usd * USD); // The median is 4 and the MAD is 2.
+test('the cost of a day is unusual if it exceeds the median of the days before, plus 5 median absolute deviations, by at least 1 USD', () => {
+  const history = [1, 2, 3, 4, 5, 6, 7].map((usd) => usd * USD); // median 4 USD, median absolute deviation 2 USD
   assert.is(isUnusual(15 * USD, history), true);
   assert.is(isUnusual(15 * USD - 1, history), false);
   assert.is(isUnusual(14 * USD + 1, history), false, 'less than 1 USD above');
-  const even = [1, 1, 2, 2, 4, 4, 4, 10].map((usd) => usd * USD); // The median is 3 and the MAD is 1.
+  const even = [1, 1, 2, 2, 4, 4, 4, 10].map((usd) => usd * USD); // median 3 USD, median absolute deviation 1 USD
   assert.equal([isUnusual(9 * USD, even), isUnusual(9 * USD - 1, even)], [true, false]);
   assert.equal([isUnusual(USD, Array(30).fill(0)), isUnusual(USD - 1, Array(30).fill(0))], [true, false]);
 });
@@ -27,7 +27,7 @@ test('with fewer than 7 days of history, no cost of a day is unusual', () => {
   assert.is(isUnusual(1_000 * USD, Array(7).fill(USD)), true);
 });
 
-test('the history of a day starts at the first use in the 30 days before it, and includes days without cost', () => {
+test('the history with which a day is compared starts at the first use in the 30 days before that day, and includes days without cost', () => {
   const day = '2026-03-31';
   const unusual = (entries: readonly (readonly [number, number])[], from = day, to = addDays(day, 1)): boolean =>
     hasUnusualDay(
@@ -44,7 +44,7 @@ test('the history of a day starts at the first use in the 30 days before it, and
   assert.is(unusual([...Array(30).keys()].map((index) => [index + 1, 60] as const)), false, 'it is usual');
 });
 
-test('the top model is the one with the highest total cost; usage without a model is ignored', () => {
+test('the top model of an agent is the one with the highest total cost; usage without a model is ignored', () => {
   const row = (model_id: string, cost_micros: number, requests = 1): UsageRow => ({
     ...{ agent_id: 'a', model_id, cause_kind: 'user', cause_id: 'u' },
     ...{ requests, input_tokens: 0, output_tokens: 0, cost_micros },
@@ -55,7 +55,10 @@ test('the top model is the one with the highest total cost; usage without a mode
   assert.is(topModel([]), null);
 });
 
-/** One message with usage: its agent, model and cause by number, the day and the cost. */
+/**
+ * Generates one message with its usage. Agent, model, cause and day are small numbers, so that some messages share
+ * them.
+ */
 const usage = fc.record({
   agent: fc.nat(2),
   model: fc.option(fc.nat(2)),
@@ -79,7 +82,7 @@ const eventsOf = (history: readonly Used[]): Recorded<Session.SessionEvent>[] =>
     })),
   ).map((event, index) => ({ ...event, at: `2026-01-0${history[index]!.day + 1}T00:00:00.000Z` }));
 
-/** The rows of a table of the projection after these batches of events. */
+/** Applies batches of events to the projection and returns the rows of one of its tables. */
 const rowsAfter = (table: string, ...batches: Recorded[][]) => {
   const store = openMemoryStore([costs]);
   for (const batch of batches) store.feed(batch);
@@ -94,7 +97,7 @@ const usageRows = (rows: readonly Record<string, string & number>[]): UsageRow[]
     ...{ requests, input_tokens: prompt_tokens!, output_tokens: completion_tokens! },
   }));
 
-test(`in 10,000 random histories, the costs by agent, model, day and cause each add up to the exact total, whatever the batches of the fold (seed ${seed})`, () => {
+test(`in 10,000 random histories, the costs by agent, model, day and cause each add up to the exact total, however the events are batched (seed ${seed})`, () => {
   fc.assert(
     fc.property(fc.array(usage, { maxLength: 12 }), fc.nat(12), (history, cut) => {
       const events = eventsOf(history);

@@ -4,7 +4,7 @@ import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 
 const p = await createTestPlatform();
 
-/** Creates a tenant, and a plan with these limits for it. */
+/** Creates a plan with these limits, and a tenant that has this plan. */
 const tenantWith = async (slug: string, limits: { agents?: number; members?: number }) => {
   const all = { agents: 3, members: 3, cron_jobs: 1, webhooks_per_minute: 1, ...limits };
   const plan = await p.send('POST', '/admin/plans', { body: { slug, name: slug, monthly_usd: 0, limits: all } });
@@ -45,7 +45,7 @@ test('a deleted agent no longer counts against the agent limit of the plan; a re
   );
 });
 
-test('creating an agent beyond the limit is refused, and does not release the slug of a deleted agent, which can still be restored', async () => {
+test('creating an agent beyond the limit is refused; the slug of a deleted agent stays reserved, and the agent can still be restored', async () => {
   const { create, send } = await tenantWith('refused', { agents: 1 });
   const first = `/agents/${((await create('first')).body as { id: string }).id}`;
   await send('DELETE', first);
@@ -55,7 +55,7 @@ test('creating an agent beyond the limit is refused, and does not release the sl
   assert.is((await send('POST', `${first}/restore`, {})).status, 200);
 });
 
-test('a repeated request with an Idempotency-Key gets the first response, even if the limit has been reached since', async () => {
+test('a repeated request with the same Idempotency-Key gets the first response, even if the limit was reached in between', async () => {
   const { create } = await tenantWith('again', { agents: 1 });
   const key = { 'idempotency-key': 'one' };
   const created = await create('only', key);
@@ -74,7 +74,7 @@ test('an invitation beyond the member limit of the plan is refused, and no user 
   assert.is(p.eventsOf('UserRegistered').length, before);
 });
 
-test('a larger plan allows more agents; a change to a smaller plan deletes no agent', async () => {
+test('a change to a larger plan allows more agents; a change to a smaller plan deletes no agent', async () => {
   const { id, create } = await tenantWith('larger', { agents: 1 });
   const { plan_id } = await tenantWith('roomy', { agents: 5 });
   const { plan_id: none } = await tenantWith('none', { agents: 0 });
@@ -86,7 +86,7 @@ test('a larger plan allows more agents; a change to a smaller plan deletes no ag
   assert.equal(problemOf(await create('three')), LIMIT_REACHED);
 });
 
-test('the projections have applied every event of these tests, and the platform stops without an error', async () => {
+test('clean-up: the projections have applied every event of these tests, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

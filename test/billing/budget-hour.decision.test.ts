@@ -77,7 +77,7 @@ test('without a budget, every reservation is granted; with a budget of 0, only a
   assert.is(BudgetHour.isSpent(BudgetHour.initial, budgetAt(0, null)), false);
 });
 
-test('an open reservation counts with its full amount until it expires; a settled one counts with the amount that was spent', () => {
+test('until it is settled or expires, a reservation counts with its full amount; a settled reservation counts with the amount that was spent', () => {
   const hour = (...events: BudgetHour.BudgetEvent[]) => given(BudgetHour, ...events).state;
   assert.is(BudgetHour.committedMicros(hour(reserved('a', 60)), at(9)), 60);
   assert.is(BudgetHour.committedMicros(hour(reserved('a', 60)), at(10)), 0, 'it has expired');
@@ -90,14 +90,14 @@ test('a reservation can be settled after it has expired, and with a larger amoun
     .when(BudgetHour.settle(idOf('a'), 120, budgetAt(30)))
     .emits(settled('a', 120), reached(80, 120), reached(100, 120)));
 
-test('settling a reservation again with the same amount emits no event; another amount or an unknown reservation is refused', () => {
+test('settling a reservation a second time with the same amount emits no event; with another amount, or for an unknown reservation, it is refused', () => {
   const one = given(BudgetHour, reserved('a', 60), settled('a', 25));
   one.when(BudgetHour.settle(idOf('a'), 25, budget)).emits();
   one.when(BudgetHour.settle(idOf('a'), 26, budget)).refuses('conflict', '/amount_usd');
   one.when(BudgetHour.settle(idOf('b'), 25, budget)).refuses('not_found');
 });
 
-test('if messages of a session and settlements report the same spending, the larger sum counts, and open reservations count in addition', () => {
+test('if messages of a session and settlements report the same spending, only the larger of the two sums counts; open reservations are added to it', () => {
   const of = { session_id: 's' };
   const committed = (...events: BudgetHour.BudgetEvent[]) => BudgetHour.committedMicros(given(BudgetHour, ...events).state, at(1));
   assert.is(committed(counted('s', 30), reserved('a', 20, of), settled('a', 20)), 30);
@@ -107,7 +107,7 @@ test('if messages of a session and settlements report the same spending, the lar
   assert.is(committed(counted('s', 30), counted('t', 5), counted('s', 31)), 36, 'the last total of each session');
 });
 
-test('a reservation is checked against the spending of its session that the budget of the hour does not include yet', () => {
+test('a reservation is refused if spending of its session that is not yet counted in the hour, together with the reservation, exceeds the budget', () => {
   const one = given(BudgetHour, counted('s', 30));
   one
     .when(BudgetHour.reserve(request('a', 20, { session_id: 's', costs: [{ session_id: 's', cost_micros: 81 }] }), budget))
@@ -117,7 +117,7 @@ test('a reservation is checked against the spending of its session that the budg
     .emits(reserved('a', 20, { session_id: 's' }));
 });
 
-test('usage is counted once, however often and in whatever order the totals of a session arrive', () => {
+test('the usage of a session counts once, however often and in whatever order its totals arrive', () => {
   const one = given(BudgetHour, counted('s', 30));
   one.when(BudgetHour.countUsage([{ session_id: 's', cost_micros: 30 }], budget, HOUR)).emits();
   one.when(BudgetHour.countUsage([{ session_id: 's', cost_micros: 29 }], budget, HOUR)).emits();
@@ -135,7 +135,7 @@ test('usage is counted once, however often and in whatever order the totals of a
     .emits(counted('s', 31));
 });
 
-test('reaching 80 % and 100 % of the budget is reported once an hour each, even if lowering the budget is the cause', () => {
+test('reaching 80 % and 100 % of the budget is each reported once an hour, even if a lower budget is the reason', () => {
   const count = (cost_micros: number, limit = 100) => BudgetHour.countUsage([{ session_id: 's', cost_micros }], budgetAt(0, limit), HOUR);
   given(BudgetHour).when(count(79)).emits(counted('s', 79));
   given(BudgetHour).when(count(80)).emits(counted('s', 80), reached(80, 80));
@@ -147,7 +147,7 @@ test('reaching 80 % and 100 % of the budget is reported once an hour each, even 
     .emits(reached(80, 50, 60));
 });
 
-test('at most a hundred refused reservations an hour are recorded, each with the id of the reservation', () => {
+test('in an hour, at most a hundred refused reservations are recorded, each with the id of the reservation', () => {
   const refusedRequest = request('b', 60);
   const refused = BudgetHour.recordRefusal(refusedRequest, budget);
   const event: BudgetHour.BudgetEvent = {
@@ -166,7 +166,7 @@ test('at most a hundred refused reservations an hour are recorded, each with the
     .emits();
 });
 
-test('the hour of a reservation can be derived from its id, and the agent and hour of a budget from the id of the budget', () => {
+test("the hour of a reservation can be derived from the reservation's id; agent and hour of a budget can be derived from the budget's id", () => {
   fc.assert(
     fc.property(fc.date({ min: new Date('2020-01-01'), max: new Date('2099-12-31'), noInvalidDate: true }), (date) => {
       const time = date.toISOString();
@@ -178,7 +178,10 @@ test('the hour of a reservation can be derived from its id, and the agent and ho
   );
 });
 
-/** One step of a runner, on the state that it has read some steps before. */
+/**
+ * A step of a simulated runner. The runner decides on the state that it read in an earlier step. That state may be
+ * outdated.
+ */
 type Step = {
   readonly runner: number;
   readonly kind: 'read' | 'write' | 'settle';
@@ -193,7 +196,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   minute: fc.integer({ min: 0, max: 2 }),
 });
 
-test('however reads and writes are interleaved, the granted reservations together never exceed the budget', () => {
+test('the granted reservations together never exceed the budget, however reads and writes are interleaved', () => {
   let [granted, refused, conflicts] = [0, 0, 0];
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
@@ -216,7 +219,7 @@ test('however reads and writes are interleaved, the granted reservations togethe
         try {
           const added = decision(state);
           if (added.length === 0) continue;
-          // The store refuses an append at another revision than that of the last event.
+          // Refuse an append if the runner does not know the latest event, as the event store would.
           if (known[runner] !== events.length) {
             conflicts++;
             continue;

@@ -34,14 +34,14 @@ const agentWith = async (hourly_limit_usd: number | null) => {
   return { ...agent, reserve, settle };
 };
 
-/** Waits for the next hour if it starts within a few seconds, so that all events of a test are in one hour. */
+/** If the current hour ends within 20 seconds, waits for the next hour. Thus all events of a test are in one hour. */
 const inOneHour = async (): Promise<void> => {
   const left = 3_600_000 - (Date.now() % 3_600_000);
   if (left < 20_000) await new Promise((resolve) => setTimeout(resolve, left + 10));
 };
 await inOneHour();
 
-test('the use of a budget shows, for each hour, the reserved, settled, remaining and refused amounts, and the id of the refused reservation', async () => {
+test('the use of a budget shows the reserved, settled, remaining and refused amounts of each hour, and the ids of refused reservations', async () => {
   const agent = await agentWith(1);
   const id = await agent.reserve(0.7);
   assert.is(await agent.reserve(0.4), null);
@@ -67,7 +67,10 @@ test('the use of a budget shows, for each hour, the reserved, settled, remaining
   );
 });
 
-/** Decides the reservations in these events again, independently of the platform: without sessions and expiry. */
+/**
+ * Computes from these events what the decisions on the budget should have been, without the platform's code. Sessions
+ * and the expiry of reservations are ignored.
+ */
 const recompute = (events: readonly Json[], limit: number) => {
   const open = new Map<string, number>();
   let [spent, reserved, settled, refused] = [0, 0, 0, 0];
@@ -90,7 +93,7 @@ const recompute = (events: readonly Json[], limit: number) => {
   return { reserved, settled, refused };
 };
 
-test('the use of a budget under another limit equals, for each hour, a recomputation from the events', async () => {
+test('the use of a budget with a hypothetical limit has the same amounts for each hour as the test computes from the events', async () => {
   await inOneHour();
   const agent = await agentWith(3);
   let random = 7;
@@ -151,7 +154,7 @@ test('the largest cost anomaly names its day, the median and spread of the days 
   assert.is(largestAnomaly(costs, '2026-01-01', '2026-02-01'), null);
 });
 
-test('the platform stops without an error', async () => {
+test('clean-up: the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -6,7 +6,7 @@ import { createSecondTenant } from '../fixtures/users.ts';
 
 const p = await createSessionPlatform();
 
-/** Creates an agent with this hourly budget. */
+/** Creates an agent with this hourly budget in USD, and functions that reserve and settle amounts. */
 const agentWith = async (hourly_limit_usd: number | null) => {
   const agent = await p.createAgent();
   await p.send('PUT', `${agent.path}/budget`, { body: { hourly_limit_usd } });
@@ -67,7 +67,7 @@ test('a refused reservation gets a problem document with the time until the hour
   assert.ok(Math.abs(wait - (end - Date.now()) / 1_000) < 3, String(wait));
 });
 
-test('requests with the same Idempotency-Key reserve once; a refused request can be repeated with its key once budget is available', async () => {
+test('requests with the same Idempotency-Key reserve once; a refused reservation can be repeated with its key when budget is available', async () => {
   const agent = await agentWith(1);
   const send = (key: string, amount_usd: number) =>
     p.send('POST', `${agent.path}/budget/reserve`, { key: agent.runner, body: { amount_usd }, headers: { 'idempotency-key': key } });
@@ -82,7 +82,7 @@ test('requests with the same Idempotency-Key reserve once; a refused request can
   );
 });
 
-test('settling again with the same amount changes nothing, another amount gets 409, and an amount above the reservation is accepted', async () => {
+test('settling again with the same amount changes nothing; with another amount it gets 409; an amount above the reservation is accepted', async () => {
   const agent = await agentWith(1);
   const { id } = bodyOf(await agent.reserve({ amount_usd: 0.1 }));
   const first = await agent.settle(id, 0.3);
@@ -94,7 +94,7 @@ test('settling again with the same amount changes nothing, another amount gets 4
   assert.is(agent.events().length, count);
 });
 
-test('only the runner of an agent can reserve and settle; every other caller gets 404', async () => {
+test("only the agent's runner can reserve and settle its budget; every other caller gets 404", async () => {
   const [agent, other] = [await agentWith(1), await agentWith(1)];
   const { id } = bodyOf(await agent.reserve({ amount_usd: 0.1 }));
   assert.equal(

@@ -20,7 +20,7 @@ test('starting a checkout gets 201 with the URL and the id of the checkout sessi
   assert.is(stream, `billing-${p.tenant_id}.${p.tenant_id}`);
 });
 
-test('a checkout passes the id of the tenant to the provider as metadata of the subscription, so that its events can be assigned', async () => {
+test("a checkout passes the tenant's id to the provider as metadata of the subscription, by which the subscription's events are assigned to the tenant", async () => {
   await start();
   const session = p.stripe.sessions.at(-1)!;
   assert.equal(session.subscription_data, { metadata: { tenant_id: p.tenant_id } });
@@ -65,7 +65,7 @@ test('a checkout with a price of a plan that the provider does not know is refus
   assert.is((answer.body as Problem).errors?.[0]?.pointer, '/price_id');
 });
 
-test('a checkout with a price id of 0 or 129 characters, an unknown field or no price id is refused with 422', async () => {
+test('a checkout is refused with 422 if its price id is missing, empty or has 129 characters, or if a field is unknown', async () => {
   for (const body of [{ price_id: '' }, { price_id: 'x'.repeat(129) }, { price_id: 'price_team', quantity: 2 }, {}])
     assert.equal(problemOf(await start(body)), [422, 'invalid'], JSON.stringify(body));
 });
@@ -99,7 +99,7 @@ test('if the provider answers 500 or breaks the connection, the response is 503 
   assert.is(p.eventsOf('CheckoutStarted').length, events);
 });
 
-test('if the provider refuses the secret key, the response is 409 not_configured, which names the variable but does not contain the key', async () => {
+test('if the provider refuses the secret key, a checkout gets 409 not_configured; the response names the variable but does not contain the key', async () => {
   const other = await createPaymentPlatform('sk_test_wrong');
   const answer = await other.send('POST', `${other.tenant}/billing/checkout-session`, { body: { price_id: 'price_team' } });
   await other.close();
@@ -108,7 +108,7 @@ test('if the provider refuses the secret key, the response is 409 not_configured
   assert.not.match(answer.text, /sk_test/);
 });
 
-test('without STRIPE_SECRET_KEY, every operation that needs the provider gets 409 not_configured, which names the variable', async () => {
+test('without STRIPE_SECRET_KEY, every operation that needs the provider gets 409 not_configured, and the response names the variable', async () => {
   const without = await createTestPlatform({ payments: null, paymentSecrets: [] });
   const answers = [
     await without.send('POST', `${without.tenant}/billing/checkout-session`, { body: { price_id: 'price_team' } }),
@@ -127,7 +127,7 @@ test('without STRIPE_SECRET_KEY, every operation that needs the provider gets 40
   await without.close();
 });
 
-test('a tenant with a subscription cannot start a second one but can open the portal, and can subscribe again after a cancellation', async () => {
+test('a subscribed tenant cannot start a second subscription but can open the portal; after a cancellation it can subscribe again', async () => {
   await p.reportSubscription('active', 1_000);
   assert.equal(problemOf(await start()), [409, 'conflict']);
   const portal = await p.send('POST', `${billing}/portal`);
@@ -147,5 +147,5 @@ test('every request to the payment provider has an Idempotency-Key, and no reque
   }
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 test.run();

@@ -48,7 +48,7 @@ test('the costs by day, agent, model and cause each add up to exactly the same t
     );
     repriced.push(micros(found.total_repriced_usd));
   }
-  // At 3 and 15 USD per million tokens.
+  // The expected costs follow from prices of 3 USD per million prompt tokens and 15 USD per million completion tokens.
   assert.equal(repriced, Array(4).fill(amounts.length * (3_000 + 1_500)));
   const costs = (await p.send('GET', `${p.tenant}/billing/agent-costs`)).body as Json;
   assert.is(micros(Number(costs.total_cost_usd)), total, 'as the costs of agents say');
@@ -63,7 +63,7 @@ test('groups of costs by agent or model have the names of the agents or models; 
   assert.equal([day!.key, day!.label], [new Date().toISOString().slice(0, 10), new Date().toISOString().slice(0, 10)]);
 });
 
-test("a later change of a model's price changes the costs at present prices, but not the billed costs", async () => {
+test("a later change of a model's price changes the costs at present prices, but not the costs that were billed", async () => {
   const before = await breakdown('?group_by=model');
   await p.send('PATCH', `/admin/models/${p.model}`, { body: { pricing: { input_per_mtok: 30, output_per_mtok: 150 } } });
   const after = await breakdown('?group_by=model');
@@ -72,7 +72,7 @@ test("a later change of a model's price changes the costs at present prices, but
   assert.equal([of(before), of(after)], [22_500, 225_000]);
 });
 
-test('a period that starts and ends within a day includes only the costs of that part of the day', async () => {
+test('the costs of a period that starts and ends within a day include only that part of the day', async () => {
   const { at } = p.eventsOf('UsageRecorded')[0]!;
   const end = new Date(Date.parse(at) + 1).toISOString();
   for (const group_by of ['day', 'agent']) {
@@ -96,7 +96,7 @@ test('costs with an empty or too long period or an unknown grouping are refused,
   assert.is((await ask('', other.key)).status, 403);
 });
 
-test('the platform stops without an error', async () => {
+test('clean-up: the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -19,7 +19,7 @@ const [WITH, WITHOUT] = [idOf('w'), idOf('o')] as const;
 
 const store = await startStore();
 const log = openLog(store.url);
-/** Always in the middle of an hour, so that no hour ends during the test. */
+/** Returns a time in the middle of the current hour, so that no hour ends during the test. */
 const now = () => Math.floor(Date.now() / HOUR_MS) * HOUR_MS + HOUR_MS / 2;
 const present = () => new Date(now()).toISOString();
 
@@ -47,7 +47,7 @@ const committed = async (agent_id: string, at?: string) => BudgetHour.committedM
 const countedBy = (count: number) =>
   Array.from({ length: count }, () => startUsageCounter({ log, logger: silentLogger, now, intervalMs: 30 }));
 
-test('with a real event store and several workers, the usage of each session counts once, even from before the budget was set, and reaching 80 % and 100 % is reported once each', async () => {
+test("with a real event store and several workers, each session's usage counts once, even from before the budget was set; 80 % and 100 % are each reported once", async () => {
   let workers = countedBy(2);
   await limit(WITH, 1_000_000);
   await used(idOf('a'), WITH, 300_000);
@@ -99,7 +99,7 @@ test('with a real event store and several workers, the usage of each session cou
   await Promise.all(workers.map((one) => one.close()));
 });
 
-test('with a real event store and four processes, random concurrent reservations, settlements and expiries never exceed the budget together', async () => {
+test('with a real event store and four processes, concurrent reservations, settlements and expiries at random never exceed the budget', async () => {
   const LIMIT = 1_000_000;
   let seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
   console.log(`seed ${seed}`);

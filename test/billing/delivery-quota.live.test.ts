@@ -18,7 +18,7 @@ const WITHIN_MS = 1_000;
 
 type Given = Awaited<ReturnType<typeof createWebhookPlatform>>;
 
-/** Moves the tenant to a plan with this quota of webhook deliveries. */
+/** Creates a plan with this quota of webhook deliveries per minute, and moves the tenant to it. */
 const setQuota = async ({ systemContext, tenant_id }: Pick<Given, 'systemContext' | 'tenant_id'>, webhooks_per_minute: number) => {
   const ctx = systemContext(tenant_id);
   const plan_id = ctx.uniqueId('plan', `plan ${webhooks_per_minute}`, 0, 'platform');
@@ -32,7 +32,7 @@ const newDeliveryId = () => ({ 'x-github-delivery': `delivery-${deliveryCount++}
 const problemOf = ({ status, json }: Answer) => [status, json.code];
 const QUOTA_EXCEEDED = [429, 'rate_limited'];
 
-test('a delivery beyond the quota gets 429 with Retry-After, and no event is appended for it', async () => {
+test('a delivery beyond the quota gets 429 with Retry-After, and no event is appended', async () => {
   const given = await createWebhookPlatform({}, createRateLimiter());
   let now = Date.now();
   given.clock.now = () => now;
@@ -66,7 +66,7 @@ test('a delivery beyond the quota gets 429 with Retry-After, and no event is app
   assert.ok(counted.every(({ caller }) => caller === 'rate_limited'));
 });
 
-test('however many deliveries exceed the quota, at most one event a minute is appended to record it', async () => {
+test('if many deliveries exceed the quota, at most one event a minute records the excess', async () => {
   const given = await createWebhookPlatform({}, createRateLimiter());
   const now = Date.now();
   given.clock.now = () => now;
@@ -92,7 +92,7 @@ test('deliveries with a wrong signature or content type do not count against the
   await given.close();
 });
 
-test('even if the integration blocks replays, a delivery that the quota refuses appends no event, so its body is not recorded as received', async () => {
+test("if the quota refuses a delivery, no event is appended, so that a replay guard does not know the delivery's body", async () => {
   const given = await createWebhookPlatform({ replay_guard: 'block' }, createRateLimiter());
   await setQuota(given, 1);
   await given.deliver('{"a":1}', newDeliveryId());
@@ -102,7 +102,7 @@ test('even if the integration blocks replays, a delivery that the quota refuses 
   await given.close();
 });
 
-test('with a quota of zero, no delivery is accepted', async () => {
+test('with a delivery quota of zero, no delivery is accepted', async () => {
   const given = await createWebhookPlatform({}, createRateLimiter());
   await setQuota(given, 0);
   const refused = await given.deliver('{}', newDeliveryId());
@@ -142,8 +142,8 @@ test("one tenant's quota does not affect another tenant with the same plan and t
 });
 
 /**
- * Starts two platforms that share their quota through one database, to simulate two processes. `calls` counts the
- * charges sent to the database, and how many of them failed.
+ * Simulates two processes: two platforms that share their quota through one database. `calls` counts the charges that
+ * were sent to the database, and those of them that failed.
  */
 const twoProcesses = async (webhooks_per_minute: number) => {
   const databaseUrl = await freshDatabase();
@@ -180,8 +180,9 @@ const twoProcesses = async (webhooks_per_minute: number) => {
 };
 
 /**
- * Sends 500 concurrent deliveries to two processes with a quota of 200.
- * @returns null if a charge to the database failed, because each process then applied the quota alone
+ * Sends 500 concurrent deliveries to two processes with a shared quota of 200 per minute. @returns the number of
+ * accepted deliveries and its expected maximum; null if a charge to the database failed, because each process then
+ * counted alone
  */
 const flood = async (): Promise<{ passed: number; max: number } | null> => {
   const { given, other, calls, close } = await twoProcesses(200);
@@ -205,7 +206,7 @@ test('two processes share the delivery quota of a tenant; each can exceed it by 
   assert.ok(passed >= 195 && passed <= max, `${passed} accepted, at most ${max} allowed`);
 });
 
-test('while the database is down, each process applies the whole quota by itself', async () => {
+test('while the database is down, each process alone allows the whole quota', async () => {
   const charge = async () => {
     throw new Error('down');
   };

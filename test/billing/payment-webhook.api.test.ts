@@ -12,7 +12,7 @@ const outcomeOf = ({ status, body }: { status: number; body: unknown }) => [
 ];
 const eventCount = () => p.log.events.length;
 
-test('an event that the Stripe library has signed changes the plan and its status, and appends TenantPlanStatusChanged', async () => {
+test('an event signed by the Stripe library changes the plan and its status, and appends TenantPlanStatusChanged', async () => {
   const event = stripeEvent('customer.subscription.created', subscriptionOf(p.tenant_id, 'active'), { created: 100 });
   const payload = JSON.stringify(event);
   const signature = Stripe.webhooks.generateTestHeaderString({ payload, secret: PAYMENT_SECRET });
@@ -24,7 +24,7 @@ test('an event that the Stripe library has signed changes the plan and its statu
   assert.equal([actor.kind, actor.id], ['system', 'payments']);
 });
 
-test('an event that arrives again gets 200 and appends nothing, even if 20 copies arrive at once', async () => {
+test('an event that arrives a second time, or 20 times at once, gets 200 and appends nothing', async () => {
   const event = stripeEvent('customer.subscription.updated', subscriptionOf(p.tenant_id, 'past_due'), { created: 200 });
   const answers = await Promise.all(Array.from({ length: 20 }, () => p.sendEvent(event)));
   assert.equal(answers.map(outcomeOf).filter(([, outcome]) => outcome === 'recorded').length, 1);
@@ -41,7 +41,7 @@ test('an event that is older than the newest known event of its subscription cha
   assert.is(eventCount(), count);
 });
 
-test('after concurrent events about several subscriptions, the plan has the status that results from their order of creation', async () => {
+test('if the events of a subscription arrive concurrently and in random order, the plan gets the status of the event that was created last', async () => {
   const statuses = ['trialing', 'active', 'past_due', 'active', 'unpaid', 'active', 'canceled', 'active'];
   const reports = statuses.map((status, at) => () => p.reportSubscription(status, 1_000 + at, { id: 'sub_many' }));
   await Promise.all(reports.toSorted(() => Math.random() - 0.5).map((send) => send()));
@@ -62,7 +62,7 @@ test('a canceled plan has the limits of the default plan, and an overdue plan ke
   assert.is((await create('second')).status, 201, 'the default plan allows more than one agent');
 });
 
-test('events about subscriptions to other products, about unknown tenants and of other types get 200 and are ignored', async () => {
+test('events about other products, about unknown tenants or of other types get 200 and are ignored', async () => {
   const count = eventCount();
   const known = subscriptionOf(p.tenant_id, 'canceled');
   for (const event of [
@@ -114,7 +114,7 @@ test('a signed body gets 400 if it is not JSON, 422 if it is not an event, and 4
   assert.equal(outcomeOf(await send(large)), [413, 'too_large']);
 });
 
-test('the onboarding link belongs to the account of the caller, and the seller status changes only by events of that account', async () => {
+test("the onboarding link belongs to the caller's account, and only events of that account change the seller status", async () => {
   const first = await p.send('POST', '/connect/onboarding-link');
   assert.is(first.status, 200);
   const [account] = [...p.stripe.accounts.values()];
@@ -136,7 +136,7 @@ test('the onboarding link belongs to the account of the caller, and the seller s
   assert.is(p.eventsOf('SellerStatusChanged').length, 1);
 });
 
-test('if an onboarding link is first requested ten times at once, a single account is created at the provider', async () => {
+test('if an onboarding link is requested ten times at once for the first time, the provider creates a single account', async () => {
   const { key } = await createSecondTenant(p, 'seller');
   const before = p.stripe.accounts.size;
   const answers = await Promise.all(Array.from({ length: 10 }, () => p.send('POST', '/connect/onboarding-link', { key })));
@@ -160,6 +160,6 @@ test("the tenant's audit log describes in sentences what the payment provider ha
   assert.match(entry!.summary, /changed the plan status of the tenant .* to /);
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

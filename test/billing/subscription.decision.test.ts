@@ -18,7 +18,7 @@ const recorded = <E extends { type: string; data: object }>(event: E) =>
 
 const created: Tenant.Tenant = { ...Tenant.initial, status: 'active', plan_id: 'free' };
 
-/** Applies reports in this order. `events` are the types of the events that were appended. */
+/** Applies the payment provider's reports in this order. The returned `events` are the types of the appended events. */
 const after = (reports: readonly SubscriptionReport[], from = created) => {
   let tenant = from;
   const events: string[] = [];
@@ -60,12 +60,12 @@ for (const [status, plan_status] of STATUS_OF)
     assert.is(after([report(status, 1)], { ...created, plan_status: other }).tenant.plan_status, plan_status);
   });
 
-test('while the first payment of a subscription has not succeeded, neither the plan nor its status changes', () => {
+test("as long as a subscription's first payment has not succeeded, neither the plan nor its status changes", () => {
   assert.equal(after([report('incomplete', 1)]).events, ['PaymentEventRecorded']);
   assert.equal(after([report('incomplete', 1), report('incomplete_expired', 2)]).visible, { plan_id: 'free', plan_status: 'trialing' });
 });
 
-test('whatever the order in which the events of a subscription arrive, the plan ends with the status of the latest one', () => {
+test('whatever the order in which the events of a subscription arrive, the plan gets the status of the latest event', () => {
   const life = (['incomplete', 'trialing', 'active', 'past_due', 'canceled'] as const).map((status, at) => report(status, at));
   for (let length = 1; length <= life.length; length++) {
     const expected = after(life.slice(0, length)).visible;
@@ -86,19 +86,19 @@ test('a newer event without a visible change is recorded, so that an older event
   assert.equal(recordSubscription(report('past_due', 15))(tenant), []);
 });
 
-test('of two events of the same second, the one with the later state wins, in either order of arrival', () => {
+test('of two events of a subscription within the same second, the one with the later state wins, whichever arrives first', () => {
   const pair = [report('incomplete', 7), report('active', 7)];
   assert.is(after(pair).tenant.plan_status, 'active');
   assert.is(after(pair.toReversed()).tenant.plan_status, 'active');
 });
 
-test('canceling a subscription does not end a plan that a newer subscription pays for', () => {
+test('canceling a subscription keeps the plan if a newer subscription pays for it', () => {
   const newer = { subscription_id: 'sub_2', plan_id: 'pro', price_id: 'price_2' };
   const { visible } = after([report('active', 1), report('active', 2, newer), report('canceled', 3)]);
   assert.equal(visible, { plan_id: 'pro', plan_status: 'active' });
 });
 
-test('an upgrade changes the plan, and a plan that an operator has set stays until the price of the subscription changes', () => {
+test('an upgrade changes the plan; a plan that an operator has set stays until the price of the subscription changes', () => {
   const upgraded = after([report('active', 1), report('active', 2, { price_id: 'price_2', plan_id: 'pro' })]);
   assert.is(upgraded.tenant.plan_id, 'pro');
   const renewed = after([report('active', 3, { price_id: 'price_2', plan_id: 'pro' })], { ...upgraded.tenant, plan_id: 'special' });
@@ -117,7 +117,10 @@ const reportOf = (subscription_id: string, created: fc.Arbitrary<number>, status
     price_id: fc.constant('price_1'),
     plan_id: fc.constantFrom('team', 'pro'),
   });
-/** Reports of two subscriptions in any state, and of one whose first payment never succeeds. */
+/**
+ * Generates reports about three subscriptions. Two of them may have any state; the first payment of the third one never
+ * succeeds.
+ */
 const anyReport = fc.oneof(
   ...['sub_1', 'sub_2'].flatMap((id) => [
     reportOf(id, fc.constant(0), fc.constant('incomplete')),
@@ -129,7 +132,7 @@ const historyAndOrder = fc
   .array(anyReport, { maxLength: 12 })
   .chain((reports) => fc.tuple(fc.constant(reports), fc.shuffledSubarray([...reports, ...reports], { minLength: reports.length * 2 })));
 
-test('in 5,000 random histories of three subscriptions, the order of arrival does not affect plan or status, and repeated events are recorded at most once', () => {
+test('in 5,000 random histories of three subscriptions, plan and status do not depend on the order of arrival, and repeated events are recorded at most once', () => {
   fc.assert(
     fc.property(historyAndOrder, ([reports, shuffled]) => {
       const straight = after(reports);

@@ -53,7 +53,7 @@ for (const [what, size] of [
     assert.is(server.objects.get(`files/acme/${sha256}`)!.etag.endsWith('-3"'), size > 8 * MIB);
   });
 
-test('reading a content that the bucket does not contain gets not found', async () => {
+test('reading a content that the bucket does not contain fails with not found', async () => {
   const { acme } = await openTestBucket(await startS3Server());
   assert.is(await acme.exists('0'.repeat(64)), false);
   assert.is(await acme.get('0'.repeat(64)), null);
@@ -69,7 +69,7 @@ test('if ten puts store the same content in parts at the same time, the bucket h
   assert.ok((await readAll(acme, stored[0]!.sha256)).equals(bytes));
 });
 
-test('a content that was stored recently is not uploaded again; one that is old enough to be removed as an orphan is uploaded again', async () => {
+test('a content that was stored recently is not uploaded again; an older one, which could be removed as an orphan, is uploaded again', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const { sha256 } = await acme.put(Buffer.from('content'));
@@ -161,7 +161,7 @@ test('an upload that fails is aborted, so that its parts take no space in the bu
   assert.is(server.objects.size, 0);
 });
 
-test('a put does not replace an object that another process stored after the check that it is missing', async () => {
+test('if another process stores an object after a put has found it missing, the put does not replace that object', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const { sha256 } = await acme.put(Buffer.from('content'));
@@ -194,7 +194,7 @@ for (const kind of ['cut-answer', 'stall-answer'] as const)
     assert.ok(server.calls.filter(isRest).length >= 3);
   });
 
-test('if an object is encrypted again with a new data key during a read, the read continues at the next byte', async () => {
+test('if an object is encrypted again with a new data key while it is read, the read continues at the next byte', async () => {
   const server = await startS3Server();
   const { acme, backend, drafts, vault, log, masterKeyFile } = await openTestBucket(server);
   const bytes = randomBytes(3 * MIB);
@@ -210,7 +210,7 @@ test('if an object is encrypted again with a new data key during a read, the rea
   assert.is(await resealTenantBlobs({ backend, drafts, vault }, 'acme'), 0);
 });
 
-test('if an object is replaced by another content during a read, the read fails and returns no wrong byte', async () => {
+test('if an object is replaced by another content while it is read, the read fails and returns no wrong byte', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const bytes = randomBytes(3 * MIB);
@@ -244,7 +244,7 @@ test('if an object is replaced at every attempt of a read, the read is refused a
   assert.ok(reads >= 6, `${reads} reads`);
 });
 
-test('reading detects an object that was changed in the bucket', async () => {
+test('reading a content detects that its object in the bucket was changed', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const { sha256 } = await acme.put(randomBytes(MIB));

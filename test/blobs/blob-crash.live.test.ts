@@ -18,7 +18,7 @@ const readAll = async (root: string, sha256: string): Promise<void> => {
   for await (const _ of blob!.content);
 };
 
-test('after the process is killed at a random time, every content that was reported as stored is there, and no content is incomplete', async () => {
+test('after the process is killed at a random time, every content that was reported as stored exists, and no content is incomplete', async () => {
   const { dir: root } = createTempDirectory();
   const reported: string[] = [];
   for (let kill = 0; kill < KILLS; kill++) {

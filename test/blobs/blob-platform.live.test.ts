@@ -12,7 +12,7 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Runs a command of the CLI on a platform. */
+/** Runs a CLI command with the data directory of a platform. */
 const annals = async ({ data, url }: Pick<Platform, 'data' | 'url'>, words: readonly string[], env: NodeJS.ProcessEnv = {}) => {
   const running = startProgram(process.execPath, [mainFile, ...words], {
     env: { ...unconfiguredEnvironment(), ANNALS_DATA: data, ANNALS_URL: url, ...env },
@@ -20,13 +20,13 @@ const annals = async ({ data, url }: Pick<Platform, 'data' | 'url'>, words: read
   return { code: await running.ended, lines: running.output().trim().split('\n') };
 };
 
-/** Opens the file store of a platform as its processes do. */
+/** Opens the file store of a platform in the same way as the platform's processes do. */
 const openStoreOf = async (platform: Platform, blobsUrl?: string) => {
   const log = platform.openLog();
   const vault = await openVault({ log, masterKeyFile: join(platform.data, 'master.key') });
   const { id: tenant } = await platform.firstTenant();
   const blobs = openBlobStore(await openBlobPlace({ annalsData: platform.data, blobsUrl }), vault).of(tenant);
-  /** Appends the event of a skill that was imported from this archive. */
+  /** Appends the event which records that a skill was imported from the archive with this digest. */
   const importSkill = async (package_digest: string, package_bytes: number): Promise<void> => {
     const id = `c${randomBytes(12).toString('hex')}`;
     const fields = { name: 'Skill', slug: `s-${id}`, description: '', visibility: 'private', instructions: '', config_schema: null };
@@ -43,7 +43,7 @@ const findingOf = async (platform: Platform, env: NodeJS.ProcessEnv = {}) => {
   return findings.find(({ part }) => part === 'file store')!;
 };
 
-test('with a bucket, gc removes only old files that no event names, and doctor and /readyz report an object store that is down', async () => {
+test('with a bucket, gc removes only old files that no event names; doctor and /readyz report an object store that is down', async () => {
   const server = await startS3Server();
   const BLOBS_URL = server.url('annals');
   await withPlatform(
@@ -89,7 +89,7 @@ test('with a bucket, gc removes only old files that no event names, and doctor a
   );
 });
 
-test('annals backup copies the events and the files that they name, and annals restore verifies each of these files', () =>
+test('annals backup copies the events and the files that the events name; annals restore verifies each of these files', () =>
   withPlatform(async (platform) => {
     const store = await openStoreOf(platform);
     assert.match((await findingOf(platform)).message, `${join(platform.data, 'blobs')} can be written and read`);

@@ -12,7 +12,7 @@ import { skillArchive } from '../fixtures/zip-archive.ts';
 
 const p = await createTestPlatform();
 
-/** Sends an archive to the platform while it uses another file store. */
+/** Uploads a skill archive while the platform uses `blobs` as its file store. */
 const upload = async (blobs: BlobStore, name: string) => {
   Object.assign(p.blobs, blobs);
   const raw = formBody({ name: 'upload', filename: 'skill.zip', content: skillArchive(name) });
@@ -54,6 +54,6 @@ test('without a file store, an upload gets 409 not_configured, which names the v
   assert.equal(await upload(withoutBlobStore, 'Four'), { status: 409, code: 'not_configured', detail, retryAfter: null });
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

@@ -35,11 +35,11 @@ const errorOf = (work: Promise<unknown>): Promise<Error> =>
     (error: Error) => error,
   );
 
-/** Asserts that `get` itself reports the damage, before a byte can be read. */
+/** Asserts that the damaged file is reported by `get` itself, before any byte is returned. */
 const isRefusedAtOnce = async (blobs: Blobs, sha256: string): Promise<void> =>
   assert.is((await errorOf(blobs.get(sha256))).name, 'BlobDamaged');
 
-/** Asserts that the damage is reported, and that only bytes of the original are yielded before. */
+/** Asserts that reading the damaged file fails, and that all bytes before the failure are correct. */
 const isDamaged = async (blobs: Blobs, sha256: string, original: Buffer): Promise<void> => {
   const read: Uint8Array[] = [];
   const readPieces = async (): Promise<void> => {
@@ -54,7 +54,10 @@ async function* inPieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-/** Calls `onStep` for each file that is flushed and each name that is given to a file. @returns what undoes that */
+/**
+ * Calls `onStep` each time a file is flushed to disk or linked under a name. @returns a function that ends the
+ * observation
+ */
 const observeFiles = (onStep: (step: string) => void): (() => void) => {
   const { open, link } = fs;
   const patched = {
@@ -214,7 +217,7 @@ test('chunks that were swapped, repeated or copied from another content of the t
   }
 });
 
-test('a stored file that is copied to the path of another digest or tenant cannot be read there', async () => {
+test('a stored file cannot be read if it is copied to the path of another digest or tenant', async () => {
   const { acme, store, pathOf } = await openTestStore();
   const other = store.of('other');
   const [one, two] = [await acme.put(Buffer.from('one')), await acme.put(Buffer.from('two'))];
@@ -225,7 +228,7 @@ test('a stored file that is copied to the path of another digest or tenant canno
   await isRefusedAtOnce(other, one.sha256);
 });
 
-test('a put flushes the content to the disk before it gets its final name, and then flushes the directories before it resolves', async () => {
+test('put flushes a content to the disk before giving it its final name; put resolves only after the directories are flushed, too', async () => {
   const { acme, root, pathOf } = await openTestStore();
   const steps: string[] = [];
   const restore = observeFiles((step) => steps.push(step.replace(root, '').replace(/drafts\/.*/, 'drafts/draft')));

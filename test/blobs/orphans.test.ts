@@ -26,7 +26,7 @@ const openTestStore = async () => {
   const blobs = createBlobStore({ backend, vault, drafts });
   const acme = blobs.of('acme');
   const pathOf = (sha256: string, tenant = 'acme'): string => blobPath(root, { tenant, sha256 });
-  /** Makes a stored content look as if it were stored some hours ago. */
+  /** Changes the times of a stored file so that it seems to have been stored `hours` hours ago. */
   const age = (sha256: string, hours: number, tenant = 'acme'): void => {
     const at = new Date(Date.now() - hours * HOUR_MS);
     utimesSync(pathOf(sha256, tenant), at, at);
@@ -45,7 +45,7 @@ const put = async (store: Awaited<ReturnType<typeof openTestStore>>, hours: numb
   return sha256;
 };
 
-test('a stored content is an orphan if no event names it and it is older than the grace period', async () => {
+test('a stored content is an orphan if no event names it and the grace period is over', async () => {
   const store = await openTestStore();
   const [named, orphan, recent] = [await put(store, 30), await put(store, 30), await put(store, 23)];
   await store.append({ package_digest: named });
@@ -68,7 +68,7 @@ test('a content is kept if any event contains its digest: in a nested field, in 
   assert.equal((await store.orphansAfter(24)).orphans, []);
 });
 
-test('contents of tenants that the log does not contain are counted, but are not orphans', async () => {
+test('contents of tenants that are not in the log are counted separately, and not reported as orphans', async () => {
   const store = await openTestStore();
   const sha256 = await put(store, 30);
   const { blobs } = await openTestStore();
@@ -78,7 +78,7 @@ test('contents of tenants that the log does not contain are counted, but are not
   assert.equal([foreign.count, orphans], [1, []]);
 });
 
-test('an orphan that is stored again after the search is not removed', async () => {
+test('an orphan that is stored again after the search for orphans is not removed', async () => {
   const store = await openTestStore();
   const bytes = randomBytes(100);
   const sha256 = await put(store, 30, bytes);
@@ -89,7 +89,7 @@ test('an orphan that is stored again after the search is not removed', async () 
   assert.equal((await store.orphansAfter(24)).orphans, []);
 });
 
-test('if removal and put run at the same time, a content whose put has returned is never lost', async () => {
+test('if the removal of orphans runs at the same time as a put, the content is there after both', async () => {
   const store = await openTestStore();
   const bytes = randomBytes(100);
   for (let round = 0; round < 100; round++) {
@@ -101,7 +101,10 @@ test('if removal and put run at the same time, a content whose put has returned 
   }
 });
 
-/** Appends the events of an import into a memory that names two contents. Returns its stream. */
+/**
+ * Appends the events of a memory import, which refer to two stored files by their digests. Returns the name of the
+ * stream.
+ */
 const importMemory = async ({ log }: Awaited<ReturnType<typeof openTestStore>>, sha256: string, segment: string): Promise<string> => {
   const stream = `memoryimport-acme.${randomUUID().replaceAll('-', '')}`;
   const meta = { tenant: 'acme', actor: { kind: 'user', id: 'u1' } as const, at: new Date().toISOString(), v: 1 };
@@ -112,7 +115,7 @@ const importMemory = async ({ log }: Awaited<ReturnType<typeof openTestStore>>, 
   return stream;
 };
 
-test('contents of an undone import are orphans unless another import names them, and the verification does not report them as missing', async () => {
+test('contents of an undone import are orphans unless another import names them; after their removal, the verification does not report them as missing', async () => {
   const store = await openTestStore();
   const [file, segment, shared] = [await put(store, 30), await put(store, 30), await put(store, 30)];
   const undone = [await importMemory(store, file, segment), await importMemory(store, file, shared)];
@@ -126,7 +129,7 @@ test('contents of an undone import are orphans unless another import names them,
   assert.equal(await verifyBlobs(store.blobs, store.log), { read: 1, bytes: 100, findings: [] });
 });
 
-test('if a removal is killed, the next search undoes it; until then, the contents can still be read', async () => {
+test('if a removal of orphans is killed, the next search undoes it; until then, the contents can still be read', async () => {
   const store = await openTestStore();
   const sha256 = await put(store, 30);
   await store.append({ package_digest: sha256 });
@@ -149,7 +152,7 @@ test('if the log cannot be read to its end, the search for orphans fails instead
   assert.is(error?.name, 'LogError');
 });
 
-test('old temporary files are only counted in a dry run and removed otherwise; recent ones are kept', async () => {
+test('a dry run only counts old temporary files, and other runs remove them; recent ones are kept', async () => {
   const store = await openTestStore();
   const key = { kid: 'k', key: randomBytes(32) };
   const paths: string[] = [];

@@ -26,7 +26,7 @@ await new Promise((resolve) => server.once('listening', resolve));
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 const tenant = p.tenant.split('/').at(-1)!;
 
-/** Runs a function of the command. Returns its exit code and what it prints. */
+/** Runs a command and collects its output. @returns its exit code and the lines on both output streams */
 const printed = async (run: () => Promise<number>) => {
   const [out, err]: [string[], string[]] = [[], []];
   const { log, error } = console;
@@ -49,7 +49,7 @@ const isUsageError = (run: Promise<unknown>, pattern: RegExp) =>
     },
   );
 
-test('annals api sends each field as path, query, header or JSON body parameter, with the type that the operation defines', async () => {
+test('annals api sends each field as a parameter of path, query, header or JSON body, with the type that the operation defines', async () => {
   const created = await inTenant('createAgent', '--name', 'Reviewer', '--slug', 'reviewer', '--is-admin-only', '--description', 'null');
   assert.equal([created.code, created.err], [0, '']);
   const agent = JSON.parse(created.out) as Json;
@@ -67,7 +67,7 @@ test('annals api sends each field as path, query, header or JSON body parameter,
   assert.match(late.err, /^412 .+\n {2}request id: /);
 });
 
-test('annals api accepts repeated options and JSON in brackets as lists, and --json for a body that is a list', async () => {
+test('annals api accepts a list as repeated options or as JSON in brackets, and with --json a body that is a list', async () => {
   const agent = (JSON.parse((await inTenant('listAgents')).out) as Json[])[0]!;
   const connect = [
     'connectWebhookIntegration',
@@ -91,7 +91,7 @@ test('annals api accepts repeated options and JSON in brackets as lists, and --j
   assert.equal([replaced.code, (JSON.parse(replaced.out) as Json[]).length], [0, 1], replaced.err);
 });
 
-test('annals api --all reads every page, and the table shows as many columns as fit', async () => {
+test('annals api --all reads every page; a table has as many columns as fit', async () => {
   for (const n of [1, 2, 3]) await p.send('POST', `${p.tenant}/agents`, { body: { name: `Agent ${n}`, slug: `agent-${n}` } });
   const total = (JSON.parse((await inTenant('listAgents')).out) as Json[]).length;
   assert.is((JSON.parse((await inTenant('listAgents', '--limit', '1', '--all')).out) as Json[]).length, total);
@@ -114,7 +114,7 @@ test('if the API answers with a problem, annals api prints its fields and the re
   assert.match(err, /^422 .+\n {2}\/slug: .+\n {2}request id: \S+$/s);
 });
 
-test('if annals api cannot send a request, it prints a usage error that names the option, or similar operations', async () => {
+test('if annals api cannot build a request, the usage error names the wrong option or, for an unknown operation, similar operations', async () => {
   await isUsageError(call('agents'), /no operation agents; similar: /);
   await isUsageError(inTenant('createAgent', '--nonsense', 'x'), /createAgent has no field --nonsense/);
   await isUsageError(inTenant('createAgent', 'stray'), /Unexpected argument stray/);
@@ -125,7 +125,7 @@ test('if annals api cannot send a request, it prints a usage error that names th
   await isUsageError(inTenant('listAgents', '--output', 'xml'), /--output must be json or table/);
 });
 
-test('annals api without an operation lists all; the help of an operation shows its fields with types and allowed values', async () => {
+test('annals api without an operation lists all operations; the help of an operation shows its fields with types and allowed values', async () => {
   const { code, out } = await printed(() => listOperations(url));
   assert.is(code, 0);
   assert.match(out, /^createAgent +POST +\/tenant\/\{tenant_id\}\/agents +Create an agent$/m);
@@ -171,6 +171,6 @@ test('annals api reads ANNALS_URL and ANNALS_KEY, and prints one line and exits 
   assert.match(down.output(), /^annals: http:\/\/127\.0\.0\.1:\d+ does not answer: \S+$/m);
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

@@ -15,7 +15,7 @@ import { createDataset } from '../two-tenants/dataset.ts';
 const { dir } = createTempDirectory();
 const file = join(dir, 'home.jsonl');
 
-/** Runs `annals import` with arguments and a data directory. Returns its exit code and what it prints. */
+/** Runs `annals import` with these arguments and this data directory. @returns its exit code and what it prints */
 const runImport = async (data: string, words: readonly string[], variables: NodeJS.ProcessEnv = {}) => {
   const env = { ...unconfiguredEnvironment(), ANNALS_DATA: data, NO_COLOR: '1', ...variables };
   const running = startProgram(process.execPath, [mainFile, 'import', ...words], { env });
@@ -62,7 +62,7 @@ test('an import into a data directory that already contains a platform is refuse
   assert.not(existsSync(join(data, 'inspection.json')), 'the platform must not become one for inspection');
 });
 
-test('an imported tenant can be read with the printed key, refuses changes, and has no effects on the outside', () =>
+test('an imported tenant can be read with the printed key, refuses changes, and has no effects outside the platform', () =>
   withTempDirectory(async (place) => {
     const imported = await runImport(join(place, 'data'), [file, '--inspect']);
     assert.is(imported.code, 0, imported.output);
@@ -105,7 +105,8 @@ test('an imported tenant can be read with the printed key, refuses changes, and 
       const entries = (await read(`/tenant/${tenant}/audit-logs?limit=200`)).body;
       assert.ok(entries.length > 30);
       assert.ok(entries.some(({ action }) => action === 'tenant.created'));
-      // A worker that acts would sign a head over the imported events within ten seconds.
+      // Check that the worker only inspects the imported events. A normal worker would sign a head over them within ten
+      // seconds.
       await sleep(15_000);
       const log = platform.openLog();
       const types = (await Array.fromAsync(log.readAll())).map(({ type }) => type);

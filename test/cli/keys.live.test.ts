@@ -30,7 +30,7 @@ const statusFor = async ({ url }: Platform, key: string): Promise<number> =>
 
 type Event = { type: string; metadata: { actor: { kind: string; id: string } } };
 
-// This test is the first one, because it expects that the log records no other changes by this command.
+// This test must be the first one, because it expects that `annals keys` has not yet recorded any other changes.
 test('annals keys creates, lists and revokes an API key of a super-admin without using an API key; the log records the changes', () =>
   onPlatform(async (platform) => {
     const run = on(platform);
@@ -77,7 +77,7 @@ test('annals keys works without the data directory of the platform if EVENTSTORE
     await eventually('the revoked key is refused', async () => (await statusFor(platform, keyIn(created))) === 401);
   }));
 
-test('annals keys new prints an API key that the first start uses as ANNALS_ADMIN_KEY; a later start with a different key reports that it does not work', () =>
+test('annals keys new prints a key for ANNALS_ADMIN_KEY; the first start uses it, and a later start with a different key reports that key as not working', () =>
   withTempDirectory(async (dir) => {
     const [first, second] = [await annals(['keys', 'new']), await annals(['keys', 'new'])].map(({ output }) => output.trim()) as [
       string,
@@ -91,7 +91,7 @@ test('annals keys new prints an API key that the first start uses as ANNALS_ADMI
       const running = startProgram(process.execPath, [mainFile, 'start'], { env });
       await running.waitForOutput(/^ready /m);
       let status = 503;
-      // On a busy machine, the read models may become available after the platform has reported that it is ready.
+      // On a busy machine, the read models may become available some time after the platform reports that it is ready.
       await eventually('the platform answers', async () => {
         ({ status } = await fetch(`http://127.0.0.1:${port}/admin/tenants`, { headers: { authorization: `Bearer ${key}` } }));
         return status !== 503;
@@ -107,7 +107,7 @@ test('annals keys new prints an API key that the first start uses as ANNALS_ADMI
     not.match(output, second);
   }));
 
-test('annals keys names the argument that is missing or unexpected', async () => {
+test('annals keys names an argument that is missing or unexpected', async () => {
   for (const [words, wrong] of [
     [['keys', 'create'], '--super-admin is missing'],
     [['keys', 'create', '--super-admin', '--name'], '--name needs a value'],

@@ -16,7 +16,7 @@ const annals = async (words: readonly string[], env: NodeJS.ProcessEnv = {}): Pr
   return { code, lines: running.output().trim().split('\n') };
 };
 
-/** Creates an agent, sends it deliveries, and returns their ids. */
+/** Creates an agent with an integration and sends deliveries to it. @returns the ids of the deliveries */
 const sendDeliveries = async ({ call, url, firstTenant }: Platform, slug: string, count: number) => {
   const tenant = await firstTenant();
   const path = `/tenant/${tenant.id}`;

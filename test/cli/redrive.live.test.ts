@@ -28,7 +28,10 @@ const annals = async (platform: Platform, ...words: string[]): Promise<{ code: u
 
 let sets = 0;
 
-/** Sends deliveries to a new agent whose runner has processed `processed` of them and is stopped. */
+/**
+ * Creates an agent and sends it `count` deliveries. Its runner processes the first `processed` of them and is then
+ * stopped.
+ */
 const sendDeliveries = async (platform: Platform, processed: number, count: number): Promise<Sent> => {
   const slug = `set-${sets++}`;
   const { agents, hooks } = await createDataset(platform, { tenants: 1, agents: 1, hooks: 1 }, slug);
@@ -55,7 +58,7 @@ const statusesOf = async ({ call }: Platform, { tenant, key, deliveries }: Sent)
         status: unknown;
         attempts?: unknown[];
       };
-      // The read model does not show a delivery at once.
+      // For a short time, a new delivery is missing from the read model. Treat it as waiting.
       return shown.attempts ? `${shown.status} ${shown.attempts.length}` : 'waiting 0';
     }),
   );
@@ -63,7 +66,7 @@ const statusesOf = async ({ call }: Platform, { tenant, key, deliveries }: Sent)
 const isPublished = async (platform: Platform, sent: Sent): Promise<boolean> =>
   (await statusesOf(platform, sent)).every((status) => !status.startsWith('waiting'));
 
-test('messages that the broker has lost are found and sent again once, with their original ids; a message that its runner has already processed has no second effect', () =>
+test('messages that the broker has lost are sent again once, with their original ids; if a runner has already processed one, it has no second effect', () =>
   withPlatform(async (platform) => {
     const sent = await sendDeliveries(platform, 2, 6);
     await eventually('all are published, and two acknowledged', async () => {
@@ -106,7 +109,7 @@ test('messages that the broker has lost are found and sent again once, with thei
     await log.close();
   }));
 
-test('annals redrive sends each lost message again only once, and does not touch messages that still wait at the broker', () =>
+test('annals redrive sends each lost message again only once, and leaves messages that still wait at the broker', () =>
   withPlatform(async (platform) => {
     const [lost, waiting] = [await sendDeliveries(platform, 1, 3), await sendDeliveries(platform, 1, 2)];
     await eventually('all are published', async () => (await isPublished(platform, lost)) && (await isPublished(platform, waiting)));

@@ -20,7 +20,7 @@ await append(`blackout-${TENANT}.one`, 'BlackoutDeclared');
 const { position } = await append(`cronrun-${TENANT}.run`, 'CronSuppressed');
 await append(`blackout-${TENANT}.two`, 'BlackoutDeclared');
 
-/** Runs the command. Returns the streams of the events that it prints. */
+/** Runs the replay command. @returns the names of the streams whose events it prints */
 const streamsOf = async (options: object): Promise<string[]> => {
   const written: string[] = [];
   const { write } = process.stdout;
@@ -34,7 +34,7 @@ const streamsOf = async (options: object): Promise<string[]> => {
   return lines.filter((line) => line.startsWith('{')).map((line) => (JSON.parse(line) as { stream: string }).stream);
 };
 
-test('annals replay --at prints the events up to the position of a decision, and no later ones', async () => {
+test('annals replay --at prints the events up to the given position, and no later ones', async () => {
   const at = tokenOf(position);
   assert.equal(await streamsOf({ at }), [`blackout-${TENANT}.one`, `cronrun-${TENANT}.run`]);
   assert.equal(await streamsOf({ at, type: 'BlackoutDeclared' }), [`blackout-${TENANT}.one`]);

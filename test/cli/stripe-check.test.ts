@@ -18,13 +18,13 @@ test('if the signing secret of Stripe is missing, doctor warns and says how to g
   assert.match(advice!, 'STRIPE_WEBHOOK_SECRET');
 });
 
-test('if Stripe refuses the key, the check fails and does not print the key', async () => {
+test('if Stripe refuses the key, the check of payments fails and does not print the key', async () => {
   const { level, message } = await checkStripe({ ...config, stripeSecretKey: 'sk_test_wrong' }, server.url);
   assert.is(level, 'fail');
   assert.not.match(message, /sk_test/);
 });
 
-test('if Stripe does not answer, the check fails', async () => {
+test('if Stripe does not answer, the check of payments fails', async () => {
   server.intercept((response) => {
     response.destroy();
     return true;
@@ -32,6 +32,6 @@ test('if Stripe does not answer, the check fails', async () => {
   assert.is((await checkStripe(config, server.url)).level, 'fail');
 });
 
-test('the server stops without an error', () => server.close());
+test('clean-up: the server stops without an error', () => server.close());
 
 test.run();

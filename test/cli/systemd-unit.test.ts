@@ -16,7 +16,7 @@ const unit = (directory: string, ...words: string[]): string =>
 
 const settingIn = (text: string, name: string): string | undefined => new RegExp(`^${name}=(.*)$`, 'm').exec(text)?.[1];
 
-/** Splits a command line of a unit as systemd.syntax(7) describes it. */
+/** Splits a command line of a unit file into words, as the manual page systemd.syntax(7) describes it. */
 const wordsOf = (line: string): string[] =>
   [...line.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(([, quoted, plain]) =>
     (quoted ?? plain!).replace(/\\(.)/g, '$1').replaceAll('$$', '$').replaceAll('%%', '%'),
@@ -32,7 +32,7 @@ test('annals unit prints a systemd unit that starts this checkout with the same 
   is(unit(root), unit(root, '--service', 'start'));
 });
 
-test('annals unit --service refuses every command except start, serve and work', () => {
+test('annals unit --service accepts only the commands start, serve and work', () => {
   const { status, stderr } = spawnSync(process.execPath, [join(root, 'infra/main.ts'), 'unit', '--service', 'doctor'], {
     encoding: 'utf8',
   });

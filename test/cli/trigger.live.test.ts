@@ -20,9 +20,9 @@ await new Promise((resolve) => server.once('listening', resolve));
 const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 const agent = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Reviewer', slug: 'reviewer' } })).body as Json).id;
 
-// Twilio signs the URL, and this server has another one than its platform.
+// Leave out Twilio: it signs the URL, and the URL of this test server differs from the platform's public URL.
 for (const provider of PROVIDERS.filter((one) => one !== 'discord' && one !== 'twilio'))
-  test(`annals trigger sends a signed sample of ${provider}: with the right secret it exits with 0, with a wrong one with 1`, async () => {
+  test(`annals trigger sends a signed sample of ${provider}: it exits with 0 if the secret is right, and with 1 if it is wrong`, async () => {
     const { secret } = SIGNERS[provider];
     const body = { provider, agent_id: agent, label: 'Code', secret };
     const hook = ((await p.send('POST', `${p.tenant}/webhook-integrations`, { body })).body as Json).id;
@@ -46,6 +46,6 @@ test('annals trigger with a wrong provider, event or URL, or without a secret, p
   assert.is(await triggerDelivery(right), 1);
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

@@ -20,7 +20,10 @@ const run = async (platform: Platform, words: readonly string[], env: NodeJS.Pro
   return { code: await program.ended, output: program.output() };
 };
 
-/** The environment of a command on a platform whose services have URLs, as on several machines. */
+/**
+ * Returns the environment of a CLI command on another machine: it has its own data directory, and reaches the
+ * platform's services by URL.
+ */
 const onMachines = (platform: Platform): NodeJS.ProcessEnv => ({
   ...platform.serviceVariables(),
   ANNALS_DATA: join(platform.dir, 'another'),
@@ -40,7 +43,7 @@ const statusOf = async (platform: Platform): Promise<Status> => {
 
 const masterKey = ({ data }: Platform): string => readFileSync(join(data, 'master.key'), 'hex');
 
-test('annals vault rotate exits with 2 and changes nothing unless it gets exactly one of --master, --tenant and --due', () =>
+test('annals vault rotate changes nothing and exits with 2 unless it gets exactly one of --master, --tenant and --due', () =>
   onPlatform(async (platform) => {
     const before = masterKey(platform);
     for (const [words, problem] of [
@@ -61,7 +64,7 @@ test('annals vault rotate exits with 2 and changes nothing unless it gets exactl
     not(existsSync(join(platform.data, 'master.key.next')));
   }));
 
-test('with EVENTSTORE_URL, the rotation waits until the operator confirms with --finish that every machine has the next key', () =>
+test('with EVENTSTORE_URL, a rotation waits until the operator confirms with --finish that every machine has the next key', () =>
   onPlatform(async (platform) => {
     const env = onMachines(platform);
     const before = masterKey(platform);
@@ -72,7 +75,8 @@ test('with EVENTSTORE_URL, the rotation waits until the operator confirms with -
     match(prepared.output, /^copy \S+master\.key\.next to every machine/m);
     is(masterKey(platform), before);
     is((await statusOf(platform)).rotations.master?.is_confirmed, false);
-    // A key that is created at this moment gets the next master key when the rotation is finished.
+    // The platform is waiting for the confirmation of the rotation. A key that is created now is encrypted with the new
+    // master key when the rotation is finished.
     match((await run(platform, ['status'])).output, /^rotation .*: the new master key opens \d+ of \d+ keys; it waits for /m);
     const finished = await run(platform, ['rotate', '--master', '--finish'], env);
     is(finished.code, 0, finished.output);
@@ -83,7 +87,7 @@ test('with EVENTSTORE_URL, the rotation waits until the operator confirms with -
     is(hooks.length, 1);
   }));
 
-test('if the command of a rotation is killed, the running worker completes the rotation, and the platform keeps working', () =>
+test('if the command that rotates a key is killed, the running worker completes the rotation, and the platform keeps working', () =>
   onPlatform(async (platform) => {
     const before = masterKey(platform);
     const killed = start(platform, ['rotate', '--master']);

@@ -42,10 +42,10 @@ const PAGES: Readonly<Record<string, readonly Visitor[]>> = {
   '/api-keys': ['OWNER', 'ADMIN'],
 };
 
-/** The forms of a page that change something of the tenant, and its links to such forms. */
+/** Returns the paths of all forms of a page, and of its links to forms, that call an operation (/console/run/…). */
 const changesIn = (text: string): string[] => [...text.matchAll(/(?:action|href)="(\/console\/run\/[^"?]+)/g)].map((found) => found[1]!);
 
-test('each page of the console opens for exactly the roles that may read it, and makes no API call that is refused', async () => {
+test('each page of the console opens for exactly the roles that may read it; opening it makes no API call that is refused', async () => {
   await p.recordRefusals();
   const before = p.eventsOf('AccessRefused').length;
   for (const [path, allowed] of Object.entries(PAGES))
@@ -98,7 +98,7 @@ const answersIn = (text: string): Record<string, string> =>
     ].map(([, id, allowed, rest]) => [`${id} ${allowed}`, rest!]),
   );
 
-test('for a granted permission, the explainer names the chain of reasons and the deciding event; for a denied one, the nearest ways to get it', async () => {
+test('the explainer names the reasons and the deciding event for a granted permission, and the simplest changes that would grant a denied one', async () => {
   const { user_id } = people.VIEWER;
   const { text } = await p.open(`${p.base}/agents/${reviewer}/access?user_id=${user_id}`);
   const found = answersIn(text);
@@ -132,7 +132,7 @@ test('each change that the explainer suggests for a denied permission indeed gra
     }
 });
 
-test('one event before the deciding event, the explainer shows the permission as denied', async () => {
+test('as of the position just before the event that granted a permission, the explainer shows the permission as denied', async () => {
   const { user_id } = people.VIEWER;
   const index = p.log.events.findIndex(
     ({ type, data }) => type === 'AgentRoleAssigned' && (data as { user_id: string }).user_id === user_id,
@@ -147,7 +147,7 @@ test('one event before the deciding event, the explainer shows the permission as
   assert.ok((await answerAt(index - 1)).includes('agent:read false'));
 });
 
-test('the what-if page shows who gains or loses which permissions, appends no event, and links to the form that makes the change', async () => {
+test('the what-if page shows who would gain or lose which permissions, appends no event, and links to the form that makes the change', async () => {
   const { user_id } = people.MEMBER;
   const before = p.log.events.length;
   const { text } = await p.open(`${p.base}/agents/${reviewer}/access?user_id=${user_id}&role=MANAGER`);
@@ -160,7 +160,7 @@ test('the what-if page shows who gains or loses which permissions, appends no ev
   assert.is(p.log.events.length, before);
 });
 
-test('the list of members does not offer to remove the only OWNER, and gives the reason', async () => {
+test('the list of members says why the only OWNER cannot be removed, instead of offering it', async () => {
   const { text } = await p.open(`${p.base}/members`);
   const owner = p.eventsOf('MemberAdded').find(({ data }) => (data as { role: string }).role === 'OWNER')!.data as { user_id: string };
   const row = text.slice(text.indexOf(`data-id="${owner.user_id}"`)).split('</tr>')[0]!;
@@ -176,7 +176,7 @@ test("the list of API keys shows each key's last use with the IP address, its re
   assert.match(text, /run\/revokeApiKey/);
 });
 
-test('the console stops without an error', async () => {
+test('clean-up: the console stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

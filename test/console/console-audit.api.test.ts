@@ -16,7 +16,7 @@ const eventOf = (type: string) => p.eventsOf(type as 'AgentCreated')[0]!;
 const idsIn = (text: string, kind: string): string[] =>
   [...text.matchAll(new RegExp(`<(?:tr|li|div) data-kind="${kind}" data-id="([\\w-]+)"`, 'g'))].map((found) => found[1]!);
 
-test('an audit log entry in the console shows the changed fields, and opens to show its event with causes and effects', async () => {
+test('an audit log entry in the console shows the changed fields; opened, it shows its event with causes and effects', async () => {
   const updated = eventOf('AgentUpdated');
   const { text } = await p.open(`${p.base}/audit?entry=${updated.event_id}`);
   const entry = text.slice(text.indexOf(`id="e-${updated.event_id}"`)).split('data-kind="audit"')[0]!;
@@ -57,11 +57,11 @@ test('the page of an event links to its neighbours, causes, effects, resources a
   assert.match((await p.open(`${p.base}/events/${started!.event_id}`)).text, new RegExp(`<h2>Causes</h2>[\\s\\S]*${accepted!.event_id}`));
 });
 
-test('an unknown event looks like an unknown page', async () => {
+test('the page of an unknown event looks like any unknown page', async () => {
   for (const id of [crypto.randomUUID(), 'nonsense']) assert.is((await p.open(`${p.base}/events/${id}`)).status, 404, id);
 });
 
-test('the page of audit heads lists each head with its check in the browser; without a head, it says when the first one is signed', async () => {
+test('the page of audit heads lists each head with a check that runs in the browser; without a head, it says when the first one will be signed', async () => {
   assert.match((await p.open(`${p.base}/audit/heads`)).text, /data-empty[\s\S]*within five minutes/);
   await signAuditHeads(p, [p.tenant_id]);
   await createAgent(p, 'Later');
@@ -75,7 +75,7 @@ test('the page of audit heads lists each head with its check in the browser; wit
   assert.match(text, /<script type="module" src="[^"]*proof-check\.mjs"/);
 });
 
-test('the console stops without an error', async () => {
+test('clean-up: the console stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

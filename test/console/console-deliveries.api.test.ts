@@ -25,7 +25,7 @@ const pageOf = async (path: string, session?: string): Promise<string> => {
 };
 const countsIn = (html: string): string[] => [...html.matchAll(/data-count="(\w+)">(\d+)/g)].map((found) => `${found[1]} ${found[2]}`);
 
-test('the list of deliveries shows the number of deliveries for each outcome, and the same numbers if it is filtered by an outcome', async () => {
+test('the list of deliveries shows how many deliveries had each outcome; filtering the list by outcome does not change these numbers', async () => {
   const counts = ['accepted 1', 'blocked 0', 'rejected 1', 'dead 0'];
   assert.equal(countsIn(await pageOf('/deliveries')), counts);
   const filtered = await pageOf('/deliveries?outcome=rejected');
@@ -34,7 +34,7 @@ test('the list of deliveries shows the number of deliveries for each outcome, an
   assert.match(filtered, new RegExp(`data-id="${rejected}"`));
 });
 
-test('the chart of deliveries covers the selected period, and each bar links to the deliveries of its part', async () => {
+test("the chart of deliveries covers the selected period; each bar links to the deliveries of the bar's time", async () => {
   const html = await pageOf('/deliveries?from=2026-01-01T00:00:00Z&to=2026-01-03T00:00:00Z');
   assert.match(html, /<chart-brush data-from="2026-01-01T00:00:00.000Z" data-to="2026-01-03T00:00:00.000Z">/);
   assert.match(html, /from=2026-01-01T00%3A00%3A00.000Z&amp;to=2026-01-01T01%3A00%3A00.000Z/);
@@ -49,7 +49,7 @@ test('if the API refuses a filter, the page shows the problem in place of the li
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 
-test('a delivery shows its trace id, and only those external links of the tenant for which it has all values', async () => {
+test('a delivery shows its trace id, and those external links of the tenant for which it has all values', async () => {
   const external_links = [
     { label: 'Trace <1>', url: 'https://traces.example.com/trace/{trace_id}?tenant={tenant_id}' },
     { label: 'Logs', url: 'https://logs.example.com/?q={delivery_id}' },
@@ -94,7 +94,7 @@ test('an external link gets 422 unless it is an http(s) URL without a password, 
   assert.is((await p.send('PATCH', p.tenant, { body: { external_links: [] } })).status, 200);
 });
 
-test('for a forged delivery, the list and the page of problems show the reason and no body', async () => {
+test('for a forged delivery, the list of deliveries and the page of rejected deliveries show the reason and no body', async () => {
   const detail = await pageOf(`/deliveries/${rejected}`);
   const reason = /Reason: (signature_\w+)\. No body was stored/.exec(detail)![1]!;
   assert.not.match(detail, /never stored/);
@@ -111,7 +111,7 @@ test('the shown curl commands compute a signature that the platform accepts, and
   assert.not.ok(html.includes(SECRET));
   const folder = await mkdtemp(join(tmpdir(), 'annals-curl-'));
   writeFileSync(join(folder, 'body'), JSON.stringify(body));
-  // In place of curl and uuidgen, functions that print their arguments.
+  // In the shell script, replace curl and uuidgen by functions that only print.
   const script = `curl() { printf '%s\\n' "$@"; }; uuidgen() { echo new-id; }; ${command}`;
   const printed = execFileSync('sh', ['-c', script], { cwd: folder, env: { ...process.env, SECRET, ANNALS_KEY: 'key' }, encoding: 'utf8' });
   await rm(folder, { recursive: true });
@@ -125,7 +125,7 @@ test('the durations of the steps of a delivery add up to its total, even if two 
   assert.equal(gaps([...steps.slice(0, 2), { at: null }, ...steps.slice(2)]), [null, 1_500, null, 0, 1_500]);
 });
 
-test('the page of a delivery shows the total duration', async () => {
+test('the page of a delivery shows the total time that its steps took', async () => {
   const html = await pageOf(`/deliveries/${accepted}`);
   const shown = [...html.matchAll(/data-gap="(\d+)"/g)].map((found) => Number(found[1]));
   assert.is(
@@ -135,7 +135,7 @@ test('the page of a delivery shows the total duration', async () => {
   assert.ok(shown.length > 0);
 });
 
-test('a member sees neither the page of problems nor deliveries of agents that they may not read', async () => {
+test('a member sees neither the page of rejected deliveries nor deliveries of agents that they may not read', async () => {
   const member = await p.signIn((await addMember(p, 'MEMBER')).key);
   assert.is((await p.open(`${p.base}/deliveries/problems`, member)).status, 404);
   const list = await pageOf('/deliveries', member);

@@ -11,7 +11,7 @@ const agent = await createAgent(p, 'Reviewer');
 const ofTenant = `tenant_id=${p.tenant_id}`;
 const ofAgent = `${ofTenant}&agent_id=${agent}`;
 
-/** Opens the form of an operation, and returns the fields that the browser would send, changed by what is typed. */
+/** Opens the form of an operation and fills in these values. @returns the fields that the browser would send */
 const fill = async (operation: string, query: string, typed: Record<string, string> = {}, session?: string) => {
   const { status, text } = await p.open(`/console/run/${operation}?${query}`, session);
   assert.is(status, 200, `${operation} ${text.slice(0, 300)}`);
@@ -27,7 +27,7 @@ const submit = (operation: string, fields: URLSearchParams, headers = OWN_PAGE) 
     headers: { cookie: p.cookie, 'content-type': 'application/x-www-form-urlencoded', ...headers },
   });
 
-/** The fields of a form with which a button is pressed. */
+/** Adds the name and value of a pressed button to the fields of a form, as a browser does. */
 const withField = (fields: URLSearchParams, name: string, value: string): URLSearchParams =>
   new URLSearchParams([...fields, [name, value]]);
 
@@ -41,7 +41,7 @@ test('submitting a form that creates a resource leads to the page of the resourc
   assert.match((await p.open(location)).text, /<h1[^>]*>.*Triage/);
 });
 
-test('a form that is submitted twice takes effect once', async () => {
+test('a form that is submitted twice takes effect only once', async () => {
   const fields = await fill('createAgent', ofTenant, { '/name': 'Once', '/slug': 'once' });
   const [first, second] = [await submit('createAgent', fields), await submit('createAgent', fields)];
   assert.equal([first.status, second.status], [303, 303]);
@@ -76,7 +76,7 @@ test('a form shows the present values, and submits only the fields that were cha
   assert.match((await p.open(`/console/run/updateAgent?${ofAgent}`)).text, /Reads diffs/);
 });
 
-test('if a resource was changed after a form for it was opened, submitting shows three columns (yours, theirs and before), and the corrected form is saved', async () => {
+test('if a resource was changed since its form was opened, submitting shows three columns (yours, theirs and before), and the corrected form is saved', async () => {
   const [one, other] = [
     await fill('updateAgent', ofAgent, { '/description': 'From one tab' }),
     await fill('updateAgent', ofAgent, { '/description': 'From another tab', '/initial_greeting': 'Hello' }),
@@ -102,7 +102,7 @@ test('if two people change a field to the same value, the second submission coun
   for (const form of forms) assert.is((await submit('updateAgent', form)).status, 303);
 });
 
-test('a one-time secret is shown only in the response to the request that created it', async () => {
+test('a one-time secret is shown only in the response to the request that created the secret', async () => {
   const fields = await fill('createApiKey', ofTenant, { '/name': 'CI' });
   const answer = await submit('createApiKey', fields);
   assert.is(answer.status, 200);
@@ -130,7 +130,7 @@ test('a link can fill in the fields of a form, except secrets', async () => {
   assert.not.match(text.replaceAll(/return_to" value="[^"]*"/g, ''), /abc-leak/);
 });
 
-test('rows of a list in a form can be added, removed and moved without JavaScript', async () => {
+test('without JavaScript, entries of a list field in a form can be added, removed and moved', async () => {
   const added = await submit('replaceGuardrails', await fill('replaceGuardrails', ofTenant, { _add: '/' }));
   assert.is(added.status, 200);
   const rule = { '/0/name': 'no-keys', '/0/kind': 'pattern', '/0/action': 'block', '/0/options/pattern': 'AKIA[0-9A-Z]{16}' };
@@ -151,13 +151,13 @@ test('rows of a list in a form can be added, removed and moved without JavaScrip
   assert.is(((await p.send('GET', `${p.tenant}/guardrails`)).body as unknown[]).length, 1);
 });
 
-test('if an operation without changes is run by its form, its answer is shown above the form', async () => {
+test("submitting the form of an operation that appends no event shows the operation's response above the form", async () => {
   const answer = await submit('testRedactionPatterns', await fill('testRedactionPatterns', ofTenant, { '/text': 'mail ada@example.com' }));
   assert.is(answer.status, 200, answer.text);
   assert.match(answer.text, /class="card answer"/);
 });
 
-test('a delivery can be sent again by its form', async () => {
+test('a delivery can be sent again with the form on its page', async () => {
   const integration = await createIntegration(p, agent);
   const { id } = (await deliver(p, integration, 'push', { a: 1 })) as { id: string };
   const answer = await submit('redeliverDelivery', await fill('redeliverDelivery', `${ofTenant}&delivery_id=${id}`));
@@ -171,7 +171,7 @@ test('after a resource is deleted by its form, the browser is led to the parent 
   assert.equal([answer.status, answer.headers.get('location')!.split('?')[0]], [303, `${p.base}/agents`]);
 });
 
-/** Presses a button of a page that calls an operation. */
+/** Opens a page and presses the button on it that calls this operation. */
 const press = async (path: string, operation: string) => {
   const form = formIn((await p.open(path)).text, operation);
   assert.ok(form, `${path} has no button for ${operation}`);
@@ -186,7 +186,7 @@ test('an agent can be paused and activated by the buttons on its page', async ()
   assert.is((await agentNow()).is_active, true);
 });
 
-test('a favorite agent comes first in the list of agents', async () => {
+test('in the list of agents, favorites come first', async () => {
   const id = await createAgent(p, 'Zz last by name');
   await createAgent(p, 'Newer');
   const namesIn = (text: string) => [...text.matchAll(/data-kind="agent" data-id="(\w+)"/g)].map((found) => found[1]);
@@ -203,7 +203,7 @@ const addModel = async (slug: string): Promise<string> => {
   return (body as { id: string }).id;
 };
 
-test('a model can be moved up in the chain by its button', async () => {
+test('a button moves a model up in the chain', async () => {
   const [one, other] = [await addModel('one'), await addModel('other')];
   const chain = `${p.tenant}/agents/${agent}/models`;
   await p.send('PUT', chain, { body: { model_ids: [one, other] } });
@@ -226,7 +226,7 @@ test('a runner key can be created, listed and revoked on the runner tab of an ag
   assert.match((await p.open(path)).text, /No runner keys/);
 });
 
-test('the form of an operation that the visitor may not call gets 404, and so do forms of reads and unknown operations', async () => {
+test('the form of an operation that the visitor may not call gets 404; so does a form of a read or of an unknown operation', async () => {
   const member = await p.signIn((await addMember(p, 'MEMBER', p.tenant_id, 'forms@example.com')).key);
   const urls = [`inviteMember?${ofTenant}`, `updateAgent?${ofAgent}`, `listAgents?${ofTenant}`, `constructor?${ofTenant}`];
   for (const url of urls) assert.is((await p.open(`/console/run/${url}`, member)).status, 404, url);
@@ -249,7 +249,7 @@ test('a form that another site submits is refused and changes nothing', async ()
   assert.is.not((await agentNow()).description, 'Forged');
 });
 
-test('every operation that changes a tenant has a form that the OWNER can open', async () => {
+test('each operation that changes something in a tenant has a form that the OWNER can open', async () => {
   const operations = Object.entries(operationsOf({} as never)).filter(
     ([, row]) =>
       !isRead(row) && typeof row.permit === 'string' && row.permit.startsWith('tenant:') && /^\/tenant\/:tenant_id\/[\w-]+$/.test(row.path),
@@ -258,7 +258,7 @@ test('every operation that changes a tenant has a form that the OWNER can open',
   for (const [operation] of operations) assert.is((await p.open(`/console/run/${operation}?${ofTenant}`)).status, 200, operation);
 });
 
-test('the console stops without an error', async () => {
+test('clean-up: the console stops without an error', async () => {
   await p.close();
 });
 

@@ -11,7 +11,7 @@ const agent = await createAgent(p, 'Reviewer');
 const integration = await createIntegration(p, agent, 'annals/<b>core</b>');
 const path = `${p.base}/integrations/${integration}`;
 
-/** Opens a page again and again until it contains a text: its read models may lag. */
+/** Opens a page repeatedly until it contains this text, because the read models may lag behind the log. */
 const openUntil = async (page: string, text: RegExp): Promise<string> => {
   for (;;) {
     const answer = await p.open(page);
@@ -22,7 +22,10 @@ const openUntil = async (page: string, text: RegExp): Promise<string> => {
 
 const sendOn = (secret: string, n: number) => deliver(p, integration, 'push', { n }, { signature: sign(JSON.stringify({ n }), secret) });
 
-/** The button that opens the dialog of an operation. */
+/**
+ * Returns the attributes of the button that opens the confirmation dialog of an operation, or 'none' if there is no
+ * such button.
+ */
 const buttonOf = (html: string, operation: string): string =>
   new RegExp(`<button type="button"([^>]*) popovertarget="confirm-${operation}-[^"]*"`).exec(html)?.[1] ?? 'none';
 
@@ -41,7 +44,7 @@ test('the page of an integration shows its address with a copy button and the se
   assert.is(buttonOf(text, 'dropPreviousWebhookSecret'), 'none');
 });
 
-test('after a secret rotation, the page counts deliveries by secret, and dropping the old secret is the main button only while it is unused', async () => {
+test('after a secret rotation, the page shows how many deliveries used each secret; dropping the old one is the main button only once it is unused', async () => {
   const rotated = await p.send('POST', `${p.tenant}/webhook-integrations/${integration}/rotate-secret`, { body: { secret: NEW_SECRET } });
   assert.is(rotated.status, 200, rotated.text);
   const unused = await openUntil(path, /The old secret was not used since the rotation/);
@@ -55,7 +58,7 @@ test('after a secret rotation, the page counts deliveries by secret, and droppin
   assert.match(buttonOf(used, 'dropPreviousWebhookSecret'), /class="danger"/);
 });
 
-test('the old secret can be dropped on the page of its integration, which then no longer shows its use', async () => {
+test('the old secret can be dropped on the page of its integration, which then no longer shows how often that secret is used', async () => {
   const fields = { ':tenant_id': p.tenant_id, ':id': integration, _key: crypto.randomUUID(), _return: path };
   const dropped = await p.submit('/console/run/dropPreviousWebhookSecret', fields, OWN_PAGE);
   assert.is(dropped.status, 303, dropped.text.slice(0, 300));
@@ -63,7 +66,7 @@ test('the old secret can be dropped on the page of its integration, which then n
   await openUntil(path, /It was replaced (?![\s\S]*data-evidence)/);
 });
 
-test('for a member without the permission, the integration looks like an unknown page; an AUDITOR sees it without forms', async () => {
+test('for a member without the permission, the page of an integration looks like an unknown page; an AUDITOR sees it without forms', async () => {
   const member = await p.signIn((await addMember(p, 'MEMBER')).key);
   assert.is((await p.open(path, member)).status, 404);
   assert.is((await p.open(`${p.base}/integrations`, member)).status, 404);
@@ -72,7 +75,7 @@ test('for a member without the permission, the integration looks like an unknown
   if (seen.status === 200) assert.not.match(seen.text, /\/console\/run\//);
 });
 
-test('the integrations page of a tenant without integrations explains what one is and names the next step', async () => {
+test('for a tenant without integrations, the page explains what an integration is and names the next step', async () => {
   const empty = await startConsole();
   const { text } = await empty.open(`${empty.base}/integrations`);
   assert.match(text, /data-empty/);

@@ -13,7 +13,7 @@ test('signing in with an API key opens the page that the visitor had requested',
   assert.is((await p.open(p.base, sessionOf(answer))).status, 200);
 });
 
-test('after a wrong key, the sign-in page shows the reason and keeps the requested page, but not the key', async () => {
+test('after a wrong key, the sign-in page gives the reason, does not show the key, and still leads to the requested page', async () => {
   const answer = await p.submit('/console/sign-in', { key: 'wrong-secret', return_to: `${p.base}/agents` }, undefined, '');
   assert.is(answer.status, 401);
   assert.match(answer.text, /role="alert"[\s\S]+not a well-formed API key/);
@@ -36,7 +36,7 @@ test('after a sign-in, the browser is never redirected to another host', async (
   }
 });
 
-test('opening a sign-in link shows a confirmation first, and does not use up the link', async () => {
+test('opening a sign-in link only asks for confirmation, and does not use up the link', async () => {
   const code = await issueSignInLink(p.systemContext());
   const asked = await p.open('/console/in', '');
   assert.match(asked.text, /Sign in to Annals in this browser\?[\s\S]+Continue only if you asked for this link/);
@@ -70,7 +70,7 @@ test('sign-in and sign-out forms that another site submits are refused', async (
   assert.is((await p.open(p.base)).status, 200, 'the session is still there');
 });
 
-test('signing out ends the session; its pages then redirect to the sign-in, which gives the reason', async () => {
+test('signing out ends the session: a page of the console then redirects to the sign-in, which says why', async () => {
   const session = await p.signIn();
   const answer = await p.submit('/console/sign-out', {}, undefined, session);
   assert.equal([answer.status, answer.headers.get('location')], [303, '/console/sign-in']);
@@ -80,7 +80,7 @@ test('signing out ends the session; its pages then redirect to the sign-in, whic
   assert.match((await p.open(after.headers.get('location')!, '')).text, /The session has ended/);
 });
 
-test('the theme is stored in a cookie, and the next page is already drawn with it', async () => {
+test('a cookie stores the theme, so the next page has it from the start', async () => {
   const answer = await p.submit('/console/preferences', { theme: 'dark', return_to: p.base });
   assert.equal([answer.status, answer.headers.get('location')], [303, p.base]);
   const [chosen] = answer.headers.getSetCookie()[0]!.split(';');
@@ -88,7 +88,7 @@ test('the theme is stored in a cookie, and the next page is already drawn with i
   assert.match((await p.open(p.base, `${p.cookie}; annals_theme="><script>`)).text, /data-theme="system"/);
 });
 
-test('the console stops without an error', async () => {
+test('clean-up: the console stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

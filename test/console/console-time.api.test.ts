@@ -13,7 +13,7 @@ const page = `${p.base}/agents/${agent}`;
 
 const NOW = Date.parse('2026-11-23T10:30:00.000Z');
 
-test('a time in words is read as UTC, and a text that is not a time is refused', () => {
+test('a time in words such as `2 hours ago` is read as UTC; a text that is not a time is refused', () => {
   const cases = {
     'yesterday 9:00': '2026-11-22T09:00:00.000Z',
     'today 14:05': '2026-11-23T14:05:00.000Z',
@@ -43,7 +43,7 @@ test('a page at a past time shows the state of that time, marked by an amber fra
   assert.not.match(text, /data-form=|\/console\/run\//);
 });
 
-test('links on a page at a past time keep the time, except the links to other times', async () => {
+test('the links on a page at a past time lead to pages at the same time, except the links to other times', async () => {
   const { text } = await p.open(`${page}?as_of=${middle}`);
   const links = [...text.matchAll(/<a ([^>]*href="(\/console\/t\/[^"]*)"[^>]*)>/g)].filter(([, tag]) => !tag!.includes('data-now'));
   assert.ok(links.length > 8);
@@ -51,7 +51,7 @@ test('links on a page at a past time keep the time, except the links to other ti
   assert.match(text, /href="[^"]+\/agents\/\w+"[^>]*data-hotkey="n"|data-hotkey="n"[^>]*/);
 });
 
-test('the links for one event back and forward lead from event to event, and from the last event to the present', async () => {
+test('on a page at a past time, links lead to the previous and to the next event; after the last event, the next link leads to the present', async () => {
   const back = await p.open(`${page}?as_of=back`);
   assert.equal([back.status, back.headers.get('location')], [303, `${page}?as_of=${encodeURIComponent(middle)}`]);
   const { text } = await p.open(back.headers.get('location')!);
@@ -62,7 +62,7 @@ test('the links for one event back and forward lead from event to event, and fro
   assert.is(href('n'), page);
 });
 
-test('a time in words becomes an absolute time in the URL; for a text that is not a time, the error is shown at its field', async () => {
+test('a time that is entered in words becomes an absolute time in the URL; a text that is not a time gets an error at its field', async () => {
   const answer = await p.open(`${page}?as_of=${encodeURIComponent('2 hours ago')}`);
   assert.is(answer.status, 303);
   assert.match(answer.headers.get('location')!, /as_of=\d{4}-\d\d-\d\dT/);
@@ -72,14 +72,14 @@ test('a time in words becomes an absolute time in the URL; for a text that is no
   assert.not.match(wrong.text, /<b>then/);
 });
 
-test('the page of a resource at a time before its creation says that it did not exist', async () => {
+test('at a time before a resource was created, its page says that it did not exist', async () => {
   const { status, text } = await p.open(`${page}?as_of=2020-01-01T00:00:00Z`);
   assert.is(status, 404);
   assert.match(text, /Nothing is here at this time[\s\S]*/);
   assert.match(text, /class="frame past"/);
 });
 
-test('a page at a past time names those of its parts that show the present', async () => {
+test('a page at a past time names its parts that show the present state instead', async () => {
   const { text } = await p.open(`${page}?as_of=${middle}`);
   assert.match(text, /As it is now, because it has no past here: [^<]*deliveries/);
   assert.not.match(text, /has no past here: [^<]*Read who the caller is/);
@@ -102,7 +102,7 @@ test('a change that is submitted with a past time is refused and changes nothing
   assert.is(p.eventsOf('AgentUpdated').length, before);
 });
 
-test('the comparison of two times shows the differences by field, and can restore the earlier state', async () => {
+test('the page that compares a resource at two times shows the differences by field, and can restore the earlier state', async () => {
   const path = `${page}/compare?from=${encodeURIComponent(oldest)}`;
   const { status, text } = await p.open(path);
   assert.is(status, 200);
@@ -115,11 +115,11 @@ test('the comparison of two times shows the differences by field, and can restor
   assert.is(((await p.send('GET', `${p.tenant}/agents/${agent}`)).body as { description: string }).description, 'as created');
 });
 
-test('the page of a comparison asks for the two times if they are missing', async () => {
+test('the page that compares a resource at two times shows a form for the times if the URL does not contain them', async () => {
   assert.match((await p.open(`${page}/compare`)).text, /Which times\?/);
 });
 
-test('the console stops without an error', async () => {
+test('clean-up: the console stops without an error', async () => {
   await p.close();
 });
 

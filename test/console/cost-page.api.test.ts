@@ -38,7 +38,7 @@ test("the hours of an agent's budget show its reservations, and how many of them
   assert.is((await p.open(`${p.base}/costs?group_by=week`)).status, 422);
 });
 
-test('a visitor who may not read costs gets an unknown page, and no link to it', async () => {
+test('for a visitor who may not read costs, the costs page looks like an unknown page, and no link leads to it', async () => {
   for (const [role, status] of [
     ['ADMIN', 200],
     ['MEMBER', 404],
@@ -49,7 +49,7 @@ test('a visitor who may not read costs gets an unknown page, and no link to it',
   }
 });
 
-test('the console stops without an error', async () => {
+test('clean-up: the console stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -9,7 +9,7 @@ import { deadline, loadFactor } from '../fixtures/load-factor.ts';
 
 const MAX_MS = 60_000;
 
-/** A browser without script: it has a cookie, follows links, and fills in and sends forms. */
+/** Simulates a browser without JavaScript: it keeps the session cookie, opens pages and submits forms. */
 const browserOf = (base: string) => {
   let cookie = '';
   const own = { origin: base, 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' };
@@ -19,7 +19,7 @@ const browserOf = (base: string) => {
     assert.is(response.status, 200, `${path}: ${text.slice(0, 500)}`);
     return text;
   };
-  /** Sends a form, and opens the page to which the answer leads. */
+  /** Submits a form, and opens the page to which the response redirects. */
   const send = async (path: string, fields: URLSearchParams): Promise<string> => {
     const init = { method: 'POST', headers: { cookie, ...own }, body: fields.toString(), redirect: 'manual' } as const;
     const response = await fetch(`${base}${path}`, init);
@@ -33,7 +33,7 @@ const browserOf = (base: string) => {
 
 const decoded = (text: string): string => text.replaceAll('&amp;', '&').replaceAll('&#39;', "'");
 
-/** The address of the link on a page that leads to the form of an operation. */
+/** Returns the URL of the page's link to the form of an operation. */
 const linkTo = (page: string, operation: string): string => {
   const [, href] = new RegExp(`href="(/console/run/${operation}\\?[^"]*)"`).exec(page) ?? [];
   assert.ok(href, `there is no link to ${operation}: ${page.slice(0, 2_000)}`);
@@ -52,7 +52,7 @@ test('without JavaScript, the pages of the first steps lead from an empty tenant
     await platform.waitForOutput(new RegExp(`^ready ${base}$`, 'm'));
     const startedAt = Date.now();
     const { open, send } = browserOf(base);
-    // On a busy machine, the read models show the first tenant some time after the start.
+    // On a busy machine, the read models may not yet contain the first tenant when the platform is ready.
     await eventually('the first tenant is shown', async () => {
       const answer = await fetch(`${base}/me`, { headers: { authorization: `Bearer ${key}` } });
       return ((await answer.json()) as { tenants: unknown[] }).tenants.length > 0;

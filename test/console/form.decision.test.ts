@@ -12,17 +12,17 @@ import { submittedBy } from '../fixtures/html-form.ts';
 const operations = operationsOf({} as Parameters<typeof operationsOf>[0]);
 const withBody = Object.entries(operations).filter(([, row]) => !isRead(row) && row.body !== undefined);
 
-/** The form of an operation as a browser gets it. */
+/** Returns the HTML of an operation's form, filled in with this value. */
 const drawn = (row: Operation, value: unknown): string =>
   String(tags.form(null, ...bodyFields(formOf(row).body, value, { errors: new Map(), choices: {} })));
 
 const exampleOf = (row: Operation): unknown => jsonContentOf(row.body!, 'input', {})['application/json'].example;
 
-test('every form that is filled with the example of its operation submits exactly this example', () => {
+test('a form that is filled with the example of its operation submits exactly that example', () => {
   assert.ok(withBody.length > 70);
   for (const [operation, row] of withBody) {
     const example = exampleOf(row);
-    // A browser never gets a secret back, so the person types it.
+    // The platform never sends a secret to the browser, so the user has to type it.
     const typed = Object.fromEntries(
       topFields(formOf(row)).flatMap(({ isSecret, name, kind, pointer }) => {
         const value = (example as Record<string, unknown>)[name];
@@ -49,7 +49,7 @@ test('an empty form submits no field for which the API has a default', () => {
   }
 });
 
-test('each form field has a label, and a help text if its schema has a description', () => {
+test('each form field has a label and the JSON pointer of its field in the request body', () => {
   for (const [operation, row] of withBody)
     for (const field of topFields(formOf(row)).filter(({ pointer }) => pointer !== '')) {
       const html = drawn(row, undefined);
@@ -60,7 +60,7 @@ test('each form field has a label, and a help text if its schema has a descripti
 
 const update = operations.updateAgent!;
 
-test('emptying a nullable field submits null, and a field that was null and is left empty stays null', () => {
+test('emptying a nullable field submits null; a field that was null and is still empty stays null', () => {
   const before = { description: 'Reviews', voice: null, name: 'Reviewer' };
   const fields = submittedBy(drawn(update, before), { '/description': '' });
   assert.equal(bodyOf(formOf(update), fields, before).value, { description: null, voice: null, name: 'Reviewer' });
@@ -92,7 +92,7 @@ test('invisible characters in a value are kept in its form field', () => {
   assert.ok(html.includes('right\u202eleft'));
 });
 
-test('a form never contains a secret, even if it is given the value', () => {
+test('the HTML of a form never contains a secret, even if the form is given the value', () => {
   const html = drawn(operations.storeDatabaseCredential!, { database: 'orders', password: 'hunter22' });
   assert.match(html, /type="password"/);
   assert.not.match(html, /hunter22/);

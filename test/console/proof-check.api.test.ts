@@ -42,7 +42,7 @@ await signHeads();
 const keys = await get<Key[]>('/audit-logs/keys');
 const entries = await get<Entry[]>('/audit-logs?limit=200');
 
-/** What the module in the browser gets for an entry. */
+/** Returns the API responses that the script in the browser needs to check the proof of an audit log entry. */
 const answersFor = async ({ position }: Entry) => ({
   text: (await textOf(`/events?from_position=${position}&to_position=${position}&limit=1`)).slice(1, -1),
   proof: await get<Proof>(`/audit-logs/proof?position=${position}`),
@@ -57,7 +57,7 @@ test('in the browser, every audit log entry is proved, even after the signing ke
   for (const entry of entries) assert.is(await checkProof(placeOf(entry), await answersFor(entry)), null);
 });
 
-/** The text with one bit of the byte at this place flipped. */
+/** Flips one bit of the byte at this index of the text. */
 const flipped = (text: string, at: number): string => {
   const bytes = Buffer.from(text);
   bytes[at]! ^= 1;
@@ -97,14 +97,14 @@ test('the check in the browser detects a changed byte anywhere in the event, the
   assert.ok(await checked({ keys: [] }));
 });
 
-test('the proof of another entry or another tenant does not prove an entry', async () => {
+test('the proof of one entry does not prove another one, nor an entry of another tenant', async () => {
   const [one, other] = entries as [Entry, Entry];
   const answers = await answersFor(other);
   assert.match((await checkProof(placeOf(one), answers)) ?? '', /another one/);
   assert.match((await checkProof({ ...placeOf(other), tenant_id: `c${'0'.repeat(24)}` }, answers)) ?? '', /signature/);
 });
 
-test('every head has a valid signature and extends the tree of the head before it', async () => {
+test('every audit head has a valid signature, and its tree extends the tree of the head before it', async () => {
   const [newest, oldest] = await get<(Head & { consistency: string[] })[]>('/audit-logs/heads');
   for (const head of [newest!, oldest!]) assert.is(await checkHead(head, { tenant_id, keys }), null);
   assert.ok(await isConsistent(oldest!, newest!));
@@ -112,7 +112,7 @@ test('every head has a valid signature and extends the tree of the head before i
   assert.not(await isConsistent(oldest!, { ...newest!, consistency: newest!.consistency.map((hash) => flipped(hash, 7)) }));
 });
 
-test('a list of keys is not accepted if its first key has a signature, or if an id does not match its key', async () => {
+test('a list of keys is not accepted if its first key has a signature, or if an id does not belong to its key', async () => {
   const [first, second] = keys as [Key, Key];
   assert.is(await checkKeys(keys), null);
   assert.ok(await checkKeys([second]));
@@ -140,7 +140,7 @@ test('in all trees of up to 40 leaves, the inclusion paths lead to the root, and
   }
 });
 
-test('the platform stops without an error', async () => {
+test('clean-up: the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -17,12 +17,12 @@ await deliver(p, integration, 'push', { zen: 'x' });
 const delivery = await findDelivery(p, 'accepted');
 const session = await seedSession(p, agent, { delivery_id: delivery });
 
-test('without sessions, the list explains what it would show; if nothing matches a filter, it offers to clear it', async () => {
+test('an empty list of sessions explains what it would show; if nothing matches a filter, the list offers to clear the filter', async () => {
   assert.match(emptyList.text, /data-empty[\s\S]+No sessions yet[\s\S]+Open the agents/);
   assert.match((await p.open(`${p.base}/sessions?status=failed`)).text, /data-empty[\s\S]+Clear the filters/);
 });
 
-test('a session shows its messages with tokens and cost, its delivery, and the agent as it was when the session started', async () => {
+test("the page of a session shows its messages with tokens and cost, its delivery, and the agent's state at the start of the session", async () => {
   const { status, text } = await p.open(`${p.base}/sessions/${session.id}`);
   assert.is(status, 200, text);
   assert.match(
@@ -58,7 +58,7 @@ test('the button that cancels a session is shown only to visitors who may assign
   assert.not.match(text, /data-form="cancelSession"/);
 });
 
-test('a chart has at most 120 bars, which add up to the total of the data, and a table with the same numbers', () => {
+test('a chart has at most 120 bars, which add up to the total of the data, and a table has the same numbers', () => {
   const buckets = Array.from({ length: 500 }, (_, n) => ({ label: `hour ${n}`, values: [n % 7, 1] }));
   const series = [
     { label: 'accepted', tone: 'good' },
@@ -78,7 +78,7 @@ test('a chart has at most 120 bars, which add up to the total of the data, and a
   assert.not.match(text, / style="/);
 });
 
-test('the console stops without an error', async () => {
+test('clean-up: the console stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -17,7 +17,7 @@ const unchanged = async (name: string, attack: () => Promise<Answer>, statuses: 
   assert.is(p.eventsOf('IdentityLinked').length, before, name);
 };
 
-test('connecting an account uses PKCE and the exact redirect URL, and the list then shows the identity without a token', async () => {
+test('connecting an account uses PKCE and the exact redirect URL; the list of identities then shows the account without a token', async () => {
   const { url, cookie, answer } = await start();
   const query = new URL(url).searchParams;
   assert.equal([query.get('code_challenge_method'), query.get('redirect_uri')], ['S256', 'http://annals.test/integrations/callback']);
@@ -39,14 +39,14 @@ test('connecting an account uses PKCE and the exact redirect URL, and the list t
   assert.ok(listed.some((one) => one.id === id));
 });
 
-test('connecting gets 404 for an unknown provider, and 409 not_configured, which names the variable, for one without a client', async () => {
+test('connecting to an unknown provider gets 404; to a provider without an OAuth client, 409 not_configured with the name of the variable', async () => {
   assert.is((await p.send('POST', `${p.tenant}/integrations/nosuch/connect`)).status, 404);
   const answer = await p.send('POST', `${p.tenant}/integrations/linear/connect`);
   assert.equal([answer.status, codeOf(answer)], [409, 'not_configured']);
   assert.match((answer.body as Json).detail as string, /OAUTH_LINEAR_CLIENT_ID/);
 });
 
-test('12 of 12 attacks on the OAuth callback are refused and link no account', async () => {
+test('12 of 12 attacks on the OAuth callback are refused, and none links an account', async () => {
   const done = await connect();
   await unchanged('a state that was used before', () => callback(done.location, done.cookie), [401]);
   const fresh = async () => {
@@ -145,7 +145,7 @@ test('an authorization code that an attacker injects into another attempt is ref
   assert.match(logged.join(''), /an account could not be connected/);
 });
 
-test('if the callback of one attempt is called twice at the same time, the account is linked once', async () => {
+test('if the callback of an attempt is called twice at the same time, the account is linked once', async () => {
   const { url, cookie } = await start();
   const location = await signInAtIssuer(url, 'octocat');
   const before = p.eventsOf('IdentityLinked').length;
@@ -164,7 +164,7 @@ test('if the user loses the permission, or is removed, while connecting, the acc
   await unchanged('a removed user', () => callback(location, cookie), [404]);
 });
 
-test("after an account is connected for an agent, the agent's runtime contains the token, RuntimeDisclosed names the account, and one webhook integration is created", async () => {
+test("if an account is connected for an agent, the agent's runtime contains the token, an event names the account, and one webhook integration is created", async () => {
   const { id: agent_id, path } = await createAgent();
   const runner = (await created(`${path}/runner-keys`, { name: 'runner' })).key as string;
   const { identity } = await connect(path);
@@ -193,14 +193,14 @@ test("after an account is connected for an agent, the agent's runtime contains t
   assert.equal(await (await createAgentRuntime()).credentials, []);
 });
 
-/** The runtime of another agent, which has no account. */
+/** Creates an agent without a connected account. @returns its runtime, read with its runner key */
 const createAgentRuntime = async () => {
   const { path } = await createAgent();
   const runner = (await created(`${path}/runner-keys`, { name: 'runner' })).key as string;
   return (await p.send('GET', `${path}/runtime`, { key: runner })).body as { credentials: Json[] };
 };
 
-test('connecting a provider without webhooks creates no integration, and connected is true once the account is linked', async () => {
+test('connecting a provider without webhooks creates no integration; the list shows the provider as connected once the account is linked', async () => {
   const { id: agent_id, path } = await createAgent();
   await connect(path, 'google');
   await p.waitForProjections();

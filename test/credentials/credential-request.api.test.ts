@@ -16,7 +16,7 @@ const codeOf = ({ body }: Answer) => (body as Json).code;
 const faultOf = ({ body }: Answer) => ((body as Json).errors as Json[])[0]!;
 let count = 0;
 
-/** Creates an agent with a skill, and its runner key. */
+/** Creates an agent with a skill and a runner key. */
 const setUp = async (config_schema: Json | null = null) => {
   const slug = `a${++count}`;
   const agent_id = (await created(`${p.tenant}/agents`, { name: 'Agent', slug })).id as string;
@@ -37,7 +37,7 @@ const setUp = async (config_schema: Json | null = null) => {
   return { agent, agent_id, skill_id, runner, ask, submit, config, list };
 };
 
-test('if a runner requests a credential value, it gets 201 with the request, and the list shows the request as open for 7 days', async () => {
+test('a runner that requests a credential value gets 201 with the request, which the list then shows as open for 7 days', async () => {
   const { agent_id, skill_id, ask, list, agent } = await setUp();
   const answer = await ask();
   const request = answer.body as Json;
@@ -59,7 +59,7 @@ test('only the runner of an agent can request a credential value, and only for a
   assert.equal([foreign.status, faultOf(foreign).pointer, faultOf(foreign).code], [422, '/skill_id', 'unknown_skill']);
 });
 
-test('a credential request with a field beyond its limits or an unknown field is refused', async () => {
+test('a credential request is refused if a field exceeds its limit or is unknown', async () => {
   const { ask } = await setUp();
   for (const [fields, pointer] of [
     [{ config_key: '' }, '/config_key'],
@@ -75,7 +75,7 @@ test('a credential request with a field beyond its limits or an unknown field is
   assert.is((await ask({ config_key: 'k'.repeat(128), prompt: 'p'.repeat(1024) })).status, 201);
 });
 
-test("a submitted value sets one field of the skill's configuration, keeps the others, and fulfils the request", async () => {
+test("submitting a value sets one field of the skill's configuration, keeps the other fields, and fulfils the request", async () => {
   const { agent, skill_id, ask, submit, config, list, runner } = await setUp();
   await p.send('PATCH', `${agent}/skills/${skill_id}/config`, { body: { config: { url: 'https://issues.example.com' } } });
   const { id } = (await ask()).body as Json;
@@ -87,7 +87,7 @@ test("a submitted value sets one field of the skill's configuration, keeps the o
   assert.is(runtime.skills[0]!.config.token, 'canary-of-a-submission');
 });
 
-test('the message that the runner gets after a submission says "fulfilled" and does not contain the value', async () => {
+test('after a submission, the runner gets a message that says "fulfilled" and does not contain the value', async () => {
   const { agent_id, ask, submit } = await setUp();
   const { id } = (await ask()).body as Json;
   await submit(id);
@@ -117,7 +117,7 @@ test('submitting a value a second time gets 409 already_fulfilled and does not c
   assert.equal(await config(), { token: 'first' });
 });
 
-test('after 7 days, the list shows the request as expired, and a submission gets 409 expired', async () => {
+test('after 7 days, the list shows a credential request as expired, and submitting a value for it gets 409 expired', async () => {
   const { ask, submit, config, list } = await setUp();
   const { id } = (await ask()).body as Json;
   const now = Date.now() + 7 * 86_400_000;
@@ -129,7 +129,7 @@ test('after 7 days, the list shows the request as expired, and a submission gets
   assert.is(await config(), null);
 });
 
-test('a submission that names another skill or key than the request gets 422', async () => {
+test('a submission gets 422 if its skill or key differs from that of the request', async () => {
   const { ask, submit } = await setUp();
   const { id } = (await ask()).body as Json;
   const key = await submit(id, 'v', { config_key: 'other' });
@@ -156,7 +156,7 @@ test('a submission needs agent:skills:write on the agent of the request; a calle
   assert.is((await send()).status, 204);
 });
 
-test("a value that violates the skill's schema gets 422 with the pointer /value; missing other fields are allowed", async () => {
+test("a value that violates the skill's schema gets 422 with the pointer /value; other fields of the configuration may still be missing", async () => {
   const schema = { type: 'object', properties: { token: { type: 'string', minLength: 5 } }, required: ['token', 'url'] };
   const { ask, submit, config } = await setUp(schema);
   const { id } = (await ask()).body as Json;
@@ -195,7 +195,7 @@ test('if values are submitted for several requests of one skill at the same time
   );
 });
 
-test('repeating a submission with its Idempotency-Key gets 204 again and appends no event', async () => {
+test('a repeated submission with the same Idempotency-Key gets 204 like the first one, and appends no event', async () => {
   const { ask, submit } = await setUp();
   const { id } = (await ask()).body as Json;
   const headers = { 'idempotency-key': `key-${id}` };

@@ -75,7 +75,7 @@ test('a database credential with a field beyond its limits is refused', async ()
   assert.is((await store(largest)).status, 201);
 });
 
-test('a test of a database credential does not connect to this machine or a private network, and then nothing is stored', async () => {
+test('a database credential whose connection is to be tested is refused without storing it if its host is this machine or in a private network', async () => {
   const count = p.log.events.length;
   for (const host of ['127.0.0.1', 'localhost', '10.0.0.1', '192.168.1.1', '0.0.0.0']) {
     const answer = await store({ host, test_connection: true });

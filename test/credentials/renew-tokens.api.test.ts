@@ -14,7 +14,7 @@ const ports = renewalPorts(p.log, { oauth: oauthOf({ publicUrl: 'http://annals.t
 );
 const handle = (id: unknown) => renewOrRevoke(ports, { tenant_id: p.tenant_id, id: id as string }, new Date(p.clock.now()).toISOString());
 
-test('access tokens are renewed once before they expire, and the runtime then gets the new token', async () => {
+test('access tokens are renewed once, before they expire, and the runtime of the agent then gets the new token', async () => {
   const { path } = await createAgent();
   const runner = (await created(`${path}/runner-keys`, { name: 'runner' })).key as string;
   const tokenOf = async () =>
@@ -35,7 +35,7 @@ test('access tokens are renewed once before they expire, and the runtime then ge
   assert.ok(first && second && first !== second);
 });
 
-test('while the provider is down, the identity stays connected; if the provider refuses the renewal, a person must connect it again', async () => {
+test('while the provider is down, an identity stays connected; if the provider refuses the renewal, a person must connect the account again', async () => {
   const { identity } = await connect(p.tenant, 'gitlab');
   const later = Date.now() + 3_100_000;
   p.clock.now = () => later;

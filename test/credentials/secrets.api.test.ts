@@ -22,7 +22,7 @@ const send = async (method: string, path: string, body?: Json, key = p.key): Pro
 
 let count = 0;
 const canaries: string[] = [];
-/** Returns a new secret. Its characters are escaped in URLs and in JSON. */
+/** Returns a new unique secret. It contains characters that must be escaped in URLs and in JSON. */
 const canary = (): string => {
   const text = `canary "${++count}" & ü of a secret ${'x'.repeat(count % 3)}`;
   canaries.push(text);
@@ -41,7 +41,7 @@ const submit = async (config_key: string, repeated: Json = {}): Promise<void> =>
   await send('POST', `${p.tenant}/credentials`, { request_id: asked.id, skill_id, config_key, value: canary(), ...repeated });
 };
 
-/** Sends 40 secrets: half in requests that succeed, half in requests that are refused. */
+/** Sends 40 secrets: half of them in requests that succeed, half of them in requests that are refused. */
 const sendSecrets = async (): Promise<void> => {
   for (let n = 0; n < 10; n++) await submit(`key_${n}`);
   for (let n = 0; n < 5; n++) await submit('strict');
@@ -63,7 +63,10 @@ const readEverything = async (): Promise<void> => {
   for (const format of ['jsonl', 'csv', 'ocsf']) await send('GET', `${p.tenant}/audit-logs/export?format=${format}`);
 };
 
-/** The forms in which a text could hide: plain, hex, Base64 at three offsets, and escaped for URLs and JSON. */
+/**
+ * Returns the forms in which a secret could be stored or shown: plain, in hexadecimal digits, in Base64 at three
+ * offsets, and escaped for URLs and for JSON.
+ */
 const formsOf = (text: string): string[] => {
   const bytes = Buffer.from(text);
   const base64 = [0, 1, 2].map((offset) =>

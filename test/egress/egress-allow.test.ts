@@ -2,7 +2,9 @@ import * as assert from 'uvu/assert';
 import { createEgressRules, destinationOf } from '../../infra/egress/egress-rules.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
-/** Whether a request to the URL is allowed with these entries, if the name of its host resolves to `address`. */
+/**
+ * Returns whether these entries of EGRESS_ALLOW permit a request to the URL, if its host name resolves to `address`.
+ */
 const isAllowed = (allow: readonly string[], url: string, address: string): boolean => {
   const rules = createEgressRules({ allow });
   try {

@@ -4,7 +4,10 @@ import { createGuardedClient, type GuardedClientOptions } from '../../infra/egre
 import { openCanary } from '../fixtures/canary-listener.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
-/** URLs of hosts that are not on the internet. PORT is replaced by the port of the canary listeners. */
+/**
+ * URLs that do not lead to the public internet. PORT is replaced by the port of a local server that must not get any
+ * request.
+ */
 const FORBIDDEN_URLS: Readonly<Record<string, readonly string[]>> = {
   'a loopback address': ['https://127.0.0.1:PORT/', 'https://127.1.2.3:PORT/', 'https://[::1]:PORT/', 'https://[0:0:0:0:0:0:0:1]:PORT/'],
   'the unspecified address': ['https://0.0.0.0:PORT/', 'https://0:PORT/', 'https://[::]:PORT/', 'https://0.1.2.3:PORT/'],
@@ -108,7 +111,7 @@ const FORBIDDEN_URLS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Addresses that a name may resolve to. */
+/** DNS results with addresses that are not public. A request to a host name that resolves to them must be refused. */
 const PRIVATE_ANSWERS: readonly (readonly string[])[] = [
   ['127.0.0.1'],
   ['::1'],
@@ -147,7 +150,7 @@ for (const [kind, urls] of Object.entries(FORBIDDEN_URLS))
     assert.is(canary.connections(), 0);
   });
 
-test('this file tests at least 80 forbidden URLs', () => assert.ok(Object.values(FORBIDDEN_URLS).flat().length >= 80));
+test('the list of this file contains at least 80 forbidden URLs', () => assert.ok(Object.values(FORBIDDEN_URLS).flat().length >= 80));
 
 test('no request is sent to a host name if one of its addresses is not public', async () => {
   const canary = await openCanary();
@@ -158,7 +161,7 @@ test('no request is sent to a host name if one of its addresses is not public', 
   assert.is(canary.connections(), 0);
 });
 
-test('the listeners of these tests do receive a request to an address that EGRESS_ALLOW contains', async () => {
+test('the listeners of these tests receive a request if EGRESS_ALLOW contains their address', async () => {
   const canary = await openCanary();
   const url = `https://127.0.0.1:${canary.port}/`;
   assert.is(await failureOf({ allow: ['127.0.0.0/8'], idleTimeoutMs: 200, connectTimeoutMs: 200 }, url), 'unreachable');

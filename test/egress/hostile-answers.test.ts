@@ -14,7 +14,7 @@ const TOTAL_MS = 1_500;
 const reply = (text: string) => (socket: Socket) => void socket.end(text);
 const ok = (headers: string, body = '') => reply(`HTTP/1.1 200 OK\r\n${headers}\r\n\r\n${body}`);
 
-/** Sends a text, and then a part again and again. */
+/** Returns a function that sends a text once, and then sends `part` repeatedly until the connection is closed. */
 const repeat = (text: string, part: string, delayMs: number) => (socket: Socket) => {
   socket.write(text);
   const timer = setInterval(() => socket.writable && socket.write(part), delayMs);
@@ -24,7 +24,10 @@ const repeat = (text: string, part: string, delayMs: number) => (socket: Socket)
 const chunk = `${(65_536).toString(16)}\r\n${'x'.repeat(65_536)}\r\n`;
 const bomb = gzipSync(Buffer.alloc(50_000_000)).toString('latin1');
 
-/** What a hostile server sends, and the status with which our response must then end. */
+/**
+ * The responses of a hostile server. Each has a description, a function that sends it, and the status of the error with
+ * which the platform's request must fail.
+ */
 const ANSWERS: readonly (readonly [condition: string, send: (socket: Socket) => void, status: number])[] = [
   ['announces a huge body', ok('Content-Length: 99999999999'), 502],
   ['announces a body of one byte too many', ok(`Content-Length: ${MAX_BYTES + 1}`, 'x'.repeat(MAX_BYTES + 1)), 502],
@@ -108,7 +111,7 @@ test('a response body of exactly the maximum size is read', async () => {
   assert.equal([bytes.length, status], [MAX_BYTES, 200]);
 });
 
-test('while 32 requests to a host are in progress, further requests to it fail at once, and requests to other hosts succeed', async () => {
+test('while 32 requests to one host are in progress, further requests to that host fail at once; requests to other hosts succeed', async () => {
   const slow = await openServer(() => undefined);
   const ready = await openServer(ok('Content-Length: 2', 'ok'));
   const client = createGuardedClient({ allow: ['127.0.0.1'], idleTimeoutMs: 60_000 });
@@ -123,7 +126,7 @@ test('while 32 requests to a host are in progress, further requests to it fail a
   assert.equal(new Set(await Promise.all(under)), new Set([503]));
 });
 
-test('while 128 requests are in progress, further requests fail at once; they succeed after one has ended', async () => {
+test('while 128 requests are in progress, further requests fail at once; after one has ended, a new request succeeds', async () => {
   const servers = await Promise.all(Array.from({ length: 16 }, () => openServer(() => undefined)));
   const ready = await openServer(ok('Content-Length: 2', 'ok'));
   const client = createGuardedClient({ allow: ['127.0.0.1'], idleTimeoutMs: 60_000 });

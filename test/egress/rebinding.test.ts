@@ -7,7 +7,7 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const PUBLIC = '8.8.8.8';
 
-/** A resolver whose answers are valid for no time: the first one is public, the next one is not. */
+/** Creates a DNS resolver that returns a public address and a loopback address in turn. */
 const alternatingResolver = () => {
   let calls = 0;
   return { resolve: async () => [calls++ % 2 === 0 ? PUBLIC : '127.0.0.1'], calls: () => calls };
@@ -20,7 +20,7 @@ const addressesOf = ({ lookup }: Lookup): Promise<string[]> =>
     lookup('rebind.example', { all: true }, (_, all) => resolve((all as { address: string }[]).map(({ address }) => address))),
   );
 
-test('a host name is resolved once for each connection, and the connection goes only to an address that was checked', async () => {
+test('a host name is resolved once per connection, and the connection goes only to an address that was checked', async () => {
   const resolver = alternatingResolver();
   const used: string[] = [];
   const build = ((options: Lookup) => (_: unknown, callback: buildConnector.Callback) => {
@@ -39,7 +39,7 @@ test('a host name is resolved once for each connection, and the connection goes 
   assert.is(resolver.calls(), 10);
 });
 
-test('a connection to another address than the checked one is closed before the request is sent', async () => {
+test('a connection that leads to another address than the checked one is closed before the request is sent', async () => {
   const canary = await openCanary();
   const build = (() => (_: unknown, callback: buildConnector.Callback) => {
     const socket = connect(canary.port, '127.0.0.1', () => callback(null, socket));

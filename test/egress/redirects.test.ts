@@ -9,7 +9,7 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Starts an HTTP server on loopback for the current test, and returns its port. */
+/** Starts an HTTP server on the loopback address for the current test. @returns its port */
 const openServer = async (answer: Answer): Promise<number> => {
   const server = createServer(answer).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));

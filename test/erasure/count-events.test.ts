@@ -8,7 +8,10 @@ import { memoryLog } from '../fixtures/memory-log.ts';
 
 const AGENTS = 40;
 
-/** A log with streams of two tenants and keys of one, and after them the position at which counting ends. */
+/**
+ * Creates a log with streams and encryption keys of the tenant acme, and with streams of another tenant. `until` is the
+ * position up to which events are counted. The log has later events of acme, too.
+ */
 const given = async () => {
   const log = memoryLog();
   const append = (stream: string, tenant: string, count: number): Promise<{ position: Position }> => {
@@ -29,13 +32,13 @@ const given = async () => {
   return { log, until };
 };
 
-test("the count of a tenant's events includes those before the position, without encryption keys, later events and other tenants", async () => {
+test("the count of a tenant's events includes neither events after the given position nor those of encryption keys or other tenants", async () => {
   const { log, until } = await given();
   const counted = await countTenantEvents(log, 'acme', { progress: null, until });
   assert.equal(counted, { counts: { streams: AGENTS, events: AGENTS * 3 }, progress: null });
 });
 
-test('a count of events that runs out of time continues where it stopped, and results in the same sum', async () => {
+test('a count of events that runs out of time continues where it stopped; the sum is the same', async () => {
   const { log, until } = await given();
   const slow: typeof log = {
     ...log,
@@ -63,7 +66,7 @@ test('a count of events that runs out of time continues where it stopped, and re
   assert.ok(calls > 2, `${calls} calls`);
 });
 
-test('a count fails without a result if the event store sends nothing in time', async () => {
+test('a count of events fails without a result if the event store sends nothing in time', async () => {
   const { log, until } = await given();
   const silent: typeof log = {
     ...log,

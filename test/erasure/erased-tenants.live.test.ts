@@ -14,7 +14,9 @@ const erase = (log: Log, tenant: string) => {
   return log.append(`tenant-${tenant}.${tenant}`, 'none', [{ id: randomUUID(), type: 'TenantErased', data: {}, meta }]);
 };
 
-/** Opens the set, waits until it is ready, and returns which of the tenants it has. */
+/**
+ * Opens the set of erased tenants and waits until it is complete. @returns those of the given tenants that it contains
+ */
 const erasedIn = async (log: Log, db: pg.Client, tenants: readonly string[]): Promise<string[]> => {
   const erased = openErasedTenants(log, silentLogger);
   await waitUntil('the set is ready', () => erased.update(db), Boolean);
@@ -23,7 +25,7 @@ const erasedIn = async (log: Log, db: pg.Client, tenants: readonly string[]): Pr
   return tenants.filter(erased.has);
 };
 
-test('a search for erased tenants continues after the previous one; if the log was replaced by an older backup, it starts from the beginning', async () => {
+test('a search for erased tenants continues where the previous one ended; if an older backup replaced the log, it starts from the beginning', async () => {
   const db = new pg.Client({ connectionString: await freshDatabase() });
   await db.connect();
   await createSystemTables(db);

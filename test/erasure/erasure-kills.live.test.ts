@@ -31,7 +31,7 @@ const program = join(import.meta.dirname, '../fixtures/erasure-process.ts');
 const KEPT = 'ckept'.padEnd(25, '1');
 const TYPES = ['TenantErasureStarted', 'TenantClosed', 'TenantDataKeyDestroyed', 'TenantErased', 'TenantErasureCompleted'];
 
-/** The services of a platform, the tenant that is kept, and what tests do with tenants. */
+/** Starts the services of a platform. Also returns functions that create and erase tenants. */
 const openServices = async (broker: Parameters<Parameters<typeof withNatsServer>[0]>[0]) => {
   const { dir } = createTempDirectory();
   const store = await startStore({ dir: join(dir, 'store') });
@@ -67,7 +67,7 @@ const openServices = async (broker: Parameters<Parameters<typeof withNatsServer>
     nats,
     createTenant,
     startErasure: (id: string) => decide(id, startErasure('a test')),
-    /** The receipt of the erasure; null if it is not recorded yet. */
+    /** Returns the receipt of the tenant's erasure, or null if the record of the erasure is not complete yet. */
     receipt: async (id: string) => {
       const record = await recordOf(id);
       return record && receiptOf(ports, id, record);
@@ -104,7 +104,7 @@ const assertErased = async (s: Services, tenant: string, wrapped: string): Promi
 };
 
 test(
-  'an erasure whose process is killed before any one of its steps is completed by the next worker, with the same receipt',
+  'if the process of an erasure is killed before any of its steps, the next worker completes the erasure with the same receipt',
   withNatsServer(async (broker) => {
     const s = await openServices(broker);
     await s.createTenant(KEPT);

@@ -11,8 +11,9 @@ import { runBadRunners, runRunnerKills } from './runner-faults.ts';
 import { runSecretRotations } from './secret-rotation.ts';
 import { runTrial, TARGETS } from './trial.ts';
 
-// `npm run faults` runs all faults with their full figures, which takes hours. `-- --only F6-frozen` runs one of them,
-// `-- --share 0.01` runs all of them shorter.
+// This program injects all faults at full length, which takes hours: `npm run faults`. `-- --only F6-frozen` selects
+// one fault. `-- --share 0.01` shortens all of them to a hundredth of the kills, deliveries and durations. The labels
+// F1 to F27 are those in shared/notes/reliability.md.
 
 const MAX_SHOWN = 10;
 const MINUTE = 60;
@@ -34,7 +35,9 @@ const outage = (fullSeconds: number) => ({
   onProgress: (text: string) => console.error(text),
 });
 
-/** With a runner that is faster than the load, so that the platform's own delay is measured. */
+/**
+ * Deploys runners that are faster than the load. The measured delay is then that of the platform, not that of a runner.
+ */
 const deployFast = (platform: Platform) => deploy(platform, startClientRunner);
 
 type Trial = (platform: Platform) => Promise<OutageReport>;
@@ -48,7 +51,10 @@ const brokerDamages = BROKER_DAMAGES.map((damage): [string, Trial] => [
   async (platform) => runBrokerDamage(await deployFast(platform), damage, part(5_000, 40)),
 ]);
 
-/** The faults by their names. F1 to F4 and F7 are the kills of serve, work, Postgres and the event store. */
+/**
+ * Maps the label of a fault to a function that injects the fault and checks the result. The function of `F1-F4,F7`
+ * kills serve, work, Postgres, the event store, the broker and runners.
+ */
 const FAULTS: Readonly<Record<string, Trial>> = {
   'F1-F4,F7': (platform) => runTrial(platform, { kills: part(200, 3), perSecond, targets: TARGETS }),
   F5: async (platform) => runKills(await deploy(platform), part(100, 4)),
@@ -65,7 +71,10 @@ const FAULTS: Readonly<Record<string, Trial>> = {
     runSecretRotations(await deployFast(platform), { rotations: part(50, 2), overlapSeconds: share < 1 ? 5 : 30, perSecond }),
 };
 
-/** The cron jobs need a platform that may call a target on this machine. */
+/**
+ * The label of the fault that kills the worker while cron jobs fire. It is not in `FAULTS`, because its platform must
+ * be allowed to call a target on this machine.
+ */
 const CRON_FAULT = 'F27';
 const NAMES: readonly string[] = [...Object.keys(FAULTS), CRON_FAULT];
 

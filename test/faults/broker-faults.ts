@@ -9,11 +9,13 @@ import { begin, type Deployment, judge, type OutageOptions, type OutageReport, u
 import type { Platform } from './platform.ts';
 import { freeze, killAgainAndAgain } from './store-outage.ts';
 
-/** How the broker fails: it does not run, it does not answer, or it is killed every few seconds. */
+/** The ways in which the broker fails: it is down, it does not answer, or it is killed every five seconds. */
 export const BROKER_OUTAGES = ['stopped', 'frozen', 'restarted'] as const;
 export type BrokerOutage = (typeof BROKER_OUTAGES)[number];
 
-/** What happens to the files of the broker: all are removed, or one bit of each file of messages changes. */
+/**
+ * The ways in which the broker's files are damaged: all are removed, or one bit of each file of messages is flipped.
+ */
 export const BROKER_DAMAGES = ['removed', 'flipped'] as const;
 export type BrokerDamage = (typeof BROKER_DAMAGES)[number];
 
@@ -22,7 +24,7 @@ const WARM_UP_MS = 2_000;
 const KIB_PER_MIB = 1_024;
 
 /**
- * The resident memory in MiB of the workers and of the processes that they have started; null where /proc is absent.
+ * Returns the resident memory in MiB of the process `work` and all its descendants, or null on systems without /proc.
  */
 const workerMemory = ({ data }: Platform): number | null => {
   const root = readPidFile(join(data, 'run', 'work.pid'))?.pid;
@@ -39,7 +41,7 @@ const workerMemory = ({ data }: Platform): number | null => {
   return Math.round([...parents.keys()].filter(isOfWorkers).reduce((sum, pid) => sum + memoryOf(pid), 0) / KIB_PER_MIB);
 };
 
-/** Lets the broker fail. `kills` counts how often it was killed. @returns the function that ends the outage */
+/** Makes the broker fail, and counts in `kills` how often it is killed. @returns a function that ends the outage */
 const breakBroker = (platform: Platform, kind: BrokerOutage, kills: { count: number }): (() => void) => {
   if (kind === 'frozen') return freeze(platform, 'nats');
   if (kind === 'stopped') {
@@ -56,8 +58,8 @@ const breakBroker = (platform: Platform, kind: BrokerOutage, kills: { count: num
 };
 
 /**
- * F12: the broker fails for some time, under load. Senders must not notice it, and every delivery must reach its runner
- * afterwards.
+ * Makes the broker fail for some time, under load (fault F12). Senders must not notice it. Afterwards, every delivery
+ * must reach its runner.
  */
 export const runBrokerOutage = async (deployment: Deployment, kind: BrokerOutage, options: OutageOptions): Promise<OutageReport> => {
   const { platform } = deployment;
@@ -90,7 +92,7 @@ export const runBrokerOutage = async (deployment: Deployment, kind: BrokerOutage
   };
 };
 
-/** Changes one bit in the middle of a file. */
+/** Flips one bit in the middle of a file. */
 const flipBit = (file: string): void => {
   const at = Math.floor(statSync(file).size / 2);
   const handle = openSync(file, 'r+');
@@ -101,10 +103,11 @@ const flipBit = (file: string): void => {
   closeSync(handle);
 };
 
-/** Damages the files of the broker while it does not run. @returns how many files were damaged */
+/** Damages the files of the broker while it is frozen, and then kills it. @returns the number of damaged files */
 const damageBroker = async (platform: Platform, damage: BrokerDamage): Promise<number> => {
   const directory = join(platform.data, 'nats', 'jetstream');
-  // A frozen server writes nothing, and its successor starts only after it has been killed.
+  // Freeze the server instead of stopping it: it then writes nothing, and the supervisor does not start another one
+  // before this one is killed.
   freeze(platform, 'nats');
   const blocks = globSync(join(directory, '**', '*.blk')).filter((file) => statSync(file).size > 0);
   if (damage === 'removed') rmSync(directory, { recursive: true });
@@ -113,7 +116,10 @@ const damageBroker = async (platform: Platform, damage: BrokerDamage): Promise<n
   return blocks.length;
 };
 
-/** What is found in the broker's stream is not compared: it has lost messages that had been acknowledged. */
+/**
+ * Removes the findings about the broker's stream and about the order at the runners. They are expected, because the
+ * damaged broker has lost messages that it had confirmed.
+ */
 const withoutStream = (findings: Findings): Findings => {
   const keep = (lines: readonly string[]): string[] => lines.filter((line) => !/in the stream$|reached the runner/.test(line));
   return {
@@ -125,8 +131,8 @@ const withoutStream = (findings: Findings): Findings => {
 };
 
 /**
- * F13: the broker loses its files, or they are damaged, while it holds deliveries that no runner has processed. All of
- * them must reach their runners.
+ * Removes or damages the broker's files while the broker holds deliveries that no runner has processed (fault F13). All
+ * these deliveries must still reach their runners.
  */
 export const runBrokerDamage = async (deployment: Deployment, damage: BrokerDamage, count: number): Promise<OutageReport> => {
   const { platform, hooks, runners } = deployment;

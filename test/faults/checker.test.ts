@@ -35,7 +35,7 @@ const rowOf = ({ id, hookId, deliveryId }: LoggedDelivery) => ({
 });
 
 /**
- * The final state after four deliveries, each of which arrived everywhere once and in order. `changes` replaces parts
+ * Returns a final state in which each of four deliveries arrived everywhere once and in order. `changes` replaces parts
  * of it.
  */
 const finalState = (changes: Partial<FinalState> = {}): FinalState => {
@@ -60,9 +60,9 @@ const expectFindings = (
 
 const withLastAnswers = (...answers: Answer[]): SentDelivery[] => [...[0, 1, 2].map(sentOf), { ...sentOf(3), answers }];
 
-test('if every delivery arrived everywhere once and in order, the checker reports nothing', () => expectFindings({}, {}));
+test('the checker reports nothing if every delivery arrived everywhere once and in order', () => expectFindings({}, {}));
 
-test('a delivery whose request was never answered is not reported as lost or duplicated, whether the log contains it or not', () => {
+test('if the request of a delivery was never answered, the checker does not report it as lost or duplicated, whether the log contains it or not', () => {
   expectFindings({ sent: withLastAnswers(answer('unknown')) }, { unexpected: ['h/d3 was never answered: unknown'] });
   expectFindings(
     { sent: withLastAnswers(answer('unknown')), log: [0, 1, 2].map(loggedOf) },
@@ -70,7 +70,7 @@ test('a delivery whose request was never answered is not reported as lost or dup
   );
 });
 
-test('a delivery that was answered as accepted or as a duplicate, but is missing in the log, is reported as lost', () => {
+test('the checker reports a delivery as lost if it was answered as accepted or as a duplicate, but is missing in the log', () => {
   const unexpected = ["h/d3 was answered with another id than the log's"];
   expectFindings({ log: [0, 1, 2].map(loggedOf) }, { lost: ['h/d3 is not in the log'], unexpected });
   expectFindings(
@@ -79,7 +79,7 @@ test('a delivery that was answered as accepted or as a duplicate, but is missing
   );
 });
 
-test('a delivery that has two events, or was answered with 202 twice, is reported as duplicated', () => {
+test('the checker reports a delivery as duplicated if it has two events or was answered with 202 twice', () => {
   const again = { ...loggedOf(1), event_id: 'e9' };
   const log = [...[0, 1, 2, 3].map(loggedOf), again];
   expectFindings({ log }, { duplicated: ['h/d1 is 2 times in the log', 'i1 is 2 times in the read model'] });
@@ -89,7 +89,7 @@ test('a delivery that has two events, or was answered with 202 twice, is reporte
   );
 });
 
-test('a delivery that was not sent or was refused, or whose body or row differs, is reported as unexpected', () => {
+test('the checker reports a delivery as unexpected if it was refused or not sent, or if its body or row differs', () => {
   expectFindings({ log: [...[0, 1, 2, 3].map(loggedOf), loggedOf(4)] }, { unexpected: ['h/d4 should not be in the log'] });
   expectFindings({ sent: withLastAnswers(answer('refused'), answer('accepted', 'i3')) }, { unexpected: ['h/d3 was refused: refused'] });
   expectFindings(
@@ -100,7 +100,7 @@ test('a delivery that was not sent or was refused, or whose body or row differs,
   expectFindings({ rows: [...rows.slice(0, 3), { ...rows[3]!, outcome: 'dead' }] }, { unexpected: ['i3 differs in the read model'] });
 });
 
-test('a delivery that is missing in the read model, the NATS stream or a runner is reported as lost; one that occurs there twice, as duplicated', () => {
+test('the checker reports a delivery as lost if it is missing in the read model, the NATS stream or a runner; as duplicated, if it is there twice', () => {
   const rows = [0, 1, 2].map(loggedOf).map(rowOf);
   expectFindings({ rows }, { lost: ['i3 is not in the read model'] });
   expectFindings({ rows: [...rows, rows[0]!, rowOf(loggedOf(3))] }, { duplicated: ['i0 is 2 times in the read model'] });
@@ -111,7 +111,7 @@ test('a delivery that is missing in the read model, the NATS stream or a runner 
   expectFindings({ effects: new Map([['a', ['e0', 'e1', 'e2', 'e3', 'e3']]]) }, { duplicated: ['e3 is 2 times with the runner of a'] });
 });
 
-test('a delivery that reaches the runner of another agent is reported as unexpected', () => {
+test('the checker reports a delivery as unexpected if it reaches the runner of another agent', () => {
   const effects = new Map([
     ['a', ['e0', 'e1', 'e2', 'e3']],
     ['b', ['e3']],
@@ -119,7 +119,7 @@ test('a delivery that reaches the runner of another agent is reported as unexpec
   expectFindings({ effects }, { unexpected: ['e3 should not be with the runner of b'] });
 });
 
-test('messages out of log order are reported, except one late message at a runner for each kill of the broker or of a runner', () => {
+test('the checker reports messages out of log order, except one late message at a runner for each kill of the broker or of a runner', () => {
   const ids = ['e1', 'e0', 'e2', 'e3'];
   expectFindings({ messages: ids }, { outOfOrder: ['e0 comes too late in the stream'] });
   expectFindings({ effects: new Map([['a', ids]]) }, { outOfOrder: ['e0 reached the runner of a too late'] });
@@ -127,7 +127,7 @@ test('messages out of log order are reported, except one late message at a runne
   expectFindings({ effects: new Map([['a', ids]]) }, {}, { brokerKills: 0, runnerKills: 1 });
 });
 
-test('a second run of the command for one event is reported as duplicated, unless a runner was killed', () => {
+test('the checker reports a second run of the command for one event as duplicated, unless a runner was killed', () => {
   const commandRuns = ['e0', 'e1', 'e2', 'e3', 'e3'];
   expectFindings({ commandRuns }, { duplicated: ['the command ran 2 times for e3'] });
   expectFindings({ commandRuns }, {}, { brokerKills: 0, runnerKills: 1 });

@@ -1,10 +1,10 @@
 import { isAnswered, type SentDelivery } from './load.ts';
 
-/** A delivery's event, as read from the log. */
+/** The event of a delivery as it was read from the log. */
 export type LoggedDelivery = {
   readonly event_id: string;
   readonly type: string;
-  /** The id of the delivery's resource and stream. */
+  /** The platform's id of the delivery, which is also in the name of its stream. `deliveryId` is the provider's id. */
   readonly id: string;
   readonly agentId: string;
   readonly hookId: string;
@@ -19,17 +19,23 @@ export type DeliveryRow = {
   readonly outcome: string;
 };
 
-/** The state of the senders, the log, the read model, the broker and the runners after all work is done. */
+/** The state of senders, log, read model, broker and runners after all work is done. */
 export type FinalState = {
   readonly sent: readonly SentDelivery[];
   /** The events of the deliveries, in log order. */
   readonly log: readonly LoggedDelivery[];
   readonly rows: readonly DeliveryRow[];
-  /** Event ids in the order of the broker's stream. */
+  /** The event ids of the messages in the broker's stream, in stream order. */
   readonly messages: readonly string[];
-  /** Event ids by agent, in the order in which the command of the agent's runner took effect. */
+  /**
+   * Maps the id of an agent to the ids of the events for which the command of its runner took effect, in the order of
+   * the effects.
+   */
   readonly effects: ReadonlyMap<string, readonly string[]>;
-  /** The event id of each run of a runner's command. If a command ran twice for an event, its id occurs twice. */
+  /**
+   * The event ids of all runs of the runners' commands. If a command ran twice for an event, the list has the event's
+   * id twice.
+   */
   readonly commandRuns: readonly string[];
 };
 
@@ -37,7 +43,8 @@ export type Findings = {
   readonly lost: readonly string[];
   readonly duplicated: readonly string[];
   /**
-   * Deliveries that were never sent, differ from what was sent, were refused although valid, or were never answered.
+   * Messages about deliveries that were never sent, differ from what was sent, were refused although valid, or were
+   * never answered.
    */
   readonly unexpected: readonly string[];
   readonly outOfOrder: readonly string[];
@@ -52,8 +59,8 @@ const countsOf = (keys: readonly string[]): Map<string, number> => {
 type Comparison = { lost: string[]; duplicated: string[]; unexpected: string[] };
 
 /**
- * Compares the ids that should occur exactly once in a part of the system with the ids that were found there. `place`
- * names that part in the report.
+ * Compares the ids that were found in a part of the system with the ids that should occur there exactly once. `place`
+ * is the name of that part in the messages.
  */
 const compare = (place: string, expected: ReadonlySet<string>, found: readonly string[]): Comparison => {
   const counts = countsOf(found);
@@ -67,7 +74,10 @@ const compare = (place: string, expected: ReadonlySet<string>, found: readonly s
 const keyOf = (hookId: string, deliveryId: string): string => `${hookId}/${deliveryId}`;
 const keyOfSent = ({ hook, deliveryId }: SentDelivery): string => keyOf(hook.id, deliveryId);
 
-/** Checks that the log contains each acknowledged delivery once, and each unacknowledged one at most once. */
+/**
+ * Checks that the log contains each acknowledged delivery once, and no delivery that was never sent. An unanswered
+ * delivery may be missing.
+ */
 const checkLog = ({ sent, log }: FinalState): Comparison => {
   const found = log.filter(({ type }) => type === 'WebhookAccepted').map(({ hookId, deliveryId }) => keyOf(hookId, deliveryId));
   const acknowledged = new Set(sent.filter(isAnswered).map(keyOfSent));
@@ -77,8 +87,8 @@ const checkLog = ({ sent, log }: FinalState): Comparison => {
 };
 
 /**
- * Checks the answers to one delivery: at most one 202, no refusal, an answer in the end, and in each the id from the
- * log.
+ * Checks the answers to one delivery. There must be at least one answer, at most one with 202, and no refusal. Each
+ * answer must contain the delivery's id in the log. The log must contain the body that was sent.
  */
 const checkAnswers = (delivery: SentDelivery, recorded: ReadonlyMap<string, LoggedDelivery>): Comparison => {
   const key = keyOfSent(delivery);
@@ -120,7 +130,7 @@ const checkRunners = ({ log, effects }: FinalState): Comparison[] =>
     compare(`with the runner of ${agent}`, new Set(idsOf(log, agent)), effects.get(agent) ?? []),
   );
 
-/** The ids that come after an id with a higher index. */
+/** Returns the ids that come later in the list than an id with a higher index. */
 const lateIds = (ids: readonly string[], indexOf: ReadonlyMap<string, number>): string[] => {
   let furthest = -1;
   return ids.filter((id) => {
@@ -132,8 +142,8 @@ const lateIds = (ids: readonly string[], indexOf: ReadonlyMap<string, number>): 
 };
 
 /**
- * Checks that the messages of the broker's stream, and the effects of each runner, are in log order. A runner may have
- * `maxLate` late messages: each loss of its connection to the broker can delay one.
+ * Checks that the messages in the broker's stream and the effects of each runner are in log order. Up to `maxLate` late
+ * messages per runner are allowed: each loss of its connection to the broker can delay one message.
  */
 const checkOrder = ({ log, messages, effects }: FinalState, maxLate: number): string[] => {
   const indexOf = new Map(log.map(({ event_id }, index) => [event_id, index]));
@@ -146,8 +156,8 @@ const checkOrder = ({ log, messages, effects }: FinalState, maxLate: number): st
 };
 
 /**
- * Checks that a command ran once per event. For each kill of a runner, one more run is allowed: the runner may have
- * been killed after its command had ended and before it had recorded that.
+ * Checks that the command ran once per event. For each kill of a runner, one more run is allowed: the runner may be
+ * killed when its command has ended but this is not recorded yet.
  */
 const checkRuns = ({ commandRuns }: FinalState, runnerKills: number): string[] => {
   const repeated = [...countsOf(commandRuns)].filter(([, count]) => count > 1);
@@ -155,10 +165,12 @@ const checkRuns = ({ commandRuns }: FinalState, runnerKills: number): string[] =
   return extraRuns > runnerKills ? repeated.map(([id, count]) => `the command ran ${count} times for ${id}`) : [];
 };
 
-/** How often the broker and the runners were killed. */
+/** The number of times that the broker and the runners were killed. */
 export type KillCounts = { readonly brokerKills: number; readonly runnerKills: number };
 
-/** Compares the sent deliveries with those that reached the log, the read model, the broker and the runners. */
+/**
+ * Compares the deliveries that were sent with those that reached the log, the read model, the broker and the runners.
+ */
 export const check = (finalState: FinalState, { brokerKills, runnerKills }: KillCounts = { brokerKills: 0, runnerKills: 0 }): Findings => {
   const { sent, log, messages } = finalState;
   const recorded = new Map(log.map((event) => [keyOf(event.hookId, event.deliveryId), event]));
@@ -178,8 +190,8 @@ export const check = (finalState: FinalState, { brokerKills, runnerKills }: Kill
 };
 
 /**
- * Leaves out deliveries that were answered with 202 twice. That is allowed while the event store is down: a repeated
- * delivery can come while its first request is in the spool. It still has only one event.
+ * Removes the findings about deliveries that got 202 twice. While the event store is down, this is allowed: the
+ * provider may repeat a delivery while the first request is still in the spool. The delivery still has only one event.
  */
 export const withoutRepeatedAnswers = (findings: Findings): Findings => ({
   ...findings,

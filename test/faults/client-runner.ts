@@ -6,16 +6,20 @@ import type { Runner } from './runners.ts';
 import type { Agent } from './tenants.ts';
 
 export type ClientRunnerOptions = {
-  /** What the runner does with an event before its effect. If it throws, the event has no effect. */
+  /**
+   * The runner calls this handler with each event before the event takes effect. If the handler throws, the event has
+   * no effect.
+   */
   readonly before?: Handler;
   readonly concurrency?: number;
-  /** While an event is processed, the runner reports progress to the broker at this interval, in milliseconds. */
+  /** The interval in milliseconds at which the runner tells the broker that it is still processing an event. */
   readonly progressMs?: number | undefined;
 };
 
 /**
- * Starts a runner in this process, with the client for runners. It is much faster than one that starts a command for
- * each event. As runners have to, it has one effect per event id.
+ * Starts a runner in this process with the platform's client library for runners. This is much faster than a runner
+ * that starts a command for each event. Like every correct runner, it has one effect per event id, even if it gets an
+ * event twice.
  */
 export const startClientRunner = async (
   { url, dir, stopOnClose }: Platform,
@@ -36,7 +40,8 @@ export const startClientRunner = async (
       effects.add(event.id);
     };
     const received = client.receive(handle, limits);
-    // The promise is awaited only by `stop`, so a failure must not end the process before that.
+    // The promise is awaited only when the runner stops. Without this handler, a failure before that would end the
+    // process.
     received.catch(() => {});
     end = () => {
       stop.abort();

@@ -9,8 +9,9 @@ type Call = { readonly key: string; readonly body: string };
 
 const FIRST_DELAY_MS = 3_000;
 /**
- * How long the worker runs between two kills. After more kills than FEW it must run for three seconds, or the supervisor
- * would wait longer and longer before it starts the worker again.
+ * The time between two kills of the worker in milliseconds: `shortest` or `stable`, plus a random part of up to
+ * `random`. `stable` is used if there are more than `FEW` kills, because the supervisor restarts a worker that runs for
+ * less than three seconds with growing delays.
  */
 const PAUSE_MS = { shortest: 500, stable: 3_500, random: 3_000 };
 const FEW = 10;
@@ -18,7 +19,10 @@ const JOBS_PER_SECOND = 5;
 const DONE_TIMEOUT_MS = 600_000;
 const CONCURRENCY = 8;
 
-/** Starts the external target of all jobs. It answers 500 to every tenth call, so that some calls are repeated. */
+/**
+ * Starts an HTTP server as the external target of all jobs. It answers every tenth call with 500, so that the platform
+ * repeats some calls.
+ */
 export const startCronTarget = async () => {
   const calls: Call[] = [];
   const server = createServer(async (request, response) => {
@@ -33,7 +37,7 @@ export const startCronTarget = async () => {
 
 export type CronTarget = Awaited<ReturnType<typeof startCronTarget>>;
 
-/** Creates one-shot jobs that are due one after another, `perSecond` in each second. Returns their ids. */
+/** Creates `count` one-shot jobs. In each second, `perSecond` of them are due. @returns their ids */
 const createJobs = async (platform: Platform, target: CronTarget, count: number, perSecond: number): Promise<string[]> => {
   const { agents } = await createDataset(platform, { tenants: 2, agents: 1, hooks: 0 });
   const start = Date.now() + FIRST_DELAY_MS;
@@ -58,7 +62,10 @@ const createJobs = async (platform: Platform, target: CronTarget, count: number,
 
 const DECISIONS = ['CronFired', 'CronSuppressed', 'CronMissed', 'CronOccurrenceSkipped'];
 
-/** The decisions in the log by job, and the ids of the runs whose calls have ended. */
+/**
+ * Reads the decisions on cron jobs from the log. @returns the types of the decisions for each occurrence of a job, the
+ * job id of each run that was fired, and the ids of the runs whose calls have ended
+ */
 const readRuns = async (platform: Platform) => {
   const log = platform.openLog();
   const decisions = new Map<string, string[]>();
@@ -75,7 +82,10 @@ const readRuns = async (platform: Platform) => {
   return { decisions, fired, ended };
 };
 
-/** The keys that came with more than one body, and the keys that are of no run. */
+/**
+ * Returns a message for each idempotency key that was sent with different bodies, and for each key that belongs to no
+ * run.
+ */
 const wrongCalls = (calls: readonly Call[], fired: ReadonlyMap<string, string>): string[] => {
   const byKey = Map.groupBy(calls, ({ key }) => key);
   return [...byKey].flatMap(([key, ofKey]) => [
@@ -85,11 +95,11 @@ const wrongCalls = (calls: readonly Call[], fired: ReadonlyMap<string, string>):
 };
 
 /**
- * F27: the worker is killed `kills` times while cron jobs fire. Each occurrence must have one decision, the target of
- * each run must be called, and all calls of a run must have the same key and body.
+ * Kills the worker `kills` times while cron jobs fire (fault F27). Each occurrence must have exactly one decision. The
+ * target of each run must be called. All calls of a run must have the same idempotency key and the same body.
  */
 export const runCronKills = async (platform: Platform, target: CronTarget, kills: number): Promise<OutageReport> => {
-  // A restart takes about two seconds.
+  // A restart of the worker takes about two seconds.
   const shortest = kills > FEW ? PAUSE_MS.stable : PAUSE_MS.shortest;
   const seconds = (kills * (2_000 + shortest + PAUSE_MS.random / 2)) / 1_000;
   const ids = await createJobs(platform, target, Math.max(40, Math.ceil(seconds * JOBS_PER_SECOND)), JOBS_PER_SECOND);
@@ -124,7 +134,10 @@ export const runCronKills = async (platform: Platform, target: CronTarget, kills
   };
 };
 
-/** Runs F27 on a platform that may call a target on this machine. */
+/**
+ * Starts a target for cron jobs. Calls `use` with the target and the environment variables that allow the platform to
+ * call it.
+ */
 export const withCronTarget = async (use: (target: CronTarget, variables: NodeJS.ProcessEnv) => Promise<void>): Promise<void> => {
   const target = await startCronTarget();
   try {

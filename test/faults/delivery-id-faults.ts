@@ -7,7 +7,10 @@ import type { Platform } from './platform.ts';
 import type { Hook } from './tenants.ts';
 
 const COPIES = 100;
-/** With the one that every platform has, so that the copies of a delivery reach four processes. */
+/**
+ * The number of API processes that are started in addition to the one of the platform. A delivery then reaches four
+ * processes.
+ */
 const MORE_PROCESSES = 3;
 const DAY_MS = 86_400_000;
 const SHIFTED_CLOCK = pathToFileURL(`${import.meta.dirname}/../fixtures/shifted-clock.mjs`).href;
@@ -21,7 +24,10 @@ const createDelivery = (number: number, hook: Hook, deliveryId: string = randomU
   body: JSON.stringify({ number, unique: randomUUID() }),
 });
 
-/** `send` posts a delivery once and keeps the answer. */
+/**
+ * Returns two functions: `send` posts a delivery once and adds the answer to the delivery, and `close` closes the
+ * connections.
+ */
 const createSender = () => {
   const sockets = createSockets();
   const send = async (base: string, delivery: SentDelivery): Promise<Answer> => {
@@ -32,7 +38,9 @@ const createSender = () => {
   return { send, close: () => sockets.destroy() };
 };
 
-/** What is wrong with the answers to copies of one delivery: one must be 202, all others 200. */
+/**
+ * Checks the answers to copies of one delivery: one must be 202 and all others 200. Returns a message if they are not.
+ */
 const wrongCopies = ({ number, answers }: SentDelivery): string[] => {
   const kinds = Map.groupBy(answers, ({ kind }) => kind);
   const accepted = kinds.get('accepted')?.length ?? 0;
@@ -48,8 +56,8 @@ const judgeCopies = async (deployment: Deployment, sent: readonly SentDelivery[]
 };
 
 /**
- * F9: in each round, a hundred copies of a delivery are sent at the same moment to four API processes. One must be
- * accepted, the others acknowledged, and the delivery recorded and processed once.
+ * Sends a hundred copies of a delivery to four API processes at the same moment, in each round (fault F9). One copy
+ * must get 202 and the others 200. The delivery must be recorded and processed once.
  */
 export const runConcurrentCopies = async (deployment: Deployment, rounds: number): Promise<OutageReport> => {
   const { platform, hooks } = deployment;
@@ -66,13 +74,14 @@ export const runConcurrentCopies = async (deployment: Deployment, rounds: number
   return judgeCopies(deployment, sent, { rounds, 'API processes': bases.length });
 };
 
-/** Starts an API process whose clock is so many days ahead. */
+/** Starts an API process whose clock is `days` days ahead. @returns its base URL */
 const startLater = (platform: Platform, days: number): Promise<string> =>
   platform.startServeProcess({ NODE_OPTIONS: `--import ${SHIFTED_CLOCK}`, CLOCK_SHIFT_MS: String(days * DAY_MS) });
 
 /**
- * F10: each delivery is sent twice at the same moment, and again after a second, three days and 89 days, each time to
- * an API process that has not seen it. All but the first must be acknowledged without effect.
+ * Sends each delivery twice at the same moment, and again after a second, after three days and after 89 days (fault
+ * F10). Each repetition goes to an API process that has not seen the delivery; the processes have different clocks,
+ * which simulate the days. One request must be accepted, and the others acknowledged without effect.
  */
 export const runLateRedeliveries = async (deployment: Deployment, count: number): Promise<OutageReport> => {
   const { platform, hooks } = deployment;
@@ -89,7 +98,10 @@ export const runLateRedeliveries = async (deployment: Deployment, count: number)
 const printable = (length: number): string =>
   String.fromCharCode(...Array.from({ length }, () => randomInt(PRINTABLE.first, PRINTABLE.end)));
 
-/** Ids that differ only in their case or in the spaces within them; the first one has a random length. */
+/**
+ * Returns delivery ids that differ only in case or in the white space within them. The length of the first one is
+ * random.
+ */
 const similarIds = (): string[] => {
   const length = Math.random() < 0.5 ? randomInt(1, MAX_ID_BYTES + 1) : randomInt(1, MAX_SENT_ID_BYTES + 1);
   const stem = randomBytes(4).toString('hex');
@@ -97,10 +109,10 @@ const similarIds = (): string[] => {
   return [...new Set([first, first.toUpperCase(), first.toLowerCase(), `${stem} ${stem}`, `${stem}  ${stem}`, `${stem}\t${stem}`])];
 };
 
-/** Whether an id is too long, or has a character that is not printable. */
+/** Returns whether a delivery id is too long or contains a tab. Such ids are refused. */
 const isMalformed = (id: string): boolean => id.length > MAX_ID_BYTES || id.includes('\t');
 
-/** The answer to an id that was sent to an integration before, or was not. */
+/** Returns the expected answer to an id. `isKnown` says whether the id was sent to the same integration before. */
 const expectedAnswer = (id: string, isKnown: boolean): string => {
   if (isMalformed(id)) return 'refused with 400';
   return isKnown ? 'duplicate' : 'accepted';
@@ -109,8 +121,9 @@ const expectedAnswer = (id: string, isKnown: boolean): string => {
 const shownAnswer = ({ kind, detail }: Answer): string => (kind === 'refused' ? `refused with ${detail.slice(0, 3)}` : kind);
 
 /**
- * F11: similar ids are different deliveries, and the same id at two integrations of two tenants is a delivery of each.
- * Ids of more than 255 bytes or with a tab are refused. Spaces around an id do not belong to it.
+ * Checks three rules for delivery ids (fault F11). Similar ids identify different deliveries, and so does one id at
+ * integrations of two tenants. Ids of more than 255 bytes or with a tab are refused. White space around an id is
+ * ignored.
  */
 export const runSimilarIds = async (deployment: Deployment, cases: number): Promise<OutageReport> => {
   const { platform, hooks } = deployment;
@@ -138,7 +151,7 @@ export const runSimilarIds = async (deployment: Deployment, cases: number): Prom
         await sendTo(pair[0]!, id, ` ${id}\t `);
       }
   };
-  // Each worker has an integration of both tenants.
+  // Each concurrent worker sends to two integrations, one of each tenant.
   const half = hooks.length / 2;
   await Promise.all(Array.from({ length: WORKERS }, (_, index) => work([hooks[index]!, hooks[index + half]!])));
   close();

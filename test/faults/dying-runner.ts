@@ -2,8 +2,8 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { connectRunner } from '../../infra/runner/runner-client.ts';
 
-// A runner that is killed after the effect of an event and before its acknowledgement, `KILLS` times. As runners have
-// to, it has one effect per event id.
+// This program is a runner that kills itself between the effect of an event and its acknowledgement, `KILLS` times in
+// total. Like every correct runner, it has one effect per event id, even if it gets an event again.
 
 const home = process.env.RUNNER_HOME!;
 const fileOf = (name: string): string => join(home, name);
@@ -21,6 +21,6 @@ await runner.receive(async ({ id }) => {
   if (kills >= Number(process.env.KILLS)) return;
   writeFileSync(fileOf('kills'), `${id}\n`, { flag: 'a', flush: true });
   process.kill(process.pid, 'SIGKILL');
-  // The signal ends the process at the latest when it waits here.
+  // Wait for the signal to end the process, so that the event is never acknowledged.
   await new Promise(() => {});
 });

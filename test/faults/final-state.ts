@@ -14,11 +14,11 @@ import type { Runner } from './runners.ts';
 import type { Hook } from './tenants.ts';
 
 /**
- * If the runners make no progress for this long, all work is done. It is twice the time after which the broker
- * redelivers an unacknowledged message.
+ * If the runners make no progress for this time, their work counts as done. The broker redelivers an unacknowledged
+ * message after half of this time.
  */
 const IDLE_TIMEOUT_MS = 70_000;
-/** How long to wait until the platform, which records acknowledgements every few seconds, has recorded all of them. */
+/** The maximum time to wait until the platform has recorded all acknowledgements. It records them every few seconds. */
 const ACKNOWLEDGEMENT_TIMEOUT_MS = 20_000;
 
 const loggedOf = (event: Recorded): LoggedDelivery => {
@@ -35,8 +35,8 @@ const loggedOf = (event: Recorded): LoggedDelivery => {
 };
 
 /**
- * Reads the whole log: the deliveries with their opened bodies, the ids of the acknowledged ones, the number of events
- * of each type, and the last position.
+ * Reads the whole log. @returns the deliveries with their decrypted bodies, the ids of the acknowledged deliveries, the
+ * number of events of each type, and the position of the last event as a consistency token
  */
 export const readLog = async (log: Log, openEvent: SealedEvents['openEvent']) => {
   const deliveries: LoggedDelivery[] = [];
@@ -53,7 +53,10 @@ export const readLog = async (log: Log, openEvent: SealedEvents['openEvent']) =>
   return { deliveries, acknowledged, types, token };
 };
 
-/** Reads all pages of a list. Each response waits until the read model has reached the consistency token. */
+/**
+ * Reads all pages of a list and returns their rows. Each response waits until the read model has reached the
+ * consistency token.
+ */
 export const listAll = async <T>({ call }: Pick<Platform, 'call'>, path: string, key: string, token?: string): Promise<T[]> => {
   const rows: T[] = [];
   const headers: Record<string, string> = token === undefined ? {} : { 'consistency-token': token };
@@ -75,7 +78,7 @@ const rowsOf = async (platform: Platform, hooks: readonly Hook[], token: string)
   return lists.flat();
 };
 
-/** The event ids of all messages in the broker's stream, in stream order. */
+/** Returns the event ids of all messages in the broker's stream, in stream order. */
 export const readMessageIds = async (nats: NatsConnection): Promise<string[]> => {
   const { streams } = await manager(nats);
   const { state } = await streams.info(STREAM);
@@ -90,7 +93,7 @@ export const readMessageIds = async (nats: NatsConnection): Promise<string[]> =>
   return ids;
 };
 
-/** The number of messages that the runners have not yet acknowledged. */
+/** Returns the number of messages that the runners have not yet acknowledged. */
 const unacknowledgedCount = async (nats: NatsConnection, runners: readonly Runner[]): Promise<number> => {
   const { consumers } = await manager(nats);
   const infos = await Promise.all(runners.map(({ agent }) => consumers.info(STREAM, consumerName(agent.id))));
@@ -112,7 +115,10 @@ const waitUntilIdle = async (nats: NatsConnection, runners: readonly Runner[], e
   }
 };
 
-/** Reads the log again and again until it contains `expected` acknowledgements, for at most 20 seconds. */
+/**
+ * Reads the log repeatedly until it contains `expected` acknowledgements, for at most 20 seconds. Returns the last
+ * result.
+ */
 const readAcknowledgedLog = async (log: Log, openEvent: SealedEvents['openEvent'], expected: number) => {
   for (const end = Date.now() + ACKNOWLEDGEMENT_TIMEOUT_MS; ; await sleep(1_000)) {
     const content = await readLog(log, openEvent);
@@ -120,7 +126,7 @@ const readAcknowledgedLog = async (log: Log, openEvent: SealedEvents['openEvent'
   }
 };
 
-/** Waits until all work is done, then reads the state of the log, the read model, the broker and the runners. */
+/** Waits until all work is done. Then reads the state of the log, the read model, the broker and the runners. */
 export const readFinalState = async (
   platform: Platform,
   sent: readonly SentDelivery[],

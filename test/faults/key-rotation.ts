@@ -7,17 +7,29 @@ import { createSockets, post } from './load.ts';
 import { ADMIN_KEY, mainFile, type Platform, withPlatform } from './platform.ts';
 import { createDataset, type Dataset } from './tenants.ts';
 
-// Rotates keys while requests are sent, and counts the requests that fail:
-// `node test/faults/key-rotation.ts --rotations 5 --per-second 200`.
+// This program rotates keys while requests are sent, and reports the requests that fail. Usage: `node
+// test/faults/key-rotation.ts --rotations 5 --per-second 200`.
 
 const TENANTS = 6;
-/** Every so many requests, a tenant is created: its data key is created while the master key is rotated. */
+/**
+ * Every request whose number is a multiple of this creates a tenant. The platform then also creates data keys during
+ * the rotations.
+ */
 const TENANT_EVERY = 100;
-/** Every so many requests, the secret of an integration is replaced, which seals it with the newest data key. */
+/**
+ * Every request whose number is a multiple of this replaces the secret of an integration. The platform encrypts the new
+ * secret with its newest data key.
+ */
 const SECRET_EVERY = 20;
-/** Every so many requests, the body of a delivery is read, which opens it. */
+/**
+ * Every request whose number is a multiple of this reads the body of a delivery. The platform decrypts the body for
+ * that.
+ */
 const BODY_EVERY = 3;
-/** How long requests are sent before and after the rotations, so that rotations do not meet cold caches only. */
+/**
+ * How long requests are sent before the first rotation and after the last one. The caches of the platform are then full
+ * when the rotations begin.
+ */
 const REST_MS = 2_000;
 
 type Failure = { readonly what: string; readonly detail: string };
@@ -28,7 +40,7 @@ export type RotationReport = {
   readonly failures: readonly Failure[];
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** How long each rotation of the master key took. */
+  /** The durations of the rotations of the master key, in milliseconds. */
   readonly rotationMs: readonly number[];
 };
 
@@ -36,7 +48,10 @@ type Sender = { readonly base: string; readonly dataset: Dataset };
 
 const p99 = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? 0;
 
-/** Sends requests at an even rate until `stop` is called. Requests that are not answered as expected are failures. */
+/**
+ * Sends requests at a steady rate until `stop` is called. A request that is not answered as expected counts as a
+ * failure.
+ */
 const startRequests = ({ base, dataset }: Sender, perSecond: number) => {
   const sockets = createSockets();
   const failures: Failure[] = [];
@@ -44,7 +59,7 @@ const startRequests = ({ base, dataset }: Sender, perSecond: number) => {
   const accepted: { id: string; tenant: Dataset['tenants'][number] }[] = [];
   const pending = new Set<Promise<void>>();
   const { hooks } = dataset;
-  // The integrations of the last tenant get new secrets, those of the others the deliveries.
+  // Deliveries go to the integrations of all tenants except the last one, whose integrations get new secrets.
   const delivered = hooks.filter(({ agent }) => agent.tenant !== dataset.tenants.at(-1));
   const rotated = hooks.filter((hook) => !delivered.includes(hook));
   let isStopped = false;
@@ -76,7 +91,7 @@ const startRequests = ({ base, dataset }: Sender, perSecond: number) => {
       const { id, agent } = rotated[(n / SECRET_EVERY) % rotated.length]!;
       return call('secret', `/tenant/${agent.tenant.id}/webhook-integrations/${id}/rotate-secret`, agent.tenant.key, {});
     }
-    // The read models show a delivery after a moment.
+    // Read a delivery that was accepted about two seconds ago: newer ones may not be in the read models yet.
     const read = n % BODY_EVERY === 0 ? accepted.at(-perSecond * 2) : undefined;
     if (read) return call('body', `/tenant/${read.tenant.id}/deliveries/${read.id}/body`, read.tenant.key);
     return deliver(n);
@@ -116,7 +131,7 @@ const annals = async ({ data }: Platform, ...words: string[]): Promise<string> =
   return running.output();
 };
 
-/** Rotates the master key, and the data key of each tenant, again and again while requests are sent. */
+/** Rotates the master key and the data key of one tenant in turn, `rotations` times, while requests are sent. */
 export const rotateUnderLoad = async (
   platform: Platform,
   { rotations, perSecond }: { rotations: number; perSecond: number },
@@ -139,7 +154,7 @@ export const rotateUnderLoad = async (
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 
-/** The report as lines. */
+/** Formats the report as lines of text. */
 export const reportText = ({ requests, perSecond, failures, p99Ms, maxMs, rotationMs }: RotationReport): string =>
   [
     `${requests} requests at ${perSecond.toFixed(0)}/s during ${rotationMs.length} rotations of the master key and of data keys`,

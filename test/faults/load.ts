@@ -4,19 +4,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Hook } from './tenants.ts';
 
 /**
- * The outcome of one POST request. `unknown` means that the service may have accepted the delivery or not, so the
- * sender has to post it again.
+ * The outcome of a POST request. `unknown` means that the sender does not know whether the delivery was accepted, so it
+ * has to post the delivery again. `ms` is the response time in milliseconds.
  */
 export type Answer = {
   readonly kind: 'accepted' | 'duplicate' | 'refused' | 'unknown';
   readonly id: string | null;
   readonly detail: string;
   readonly ms: number;
-  /** When the request was sent, on the clock of `performance.now()`. */
+  /** The time at which the request was sent, on the clock of `performance.now()`. */
   readonly sentAt: number;
 };
 
-/** A delivery that the load sends, and the answers to its POST requests. */
+/** A delivery that was sent, and the answers to all its POST requests. */
 export type SentDelivery = {
   readonly number: number;
   readonly hook: Hook;
@@ -31,8 +31,8 @@ const ANSWER_TIMEOUT_MS = 10_000;
 const MIN_RETRY_DELAY_MS = 250;
 const MAX_RETRY_DELAY_MS = 3_000;
 /**
- * The most unanswered deliveries that are posted again at the same time. Providers do not resend all of them at once
- * either, and such a burst is not the fault under test.
+ * The maximum number of unanswered deliveries that are posted again at the same time. Providers also do not post all of
+ * them at once, and such a burst is not what is tested.
  */
 const MAX_RETRY_WORKERS = 16;
 
@@ -48,7 +48,7 @@ export const sign = (body: string, secret: string): string => `sha256=${createHm
 
 export type Post = { hook: Hook; deliveryId: string; body: string; signature?: string };
 
-/** Posts a delivery as GitHub does. Never rejects: a lost connection yields an answer of the kind `unknown`. */
+/** Posts a delivery as GitHub does. Never rejects: if the connection is lost, the outcome is `unknown`. */
 export const post = (
   base: string,
   sockets: Sockets,
@@ -81,24 +81,24 @@ export const post = (
   });
 
 export type LoadOptions = {
-  /** The base URLs of the API processes. Deliveries are sent to them in turn. */
+  /** The base URLs of the API processes, which get the deliveries in turn. */
   bases: readonly string[];
   hooks: readonly Hook[];
   perSecond: number;
   /** The share of deliveries (0 to 1) that are posted a second time, whatever the first answer was. */
   duplicateRatio: number;
-  /** The load ends by itself after this many deliveries. */
+  /** The load ends after this number of deliveries, unless `finish` is called earlier. */
   maxDeliveries: number;
 };
 
 export type Load = {
   readonly sent: readonly SentDelivery[];
   readonly acceptedAt: readonly number[];
-  /** Resolves when `maxDeliveries` deliveries have been sent, or `finish` has been called. */
+  /** Resolves when `maxDeliveries` deliveries have been sent or `finish` has been called. */
   readonly allSent: Promise<void>;
   /**
-   * Ends the sending of new deliveries. Resolves when every delivery is answered, or at the latest after `retryMs` (by
-   * default 90 seconds), during which unanswered ones are posted again.
+   * Stops sending new deliveries, but posts unanswered ones again for up to `retryMs` (90 seconds by default). Resolves
+   * when every delivery is answered or this time is over.
    */
   readonly finish: (retryMs?: number) => Promise<void>;
 };
@@ -106,8 +106,8 @@ export type Load = {
 const PUSH = { ref: 'refs/heads/main', repository: { id: 1, full_name: 'acme/shop' }, commits: ['x'.repeat(900)] };
 
 /**
- * Posts deliveries at an even rate, some of them twice. If the outcome of a post is unknown, the delivery is posted
- * again with the same delivery id.
+ * Posts deliveries at a steady rate, and posts some of them twice. If the outcome of a post is unknown, it is repeated
+ * with the same delivery id.
  */
 export const startLoad = ({ bases, hooks, perSecond, duplicateRatio, maxDeliveries }: LoadOptions): Load => {
   const sockets = createSockets();
@@ -160,7 +160,7 @@ export const startLoad = ({ bases, hooks, perSecond, duplicateRatio, maxDeliveri
     sent.push(delivery);
     track(() => postUntilAnswered(delivery));
     if (Math.random() >= duplicateRatio) return;
-    // Half of the duplicates are posted at the same moment as the first post, the other half later.
+    // Half of the duplicates are posted at the same moment as the original, the others up to three seconds later.
     track(() => sleep(Math.random() < 0.5 ? 0 : Math.random() * 3_000).then(() => postUntilAnswered(delivery)));
   };
 

@@ -11,8 +11,9 @@ const RETRY_DELAY_MS = 200;
 const DONE_TIMEOUT_MS = 120_000;
 
 /**
- * How many messages were answered with 250, how many the log has, how many the agent's runner got, and how often its
- * handler ran.
+ * The figures of a run. `answered`, `recorded` and `delivered` are numbers of messages: those that got 250, those in
+ * the log, and those that the agent's runner processed. `runs` is the number of calls of the runner's handler, and
+ * `kills` the number of kills.
  */
 type Figures = {
   readonly answered: number;
@@ -23,8 +24,9 @@ type Figures = {
 };
 
 /**
- * Sends messages with attachments by SMTP while `serve` and `work` are killed in turn. Each message is sent again until
- * it is answered with 250. The log must then contain each message once, and the agent's runner must get each once.
+ * Sends messages with attachments by SMTP while the processes `serve` and `work` are killed in turn. Each message is
+ * repeated until it gets 250. @returns figures, which must show each message once in the log and once at the agent's
+ * runner
  */
 export const runMailKills = async (messages: number, kills: number): Promise<Figures> => {
   const port = await freePort();

@@ -20,16 +20,19 @@ export type ProcessName = (typeof PROCESS_NAMES)[number];
 export type Reply = { readonly status: number; readonly headers: Headers; readonly text: string };
 
 export const mainFile = join(root, 'infra', 'main.ts');
-/** The API key of the platform's first administrator. Only tests use it. */
+/** The API key of the platform's first administrator. It is used only in tests. */
 export const ADMIN_KEY = buildKey('Fau1tK3y', 'onlyTestsHaveThisKeyForThePlatfo');
 
 const STOP_TIMEOUT_MS = 30_000;
-/** How long `kill` waits for the process to exist, and then for its successor, on an idle machine. */
+/**
+ * The maximum time for finding the process to kill, and also for the start of its successor. Both times are longer on a
+ * busy machine.
+ */
 const KILL_TIMEOUT_MS = 10_000;
 const MAX_TRIES = 200;
 
 /**
- * The environment variables with which another process reaches the services that `annals start` runs on a data
+ * Returns the environment variables with which another process reaches the services of an `annals start` on this data
  * directory.
  */
 const serviceVariables = (data: string) => {
@@ -45,7 +48,7 @@ const serviceVariables = (data: string) => {
   };
 };
 
-/** Sends one request. @throws the error of fetch */
+/** Sends one request with an API key. @throws the error of fetch */
 const sendRequest = async (base: string, method: string, path: string, key: string, body?: unknown, headers = {}): Promise<Reply> => {
   const response = await fetch(base + path, {
     method,
@@ -57,7 +60,7 @@ const sendRequest = async (base: string, method: string, path: string, key: stri
 };
 
 /**
- * The real platform, as `annals start` runs it, on a data directory of its own. `variables` are added to its
+ * Prepares a real platform, as `annals start` runs it, with its own data directory. `variables` are added to its
  * environment.
  */
 export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {}) => {
@@ -92,14 +95,14 @@ export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {
     return code;
   };
 
-  /** Ends the processes that are named in pid files and still run. @returns their process ids */
+  /** Ends all processes that are named in pid files and still running. @returns their process ids */
   const endRemainingProcesses = async (): Promise<number[]> => {
     const remaining = remainingProcesses();
     for (const each of remaining) await endProcess(each, 'SIGTERM', 5_000);
     return remaining.map(({ pid }) => pid);
   };
 
-  /** Kills a process with SIGKILL. Resolves with the milliseconds until its successor has started. */
+  /** Kills a process with SIGKILL. @returns the milliseconds until its successor has started */
   const kill = async (name: ProcessName): Promise<number> => {
     let killed = processOf(name);
     for (const isOver = deadline(KILL_TIMEOUT_MS); !killed && !isOver(); killed = processOf(name)) await sleep(50);
@@ -114,7 +117,7 @@ export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {
     throw new Error(`no process has replaced ${name}, process ${killed.pid}`);
   };
 
-  /** Starts another worker on the same services. Resolves when its output matches `ready`. */
+  /** Starts another `work` process that uses the same services. Resolves when its output matches `ready`. */
   const startWorkProcess = async (ready: RegExp, more: NodeJS.ProcessEnv = {}): Promise<Program> => {
     const program = startProgram(process.execPath, [mainFile, 'work'], { env: { ...env, ...serviceVariables(data), ...more } });
     otherPrograms.push(program);
@@ -123,8 +126,8 @@ export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {
   };
 
   /**
-   * Starts another API process on the same services, with these environment variables in addition. Resolves with its
-   * base URL when it listens.
+   * Starts another API process that uses the same services. `more` has additional environment variables. @returns its
+   * base URL, when it listens
    */
   const startServeProcess = async (more: NodeJS.ProcessEnv = {}): Promise<string> => {
     const PORT = String(await freePort());
@@ -135,8 +138,8 @@ export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {
   };
 
   /**
-   * Sends a request, and repeats it while the connection fails or the response is 503. Do not use it for deliveries:
-   * `load.ts` repeats them itself and records each answer.
+   * Sends a request. Repeats it while the connection fails or the response is 503. Do not send deliveries with this
+   * function: `load.ts` repeats them itself and records each answer.
    */
   const call = async (method: string, path: string, body?: unknown, { key = ADMIN_KEY, headers = {} } = {}): Promise<Reply> => {
     for (let tries = 1; ; tries++) {
@@ -147,7 +150,10 @@ export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {
     }
   };
 
-  /** The tenant of the first start. Waits until the read models show it. */
+  /**
+   * Returns the tenant that the platform creates when it starts for the first time. Waits until the read models show
+   * it.
+   */
   const firstTenant = async (): Promise<{ readonly id: string }> => {
     for (let tries = 1; ; tries++) {
       const [tenant] = JSON.parse((await call('GET', '/admin/tenants')).text) as { id: string }[];
@@ -169,12 +175,12 @@ export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {
     startServeProcess,
     startWorkProcess,
     call,
-    /** Registers a program or a runner that `close` also stops. */
+    /** Registers a program or a runner that `close` has to stop, too. */
     stopOnClose: (program: { readonly stop: () => Promise<unknown> }): void => void otherPrograms.push(program),
     output: (): string => running?.output() ?? '',
     serviceVariables: () => serviceVariables(data),
     openLog: (): Log => openLog(serviceVariables(data).EVENTSTORE_URL),
-    /** Returns the function that opens the sealed events of the platform's log. */
+    /** Returns a function that decrypts the sealed events of the platform's log. */
     eventOpener: (log: Log) => {
       const { openEvent, close } = openEventOpener({ log, masterKeyFile: join(data, 'master.key') });
       otherPrograms.push({ stop: close });
@@ -193,14 +199,14 @@ export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {
 
 export type Platform = Awaited<ReturnType<typeof openPlatform>>;
 
-/** The parsed body of a response. @throws if the response has another status */
+/** Returns the parsed body of a response. @throws if the response has a status other than `status` */
 export const expectReply = async <T>(reply: Promise<Reply>, status = 201): Promise<T> => {
   const { status: actual, text } = await reply;
   if (actual !== status) throw new Error(`${actual} instead of ${status}: ${text}`);
   return (text === '' ? null : JSON.parse(text)) as T;
 };
 
-/** Runs a test with a platform. Stops the platform in any case, also when this process gets SIGTERM or SIGINT. */
+/** Runs a test with a platform. Stops the platform in any case, even if this process gets SIGTERM or SIGINT. */
 export const withPlatform = (use: (platform: Platform) => Promise<void>, variables: NodeJS.ProcessEnv = {}): Promise<void> =>
   withTempDirectory(async (dir) => {
     const platform = await openPlatform(dir, variables);
@@ -216,8 +222,8 @@ export const withPlatform = (use: (platform: Platform) => Promise<void>, variabl
   });
 
 /**
- * Returns a function like `withPlatform` for tests of one file that leave the platform usable: they share a platform,
- * which starts with the first of these tests and stops after the last test of the file.
+ * Returns a function like `withPlatform` with which all tests of a file share one platform. The platform starts with
+ * the first test that uses it and stops after the last test of the file. Each test must leave it usable.
  */
 export const sharedPlatform = (variables: NodeJS.ProcessEnv = {}): ((use: (platform: Platform) => Promise<void>) => Promise<void>) => {
   const started = Promise.withResolvers<Platform>();

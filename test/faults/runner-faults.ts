@@ -19,7 +19,7 @@ const readLines = (file: string): string[] => (existsSync(file) ? readFileSync(f
 
 type DyingRunner = Runner & { readonly kills: () => number };
 
-/** Starts a runner that dies after an effect, and a new one whenever it does, until it has died `kills` times. */
+/** Starts a runner that kills itself after an effect. Starts it again each time, until it has died `kills` times. */
 const startDyingRunner = async ({ url, dir, stopOnClose }: Platform, agent: Agent, kills: number): Promise<DyingRunner> => {
   const home = join(dir, `runner-${agent.id}`);
   mkdirSync(home, { recursive: true });
@@ -58,8 +58,8 @@ const sendAll = async (platform: Platform, { hooks }: Pick<Dataset, 'hooks'>, pe
 };
 
 /**
- * F14: runners are killed `kills` times after the effect of a delivery and before its acknowledgement. The broker sends
- * the delivery again, and it must have no second effect.
+ * Starts runners that die `kills` times in total, between the effect of a delivery and its acknowledgement (fault F14).
+ * The broker sends these deliveries again. They must have no second effect.
  */
 export const runRunnerKills = async (platform: Platform, kills: number): Promise<OutageReport> => {
   const agentsPerTenant = kills > 20 ? 4 : 1;
@@ -77,13 +77,13 @@ export const runRunnerKills = async (platform: Platform, kills: number): Promise
 };
 
 export type BadRunnerOptions = {
-  /** How many deliveries each agent gets. */
+  /** The number of deliveries that each agent gets. */
   readonly count: number;
-  /** How long the slow runner takes for one. */
+  /** The time that the slow runner takes for one delivery. */
   readonly slowMs: number;
   /**
-   * The time in milliseconds after which the broker sends a message again that got no answer. By default, that of the
-   * platform, with which a message is given up after 5 minutes.
+   * The time in milliseconds after which the broker sends an unanswered message again. If absent, the platform's
+   * setting is used; a message is then given up after 5 minutes.
    */
   readonly ackWaitMs?: number;
 };
@@ -91,7 +91,7 @@ export type BadRunnerOptions = {
 const setAckWait = async (platform: Platform, agent: Agent, ackWaitMs: number): Promise<void> => {
   const nats = await platform.connectNats();
   const { consumers } = await nats.jetstreamManager();
-  // The runner's first request for credentials creates its consumer.
+  // Repeat this until it succeeds: the consumer is created when the runner requests credentials for the first time.
   await eventually('the consumer exists', () =>
     consumers.update(STREAM, consumerName(agent.id), { ack_wait: nanos(ackWaitMs) }).then(
       () => true,
@@ -103,7 +103,7 @@ const setAckWait = async (platform: Platform, agent: Agent, ackWaitMs: number): 
 
 type Settled = { readonly dead: ReadonlyMap<string, number>; readonly acknowledged: ReadonlyMap<string, number> };
 
-/** How many deliveries of each agent the log has as given up and as acknowledged. */
+/** Counts the deliveries of each agent that were given up and those that were acknowledged, in the log. */
 const settledByAgent = async (platform: Platform): Promise<Settled> => {
   const log = platform.openLog();
   const [dead, acknowledged] = [new Map<string, number>(), new Map<string, number>()];
@@ -117,8 +117,9 @@ const settledByAgent = async (platform: Platform): Promise<Settled> => {
 };
 
 /**
- * F15: one runner is slow, one never answers, one refuses every delivery, and one works. The slow one must get each of
- * its deliveries once, those of the next two must be given up after ten attempts, and the last one must not wait.
+ * Runs four runners (fault F15): one is slow, one never answers, one refuses every delivery, and one works normally.
+ * The slow runner must get each of its deliveries once. The deliveries of the silent and of the refusing runner must be
+ * given up after ten attempts. The normal runner must not be delayed.
  */
 export const runBadRunners = async (
   platform: Platform,
@@ -131,7 +132,8 @@ export const runBadRunners = async (
   const never = new Promise<void>((resolve) => isStopping.signal.addEventListener('abort', () => resolve()));
   const runners = await Promise.all([
     startClientRunner(platform, slow, { before: () => sleep(slowMs), progressMs: ackWaitMs && ackWaitMs / 4 }),
-    // It can take one more: the broker gives up a message only when a runner asks for one.
+    // The silent runner requests more messages than there are attempts in total, because the broker gives up a message
+    // only when a runner requests another one.
     startClientRunner(platform, silent, { before: () => never, concurrency: 10 * count + 1, progressMs: KILLS_TIMEOUT_MS }),
     startClientRunner(platform, refusing, {
       before: () => Promise.reject(new RetryLater(ackWaitMs ?? 30_000)),

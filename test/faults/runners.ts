@@ -7,17 +7,20 @@ import type { Agent } from './tenants.ts';
 export type Runner = {
   readonly agent: Agent;
   /**
-   * The ids of the events for which the command took effect, in the order of the effects. Each id was on the disk
-   * before the message was acknowledged.
+   * Returns the ids of the events for which the command took effect, in the order of the effects. Each id is stored on
+   * disk before its message is acknowledged.
    */
   readonly effects: () => string[];
-  /** The event id of each run of the command. If the command ran twice for an event, its id occurs twice. */
+  /**
+   * Returns the event ids of all runs of the command. If the command ran twice for an event, the event's id occurs
+   * twice.
+   */
   readonly commandRuns: () => string[];
-  /** The ids that the runner has stored as processed. */
+  /** Returns the ids of the events that the runner has stored as processed. */
   readonly processedIds: () => string[];
   /**
-   * Kills the runner with SIGKILL and starts a new one. Resolves with the milliseconds until the new one waits for
-   * deliveries.
+   * Kills the runner with SIGKILL and starts it again. @returns the milliseconds until the new process waits for
+   * deliveries
    */
   readonly kill: () => Promise<number>;
   readonly stop: () => Promise<unknown>;
@@ -28,8 +31,8 @@ export type Runner = {
 const linesOf = (file: string): string[] => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []);
 
 /**
- * The command that the runner executes for each event. Runners require that a repeated run has no second effect. So
- * this command stores each effect under the event's id, and does nothing if that id is already stored.
+ * Returns the shell command that the runner executes for each event. A second run for an event must have no effect.
+ * Therefore, the command stores the event's id with each effect, and does nothing if the id is already stored.
  */
 const agentCommand = (home: string): string =>
   [
@@ -38,7 +41,7 @@ const agentCommand = (home: string): string =>
     'grep -qx "$ANNALS_EVENT_ID" effects 2>/dev/null || { echo "$ANNALS_EVENT_ID" >> effects && sync effects; }',
   ].join(' && ');
 
-/** Starts a real runner in a process of its own. Its command writes the ids of its events to files. */
+/** Starts a real runner in a separate process. Its command writes the ids of the events to files. */
 export const startRunner = async ({ url, dir, stopOnClose }: Platform, agent: Agent): Promise<Runner> => {
   const home = join(dir, `runner-${agent.id}`);
   mkdirSync(home, { recursive: true });

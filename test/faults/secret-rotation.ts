@@ -7,12 +7,15 @@ import type { Hook } from './tenants.ts';
 
 export type RotationOptions = {
   readonly rotations: number;
-  /** How long the old secret of an integration stays valid. */
+  /** The time for which the old secret of an integration stays valid. */
   readonly overlapSeconds: number;
   readonly perSecond: number;
 };
 
-/** Requests within this time before and after the end of the overlap are not judged. */
+/**
+ * Shortly before and after the end of the overlap, a request with the old secret may be accepted or refused. This is
+ * how long before and after, in milliseconds.
+ */
 const MARGIN_MS = 1_000;
 const AFTER_MS = 3_000;
 
@@ -23,7 +26,10 @@ const phaseAt = (now: number, endsAt: number): Phase => {
   return now < endsAt + MARGIN_MS ? 'end' : 'after';
 };
 
-/** What is wrong with the answer to a request that was signed with the old or the new secret. */
+/**
+ * Checks the answer to a request that was signed with the old or the new secret. `phases` has the phase of the rotation
+ * when the request was sent, and when it was answered. Returns a message if the answer is wrong, otherwise null.
+ */
 const wrongAnswer = ({ kind, detail }: Answer, isOld: boolean, phases: readonly Phase[]): string | null => {
   const secret = isOld ? 'old' : 'new';
   if (isOld && phases.includes('end')) return null;
@@ -34,8 +40,8 @@ const wrongAnswer = ({ kind, detail }: Answer, isOld: boolean, phases: readonly 
 };
 
 /**
- * F26: secrets of integrations are replaced under load. Until the overlap ends, requests with the old and with the new
- * secret must be accepted; afterwards those with the old one must be refused.
+ * Replaces the secrets of integrations under load (fault F26). Until the overlap ends, requests with the old and with
+ * the new secret must be accepted. Afterwards, requests with the old secret must be refused.
  */
 export const runSecretRotations = async (deployment: Deployment, options: RotationOptions): Promise<OutageReport> => {
   const { platform, hooks } = deployment;
@@ -62,7 +68,7 @@ export const runSecretRotations = async (deployment: Deployment, options: Rotati
     const fields = { overlap_seconds: options.overlapSeconds, secret: next };
     const rotated = platform.call('POST', path, fields, hook.agent.tenant);
     const pending: Promise<void>[] = [];
-    // While the rotation itself is under way, the old secret must be accepted.
+    // Send deliveries with the old secret while the rotation request is not answered. All of them must be accepted.
     for (let isDone = false; !isDone; ) {
       pending.push(postWith(hook, old, true, Number.POSITIVE_INFINITY));
       isDone = await Promise.race([rotated.then(() => true), sleep(1_000 / options.perSecond, false)]);

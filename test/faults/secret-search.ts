@@ -7,8 +7,8 @@ const filesIn = (dir: string): string[] =>
     .map((entry) => join(entry.parentPath, entry.name));
 
 /**
- * The base64 encodings of a text at each of its three possible offsets, without the characters at both ends that depend
- * on the neighbouring bytes.
+ * Returns three encodings of a text in base64. They differ in the offset of the text in a group of three bytes. The
+ * characters at both ends are left out, because they depend on the neighbouring bytes.
  */
 const base64Of = (text: string): string[] =>
   [0, 1, 2].map((offset) => {
@@ -22,7 +22,7 @@ const percentEncoded = (text: string): string => Buffer.from(text).toString('hex
 
 const unicodeEscape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** The encodings in which a file may contain a text. */
+/** Returns the forms in which a file may contain a text, by the name of the encoding. */
 const encodingsOf = (text: string): Record<string, string[]> => {
   const base64 = base64Of(text);
   const hex = Buffer.from(text).toString('hex');
@@ -37,7 +37,7 @@ const encodingsOf = (text: string): Record<string, string[]> => {
   };
 };
 
-/** The files below the directories that contain a text in any encoding, as `<file> (<encoding>)`. */
+/** Searches the files in the directories for a text in any encoding. Returns the matches as `<file> (<encoding>)`. */
 export const findText = (text: string, dirs: readonly string[]): string[] => {
   const encodings = Object.entries(encodingsOf(text)).map(
     ([encoding, texts]) => [encoding, texts.map((part) => Buffer.from(part))] as const,

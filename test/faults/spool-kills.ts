@@ -9,22 +9,29 @@ import { freeze, untilDrained, untilReadiness } from './store-outage.ts';
 import type { Hook } from './tenants.ts';
 
 const BURST = 60;
-/** The first attempts to record the deliveries are given up after 500 ms; then the first commit begins. */
+/**
+ * The maximum time to wait for the first commit to the spool. The commit begins after 500 ms, when the attempts to
+ * record the deliveries in the event store are given up.
+ */
 const COMMIT_TIMEOUT_MS = 1_000;
 const MAX_DELAY_MS = 4;
 /**
- * If `serve` ends sooner than three seconds after its start, the supervisor takes longer and longer to start it again.
+ * How long `serve` must run after each start. If it ends within three seconds after its start, the supervisor restarts
+ * it with growing delays.
  */
 const STABLE_AFTER_MS = 3_500;
 
 export type KillReport = {
   readonly sent: readonly SentDelivery[];
-  /** Rounds in which the spool had deliveries on the disk whose senders had no answer when the process was killed. */
+  /**
+   * The number of rounds in which the process was killed at the wanted moment: the spool on disk contained unanswered
+   * deliveries.
+   */
   readonly roundsBetween: number;
   readonly unansweredOnDisk: number;
 };
 
-/** Waits until the spool begins to write, and then for a random moment. */
+/** Waits for the beginning of a commit to the spool, and then for a random time of up to 4 ms. */
 const untilCommit = async (data: string): Promise<void> => {
   const journal = `${slotPath(spoolDirectory(data), 0)}-wal`;
   const writtenAt = (): number => (existsSync(journal) ? statSync(journal).mtimeMs : 0);
@@ -50,8 +57,8 @@ const sendAll = async (url: string, deliveries: readonly SentDelivery[]): Promis
 const isUnknown = ({ answers }: SentDelivery): boolean => answers.at(-1)!.kind === 'unknown';
 
 /**
- * F5: kills the process `serve` about when it has written deliveries to the spool and not yet answered their senders.
- * The senders then send them again.
+ * Kills the process `serve` when it has written deliveries to the spool but has probably not answered their senders
+ * (fault F5). The senders then send the deliveries again.
  */
 export const killAtCommit = async (platform: Platform, hooks: readonly Hook[], rounds: number): Promise<KillReport> => {
   const { url, data } = platform;

@@ -6,24 +6,24 @@ import { scrape, seriesSum } from '../fixtures/scrape.ts';
 import { limitFileSize } from '../fixtures/store-process.ts';
 import type { Platform, ProcessName } from './platform.ts';
 
-/** How the event store fails: it stops to answer, or it is killed again and again. */
+/** The ways in which the event store fails: it stops answering, or it is killed each time it starts. */
 export type OutageKind = 'frozen' | 'killed';
 
 const DRAIN_TIMEOUT_MS = 600_000;
 
 const pidOf = ({ data }: Platform, name: ProcessName): number | undefined => readPidFile(join(data, 'run', `${name}.pid`))?.pid;
 
-/** Stops a process without ending it. @returns the function that lets it continue */
+/** Suspends a process. @returns a function that lets it continue */
 export const freeze = (platform: Platform, name: ProcessName): (() => void) => {
   const pid = pidOf(platform, name)!;
   process.kill(pid, 'SIGSTOP');
   return () => {
-    // The process may have been killed meanwhile.
+    // By now, the process may have been killed and replaced. Resume it only if it is still the same.
     if (pidOf(platform, name) === pid) process.kill(pid, 'SIGCONT');
   };
 };
 
-/** Kills each process of this name as soon as it exists. @returns the function that ends this */
+/** Kills each process of this name as soon as it exists. @returns a function that stops the killing */
 export const killAgainAndAgain = (platform: Platform, name: ProcessName): (() => void) => {
   const kill = (): void => {
     const pid = pidOf(platform, name);
@@ -34,21 +34,21 @@ export const killAgainAndAgain = (platform: Platform, name: ProcessName): (() =>
   return () => clearInterval(timer);
 };
 
-/** Keeps the event store from answering. @returns the function that ends the outage */
+/** Stops the event store from answering. @returns a function that ends the outage */
 export const breakStore = (platform: Platform, kind: OutageKind): (() => void) =>
   kind === 'frozen' ? freeze(platform, 'store') : killAgainAndAgain(platform, 'store');
 
-/** Keeps the process `serve` from writing any file, as if the disk were full. @returns the function that ends this */
+/** Prevents the process `serve` from writing any file, as if the disk were full. @returns a function that ends this */
 export const fillDiskOfServe = (platform: Platform): (() => void) => {
   const pid = pidOf(platform, 'serve')!;
   limitFileSize(pid, '1');
   return () => limitFileSize(pid, 'unlimited');
 };
 
-/** How many deliveries wait in the spool of the process `serve`. */
+/** Returns the number of deliveries that wait in the spool of the process `serve`. */
 export const spooledCount = async ({ url }: Platform): Promise<number | undefined> => seriesSum(await scrape(url), 'annals_spool_rows');
 
-/** Waits until the spool is empty. @returns the milliseconds that it took */
+/** Waits until the spool is empty. @returns the duration in milliseconds */
 export const untilDrained = async (platform: Platform): Promise<number> => {
   const startedAt = Date.now();
   while ((await spooledCount(platform).catch(() => undefined)) !== 0) {
@@ -58,6 +58,6 @@ export const untilDrained = async (platform: Platform): Promise<number> => {
   return Date.now() - startedAt;
 };
 
-/** Waits until /readyz answers with this status. */
+/** Waits until /readyz answers with the status `status`. */
 export const untilReadiness = ({ url }: Platform, status: number): Promise<void> =>
   eventually(`/readyz answers ${status}`, async () => (await fetch(`${url}/readyz`).catch(() => null))?.status === status);

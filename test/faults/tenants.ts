@@ -4,10 +4,10 @@ import { expectReply, type Platform } from './platform.ts';
 /** A tenant and an API key of its owner. */
 export type Tenant = { readonly id: string; readonly key: string };
 
-/** An agent with the API key of its runner. */
+/** An agent and the API key of its runner. */
 export type Agent = { readonly tenant: Tenant; readonly id: string; readonly slug: string; readonly runnerKey: string };
 
-/** A webhook integration: the path to which a provider posts an agent's deliveries, and the secret that signs them. */
+/** A webhook integration. `path` is the path to which the provider posts deliveries, and `secret` signs them. */
 export type Hook = { readonly agent: Agent; readonly id: string; readonly path: string; readonly secret: string };
 
 type Created = { id: string };
@@ -43,8 +43,8 @@ export type DatasetSize = { tenants: number; agents: number; hooks: number };
 const times = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 /**
- * Creates tenants, agents of each tenant, and GitHub integrations of each agent; `size` has the number of each. The
- * slugs of the tenants begin with `prefix`.
+ * Creates tenants, agents for each tenant, and GitHub integrations for each agent. `size` has the number of each. The
+ * tenants' slugs begin with `prefix`.
  */
 export const createDataset = async (platform: Platform, size: DatasetSize, prefix = 'tenant'): Promise<Dataset> => {
   const tenants = await Promise.all(times(size.tenants).map((index) => createTenant(platform, `${prefix}-${index}`)));

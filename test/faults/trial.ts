@@ -6,12 +6,12 @@ import { type Platform, PROCESS_NAMES } from './platform.ts';
 import { type Runner, startRunner } from './runners.ts';
 import { createDataset, type DatasetSize } from './tenants.ts';
 
-/** The processes to kill: those of the platform, and runners. */
+/** The processes that are killed: those of the platform, and runners. */
 export const TARGETS = [...PROCESS_NAMES, 'runner'] as const;
 export type Target = (typeof TARGETS)[number];
 
 export type TrialOptions = {
-  /** How often each target is killed. */
+  /** The number of times that each target is killed. */
   kills: number;
   targets?: readonly Target[];
   perSecond?: number;
@@ -31,7 +31,7 @@ const SIZE: DatasetSize = { tenants: 2, agents: 2, hooks: 2 };
 const WARM_UP_MS = 1_500;
 const MIN_PAUSE_MS = 300;
 const MAX_PAUSE_MS = 1_700;
-/** A limit for the load, in case the trial never ends it. */
+/** The load ends after this many deliveries, even if the trial does not end it. */
 const MAX_DELIVERIES = 30_000;
 
 const shuffled = <T>(items: readonly T[]): T[] =>
@@ -48,7 +48,7 @@ const killOne = ({ platform, runners }: Deployment, target: Target): Promise<num
   target === 'runner' ? shuffled(runners)[0]!.kill() : platform.kill(target);
 
 /**
- * Kills each target `kills` times, in random order. After each kill, it waits until the successor has started, but not
+ * Kills each target `kills` times, in random order. After each kill, waits until the successor was started, but not
  * until it is ready.
  */
 const killAll = async (deployment: Deployment, { kills, targets = TARGETS, onProgress = () => {} }: TrialOptions): Promise<Kill[]> => {
@@ -63,7 +63,9 @@ const killAll = async (deployment: Deployment, { kills, targets = TARGETS, onPro
   return completed;
 };
 
-/** The longest time in milliseconds in which no delivery was accepted, although deliveries were sent all the time. */
+/**
+ * Returns the longest time between two accepted deliveries in milliseconds. Deliveries are sent during the whole trial.
+ */
 const longestGap = (times: readonly number[]): number =>
   times.slice(1).reduce((longest, at, index) => Math.max(longest, at - times[index]!), 0);
 
@@ -96,8 +98,8 @@ const figuresOf = ({ sent, acceptedAt }: Load, seconds: number): Record<string, 
 };
 
 /**
- * Puts a platform under load, kills its processes one after the other, waits until all work is done, and checks the
- * final state.
+ * Puts a platform under load and kills its processes one after another. Then waits until all work is done and checks
+ * the final state.
  */
 export const runTrial = async (platform: Platform, options: TrialOptions): Promise<Report> => {
   const { perSecond = 50, size = SIZE, onProgress = () => {} } = options;

@@ -7,9 +7,9 @@ import { withPlatform } from './platform.ts';
 import { createDataset } from './tenants.ts';
 
 /**
- * Sends unsigned large bodies to one tenant of a real platform, and signed large deliveries to another tenant
- * meanwhile. Exits with 1 if a signed delivery is not accepted. Usage: `node test/faults/unsigned-bodies.ts [--seconds
- * 60] [--attack silent|unfinished|slow|all]`.
+ * This program sends large bodies without valid signatures to one tenant of a real platform, and large signed
+ * deliveries to another tenant at the same time. It exits with 1 if a signed delivery is not accepted. Usage: `node
+ * test/faults/unsigned-bodies.ts [--seconds 60] [--attack silent|unfinished|slow|all]`.
  */
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '60' }, attack: { type: 'string', default: 'silent' } } });
 
@@ -23,7 +23,7 @@ if (!Object.hasOwn(attacks, values.attack)) throw new Error(`--attack must be on
 const bodies = attacks[values.attack as keyof typeof attacks];
 
 const DELIVERIES_PER_SECOND = 2;
-/** The sizes of the signed deliveries, used in turn. The first one is small. */
+/** The sizes of the signed deliveries in bytes. They are used in turn. */
 const SIZES = [920_000, 2_000_000, 2_000];
 
 await withPlatform(async (platform) => {

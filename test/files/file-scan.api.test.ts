@@ -138,7 +138,7 @@ test('a file that is declared as a picture or a PDF, but is not one, has the fin
   assert.equal(codesOf((await claim('image/png', await pictureOf('png'))).body as Result), []);
 });
 
-test('the resource_type of a scan is recorded; a value with 65 characters or a line break, or two values, is refused with 422', async () => {
+test('the resource_type of a scan is recorded; it is refused with 422 if it is empty, has 65 characters or a line break, or occurs twice', async () => {
   const file = { name: 'upload', filename: 'a', content: 'x' };
   assert.is((await send([file, { name: 'resource_type', content: 'attachment' }])).status, 200);
   assert.is((p.eventsOf('FileScanned').at(-1)!.data as { resource_type: string }).resource_type, 'attachment');
@@ -150,7 +150,7 @@ test('the resource_type of a scan is recorded; a value with 65 characters or a l
   assert.is((await send([type])).status, 422);
 });
 
-test('repeating a scan with its Idempotency-Key returns the first result and appends no event; with another file it gets 422', async () => {
+test('a repeated scan with the same Idempotency-Key returns the first result and appends no event; with another file it gets 422', async () => {
   const headers = { 'idempotency-key': 'scan-1' };
   const first = await send([{ name: 'upload', filename: 'a', content: 'x' }], headers);
   const count = p.eventsOf('FileScanned').length;
@@ -159,7 +159,7 @@ test('repeating a scan with its Idempotency-Key returns the first result and app
   assert.is((await send([{ name: 'upload', filename: 'a', content: 'y' }], headers)).status, 422);
 });
 
-test('a file in which ClamAV finds malware is refused, and one in which it finds none stays clean', async () => {
+test('a file is refused if ClamAV finds malware in it; otherwise it can still be clean', async () => {
   assert.ok(await pingClamav(clamav.address));
   const signature = 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE';
   const found = await scan(signature, 'a.txt', withClamav);
@@ -173,7 +173,7 @@ test('a file in which ClamAV finds malware is refused, and one in which it finds
   assert.is(clamav.scanned.at(-1), large.length);
 });
 
-test('if a file is too large for ClamAV, the response is 413, and if ClamAV does not answer, 503; no such file gets the verdict clean', async () => {
+test('a scan gets 413 if the file is too large for ClamAV, and 503 if ClamAV does not answer; the file never gets the verdict clean', async () => {
   const count = withClamav.eventsOf('FileScanned').length;
   const upload = (content: Uint8Array) => send([{ name: 'upload', filename: 'a', content }], {}, withClamav);
   assert.is((await upload(randomBytes(3_000_000))).status, 413);
@@ -185,7 +185,7 @@ test('if a file is too large for ClamAV, the response is 413, and if ClamAV does
   assert.is(withClamav.eventsOf('FileScanned').length, count);
 });
 
-test('the platforms stop without an error', async () => {
+test('clean-up: the platforms stop without an error', async () => {
   await p.close();
   await withClamav.close();
   await clamav.close();

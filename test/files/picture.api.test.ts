@@ -78,7 +78,7 @@ test('an uploaded PNG, JPEG or WebP picture keeps its type; GIF and ICO are conv
   }
 });
 
-test('a picture that is also another kind of file is refused with 415 or 422, or only its pixels are stored', async () => {
+test('a picture that is also a file of another kind is refused with 415 or 422, or only its pixels are stored', async () => {
   const all = await polyglots();
   assert.ok(all.length >= 30);
   for (const [label, content] of all) {
@@ -91,7 +91,7 @@ test('a picture that is also another kind of file is refused with 415 or 422, or
   }
 });
 
-test('an SVG is refused with 415, and a picture of another type than its multipart part declares with 422', async () => {
+test('an SVG is refused with 415; a picture of another type than the Content-Type of its multipart part is refused with 422', async () => {
   assert.is((await upload(logo, Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), 'a.svg', 'image/svg+xml')).status, 415);
   const mismatch = await upload(logo, await pictureOf('png'), 'a.jpg', 'image/jpeg');
   assert.equal([mismatch.status, codeOf(mismatch)], [422, 'type_mismatch']);
@@ -145,7 +145,7 @@ test("a MEMBER gets 403 for a change of the tenant's brand, and only super-admin
     assert.is((await p.send('PUT', path, { key, raw, headers: { 'content-type': FORM_TYPE } })).status, 403, path);
 });
 
-test('reading a picture of an unknown tenant or use case, or with an impossible key, gets 404', async () => {
+test('reading a picture gets 404 if its tenant or use case is unknown or its key cannot exist', async () => {
   for (const path of [
     '/brand/nobody/favicon',
     '/brand/DEMO/favicon',
@@ -157,7 +157,7 @@ test('reading a picture of an unknown tenant or use case, or with an impossible 
   assert.is((await upload('/admin/use-cases/-x/icon', await pictureOf('png'))).status, 404);
 });
 
-test("pictures of two tenants are separate, and a member can download their tenant's picture by its digest", async () => {
+test('pictures of two tenants are stored separately; a member can download the picture of their own tenant by its digest', async () => {
   const { key, tenant } = await createSecondTenant(p, 'other');
   const raw = formBody({ name: 'upload', filename: 'mine.png', content: await pictureOf('png', 77, 7) });
   const { body } = await p.send('PUT', `${tenant}/brand/logo`, { key, raw, headers: { 'content-type': FORM_TYPE } });
@@ -169,6 +169,6 @@ test("pictures of two tenants are separate, and a member can download their tena
   assert.is((await p.send('GET', `${p.tenant}/files/${sha256}`)).status, 404);
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

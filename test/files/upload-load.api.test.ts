@@ -13,7 +13,10 @@ import { SECRET, sign } from '../fixtures/webhook-platform.ts';
 const MEBIBYTE = 1024 * 1024;
 const FILE_BYTES = 25 * MEBIBYTE;
 const MAX_GROWTH_BYTES = 200 * MEBIBYTE;
-/** On an idle machine with two processors, a small delivery is answered within 250 ms. Here other tests run, too. */
+/**
+ * The upper limit for the 99th percentile of the response times of small deliveries. On an idle machine with two
+ * processors, they take up to 250 ms; during tests, other tests run at the same time.
+ */
 const MAX_P99_MS = 2_000;
 const CLIENT = join(import.meta.dirname, '../fixtures/upload-client.mjs');
 
@@ -21,7 +24,7 @@ const p = await createSessionPlatform();
 const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
 const session = await p.startSession();
 
-/** Lets another process send uploads at the same time. Returns how often each status or error occurred. */
+/** Sends `count` concurrent uploads from another process. @returns how often each status or error occurred */
 const upload = async (count: number, bytes: number, abortAfter = 0): Promise<Record<string, number>> => {
   const values = [server.port, `${session}/attachments`, p.agent.runner, count, bytes, abortAfter].map(String);
   return JSON.parse((await promisify(execFile)(process.execPath, [CLIENT, ...values])).stdout);
@@ -33,7 +36,7 @@ const integration = await (async () => {
   return (made.body as { id: string }).id;
 })();
 
-/** Posts a small delivery. Returns the milliseconds until the answer. */
+/** Sends a small delivery. @returns the milliseconds until the response is complete */
 const deliver = async (number: number): Promise<number> => {
   const body = JSON.stringify({ number });
   const headers = {
@@ -51,13 +54,13 @@ const deliver = async (number: number): Promise<number> => {
 
 const countFiles = () => p.eventsOf('SessionAttachmentAdded').length;
 
-/** The names of all stored contents and drafts. */
+/** Returns the names of all files in the file store, including unfinished uploads. */
 const storedFiles = (): string[] =>
   readdirSync(p.dataDirectory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.parentPath.includes('blob'))
     .map(({ name }) => name);
 
-test('while 200 files of 25 MiB are uploaded at once, memory grows by less than 200 MiB, each upload is stored or gets 503, and small deliveries are accepted', async () => {
+test('while 200 files of 25 MiB are uploaded, memory grows by less than 200 MiB, each upload is stored or gets 503, and small deliveries are accepted', async () => {
   await upload(3, MEBIBYTE);
   const before = process.memoryUsage().rss;
   const stored = countFiles();
@@ -83,7 +86,8 @@ test('while 200 files of 25 MiB are uploaded at once, memory grows by less than 
   assert.ok(p99! <= MAX_P99_MS * loadFactor(), `p99 of small deliveries: ${p99} ms`);
   assert.is(countFiles() - stored, results[201]);
   assert.ok(results[201]! >= 2);
-  // A server that refuses an upload closes the connection, which some clients notice first.
+  // EPIPE and ECONNRESET are allowed: the server closes the connection when it refuses an upload, and some clients
+  // notice this before they read the response.
   assert.equal(
     Object.keys(results).filter((result) => !['201', '503', 'EPIPE', 'ECONNRESET'].includes(result)),
     [],
@@ -91,7 +95,7 @@ test('while 200 files of 25 MiB are uploaded at once, memory grows by less than 
   assert.ok(most - before < MAX_GROWTH_BYTES, `memory grew by ${(most - before) / MEBIBYTE} MiB`);
 });
 
-test('uploads that are aborted halfway leave neither a content, nor a temporary file, nor an event', async () => {
+test('uploads that are aborted halfway leave no content, no temporary file and no event', async () => {
   const [events, files] = [countFiles(), storedFiles().length];
   const results = await upload(6, 5 * MEBIBYTE, 2 * MEBIBYTE);
   assert.not.ok(results[201]);
@@ -99,7 +103,7 @@ test('uploads that are aborted halfway leave neither a content, nor a temporary 
   assert.equal([countFiles(), storedFiles().length], [events, files]);
 });
 
-test('the platform stops without an error', async () => {
+test('clean-up: the platform stops without an error', async () => {
   await server.close();
   await p.close();
 });

@@ -10,7 +10,8 @@ const numbered = (name: string, count: number): string[] =>
 type Options = { readonly tokens?: Record<string, string>; readonly idleTimeoutMs?: number; readonly timeoutMs?: number };
 
 /**
- * Starts a git server and a client that may reach it, for the current test. Only the test advances the client's clock.
+ * For the current test, starts a git server and a client that may connect to it. The client's clock stands still unless
+ * the test moves it.
  */
 const open = async ({ tokens = {}, idleTimeoutMs = 5_000, timeoutMs = 60_000 }: Options = {}) => {
   const server = await startGitServer();
@@ -23,7 +24,7 @@ const open = async ({ tokens = {}, idleTimeoutMs = 5_000, timeoutMs = 60_000 }: 
   return { ...server, clock, host: createCodeHost({ client, tokens, timeoutMs, now: () => clock.now }) };
 };
 
-test('the branches and tags of a repository are listed with Git protocol version 2, and HEAD yields the name of its branch', async () => {
+test('the branches and tags of a repository are listed with Git protocol version 2; HEAD yields the name of its branch', async () => {
   const { host, createRepository, requests } = await open();
   const url = createRepository('small.git', ['trunk', 'feature/login', 'ünï'], ['v1.0', 'v2']);
   const { branches, tags, complete, failed } = await host.listRefs(url);
@@ -40,7 +41,7 @@ test('the lists of refs of an empty repository are empty and complete, and it ha
   assert.equal(await host.headBranch(url), { value: null, failed: null });
 });
 
-test('from 3,000 branches and 999 or 1,000 tags, at most 1,000 of each are listed; only a list with less than 1,000 counts as complete', async () => {
+test('at most 1,000 branches and 1,000 tags of a repository are listed; only a list with fewer than 1,000 counts as complete', async () => {
   const { host, createRepository } = await open();
   const large = await host.listRefs(createRepository('large.git', numbered('branch', 3_000), numbered('tag', 999)));
   assert.equal([large.branches.length, large.tags.length, large.complete, large.failed], [1_000, 999, false, null]);
@@ -51,7 +52,7 @@ test('from 3,000 branches and 999 or 1,000 tags, at most 1,000 of each are liste
   assert.equal([full.tags.length, full.complete], [1_000, false]);
 });
 
-test('a branch or tag that a truncated list does not contain is found by its exact name, but not by a prefix', async () => {
+test('a branch or tag that a truncated list does not contain is found by its full name, but not by a prefix', async () => {
   const { host, createRepository } = await open();
   const url = createRepository('large.git', numbered('branch', 3_000), numbered('tag', 1_500));
   assert.equal(await host.hasRef(url, 'branch-2999'), { value: true, failed: null });
@@ -60,7 +61,7 @@ test('a branch or tag that a truncated list does not contain is found by its exa
   assert.equal(await host.hasRef(url, 'branch-3000'), { value: false, failed: null });
 });
 
-test('a list of refs is fetched again after 60 seconds, and only once for simultaneous requests', async () => {
+test('a list of refs is fetched again only after 60 seconds, and only once for simultaneous requests', async () => {
   const { host, createRepository, addRefs, requests, clock } = await open();
   const url = createRepository('cached.git', ['main']);
   const [first, second] = await Promise.all([host.listRefs(url), host.listRefs(url)]);
@@ -75,7 +76,7 @@ test('a list of refs is fetched again after 60 seconds, and only once for simult
   assert.equal([renewed.isCached, renewed.branches], [false, ['later', 'main']]);
 });
 
-test('a token is sent only after its host has asked for credentials, as the password of any user or of the configured one', async () => {
+test('a token is sent only after the host has asked for credentials; without a configured user name, the name x-access-token is sent with it', async () => {
   for (const [token, credentials] of [
     ['ghp_secret', 'x-access-token:ghp_secret'],
     ['bot:pass:word', 'bot:pass:word'],
@@ -113,7 +114,7 @@ for (const [condition, tokens] of [
     assert.not.match(JSON.stringify([failed, await host.hasRef(url, 'main'), await host.headBranch(url)]), /secret|private/);
   });
 
-test('a token is not sent to another host to which its host redirects', async () => {
+test('a token is not sent to the target of a redirect to another host', async () => {
   const target = await open();
   target.createRepository('moved.git', ['main']);
   const { host, createRepository, intercept } = await open({ tokens: { '127.0.0.1': 'secret' } });
@@ -148,7 +149,7 @@ test('branches and tags can also be read from a Git server that does not support
   assert.equal(await host.headBranch(url), { value: 'trunk', failed: null });
 });
 
-test('if the tags cannot be listed, the branches are still listed, and the lists do not count as complete', async () => {
+test('if the tags cannot be listed, the branches are still listed, but the lists of refs do not count as complete', async () => {
   const { host, createRepository, intercept } = await open();
   const url = createRepository('half.git', ['main'], ['v1']);
   intercept(async (request, response) => {
@@ -172,7 +173,7 @@ test('a code host that does not answer in time is reported as unreachable', asyn
   assert.is((await host.hasRef(url, 'main')).failed?.failure, 'unreachable');
 });
 
-test('the requests for a list of refs have a common time limit, even if each request and each byte of the answers comes in time', async () => {
+test('all requests for one list of refs share a time limit, even if each request and each byte of the answers comes in time', async () => {
   const { host, createRepository, intercept } = await open({ timeoutMs: 1_000 });
   const url = createRepository('slow.git', ['main']);
   intercept(async ({ method }, response) => {
@@ -188,7 +189,7 @@ test('the requests for a list of refs have a common time limit, even if each req
   assert.ok(performance.now() - startedAt < 4_000);
 });
 
-test('a port at which nothing listens is reported as unreachable, and an address that is not allowed as forbidden', async () => {
+test('a port on which nothing listens is reported as unreachable, and an address that is not allowed as forbidden', async () => {
   const { host, port, close } = await open();
   await close();
   assert.is((await host.headBranch(`http://127.0.0.1:${port}/a.git`)).failed?.failure, 'unreachable');

@@ -13,12 +13,12 @@ const line = (text: string): string => (Buffer.byteLength(text) + 4).toString(16
 const ref = (name: string, oid = OID): string => line(`${oid} ${name}\n`);
 const capabilities = `${line('# service=git-upload-pack\n')}0000${line('version 2\n')}${line('ls-refs\n')}0000`;
 
-/** What a host answers to a request for a list of refs. */
+/** Builds the response body of a git host to a request for its list of refs (branches and tags). */
 const listOf = (...lines: string[]) => ({ type: RESULT, body: lines.join('') });
 
 /**
- * Starts a host that answers every request for a list with this, and that offers protocol version 2 unless `first` is
- * given.
+ * Starts a git host that answers every request for its refs with `list`. Before that, it offers git protocol version 2,
+ * unless the test passes another first response, `first`.
  */
 const open = async (list: { type: string; body: string; status?: number }, first?: { type: string; body: string; status?: number }) => {
   const server = await startGitServer();
@@ -80,7 +80,7 @@ for (const [condition, list, failure, first] of FAILING)
     assert.is((await host.headBranch(url)).value, null);
   });
 
-test('refs that were not asked for, or whose names git does not accept, are left out of the lists', async () => {
+test('refs that were not requested, or whose names git does not accept, are left out of the lists', async () => {
   const names = ['refs/heads/main', 'refs/heads/main', 'refs/tags/v1', 'refs/pull/1/head', 'HEAD', 'refs/heads/a..b', 'refs/heads/-x'];
   const more = ['refs/heads/a\u0007b', 'refs/heads/', 'refs/heads', `refs/heads/${'x'.repeat(2_000)}`, 'main'];
   const { host, url } = await open(listOf(...[...names, ...more].map((name) => ref(name)), line(OID), line('\n'), '0004', '0000'));
@@ -88,7 +88,7 @@ test('refs that were not asked for, or whose names git does not accept, are left
   assert.equal([branches, tags], [['main'], ['v1']]);
 });
 
-test('if a code host sends all refs to a request for one, the ref exists only if its exact name is among them', async () => {
+test('if a code host answers a request for one ref with all refs, the ref exists only if its exact name is among them', async () => {
   const { host, url } = await open(listOf(ref('refs/heads/main'), ref('refs/heads/mainly'), '0000'));
   assert.equal(await host.hasRef(url, 'mai'), { value: false, failed: null });
   assert.equal(await host.hasRef(url, 'main'), { value: true, failed: null });

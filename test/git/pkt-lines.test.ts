@@ -15,7 +15,7 @@ const read = async (text: string, max = 1_000, size = 65_536) => {
   return { text: Buffer.from(bytes).toString(), ...rest };
 };
 
-test('an answer yields the same lines, however it is divided into chunks', () =>
+test('the answer of a Git server yields the same lines, however its bytes are divided into chunks', () =>
   fc.assert(
     fc.asyncProperty(fc.array(fc.string({ unit: 'grapheme', minLength: 1 })), fc.integer({ min: 1, max: 40 }), async (texts, size) => {
       const whole = `${texts.map(line).join('')}0000`;
@@ -24,7 +24,7 @@ test('an answer yields the same lines, however it is divided into chunks', () =>
     { numRuns: 200 },
   ));
 
-test('at most the given number of lines is read, and no more of the body than necessary', async () => {
+test('at most the given number of lines is read, and no more bytes of the body than that needs', async () => {
   const three = line('a') + line('b') + line('c');
   assert.equal(await read(`${three}0000`, 3), { text: `${three}0000`, hasMore: false, isComplete: true });
   assert.equal(await read(`${three}0000`, 2), { text: line('a') + line('b'), hasMore: true, isComplete: false });

@@ -23,7 +23,10 @@ const pattern = (name: string, text: string, action: GuardrailRule['action'] = '
 const setOf = (...rules: GuardrailRule[]): RuleSet =>
   ruleSetOf({ tenant: rules, integration: [], redactions: [] }, { tenant: 't', integration: 'i' });
 
-/** Takes time that grows with the square of the length of the text: each match looks for a `b` up to the end. */
+/**
+ * A rule that takes time quadratic in the length of the text: for each `a`, the matcher looks for a `b` in the whole
+ * rest of the text.
+ */
 const SLOW = setOf(pattern('slow', 'a.*b|a', 'redact'));
 const SLOW_BODY = JSON.stringify('a'.repeat(100_000));
 
@@ -33,7 +36,7 @@ const openEvaluator = (timeLimitMs?: number) => {
   return evaluator.evaluate;
 };
 
-test('if guardrail rules exceed the time limit, they have no result, and the next delivery is still evaluated', async () => {
+test('guardrail rules that exceed the time limit have no result, and the next delivery is still evaluated', async () => {
   const evaluate = openEvaluator(200);
   assert.is(await evaluate('t', SLOW, subject, contentOf(SLOW_BODY)), null);
   const result = await evaluate('t', setOf(pattern('x', 'x')), subject, contentOf('"x"'));
@@ -42,7 +45,7 @@ test('if guardrail rules exceed the time limit, they have no result, and the nex
   assert.equal(again!.redactions, [{ tag: 'slow', count: 1 }]);
 });
 
-test("slow guardrail rules of one tenant delay another tenant's delivery by the time of at most one delivery", async () => {
+test('slow guardrail rules of one tenant delay a delivery of another tenant by at most the time of one delivery', async () => {
   const evaluate = openEvaluator(300);
   await evaluate('other', setOf(pattern('x', 'x')), subject, contentOf('"x"'));
   const slow = Array.from({ length: 5 }, () => evaluate('slow', SLOW, subject, contentOf(SLOW_BODY)));
@@ -67,7 +70,7 @@ test('slow guardrail rules do not block the thread that accepts deliveries', asy
   assert.ok(turns > 10, `${turns} turns`);
 });
 
-test('rules also match text across the chunks of a large body, which is blocked if it would have to be redacted', async () => {
+test('rules also match text that continues in the next chunk of a large body; a large body that would have to be redacted is blocked', async () => {
   const evaluate = openEvaluator();
   const text = JSON.stringify('.'.repeat(899_990) + 'SECRET'.repeat(3) + '.'.repeat(10_000));
   const whole = bytes(text);
@@ -92,7 +95,9 @@ const RULES: readonly GuardrailRule[] = [
   { name: 'injection', kind: 'injection', options: {}, action: 'label' },
 ];
 
-/** JSON texts with names and values that are special in JavaScript, numbers that lose digits, and lone surrogates. */
+/**
+ * Generates JSON texts that often cause errors: names such as __proto__, numbers that lose digits, and lone surrogates.
+ */
 const hostileJson = fc.letrec<{ value: string }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 6 },

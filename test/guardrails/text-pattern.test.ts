@@ -3,7 +3,7 @@ import { equal, is, ok, throws } from 'uvu/assert';
 import { patternCompiler } from '../../infra/guardrails/pattern-compiler.ts';
 import { compileTextPattern } from '../../infra/guardrails/text-pattern.ts';
 
-/** Patterns that take a backtracking matcher more than exponentially or polynomially long for some text. */
+/** Patterns for which a backtracking matcher takes exponential or high polynomial time on some texts. */
 const EVIL_CORES = [
   '(a+)+',
   '(a|aa)+',
@@ -65,7 +65,7 @@ test('redaction replaces each match of each pattern with the tag of the pattern,
     },
   ));
 
-test('a tag is inserted literally, even if it contains characters like $1 that refer to matches in a replacement', () =>
+test('a tag is inserted as it is, even if it contains characters such as $1 that have a meaning in replacements', () =>
   is(patternCompiler.redact('abc', [{ pattern: '(b)', tag: '$1$&' }]).text, 'a[redacted:$1$&]c'));
 
 test('redaction ignores empty matches', () => equal(compileTextPattern('\\b').replace('a b', '#'), { text: 'a b', count: 0 }));

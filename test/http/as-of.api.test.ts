@@ -17,7 +17,7 @@ const change = fc.record(
   { requiredKeys: [] },
 );
 
-test("reading an agent as of a response's Consistency-Token returns the agent in that response; reading it as of now returns the current agent", async () => {
+test('reading an agent as of the Consistency-Token of a response returns the agent in that response; reading it as of now returns the present agent', async () => {
   const p = await createTestPlatform();
   let number = 0;
   await fc.assert(
@@ -72,7 +72,7 @@ test('a list as of a time contains the agents that existed then, including those
   await p.close();
 });
 
-test('as-of reads and diffs refuse a position beyond the end of the log, but accept one that the projection has not reached yet', async () => {
+test('as-of reads and diffs refuse a position beyond the end of the log, but accept a position that the projection has not reached yet', async () => {
   const p = await createTestPlatform();
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const path = `${p.tenant}/agents/${bodyOf(created).id}`;
@@ -145,7 +145,7 @@ test('restoring a revision of an agent restores its settings and model chain, bu
   await p.close();
 });
 
-test('a deleted agent can be restored, unless another agent has been created with its slug', async () => {
+test('a deleted agent can be restored unless another agent was created with its slug', async () => {
   const p = await createTestPlatform();
   const create = () => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const path = `${p.tenant}/agents/${bodyOf(await create()).id}`;
@@ -185,7 +185,7 @@ test('the history lists each change with its actor; a diff lists the changes bet
   await p.close();
 });
 
-test("a diff up to a time contains all of the caller's own changes up to then, even if the projections lag", async () => {
+test('a diff up to a time contains all changes that the caller made until then, even if the projections lag', async () => {
   const p = await createTestPlatform();
   const start = Date.now();
   const later = (seconds: number) => {

@@ -24,7 +24,7 @@ const checkProblems = async (expected: number, answers: (readonly [string, Answe
     assert.not.match(text, /\bat .*:\d+:\d+|node_modules|SyntaxError/);
   }
 };
-/** Asserts that each body is refused with this status, and that no agent or model is created. */
+/** Asserts that each of these bodies is refused with this status, and that no agent or model is created. */
 const refused = async (expected: number, bodies: readonly (string | Uint8Array)[], send = post): Promise<void> => {
   const created = () => p.eventsOf('AgentCreated', 'ModelRegistered').length;
   const before = created();
@@ -38,7 +38,7 @@ test('a body that is not JSON gets 400; JSON that is not an object gets 422', as
   await refused(422, ['[]', 'null', 'true', '1', '"x"', `[${agent('')}]`]);
 });
 
-test('a missing field of any type is reported as missing', async () => {
+test('a missing field, whatever its type, is reported as missing', async () => {
   const problemOf = async (path: string, raw: string) => (await post(raw, {}, path)).body as { detail: string; errors: Json[] };
   const { detail, errors } = await problemOf(`${p.tenant}/agents`, '{}');
   assert.is(detail, '/name: is missing');
@@ -69,7 +69,7 @@ test('a body nested 64 levels deep is accepted; a deeper one is refused', async 
     assert.is((await models(model(`{"x":${deep(depth)}}`))).status, status, `${depth}`);
 });
 
-test('a body with the character NUL or an unpaired surrogate in a value or a field name is refused', async () => {
+test('a body is refused if a value or a field name contains the character NUL or an unpaired surrogate', async () => {
   await refused(422, [agent(',"voice":"\\u0000"'), agent(',"voice":"\\ud800"'), agent(',"voice":"\\udc00\\ud800"'), agent(',"\\u0000":1')]);
   assert.is((await post(agent(',"voice":"\\ud83d\\ude00"'))).status, 201);
 });
@@ -91,7 +91,7 @@ test('duplicate field names are refused at any depth, even if one of them is wri
   assert.is((await models(model('{"a":{"b":"b:\\":"},"b":[{"b":1},{"b":2}]}'))).status, 201);
 });
 
-test('no field name in a body can change the prototype of a JavaScript object', async () => {
+test('no field name in a body can change the prototype of other JavaScript objects', async () => {
   await refused(422, [agent(',"__proto__":{"is_seed":true}'), agent(',"constructor":{"prototype":{"x":1}}'), agent(',"toString":1')]);
   assert.is((await models(model('{"__proto__":{"x":1}}'))).status, 422);
   const stored = await models(model('{"constructor":{"prototype":{"x":1}}}'));
@@ -139,7 +139,7 @@ test('a compressed body gets 415, and the response names the unsupported coding 
   for (const coding of ['identity', 'Identity', '']) assert.is((await post(agent(''), { 'content-encoding': coding })).status, 201, coding);
 });
 
-test('a POST whose fields are all optional accepts an empty body; other requests with fields do not', async () => {
+test('a POST with only optional fields accepts an empty body; other requests with fields do not', async () => {
   const { id } = (await post(agent(''))).body as { id: string };
   const path = `${p.tenant}/agents/${id}`;
   await p.send('DELETE', path);
@@ -202,7 +202,7 @@ test('a valid request id of the client is used; an invalid one is replaced by a 
   for (const id of ['a b', 'x'.repeat(129), '<script>', '']) assert.is.not(await idFor(id), id);
 });
 
-test('an unknown path gets the same 404 with and without a credential', async () => {
+test('an unknown path gets the same 404 whether the request has a credential or not', async () => {
   for (const path of ['/nothing', '/tenant', `${p.tenant}/agents/`, '/admin', '/.env', '/debug', `${p.tenant}/nothing`])
     for (const key of [p.key, '']) {
       const { status, body } = await p.send('GET', path, { key });
@@ -215,7 +215,7 @@ test('a value that is too large for the event log is refused, and is not a serve
   assert.is(errorOf(await models(model(`{"n":[${numbers}]}`)))?.pointer, '/config');
 });
 
-test('a truncated body is refused as malformed, with and without a Content-Length', async () => {
+test('a body that breaks off is refused as malformed, with and without a Content-Length', async () => {
   const broken = (headers: Record<string, string>) => {
     const body = new ReadableStream({ pull: (stream) => stream.error(new Error('aborted')) });
     return readBytes(new Request('http://x/', { method: 'POST', body, headers, duplex: 'half' } as RequestInit), MAX_JSON_BYTES);
@@ -226,10 +226,10 @@ test('a truncated body is refused as malformed, with and without a Content-Lengt
   }
 });
 
-test('restoring a revision is refused if its fields are too large for one event, even if they were set in several events', async () => {
+test('restoring a revision is refused if its fields together are too large for one event, even if several events set them', async () => {
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Large', slug: 'large' } });
   const path = `${p.tenant}/agents/${(created.body as { id: string }).id}`;
-  // Each of these characters takes two bytes in UTF-8.
+  // This character takes two bytes in UTF-8, so the text has 500,000 bytes.
   const text = 'é'.repeat(250_000);
   const parts = ['description', 'description_prompt', 'initial_greeting'];
   for (const part of parts) assert.is((await p.send('PATCH', path, { body: { [part]: text } })).status, 200);
@@ -240,7 +240,7 @@ test('restoring a revision is refused if its fields are too large for one event,
   assert.is((await p.send('POST', `${path}/restore`, { body: { revision: 1 } })).status, 200);
 });
 
-test('after all these requests, the projections have applied every event, and the platform stops without an error', async () => {
+test('clean-up: after all these requests, the projections have applied every event, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -21,10 +21,7 @@ import {
   WHO,
 } from '../two-tenants/valid-calls.ts';
 
-/**
- * Fields whose values must also be known to the platform, or fit other fields. For these, a value that fits the schema
- * of the field can be refused.
- */
+/** Fields whose values must fulfil a further rule that JSON Schema cannot describe, each with this rule. */
 const SEMANTIC_FIELDS: Readonly<Record<string, string>> = {
   working_hours_tz: 'must be a time zone',
   timezone: 'must be a time zone',
@@ -37,7 +34,7 @@ const SEMANTIC_FIELDS: Readonly<Record<string, string>> = {
 const pointerOf = (path: readonly string[]): string => `/${path.join('/')}`;
 const isAtOrBelow = (pointer: string, place: string): boolean => pointer === place || pointer.startsWith(`${place}/`);
 
-/** The body with `value` at this place. The objects and lists around it are created. */
+/** Returns the body with `value` at this path. Missing objects and lists on the path are created. */
 const withValue = (unresolved: Schema, body: unknown, [first, ...rest]: readonly string[], value: unknown): unknown => {
   if (first === undefined) return value;
   const schema = withoutNull(unresolved, schemas);
@@ -50,22 +47,32 @@ const withValue = (unresolved: Schema, body: unknown, [first, ...rest]: readonly
   return { ...(body as object), [first]: withValue(field, inner, rest, value) };
 };
 
-/** The body with an unknown field. So the request is refused in any case and changes nothing. */
+/**
+ * Adds an unknown field to the body, so that every request is refused with 422 and changes nothing. The other errors in
+ * the response show which other fields are invalid.
+ */
 const withUnknownField = (body: unknown): unknown =>
   Array.isArray(body) ? [{ ...(body[0] as object), [UNKNOWN]: 1 }, ...body.slice(1)] : { ...(body as object), [UNKNOWN]: 1 };
-/** Which options and actions a guardrail rule may have depends on its kind. */
+/** Matches the fields of a guardrail rule whose allowed values depend on the kind of the rule. */
 const OF_GUARDRAIL_RULE = /^rules$|(?:^|\/)0\/(?:options|action)(?:\/|$)/;
 const isSemantic = ({ path }: BodyProbe): boolean => path.some((name) => name in SEMANTIC_FIELDS) || OF_GUARDRAIL_RULE.test(path.join('/'));
 
-/** Whether a field may refuse the value for its characters, which no JSON Schema describes. */
+/**
+ * Returns whether the value contains a character that some text fields refuse. JSON Schema cannot describe these
+ * characters.
+ */
 const hasUnsafeCharacter = ({ value }: BodyProbe): boolean => typeof value === 'string' && /[\n\u202e]/.test(value);
 
-/** Returns what is wrong with the answer to a probe that is sent with an unknown field; null if nothing is. */
+/**
+ * Describes what is wrong with the response to a probe, which also has an unknown field. @returns null if nothing is
+ * wrong
+ */
 const faultOf = (probe: BodyProbe, answer: Answer): string | null => {
   const { status, text } = answer;
   const place = pointerOf(probe.path);
   if (status !== 422) return `has the status ${status}: ${text.slice(0, 300)}`;
-  // In a list of objects, the unknown field is below the place of a valid item.
+  // Each probe also adds an unknown field. In a list, the error about that field is below the path of the item, even if
+  // the item itself is valid. Ignore such an error.
   const isOfProbe = (pointer: string) => !(probe.isValid && pointer.endsWith(`/${UNKNOWN}`));
   const found = pointersOf(answer).some((pointer) => isOfProbe(pointer) && isAtOrBelow(pointer, place));
   if (!probe.isValid && !found) return `is not refused: ${text.slice(0, 300)}`;
@@ -92,7 +99,7 @@ test('every field of every request body accepts exactly the values that its sche
   assert.is(eventCount(), before);
 });
 
-/** Operations after which the resources of the other requests would be gone or out of reach. */
+/** Operations that are left out, because they would remove resources or permissions that later requests need. */
 const FINAL_OPERATIONS = [
   'completeSession',
   'failSession',
@@ -106,7 +113,10 @@ const FINAL_OPERATIONS = [
   'deleteAgent',
 ];
 
-/** A text of the smallest or the largest length that a field without a pattern allows; undefined for other fields. */
+/**
+ * Returns a text of the minimum or maximum length that a text field allows. Returns undefined for fields with a pattern
+ * and for other types.
+ */
 const extremeText = (unresolved: Schema, extreme: 'min' | 'max', unit: string): string | undefined => {
   const { minLength, maxLength, pattern, format, enum: values, ...schema } = withoutNull(unresolved, schemas);
   if (typeOf(schema) !== 'string' || pattern || format || values || maxLength === undefined) return undefined;
@@ -123,7 +133,7 @@ const withExtremes = (schema: Schema, base: object, extreme: 'min' | 'max', unit
   return { ...base, ...Object.fromEntries(fields) };
 };
 
-test('requests whose texts and numbers all have their smallest or largest values succeed, or are refused for another reason', async () => {
+test('if all texts and numbers have their smallest or largest values, a request succeeds or is refused for a reason other than these limits', async () => {
   const succeeded = new Set<string>();
   const tried = callsWithBody.filter(({ call, schema }) => !FINAL_OPERATIONS.includes(call.operationId) && typeOf(schema) === 'object');
   for (const { call, schema } of tried)
@@ -172,7 +182,7 @@ test('a missing required field, an unknown field and a field that only the serve
   assert.is(eventCount(), before);
 });
 
-test('a body of another content type, or that is not an object, is refused by every operation with a body', async () => {
+test('every operation with a body refuses a body that has another content type or is not an object', async () => {
   const before = eventCount();
   const types = [
     'text/plain',
@@ -199,7 +209,7 @@ test('a body of another content type, or that is not an object, is refused by ev
   assert.is(eventCount(), before);
 });
 
-test('an operation with a multipart body refuses other content types, and parts that are too many, without a name or repeated', async () => {
+test('an operation with a multipart body refuses other content types and parts that are too many, unnamed or repeated', async () => {
   const before = eventCount();
   const multipart = calls.filter(({ requestBody }) => requestBody && 'multipart/form-data' in requestBody.content);
   const part = (disposition: string): string => `--x\r\nContent-Disposition: form-data${disposition}\r\n\r\na\r\n`;
@@ -221,7 +231,8 @@ test('an operation with a multipart body refuses other content types, and parts 
     for (const [type, raw] of wrong) {
       const headers = { 'content-type': type };
       const sent = WHO.map((who) => dataset.send(call.method, pathOf(call), { key: dataset.keys[who], raw, headers }));
-      // One of them may use the operation; the others are refused before the body is read.
+      // All callers send the request, and at least one of them may use the operation. The others get 403 or 404 before
+      // the body is read.
       const statuses = (await Promise.all(sent)).map(({ status }) => status);
       const answered = statuses.filter((status) => ![403, 404].includes(status));
       assert.ok(answered.length > 0, `${call.operationId}: ${statuses}`);
@@ -236,7 +247,7 @@ test('an operation with a multipart body refuses other content types, and parts 
   assert.is(eventCount(), before);
 });
 
-test('the projections have applied every event, and the platform stops without an error', async () => {
+test('clean-up: the projections have applied every event, and the platform stops without an error', async () => {
   assert.equal(dataset.unappliedEvents(), []);
   await dataset.close();
 });

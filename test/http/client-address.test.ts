@@ -6,7 +6,7 @@ import { clientAddress, isLocalRequest, isLoopback } from '../../infra/http/clie
 import { serveMetricsAccess } from '../../infra/http/metrics-server.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
 
-/** A request from this IP address, with this X-Forwarded-For header. */
+/** Returns a request that comes from this IP address and has this X-Forwarded-For header. */
 const requestFrom = (remoteAddress: string | undefined, forwarded?: string) =>
   ({ env: { incoming: { socket: { remoteAddress } } }, req: { header: () => forwarded } }) as unknown as Context;
 
@@ -51,7 +51,7 @@ test('only loopback IP addresses count as this machine', () => {
     assert.not.ok(isLoopback(other), String(other));
 });
 
-test('a request that a proxy on this machine forwards is not local, whether the proxy is trusted or not', () => {
+test('a request that a proxy on this machine forwards does not count as local, whether the proxy is trusted or not', () => {
   for (const address of [clientAddress(), clientAddress(['127.0.0.1'])]) {
     const isLocal = isLocalRequest(address);
     assert.ok(isLocal(requestFrom('127.0.0.1')));
@@ -61,14 +61,14 @@ test('a request that a proxy on this machine forwards is not local, whether the 
   }
 });
 
-test('serve shows its metrics to callers on this machine only if PUBLIC_URL is on this machine, too: otherwise a local proxy could pass on requests of others', () => {
+test('`annals serve` shows its metrics to local callers, but to nobody if PUBLIC_URL is another machine: a proxy could make remote callers look local', () => {
   const config = { trustedProxies: [], metricsToken: 'secret' };
   const mayRead = (publicUrl: string) => serveMetricsAccess({ ...config, publicUrl })(requestFrom('127.0.0.1'));
   assert.ok(mayRead('http://127.0.0.1:4100'));
   assert.not.ok(mayRead('https://annals.example.com'));
 });
 
-/** The number of requests with invalid credentials from these IP addresses that the rate limiter lets through. */
+/** Counts how many requests with invalid credentials from these IP addresses the rate limiter allows. */
 const countAllowed = async (addresses: readonly string[]): Promise<number> => {
   const limits = createRateLimiter();
   let passed = 0;
@@ -76,7 +76,7 @@ const countAllowed = async (addresses: readonly string[]): Promise<number> => {
   return passed;
 };
 
-test('all IP addresses of one IPv6 /64 network count as one client, however they are written; two such networks count as two clients', async () => {
+test('IP addresses of the same IPv6 /64 network count as one client, however they are written; different /64 networks count as different clients', async () => {
   const { quota } = RATE_LIMIT_POLICIES.badCredentials;
   const many = Array.from({ length: 3 * quota }, (_, index) => (index + 1).toString(16));
   for (const prefix of ['2001:db8::', '2001:db8:0:0:9:9:9:', '2001:db8::a:b:c:', '2001:db8:1:2::', '2001:db8:1:2:3:4:5:', 'fe80::', '::'])

@@ -10,7 +10,7 @@ const p = await createTestPlatform();
 const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
 
 /**
- * Sends a request to a real HTTP server, because the tests check the Content-Length and the chunks that a client
+ * Sends a request to a real HTTP server, because the tests check the headers and the encoded bytes that a client
  * receives.
  */
 const ask = async (path: string, accepts?: string, headers: Record<string, string> = {}, method = 'GET') => {
@@ -45,7 +45,7 @@ test('a long response is compressed for clients that accept compression, and dec
   for (const accepts of ['identity', 'gzip;q=0', 'br']) assert.ok((await ask(list, accepts)).bytes.equals(plain.bytes), accepts);
 });
 
-test('a short response is not compressed; the ETag of a compressed one stays strong, so that If-Match accepts it', async () => {
+test('a short response is not compressed; a compressed response keeps its strong ETag, so that If-Match accepts it', async () => {
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Long', slug: 'long', description: 'long '.repeat(500) } });
   const path = created.headers.get('location')!;
   assert.is((await ask('/livez', 'gzip')).answer.headers['content-encoding'], undefined);
@@ -56,7 +56,7 @@ test('a short response is not compressed; the ETag of a compressed one stays str
   assert.is(changed.status, 200);
 });
 
-test('a HEAD response has the Content-Length of the GET response, or none if that would be compressed', async () => {
+test('a HEAD response has the Content-Length of the GET response, or none if the GET response would be compressed', async () => {
   const list = `${p.tenant}/agents`;
   const plain = await ask(list);
   assert.is((await ask(list, undefined, {}, 'HEAD')).answer.headers['content-length'], String(plain.bytes.length));
@@ -65,7 +65,7 @@ test('a HEAD response has the Content-Length of the GET response, or none if tha
   assert.is((await ask('/livez', 'gzip', {}, 'HEAD')).answer.headers['content-length'], '17');
 });
 
-test('the server stops without an error', async () => {
+test('clean-up: the server stops without an error', async () => {
   await server.close();
   await p.close();
 });

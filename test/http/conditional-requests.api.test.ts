@@ -57,21 +57,21 @@ test('If-Match is compared with the resource in the path, not with other resourc
   assert.is((await invite('two@example.com', tag)).status, 412);
 });
 
-test('if many concurrent changes send the same ETag in If-Match, exactly one succeeds', async () => {
+test('if many concurrent changes send the same ETag in If-Match, exactly one of them succeeds', async () => {
   const path = await createAgent();
   const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => patch(path, `Name ${index}`, { 'if-match': '"0"' })));
   assert.equal(answers.filter(({ status }) => status === 200).length, 1);
   assert.equal(answers.filter(({ status }) => status === 412).length, 19);
 });
 
-test('without If-Match all concurrent changes succeed, one after another', async () => {
+test('concurrent changes without If-Match are made one after another, and all succeed', async () => {
   const path = await createAgent();
   const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => patch(path, `Name ${index}`)));
   const tags = answers.map(({ headers }) => headers.get('etag'));
   assert.equal(new Set(tags).size, 20);
 });
 
-test('If-Match on a resource to which the caller has no access gets the same response as on a missing one', async () => {
+test('If-Match on a resource to which the caller has no access gets the same response as on a resource that does not exist', async () => {
   const { user_id } = await addMember(p, 'MEMBER');
   const key = p.eventsOf('ApiKeyCreated').find(({ data }) => (data as { owner_id: string }).owner_id === user_id)!.id;
   const missing = `c${'0'.repeat(24)}`;
@@ -83,7 +83,7 @@ test('If-Match on a resource to which the caller has no access gets the same res
   }
 });
 
-test('a resource without an ETag matches only If-Match: *, and If-None-Match never leads to 304', async () => {
+test('a resource without an ETag only matches `If-Match: *`; reading it with If-None-Match never gets 304', async () => {
   const rebuild = (tag: string) => p.send('POST', '/admin/projections/agents/rebuild', { headers: { 'if-match': tag } });
   assert.equal([(await rebuild('"0"')).status, (await rebuild('"0", "1"')).status], [412, 412]);
   assert.is((await rebuild('*')).status, 404, 'the test platform cannot rebuild');
@@ -93,7 +93,7 @@ test('a resource without an ETag matches only If-Match: *, and If-None-Match nev
   }
 });
 
-test('a read gets 304 if If-None-Match contains its ETag: alone, in a list, as a weak ETag, or as *', async () => {
+test("a read gets 304 if If-None-Match contains the resource's ETag (alone, in a list or as a weak ETag) or is *", async () => {
   const path = await createAgent();
   await p.waitForProjections();
   const read = (tag: string) => p.send('GET', path, { headers: { 'if-none-match': tag } });
@@ -117,7 +117,7 @@ test('the script of the API reference gets 304 if If-None-Match contains its ETa
   assert.is((await p.send('GET', '/docs/scalar.js', { headers: { 'if-none-match': '"7"' } })).status, 200);
 });
 
-test('a read whose response includes data of other streams never gets 304, but its ETag can be used in If-Match', async () => {
+test('a read whose response includes data of other streams never gets 304, but its ETag can be sent in If-Match', async () => {
   const path = await createAgent();
   const { user_id } = await addMember(p, 'MEMBER', p.tenant_id, 'changing@example.com');
   const hook = { provider: 'github', agent_id: path.split('/').at(-1), label: 'Repo' };
@@ -138,7 +138,7 @@ test('a read whose response includes data of other streams never gets 304, but i
   }
 });
 
-test('a read waits for the position in its Consistency-Token, and the Projection-Position of its response is not earlier', async () => {
+test('a read waits for the position in its Consistency-Token; its Projection-Position is at least that position', async () => {
   const path = await createAgent();
   for (let turn = 0; turn < 20; turn++) {
     const changed = await patch(path, `Turn ${turn}`);
@@ -150,7 +150,7 @@ test('a read waits for the position in its Consistency-Token, and the Projection
   }
 });
 
-test('a malformed Consistency-Token is refused; a read with one beyond the log waits 2 s and gets 503 with Retry-After', async () => {
+test('a malformed Consistency-Token is refused; with a token beyond the end of the log, a read waits 2 s and gets 503 with Retry-After', async () => {
   const path = await createAgent();
   const read = (token: string) => p.send('GET', path, { headers: { 'consistency-token': token } });
   for (const token of ['', 'x', '1', '1:', ':1', '-1:-1', '1:1:1', `${'9'.repeat(20)}:1`, '1.5:1', '1:1 ']) {
@@ -178,7 +178,7 @@ test('a malformed Consistency-Token is refused; a read with one beyond the log w
   assert.ok(answer.headers.get('retry-after') && ms > 1_900 && ms < 4_000, `${ms}`);
 });
 
-test('following the Link headers yields every item once, newest first, even if items are created in between', async () => {
+test('following the Link headers yields every item once, newest first, even if items are created in the meantime', async () => {
   for (let n = 0; n < 7; n++) await createAgent();
   await p.waitForProjections();
   const all = (await list('limit=200')).names;
@@ -194,7 +194,7 @@ test('following the Link headers yields every item once, newest first, even if i
   assert.equal(seen, all);
 });
 
-test('Total-Count is the size of the unfiltered list; a filtered list has none', async () => {
+test('Total-Count is the size of the unfiltered list; a filtered list has no Total-Count', async () => {
   await p.waitForProjections();
   const count = async (query: string) => (await list(query)).answer.headers.get('total-count');
   const total = String((await list('limit=200')).names.length);
@@ -204,7 +204,7 @@ test('Total-Count is the size of the unfiltered list; a filtered list has none',
   assert.is((await p.send('GET', `${p.tenant}/agents`, { key })).headers.get('total-count'), null);
 });
 
-test('lists can be sorted by a field in both directions, and filtered', async () => {
+test('the items of a list can be filtered, and can be sorted by a field in both directions', async () => {
   await p.waitForProjections();
   const { names } = await list('sort=name&limit=200');
   assert.equal(names, [...names].sort());
@@ -237,6 +237,6 @@ test('if a paging parameter is invalid, the error points to it', async () => {
   assert.is((await p.send('DELETE', `${await createAgent()}?force=true`)).status, 422);
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

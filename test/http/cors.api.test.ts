@@ -6,7 +6,7 @@ import { createTestPlatform } from '../fixtures/test-platform.ts';
 const APP = 'https://app.example';
 const ALLOW_ORIGIN = 'access-control-allow-origin';
 
-/** Starts the platform with this value of CORS_ORIGINS. */
+/** Starts the platform with this value of the variable CORS_ORIGINS. */
 const withOrigins = (text: string | undefined) => createTestPlatform({ corsOrigins: loadConfig({ CORS_ORIGINS: text }).corsOrigins });
 
 const preflight = (p: Awaited<ReturnType<typeof withOrigins>>, origin: string) =>
@@ -14,7 +14,7 @@ const preflight = (p: Awaited<ReturnType<typeof withOrigins>>, origin: string) =
     headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization, if-match' },
   });
 
-test('pages of an allowed origin may call the API and read its response headers; other pages may not', async () => {
+test('pages of an allowed origin may call the API and read its response headers; pages of other origins may not', async () => {
   const p = await withOrigins(`${APP},http://localhost:5173`);
   const allowed = await preflight(p, APP);
   assert.equal([allowed.status, allowed.headers.get(ALLOW_ORIGIN)], [204, APP]);

@@ -20,7 +20,10 @@ type Schema = {
 
 const p = await createTestPlatform();
 
-/** Fields with text of several lines, and secrets. Nothing shows them on one line. */
+/**
+ * Fields that may contain any characters: texts with several lines, and secrets. They are never shown within a line of
+ * other text.
+ */
 const FREE_TEXTS = [
   'description',
   'description_long',
@@ -58,7 +61,10 @@ const HOSTILE: Readonly<Record<string, string>> = {
   'an invisible character': '\u200b',
 };
 
-/** The paths of the texts in a schema that any characters could be put into. `0` stands for the items of a list. */
+/**
+ * Returns the paths of all text fields in a schema that are not limited by a pattern or a list of values. In a path,
+ * `0` is each item of a list.
+ */
 const textPaths = (schema: Schema, path: readonly string[] = [], $defs = schema.$defs ?? {}): (readonly string[])[] => {
   if (schema.$ref) return textPaths($defs[schema.$ref.replace('#/$defs/', '')]!, path, $defs);
   if (schema.anyOf) return schema.anyOf.flatMap((one) => textPaths(one, path, $defs));
@@ -68,7 +74,7 @@ const textPaths = (schema: Schema, path: readonly string[] = [], $defs = schema.
   return [schema.type].flat().includes('string') && !isFixed ? [path] : [];
 };
 
-/** A value with `leaf` at this path. */
+/** Returns an object or list in which only `leaf` is set, at this path. */
 const nested = ([first, ...rest]: readonly string[], leaf: string): unknown => {
   if (first === undefined) return leaf;
   return first === '0' ? [nested(rest, leaf)] : { [first]: nested(rest, leaf) };
@@ -79,7 +85,7 @@ const isRefusedAt = (schema: z.ZodType, path: readonly string[], text: string): 
   return error?.issues.some((issue) => issue.path.join('/') === path.join('/')) ?? false;
 };
 
-/** Every request body with fields. Of the routes outside the tables of operations, only one has such a body. */
+/** The schemas of all request bodies. Of the routes that are not API operations, only one has a body. */
 const bodies: [string, { readonly body?: unknown }][] = [...Object.entries(p.operations), ['acceptInvitation', { body: InvitationAccept }]];
 
 const texts = bodies.flatMap(([name, { body }]) =>
@@ -88,10 +94,12 @@ const texts = bodies.flatMap(([name, { body }]) =>
     : [],
 );
 
-/** The name of the field of a request, or of an item if the request is a list. */
+/**
+ * Returns the name of the top-level field on this path. If the body is a list, returns the field of the list's items.
+ */
 const fieldOf = (path: readonly string[]): string => path.find((part) => part !== '0')!;
 
-test('every text field of every request body refuses hostile characters, except the free-text fields that this test lists', () => {
+test('in every request body, every text field except the listed free-text fields refuses hostile characters such as line breaks and direction overrides', () => {
   const displayed = texts.filter(({ path }) => !FREE_TEXTS.includes(fieldOf(path)));
   assert.ok(displayed.length > 20, `${displayed.length}`);
   for (const { name, body, path } of displayed)
@@ -104,7 +112,7 @@ test('every text field of every request body refuses hostile characters, except 
     );
 });
 
-test('names in any language are accepted, with the joiners and marks that they need', () => {
+test('names in any language are accepted, with the combining marks and joiners that the languages need', () => {
   const names = ['Müller & Söhne', 'e\u0301te\u0301', 'שָׁלוֹם', 'नमस्ते', '株式会社', 'می\u200cخواهم', '👩\u200d💻 team', '🏴󠁧󠁢󠁥󠁮󠁧󠁿'];
   for (const name of names) assert.ok(displayText(1, 255).safeParse(name).success, name);
 });
@@ -120,7 +128,7 @@ test('the API refuses a hostile name with 422 and a message that says what is wr
   assert.is(p.eventsOf('ApiKeyCreated').length, before);
 });
 
-test('a hostile name that was stored before the API refused such names is still applied and shown', async () => {
+test('a hostile name from before the API refused such names is still applied by the projections and shown', async () => {
   const name = 'old\u202ename\n';
   const ctx = p.systemContext(p.tenant_id);
   const { category } = await import('../../domain/tenants/tenant.ts');
@@ -135,7 +143,7 @@ test('a hostile name that was stored before the API refused such names is still 
   assert.is(((await p.send('GET', '/admin/tenants')).body as Json[])[0]!.name, name);
 });
 
-test('cleaning a text from another system yields a valid display text, or null if nothing visible is left', () => {
+test('cleaning a text from another system gives a valid text for display, or null if no visible character is left', () => {
   assert.is(cleanDisplayText(' a\u0000b\ud800c\u001b[31m\n\u202ed ', 255), 'a bc [31m d');
   assert.is(cleanDisplayText(`e${'\u0301'.repeat(128)}`, 255), `e${'\u0301'.repeat(8)}`);
   assert.is(cleanDisplayText('👩\u200d💻'.repeat(9_000), 255)!.length < 800, true);
@@ -146,7 +154,7 @@ test('cleaning a text from another system yields a valid display text, or null i
   }
 });
 
-test('the character NUL in a query or in a path is refused by every operation', async () => {
+test('every operation refuses the character NUL in a query or in a path', async () => {
   let checked = 0;
   const params: Record<string, string> = { tenant_id: p.tenant_id, agent_id: `c${'0'.repeat(24)}` };
   for (const [name, row] of Object.entries(p.operations)) {
@@ -166,12 +174,12 @@ test('the character NUL in a query or in a path is refused by every operation', 
   assert.ok(checked > 30, `${checked}`);
 });
 
-test('e-mail addresses whose local part has a dot at an end, or two dots in a row, are refused', async () => {
+test('an e-mail address is refused if its local part starts or ends with a dot or has two dots in a row', async () => {
   const allow = async (email: string) => (await p.send('POST', '/admin/allowed-accounts', { body: { email } })).status;
   for (const email of ['.a@b.co', 'a.@b.co', 'a..b@b.co', '@b.co', 'a b@b.co']) assert.is(await allow(email), 422, email);
   for (const email of ['a.b@b.co', "o'hara+x@b.co", 'A_1@Sub.Example.com']) assert.is(await allow(email), 201, email);
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

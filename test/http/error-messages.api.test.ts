@@ -16,7 +16,7 @@ const messagesOf = ({ status, body, text }: Answer): [string, string][] => {
   return (body as { errors: FieldError[] }).errors.map(({ pointer, message }) => [pointer, message]);
 };
 
-test('the error for an invalid value names the allowed range, and the type if the value has the wrong type', async () => {
+test('the error for an invalid value names the allowed range; for a value of a wrong type, it names the right type', async () => {
   for (const limit of ['0', '201', '100000'])
     assert.equal(messagesOf(await p.send('GET', `${p.tenant}/agents?limit=${limit}`)), [['/query/limit', 'must be between 1 and 200']]);
   for (const limit of ['x', '-1', '1.5', '0x10'])
@@ -45,7 +45,7 @@ test('no error contains a phrase of the schema library', async () => {
     .components;
   let count = 0;
   for (const [name, row] of Object.entries(p.operations)) {
-    // Erasing the tenant would end the test.
+    // Skip eraseTenant, because the test needs the tenant for the other requests.
     if (!row.body || name === 'eraseTenant') continue;
     const fields = Object.keys((schemas[row.body.meta()?.id as string]?.properties ?? {}) as Json);
     const params: Record<string, string> = { tenant_id: p.tenant_id, agent_id: agent.split('/').at(-1)! };
@@ -117,6 +117,6 @@ test('the OpenAPI document lists If-Match only for operations that change an exi
     assert.ok(withIfMatch.includes(changes), changes);
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

@@ -17,8 +17,8 @@ const stableHeaders = ({ headers }: Answer) =>
   ['etag', 'location', 'consistency-token', 'content-type', 'cache-control'].map((name) => headers.get(name));
 
 /**
- * Simulates a process that is killed before it appends an event of this type: the next such append never completes. The
- * returned promise resolves when the process has come so far.
+ * Simulates a process that is killed before it appends an event of this type: the next append of such an event never
+ * completes. @returns a promise that resolves when the process reaches this append
  */
 const dieBefore = (p: TestPlatform, type: string): Promise<void> => {
   const { append } = p.log;
@@ -41,7 +41,7 @@ const clockAhead = (p: TestPlatform, ms: number): void => {
 const foldEvents = (...events: IdempotencyEvent[]) => recorded('idempotency', events).reduce(evolve, initial);
 const claimed: IdempotencyEvent = { type: 'IdempotencyKeyClaimed', data: { route: 'post /x', body_digest: 'd' } };
 
-test('an idempotency key is claimed for 30 s after a process has taken it, or until that process releases it', () => {
+test('a process that claims an idempotency key holds it for 30 s unless it releases the key earlier', () => {
   const after = (index: number, ms: number) => new Date(Date.parse(at(index)) + ms).toISOString();
   assert.ok(isClaimed(foldEvents(claimed), after(0, 29_999)));
   assert.not(isClaimed(foldEvents(claimed), after(0, 30_000)));
@@ -60,7 +60,7 @@ test('50 concurrent requests with the same idempotency key append one event; eac
   await p.close();
 });
 
-test('a repeat with the same idempotency key and body gets the same response, except for the request id', async () => {
+test('repeating a request with the same idempotency key and body gets the same response, except for the request id', async () => {
   const p = await createTestPlatform();
   const first = await create(p, 'once');
   await p.send('PATCH', first.headers.get('location')!, { body: { name: 'Changed since' } });
@@ -73,7 +73,7 @@ test('a repeat with the same idempotency key and body gets the same response, ex
   await p.close();
 });
 
-test('a repeat of a refused request gets the same refusal, and the request does not run again', async () => {
+test('repeating a refused request with its idempotency key gets the same refusal, and does not run the request again', async () => {
   const p = await createTestPlatform();
   await p.send('POST', `${p.tenant}/agents`, { body: agent() });
   const first = await create(p, 'once');
@@ -87,7 +87,7 @@ test('a repeat of a refused request gets the same refusal, and the request does 
   await p.close();
 });
 
-test('a request with a known idempotency key but another body gets 422 and has no effect', async () => {
+test('a different body with a known idempotency key gets 422 and has no effect', async () => {
   const p = await createTestPlatform();
   await create(p, 'once');
   const other = await create(p, 'once', agent('other'));
@@ -95,7 +95,7 @@ test('a request with a known idempotency key but another body gets 422 and has n
   await p.close();
 });
 
-test('the same idempotency key on another route, in another tenant or from another caller is a different request', async () => {
+test('with the same idempotency key, requests to another route, in another tenant or from another caller are different requests', async () => {
   const p = await createTestPlatform();
   const { key } = await addMember(p, 'ADMIN');
   const { key: same } = await addMember(p, 'MEMBER');
@@ -121,7 +121,7 @@ test('repeating the creation of an API key gets 409 with the Location of the key
   await p.close();
 });
 
-test('if a process stops before it appends the event, a repeat of the request gets 409 for 30 s; a later repeat runs the request and appends one event', async () => {
+test('if a process stops before it appends the event, repeating the request gets 409 for 30 s; after that, it runs the request and appends one event', async () => {
   const p = await createTestPlatform();
   const died = dieBefore(p, 'AgentCreated');
   void create(p, 'once');
@@ -134,7 +134,7 @@ test('if a process stops before it appends the event, a repeat of the request ge
   await p.close();
 });
 
-test('if a process stops after it has appended the event, a repeat of the request after 30 s finds the event and appends no second one', async () => {
+test('if a process stops after it has appended the event, repeating the request after 30 s finds the event and appends no second one', async () => {
   const p = await createTestPlatform();
   const died = dieBefore(p, 'IdempotencyKeyFinished');
   void create(p, 'once');
@@ -150,7 +150,7 @@ test('if a process stops after it has appended the event, a repeat of the reques
   await p.close();
 });
 
-test('if a process stops after it has created an API key, a repeat of the request returns the same API key', async () => {
+test('if a process stops after it has created an API key, repeating the request returns the same API key', async () => {
   const p = await createTestPlatform();
   const send = () => p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'CI' }, headers: { 'idempotency-key': 'once' } });
   const died = dieBefore(p, 'IdempotencyKeyFinished');
@@ -163,7 +163,7 @@ test('if a process stops after it has created an API key, a repeat of the reques
   await p.close();
 });
 
-test('a repeated creation with the slug of a deleted agent returns the new agent, even if the first process stopped before it created that agent', async () => {
+test("repeating the creation of an agent with a deleted agent's slug returns the new agent, even if the first process stopped before it created it", async () => {
   const p = await createTestPlatform();
   const old = (await create(p, 'first')).body as Agent;
   await p.send('DELETE', `${p.tenant}/agents/${old.id}`);
@@ -182,7 +182,7 @@ test('a repeated creation with the slug of a deleted agent returns the new agent
   await p.close();
 });
 
-test('a repeated change of a model chain gets the first response again, even if the agent has been deleted since', async () => {
+test('repeating the change of a model chain gets the first response, even if the agent was deleted in between', async () => {
   const p = await createTestPlatform();
   const { id } = (await create(p, 'a')).body as Agent;
   const models = (await p.send('GET', `${p.tenant}/models`)).body as { id: string }[];
@@ -198,7 +198,7 @@ test('a repeated change of a model chain gets the first response again, even if 
   await p.close();
 });
 
-test('a repeat gets the same status as the first response: 201 if the first request created the resource, else 200', async () => {
+test('a repeated request gets the status of the first response: 201 if the first request created the resource, otherwise 200', async () => {
   const p = await createTestPlatform();
   const { id } = (await create(p, 'a')).body as Agent;
   const { user_id } = await addMember(p, 'MEMBER');
@@ -213,7 +213,7 @@ test('a repeat gets the same status as the first response: 201 if the first requ
   await p.close();
 });
 
-test('a request that fails because the log is down releases its idempotency key, so a repeat succeeds when the log is available again', async () => {
+test('a request that fails because the log is down releases its idempotency key; repeated when the log is available, it succeeds', async () => {
   const p = await createTestPlatform();
   await p.send('GET', '/me');
   const back = p.log.outage();

@@ -24,7 +24,7 @@ const parsed = (text: string, ms: number): Answer => {
   return { status: Number(line.split(' ')[1] ?? 0), headers: Object.fromEntries(entries), body: body.join('\r\n\r\n'), ms };
 };
 
-/** Writes bytes to a new connection. Reads until the server closes it or has sent nothing for `quiet` ms. */
+/** Writes bytes to a new connection. Reads until the server closes the connection or sends nothing for `quiet` ms. */
 const raw = (text: string | readonly string[], quiet = 150): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const startedAt = performance.now();
@@ -66,7 +66,7 @@ test('a body with a Content-Length or in chunks is accepted', async () => {
   assert.is((await raw(request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, 'Transfer-Encoding: chunked'], chunks))).status, 201);
 });
 
-test('ambiguous body lengths, malformed chunks, a missing Host or bytes that are not HTTP get 400 with a problem document and have no effect', async () => {
+test('an ambiguous body length, malformed chunks, a missing Host or bytes that are not HTTP get 400 with a problem document and have no effect', async () => {
   const before = created();
   const sent = body('smuggled');
   const post = (...headers: string[]) => request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, ...headers], sent);
@@ -107,7 +107,7 @@ test('a request with 20 kB of headers or with 2,000 headers gets 431', async () 
   checkProblem(await raw(request(`GET ${AGENTS} HTTP/1.1`, [...HEAD, ...many])), 431);
 });
 
-test('a body above the limit gets 413: at once if its Content-Length is too large, or as soon as its chunks exceed the limit', async () => {
+test('a body above the limit gets 413: at once if its Content-Length is above the limit, otherwise as soon as its chunks are', async () => {
   const length = request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, `Content-Length: ${MAX_JSON_BYTES + 1}`]);
   const declared = await raw(length);
   checkProblem(declared, 413);
@@ -135,20 +135,20 @@ test('a request whose body is shorter than its Content-Length appends no event',
 });
 
 /**
- * Sends the requests on one connection and returns the statuses of all responses, until the server closes the
- * connection.
+ * Sends the requests on one connection, and waits until the server closes it or is silent for 5 s. @returns the
+ * statuses of all responses
  */
 const statuses = async (...requests: string[]): Promise<number[]> => {
   const { status, body } = await raw(requests.join(''), 5_000);
   return [status, ...[...body.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, one]) => Number(one))];
 };
 
-test('bytes after the end of a body are read as the next request, and get 400 if they are malformed', async () => {
+test('bytes after the end of a body are read as the next request; if they are malformed, they get 400', async () => {
   const short = request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, 'Content-Length: 2'], '{}garbage\r\n\r\n');
   assert.equal(await statuses(short), [422, 400]);
 });
 
-test('on one connection, each request gets its own response; a malformed request gets 400 after the responses to the earlier ones', async () => {
+test('on one connection, each request gets its own response; a malformed request gets 400 after the responses to the requests before it', async () => {
   const before = created();
   const post = (slug: string): string => {
     const sent = body(slug);
@@ -162,7 +162,7 @@ test('on one connection, each request gets its own response; a malformed request
   assert.is(created(), before + 3);
 });
 
-test('TRACE, and any method that a path does not support, gets 405 with Allow; headers that override the method are ignored', async () => {
+test('TRACE and each method that a path does not support get 405 with Allow; headers that override the method are ignored', async () => {
   for (const method of ['TRACE', 'PUT', 'DELETE', 'PROPFIND']) {
     const answer = await raw(request(`${method} ${AGENTS} HTTP/1.1`, HEAD));
     checkProblem(answer, 405);
@@ -242,7 +242,7 @@ test('a value of the Expect header other than 100-continue is ignored', async ()
   checkProblem(await raw(request('GET /livez/.. HTTP/1.1', [...HEAD, 'Expect: 200-ok'])), 400);
 });
 
-test('a path with a segment . or .. gets 400; the same text in a query is accepted', async () => {
+test('a path with a segment . or .. gets 400; in a query, the same text is accepted', async () => {
   for (const path of ['/livez/..', '/livez/.', '/livez/%2E%2e/', '/a/../livez', '/a/..?x=1', '/a/..#x'])
     checkProblem(await raw(request(`GET ${path} HTTP/1.1`, HEAD)), 400);
   for (const query of ['q=/../', 'q=/./x', 'q=/..', 'q=/%2e%2e/', 'q=a/..?b'])
@@ -270,7 +270,7 @@ test('a client that sends its headers too slowly is disconnected; other clients 
   checkProblem({ ...parsed(received, 0) }, 408);
 });
 
-test('a server that shuts down answers all requests of a busy keep-alive connection, and then asks the client to close it', async () => {
+test('a server that shuts down answers all requests on a busy keep-alive connection, and then tells the client to close it', async () => {
   const [arrived, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const app = new Hono().get('/', async (c) => {
     arrived.resolve();
@@ -292,7 +292,7 @@ test('a server that shuts down answers all requests of a busy keep-alive connect
   await closed;
 });
 
-test('the server stops without an error', async () => {
+test('clean-up: the server stops without an error', async () => {
   await server.close();
   await p.close();
 });

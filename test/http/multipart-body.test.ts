@@ -29,7 +29,7 @@ const read = async ({ chunks, length }: Sent): Promise<Uint8Array | Refusal> => 
 const codeOf = (result: Uint8Array | Refusal): string | null => (result instanceof Refusal ? result.code : null);
 const form = (content: string | Uint8Array): Buffer => formBody({ name: 'upload', filename: 'a', content });
 
-test('a file of the maximum size is read, however its bytes are split, with and without Content-Length', async () => {
+test('a file of the maximum size is read, however its bytes are divided, with and without Content-Length', async () => {
   const content = Buffer.alloc(MAX_BYTES, 'annals');
   const body = form(content);
   const pieces = [body.subarray(0, 3), body.subarray(3, 70_000), body.subarray(70_000)];
@@ -39,7 +39,7 @@ test('a file of the maximum size is read, however its bytes are split, with and 
   }
 });
 
-test('a body without Content-Length is read only until it is too long', async () => {
+test('a body without Content-Length is read only until it exceeds the limit', async () => {
   let produced = 0;
   const endless = function* () {
     for (;;) {

@@ -10,8 +10,8 @@ const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent
 const own = ((await p.send('GET', `${agent}/roles`)).body as Item[])[0]!.user_id;
 
 /**
- * The lists that are computed from the events of one stream, not read from the read model. Each has its path, a
- * function that adds an item, and the path with which an item is removed.
+ * The lists that are computed from the events of one stream instead of the read model. Each has its path, a function
+ * that adds an item for a user, and a function that returns the path for removing it.
  */
 const LISTS = [
   { path: `${p.tenant}/members`, add: null, remove: (id: string) => `${p.tenant}/members/${id}` },
@@ -35,8 +35,8 @@ const idsOf = (answer: Answer): string[] => {
 };
 
 /**
- * Reads a list page by page and returns the ids. After each page, it calls `between` with the id of the page's last
- * item.
+ * Reads a list in pages. After each page, calls `between` with the id of the last item on the page. @returns the ids of
+ * all items
  */
 const walk = async (path: string, between: (last: string) => Promise<unknown>): Promise<string[]> => {
   const seen: string[] = [];
@@ -51,7 +51,7 @@ const walk = async (path: string, between: (last: string) => Promise<unknown>): 
 
 let memberCount = 0;
 
-// If `same` is true, all items are created in the same millisecond. Their order in the list is that of their ids.
+// If `same` is true, all items are created in the same millisecond, and the list sorts them by their ids.
 for (const { path, add, remove } of LISTS)
   for (const sort of ['created_at', '-created_at'])
     for (const same of [false, true])
@@ -146,6 +146,6 @@ test('if a cursor is invalid, the error points to it', async () => {
     }
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

@@ -42,7 +42,7 @@ test('Total-Count does not include disconnected integrations', async () => {
   assert.equal([items.length, total], [2, 2]);
 });
 
-test('Total-Count on every page is the size of the whole list; a filtered list has none', async () => {
+test('on every page, Total-Count is the size of the whole list; a filtered list has no Total-Count', async () => {
   assert.is((await lists(hooks, '&sort=label')).total, 2);
   const page = await p.send('GET', `${hooks}?limit=1`);
   assert.is(page.headers.get('total-count'), '2');
@@ -50,7 +50,7 @@ test('Total-Count on every page is the size of the whole list; a filtered list h
   assert.is((await lists(`${p.tenant}/audit-logs`, '&action=agent.created')).total, null);
 });
 
-test('Total-Count of the audit log and of the members includes only those of the tenant', async () => {
+test('Total-Count of the audit log and of the members counts only the entries and members of the tenant', async () => {
   const other = await createSecondTenant(p, 'other');
   for (const path of [`${p.tenant}/audit-logs`, `${p.tenant}/members`]) {
     const before = await lists(path);
@@ -60,17 +60,18 @@ test('Total-Count of the audit log and of the members includes only those of the
     assert.is(after.total, after.items.length, path);
     assert.ok(after.total! > before.total!, path);
   }
-  // The first request with a key records its use in the audit log, while the list and its count are read.
+  // The first request with a key adds an audit log entry about the use of the key. Make this request now, so that no
+  // entry is added between reading the list and its count.
   await p.send('GET', other.tenant, { key: other.key });
   const theirs = await lists(`${other.tenant}/audit-logs`, '', other.key);
   assert.is(theirs.total, theirs.items.length);
 });
 
-/** The number of rows of the tenant that a fold of the log in memory has, without the deleted ones. */
+/** Computes from the log in memory how many rows the tenant has in this projection. Deleted rows do not count. */
 const foldedCount = ({ name, tables: [table] }: AnyProjection): number =>
   [...p.foldedRows(name, table!.name).values()].filter(({ row }) => row.tenant_id === p.tenant_id && !row[table!.softDelete ?? '']).length;
 
-test('the counters in Postgres equal the numbers of rows; if the version of a projection has no counters, its lists have no Total-Count', async () => {
+test('the counters in Postgres equal the numbers of rows; if a version of a projection has no counters, its lists have no Total-Count', async () => {
   await p.waitForProjections();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(p.log, databaseUrl, projections);

@@ -8,10 +8,12 @@ import { addMember, createSecondTenant, type TestPlatform } from '../fixtures/us
 const refused = async () => {
   throw new Refusal('unavailable', 'unavailable', { retryAfter: 5 });
 };
-/** Two kinds of outages: queries fail at once (`down`), or only after 2 s (`silent`). */
+/** Two kinds of outages: either queries fail immediately (`down`), or they fail only after 2 s (`silent`). */
 const FAILURES = { down: refused, silent: () => new Promise<never>((_, reject) => setTimeout(() => refused().catch(reject), 2_000)) };
 
-/** Makes every query of the read models fail like `one`, until the returned function is called. */
+/**
+ * Replaces every query of the read models by the failing function `one`. @returns a function that restores the queries
+ */
 const makeUnavailable = (p: TestPlatform, one: () => Promise<never>): (() => void) => {
   const reads = p.reads as { -readonly [Name in keyof Reads]: Reads[Name] };
   const before = { ...reads };
@@ -23,7 +25,7 @@ type Tenant = { status: string; member_count: number; agent_count: number };
 type User = { is_suspended: boolean; tenant_count: number; primary_tenant: { id: string } | null };
 
 for (const [name, failure] of Object.entries(FAILURES))
-  test(`a mutation succeeds while the read models ${name === 'down' ? 'are down' : 'do not respond'}, and its response has the last known numbers of agents, members and tenants`, async () => {
+  test(`while the read models ${name === 'down' ? 'are down' : 'do not respond'}, mutations succeed; their responses have the last known numbers of agents, members and tenants`, async () => {
     const p = await createTestPlatform();
     const known = await createSecondTenant(p, 'known');
     const other = await createSecondTenant(p, 'other');

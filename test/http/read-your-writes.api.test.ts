@@ -14,8 +14,8 @@ const timed = async <T>(work: Promise<T>): Promise<{ result: T; ms: number }> =>
 
 test('a caller reads its own writes in lists and single resources, even if the projections lag', async () => {
   const p = await createTestPlatform();
-  // Delay each event by this many milliseconds. The delays of several events add up; a read waits for at most 250 ms in
-  // total.
+  // Apply each event to the read models with a delay of 25 ms. Several events take several times as long, but a read
+  // waits for at most 250 ms.
   p.projectionDelay.ms = 25;
   for (let n = 0; n < 5; n++) {
     const { status, body } = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: `one-${n}` } });
@@ -51,7 +51,10 @@ test("a tenant's agent count includes an agent that the caller has just created;
   await p.close();
 });
 
-/** The shortest time of three runs in milliseconds, because a busy machine can delay a single run. */
+/**
+ * Measures the work three times, because a busy machine can delay a single run. @returns the result, and the duration
+ * of the fastest run in milliseconds
+ */
 const fastest = async <T>(work: () => Promise<T>): Promise<{ result: T; ms: number }> => {
   const all = [await timed(work()), await timed(work()), await timed(work())];
   return all.toSorted((a, b) => a.ms - b.ms)[0]!;
@@ -69,7 +72,7 @@ test('a read by a caller without recent writes does not wait for the projections
   await p.close();
 });
 
-test("if a projection is far behind, a caller's first read of a list waits 250 ms, and the next reads do not wait", async () => {
+test("if a projection is far behind, a caller's first read of a list waits 250 ms, and the reads after it do not wait", async () => {
   const p = await createTestPlatform();
   await p.waitForProjections();
   p.projectionDelay.ms = 3_000;
@@ -83,7 +86,7 @@ test("if a projection is far behind, a caller's first read of a list waits 250 m
   await p.close();
 });
 
-/** Stops the projections until the returned function is called. */
+/** Stops the projections. @returns a function that lets them continue */
 const stopProjections = (p: Awaited<ReturnType<typeof createTestPlatform>>) => {
   const { promise, resolve } = Promise.withResolvers<void>();
   p.projectionDelay.until = promise;
@@ -96,7 +99,7 @@ const stopProjections = (p: Awaited<ReturnType<typeof createTestPlatform>>) => {
 
 const shown = ({ status, text, headers }: Answer) => [status, status === 200 ? text : '', headers.get('etag')];
 
-test('a change that the projection has not applied yet is read from the aggregate cache, and equals what the read model shows later', async () => {
+test('a change that the projection has not applied yet is read from the aggregate cache; later, the read model shows the same', async () => {
   const p = await createTestPlatform();
   const admin = await addMember(p, 'ADMIN');
   const models = ((await p.send('GET', `${p.tenant}/models`)).body as { id: string }[]).map(({ id }) => id);
@@ -131,7 +134,7 @@ test('a change that the projection has not applied yet is read from the aggregat
   await p.close();
 });
 
-test('a read of an agent in the aggregate cache does not wait, unless its consistency token is beyond the cached state', async () => {
+test('a read of a cached agent does not wait, unless its consistency token is beyond the cached state', async () => {
   const p = await createTestPlatform();
   const admin = await addMember(p, 'ADMIN');
   await p.waitForProjections();
@@ -170,7 +173,7 @@ test("a read waits until its projections include the caller's latest write, unle
   assert.equal(waits, []);
 });
 
-test("after a read has timed out while waiting for a projection, the caller's reads do not wait for that projection during the next second", async () => {
+test("after a read has waited for a projection in vain, the caller's reads do not wait for that projection during the next second", async () => {
   let clock = 0;
   let waits = 0;
   const late = async () => {

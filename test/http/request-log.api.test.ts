@@ -21,7 +21,7 @@ const startPlatform = async (level: 'debug' | 'info', intervalMs = INTERVAL_MS) 
   const observer = createRequestObserver(registry, log.ofKind);
   const platform = await createTestPlatform({ onResponse: observer.onResponse });
   afterTest(platform.close);
-  /** The lines since the last call, without the fields that differ in every run. */
+  /** Returns the log lines since the last call, without the fields that differ in every run. */
   const takeLines = (): Line[] =>
     lines.splice(0).map((line) => {
       const { time: _, pid: __, hostname: ___, ms, ...fields } = JSON.parse(line) as Line;
@@ -57,7 +57,7 @@ test('each mutation and each failed request is logged at the level info, and eac
   ]);
 });
 
-test('a request line contains no credential, no body and no value of the path or the query', async () => {
+test('the log line of a request contains no credential, no body and no value from the path or the query', async () => {
   const { platform, takeLines } = await startPlatform('debug');
   const { send, tenant, key } = platform;
   await send('POST', `${tenant}/agents?token=in-the-query`, { body: { name: 'in-the-body', slug: 'a' } });
@@ -69,7 +69,7 @@ test('a request line contains no credential, no body and no value of the path or
   for (const secret of ['in-the', 'in the', key]) assert.not.ok(text.includes(secret), secret);
 });
 
-test('during a flood of failing requests, only some are logged, followed by a line with the number of the others', async () => {
+test('during a flood of failing requests, only some get log lines; a line with the number of the others follows', async () => {
   const { platform, takeLines } = await startPlatform('info');
   const flood = MAX_LINES_PER_INTERVAL + 30;
   for (let sent = 0; sent < flood; sent++) await platform.send('GET', '/me', { key: 'wrong' });
@@ -87,7 +87,7 @@ test('during a flood of failing requests, only some are logged, followed by a li
   );
 });
 
-test('when the log is closed, the number of request lines that were left out is logged once', async () => {
+test('when the log is closed, it gets one line with the number of request lines that were left out', async () => {
   const { platform, takeLines, closeLog } = await startPlatform('info', 60_000);
   for (let sent = 0; sent < MAX_LINES_PER_INTERVAL + 3; sent++) await platform.send('GET', '/me', { key: 'wrong' });
   takeLines();
@@ -112,7 +112,7 @@ test('a request that the server refuses before it reaches the application is log
   assert.match(await registry.metrics(), `annals_http_request_duration_seconds_count{${labels}} 1`);
 });
 
-test('request durations are measured by the path template of the OpenAPI document, with a bucket between 25 and 100 ms', async () => {
+test('request durations are measured per path template of the OpenAPI document, with a bucket bound between 25 and 100 ms', async () => {
   const { platform, registry } = await startPlatform('info');
   await platform.send('GET', `${platform.tenant}/agents`);
   const text = await registry.metrics();

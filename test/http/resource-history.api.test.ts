@@ -24,13 +24,13 @@ const ok = (answer: Answer): Answer => {
 };
 
 const start = Date.now();
-/** Sets the clock of the platform to this number of seconds after the start of the tests. */
+/** Sets the platform's clock to this number of seconds after the start of the tests. */
 const setTime = (seconds: number): void => {
   p.clock.now = () => start + seconds * 1_000;
 };
 const time = (seconds: number): string => new Date(start + seconds * 1_000).toISOString();
 
-test('the history of a model shows its changes and the tenants to which it was opened; a diff accepts times and consistency tokens', async () => {
+test('the history of a model shows its changes and for which tenants it was opened; a diff accepts times and consistency tokens', async () => {
   setTime(10);
   const body = { provider: 'p', slug: 'one', name: 'One', config: { url: 'x' }, available_to_all_tenants: false };
   const created = ok(await p.send('POST', '/admin/models', { body }));
@@ -115,7 +115,7 @@ test('the history of a tenant shows changes of settings, members, role permissio
   ]);
 });
 
-test('a member sees the history of a public skill, but not what it contained while it was private', async () => {
+test('a member sees the history of a public skill, but not its contents from the time when it was private', async () => {
   const { key } = await addMember(p, 'MEMBER', p.tenant_id, 'reads.skills@example.com');
   const body = { name: 'Skill', slug: 'skill', description: 'd', instructions: 'secret draft' };
   const created = ok(await p.send('POST', `${p.tenant}/skills`, { body }));
@@ -140,7 +140,7 @@ test('a member sees the history of a public skill, but not what it contained whi
   assert.is((await p.send('GET', `${path}/history`, { key })).status, 404);
 });
 
-test('the history of an agent shows that the configuration of one of its skills changed, but not the configuration', async () => {
+test("if the configuration of an agent's skill changes, the agent's history shows that it changed, but not the configuration", async () => {
   const skill = { name: 'Other', slug: 'other', description: 'd', instructions: 'i' };
   const { id: skill_id } = ok(await p.send('POST', `${p.tenant}/skills`, { body: skill })).body as { id: string };
   const { id } = ok(await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as { id: string };
@@ -166,7 +166,7 @@ test('the history of an agent shows that the configuration of one of its skills 
   );
 });
 
-test("the history of a connector's tool shows, in order, its own changes and the changes by syncs of the connector", async () => {
+test("the history of a connector's tool shows, in order, the tool's own changes and those by syncs of the connector", async () => {
   const tools = `${p.tenant}/connectors/mailer/tools`;
   const send = { name: 'send', display_name: 'Send', description: 'd', description_long: 'l' };
   const other = { ...send, name: 'other' };
@@ -215,7 +215,7 @@ test('the history of a tool of the tenant shows its changes and its removal', as
   assert.is((await p.send('GET', `${p.tenant}/tools/c${'0'.repeat(24)}/history`)).status, 404);
 });
 
-test('members who leave and break-glass requests appear in the history of the tenant, and its last page ends with the first event', async () => {
+test("the history of a tenant shows members who leave and break-glass requests; its last page ends with the tenant's first event", async () => {
   const other = (await p.send('POST', '/admin/tenants', { body: { name: 'Other', slug: 'other', owner_email: 'o@example.com' } })).body as {
     id: string;
     owner_key: string;
@@ -253,7 +253,7 @@ test('in the history of a tenant with 2,000 members, each entry contains only th
   assert.ok(performance.now() - startedAt < 5_000, `${performance.now() - startedAt} ms`);
 });
 
-test('the projections have applied every event, and the platform stops without an error', async () => {
+test('clean-up: the projections have applied every event, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -11,7 +11,10 @@ import { storedEvents } from '../fixtures/stored-events.ts';
 
 const SUBJECTS: readonly AnySubject[] = [agentHistory, modelHistory, skillHistory, tenantHistory, toolHistory];
 
-/** Events that change nothing that a history shows. Nobody can read the history of an erased tenant. */
+/**
+ * Types of events that change no field shown in a history. The list also contains the events of a tenant's erasure,
+ * because the history of an erased tenant cannot be read.
+ */
 const WITHOUT_VISIBLE_CHANGES = [
   'AgentSkillConfigResealed',
   'AgentSlugReleased',
@@ -24,10 +27,10 @@ const WITHOUT_VISIBLE_CHANGES = [
 
 const isSecret = (name: string): boolean => name === 'digest' || name.startsWith('sealed');
 
-/** The categories in whose events the field `digest` is the digest of a public content. */
+/** The stream categories whose field `digest` is not secret, because it is computed from content that is not secret. */
 const PUBLIC_DIGESTS = ['skill'];
 
-/** The values of the secrets in an event's data, at any depth. */
+/** Returns the values of all secrets in an event's data, however deeply they are nested. */
 const secretsIn = (value: unknown, name = ''): string[] => {
   if (typeof value === 'string') return isSecret(name) || /^v1\.[\w-]+\.[\w-]+\./.test(value) ? [value] : [];
   if (typeof value !== 'object' || value === null) return [];
@@ -36,7 +39,7 @@ const secretsIn = (value: unknown, name = ''): string[] => {
 
 type Step = { readonly event: Recorded; readonly changes: ReturnType<typeof changesBetween> };
 
-/** The stored events of a kind of resource, each with the changes that the history shows. */
+/** Returns the stored sample events of this kind of resource, each with the changes that the history shows for it. */
 const stepsOf = (subject: AnySubject): Step[] => {
   const states = new Map<string, unknown>();
   return storedEvents
@@ -55,7 +58,8 @@ test('the history of each kind of resource shows what each of its events changed
     const found = steps[index]!;
     assert.ok(found.length > 2, subject.noun);
     const without = new Set(found.filter(({ changes }) => changes.length === 0).map(({ event }) => event.type));
-    // Some stored events repeat the value before. A type counts as shown if the changes of one of its events are shown.
+    // An event type is covered if the history shows changes for at least one of its events. Other events of the type
+    // may set a field to the value that it already has.
     for (const { event, changes } of found) if (changes.length > 0) without.delete(event.type);
     assert.equal(
       [...without].filter((type) => !WITHOUT_VISIBLE_CHANGES.includes(type)),

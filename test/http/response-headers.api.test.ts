@@ -18,9 +18,7 @@ type Document = { paths: Record<string, Record<string, object>> };
 
 const MISSING = `c${'0'.repeat(24)}`;
 
-/**
- * Starts the platform behind a real HTTP server, because Node and Hono's adapter for Node also set response headers.
- */
+/** Starts the platform behind a real HTTP server: Node and Hono's adapter for Node set response headers, too. */
 const startServer = async (options: Parameters<typeof createTestPlatform>[0] = {}) => {
   const p = await createTestPlatform(options);
   const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
@@ -57,7 +55,10 @@ const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
   })),
 );
 
-/** Checks the headers that every response must have, and those that no response may have. */
+/**
+ * Checks that a response has the headers that every response must have, and none of the headers that no response may
+ * have.
+ */
 const checkHeaders = (name: string, { headers, status }: Answer): void => {
   assert.is(headers['x-content-type-options'], 'nosniff', name);
   assert.ok(headers['x-request-id'], `${name}: x-request-id`);
@@ -83,13 +84,13 @@ const FIELDS = [
   'limit',
 ];
 /**
- * Matches internal details that a response must not contain: stack frames, file names, SQL, the names of drivers, and
- * errors of drivers.
+ * Matches internal details that a response must not contain: stack traces, file names, SQL, and the names and errors of
+ * drivers.
  */
 const INTERNAL_DETAILS =
   /\n\s+at |node_modules|node:internal|file:\/\/|\.[cm]?[jt]s\b|\/work\/|\/home\/|\bselect\b.+\bfrom\b|\binsert into\b|postgres|\bpg_|ECONN|ENOENT|\bSQLSTATE\b|eventstore|\bnats\b/i;
 
-/** Checks that a response is a problem document with a known code and without internal details. */
+/** Checks that a response is a problem document with a known code and without internal details. @returns the code */
 const checkProblem = (name: string, answer: Answer): string => {
   checkHeaders(name, answer);
   assert.is(answer.headers['content-type'], 'application/problem+json', name);
@@ -109,7 +110,7 @@ const checkProblem = (name: string, answer: Answer): string => {
   return body.code;
 };
 
-test('every route sends the security headers, to callers without a credential, with an unknown one, and to an administrator', async () => {
+test('every route sends the security headers to callers without a credential, with an unknown credential, and to an administrator', async () => {
   for (const { name, method, filled } of routes)
     for (const key of ['', 'nonsense', p.key]) {
       const answer = await ask(method, filled, { key, ...(['GET', 'DELETE'].includes(method) ? {} : { body: '{}' }) });
@@ -121,7 +122,7 @@ test('every route sends the security headers, to callers without a credential, w
 const PAGE =
   "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-test('every route outside the operation tables has the status, Content-Type and Cache-Control that this test lists for it', async () => {
+test('every route that is not an API operation has the status, Content-Type and Cache-Control that this test lists', async () => {
   const found: typeof PLAIN_ROUTE_HEADERS = {};
   for (const { name, method, path, filled } of routes.filter(({ path }) => path in plainPaths)) {
     const { status, headers } = await ask(method, filled);
@@ -131,7 +132,7 @@ test('every route outside the operation tables has the status, Content-Type and 
   assert.equal(found, PLAIN_ROUTE_HEADERS);
 });
 
-test('the type URL of each problem returns its description', async () => {
+test('the URL in the field type of a problem leads to the description of the problem', async () => {
   for (const [code, { status, title }] of Object.entries(PROBLEMS)) {
     const type = `/problems/${code.replaceAll('_', '-')}`;
     const answer = await ask('GET', type);
@@ -148,7 +149,7 @@ test('the type URL of each problem returns its description', async () => {
   for (const none of ['not_found', 'constructor', '', 'x', 'not-found/']) assert.is((await ask('GET', `/problems/${none}`)).status, 404);
 });
 
-/** The refusal codes that a single request cannot cause. Other tests cover them. */
+/** The refusal codes that a single request cannot cause. Other tests check these refusals. */
 const COVERED_ELSEWHERE = [
   'bad_gateway',
   'budget_exceeded',
@@ -166,7 +167,7 @@ const COVERED_ELSEWHERE = [
   'too_slow',
 ];
 
-/** Causes every refusal that a single request can cause, and returns their codes. */
+/** Causes every refusal that a single request can cause. @returns their codes */
 const refusals = async (): Promise<string[]> => {
   const auditor = await addMember(p, 'AUDITOR');
   const found: string[] = [];
@@ -232,7 +233,7 @@ test('responses to rate-limited requests and to bytes that are not HTTP have the
   assert.is(checkProblem('no HTTP', { status: Number(line.split(' ')[1]), headers, text: body }), 'malformed');
 });
 
-test('every unknown path gets the same 404 for every caller, except for the path and the request id', async () => {
+test('every unknown path gets every caller the same 404, except for the path and the request id in it', async () => {
   const paths = [
     '/api/v1',
     '/api/v1/tenants',
@@ -268,6 +269,6 @@ test('every unknown path gets the same 404 for every caller, except for the path
   assert.is(found.size, 1, [...found].join('\n'));
 });
 
-test('the server stops without an error', close);
+test('clean-up: the server stops without an error', close);
 
 test.run();

@@ -6,7 +6,7 @@ import type { Answer } from '../fixtures/test-platform.ts';
 import { bodyFor, type Call } from '../two-tenants/id-positions.ts';
 import { callerOf, calls, dataset, document, idsInBody, jsonSchemaOf, pathOf } from '../two-tenants/valid-calls.ts';
 
-/** Texts that break out of a text in SQL if they become a part of a statement. */
+/** Texts that would end a string literal or cause a syntax error if they became part of an SQL statement. */
 const BREAKING = [
   "'",
   '"',
@@ -21,7 +21,10 @@ const BREAKING = [
   "%' ESCAPE 'x",
   "E'\\x27'",
 ];
-/** Pairs of conditions, one true and one false. If they become a part of a statement, their answers differ. */
+/**
+ * Pairs of a true and a false condition. If the texts became part of an SQL statement, the responses to the two would
+ * differ.
+ */
 const CONDITIONS = [
   ["nothing' OR '1'='1", "nothing' OR '1'='2"],
   ["nothing') OR ('1'='1", "nothing') OR ('1'='2"],
@@ -29,21 +32,24 @@ const CONDITIONS = [
   ["nothing%' OR 1=1--", "nothing%' OR 1=2--"],
 ] as const;
 const SLEEP_SECONDS = 20;
-/** Texts that delay the answer if they become a part of a statement. */
+/** Texts that would delay the response if they became part of an SQL statement. */
 const DELAYING = [
   `'; SELECT pg_sleep(${SLEEP_SECONDS}); --`,
   `'||(SELECT pg_sleep(${SLEEP_SECONDS}))||'`,
   `1 AND 1=(SELECT 1 FROM pg_sleep(${SLEEP_SECONDS}))`,
 ];
 
-/** What an answer says only if Postgres has refused a statement. */
+/** Matches texts that a response contains only if Postgres has refused a statement. */
 const LEAK = /syntax error|SQLSTATE|unterminated|pg_catalog|PostgreSQL \d|invalid input syntax|relation "|at or near/i;
 
 const reads = calls.filter(({ method }) => method === 'GET');
 const requiredQuery = ({ parameters = [] }: Call): Record<string, string> =>
   Object.fromEntries(parameters.filter((one) => one.in === 'query' && one.required).map(({ name }) => [name, '0:0']));
 
-/** The answer without what differs in every answer, and without the text that was sent. */
+/**
+ * Returns the status and the text of a response. Left out are the text that was sent and the parts that differ in every
+ * response.
+ */
 const comparable = ({ status, text }: Answer, sent: string): string =>
   `${status} ${text.replace(/"(?:request_id|instance)":"(?:[^"\\]|\\.)*"/g, '').replaceAll(JSON.stringify(sent).slice(1, -1), '')}`.replaceAll(
     encodeURIComponent(sent),
@@ -56,7 +62,7 @@ const faultOf = ({ status, text }: Answer): string | null =>
 const sendRead = async (call: Call, more: Record<string, string>, path = pathOf(call)): Promise<Answer> =>
   dataset.send('GET', `${path}?${new URLSearchParams({ ...requiredQuery(call), ...more })}`, { key: dataset.keys[await callerOf(call)] });
 
-/** Sends all texts by `send`. Returns what is wrong with the answers. */
+/** Passes each malicious text to `send`. @returns descriptions of what is wrong with the responses */
 const attack = async (at: string, send: (text: string) => Promise<Answer>): Promise<string[]> => {
   const faults: string[] = [];
   const note = (text: string, fault: string | null): void => void (fault && faults.push(`${at} ${text}: ${fault}`));
@@ -82,7 +88,7 @@ const statusesOfReads = async (): Promise<string[]> => {
   return statuses;
 };
 
-test('SQL in a query parameter is treated as data: no response shows an error of Postgres, a changed condition or a delay', async () => {
+test('SQL in a query parameter is treated as data: no response shows an error of Postgres, the effect of a changed condition, or a delay', async () => {
   const faults: string[] = [];
   let attacked = 0;
   for (const call of reads)
@@ -105,7 +111,7 @@ test('SQL in a path parameter is treated as data', async () => {
   assert.equal(faults, []);
 });
 
-/** The names of the texts of a body. */
+/** Returns the names of the top-level fields of a body that can be texts. */
 const textsIn = (schema: Schema): string[] =>
   Object.entries((schema as { properties?: Record<string, Schema> }).properties ?? {}).flatMap(([name, field]) =>
     [field, ...(((field as { anyOf?: Schema[] }).anyOf as Schema[] | undefined) ?? [])].some(
@@ -115,7 +121,7 @@ const textsIn = (schema: Schema): string[] =>
       : [],
   );
 
-test('SQL in a text of a body is stored or refused as a text, and no table is lost', async () => {
+test('SQL in a text of a body is stored or refused as a text, and no table is dropped', async () => {
   const faults: string[] = [];
   let stored = 0;
   for (const call of calls) {

@@ -4,7 +4,7 @@ import { tableRouter } from '../../api/http/table-router.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { operationsOf } from '../../api/routes.ts';
 
-/** A router with these routes, each `METHOD /path`, whose handlers are the routes' own texts. */
+/** Creates a router with these routes, each written as `METHOD /path`. The handler of a route is simply this text. */
 const routerOf = (...routes: readonly string[]) => {
   const router = tableRouter<string>();
   router.add('ALL', '/*', 'every');
@@ -15,7 +15,7 @@ const routerOf = (...routes: readonly string[]) => {
 const handlersAt = (router: ReturnType<typeof routerOf>, method: string, path: string): string[] =>
   router.match(method, path)[0].map(([handler]) => handler);
 
-test('a fixed path segment takes precedence over a parameter, whichever route was added first, and handlers for all paths run before both', () => {
+test('a fixed path segment takes precedence over a parameter, whatever the order of the routes; handlers for all paths run before both', () => {
   for (const routes of [
     ['GET /jobs/:id', 'GET /jobs/preview'],
     ['GET /jobs/preview', 'GET /jobs/:id'],
@@ -26,7 +26,7 @@ test('a fixed path segment takes precedence over a parameter, whichever route wa
   }
 });
 
-test('a path that continues after a fixed segment matches the route with the parameter if only that route continues', () => {
+test("if only the route with a parameter continues as the path does, it is used, even if another route has the path's segment as a fixed one", () => {
   const router = routerOf('POST /jobs/preview', 'POST /jobs/:id/pause');
   assert.equal(handlersAt(router, 'POST', '/jobs/preview/pause'), ['every', 'POST /jobs/:id/pause']);
   assert.equal(handlersAt(router, 'POST', '/jobs/preview'), ['every', 'POST /jobs/preview']);
@@ -34,7 +34,7 @@ test('a path that continues after a fixed segment matches the route with the par
   assert.equal(handlersAt(router, 'GET', '/jobs/preview'), ['every']);
 });
 
-test('all routes of the service can be compiled to regular expressions, and each path matches its own route', () => {
+test('all routes of the service can be compiled to regular expressions, and the path of each route matches that route', () => {
   const operations = Object.values(operationsOf({} as never)).map(({ method, path }) => `${method} ${path}`);
   const plain = Object.entries(plainPaths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`),

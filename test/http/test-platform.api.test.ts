@@ -10,7 +10,7 @@ const createAgent = (p: TestPlatform, slug: string) => p.send('POST', `${p.tenan
 const slugsOf = async (p: TestPlatform): Promise<string[]> =>
   ((await p.send('GET', `${p.tenant}/agents?sort=slug`)).body as { slug: string }[]).map(({ slug }) => slug);
 
-test('once the test platform has answered a request, every projection is at the end of the log, and lists contain what the request created', async () => {
+test('once the test platform has answered a request, every projection is at the end of the log, and lists contain what was created', async () => {
   const p = await createTestPlatform();
   for (const slug of ['a', 'b', 'c']) {
     assert.is((await createAgent(p, slug)).status, 201);
@@ -35,7 +35,7 @@ test("test platforms that run at the same time, or one after the other, do not s
   await next.close();
 });
 
-test('events that a test holds back reach the read models only when it releases them', async () => {
+test('events that a test holds back reach the read models only when the test releases them', async () => {
   const p = await createTestPlatform();
   const held = Promise.withResolvers<void>();
   p.projectionDelay.until = held.promise;
@@ -50,7 +50,7 @@ test('events that a test holds back reach the read models only when it releases 
   await p.close();
 });
 
-test('an append after the test platform was closed fails instead of waiting forever', async () => {
+test('after the test platform is closed, an append fails instead of waiting forever', async () => {
   const p = await createTestPlatform();
   await p.close();
   assert.is((await createAgent(p, 'closed')).status, 500);

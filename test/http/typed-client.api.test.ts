@@ -22,7 +22,10 @@ writeFileSync(join(dir, 'package.json'), '{"type": "module"}');
 copyFileSync(join(fixtures, 'typed-client-program.ts'), join(dir, 'program.ts'));
 writeFileSync(join(dir, 'openapi.json'), JSON.stringify(openapi(p.operations, plainPaths, 'http://annals.test')));
 
-/** Runs a JavaScript or TypeScript file with Node in the directory of the test. Returns the outputs of both streams. */
+/**
+ * Runs Node with these arguments in the test's temporary directory. @returns everything that it writes to its two
+ * output streams
+ */
 const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<{ stdout: string; stderr: string }> =>
   promisify(execFile)(process.execPath, args, { cwd: dir, env: { ...process.env, NO_COLOR: '1', ...env } }).catch(
     (error: Error & { stdout?: string }) => {
@@ -38,7 +41,7 @@ test('openapi-typescript generates a schema from the OpenAPI document with its d
 });
 
 test('the OpenAPI document passes all recommended rules of Redocly without a warning', async () => {
-  // openapi-typescript first validates the document with the rules of Redocly that a configuration file names.
+  // With this configuration file, openapi-typescript first validates the document with the rules of the linter Redocly.
   writeFileSync(join(dir, 'redocly.yaml'), 'extends: [recommended]\n');
   const { stderr } = await openapiTypescript('--redocly', 'redocly.yaml', '--output', 'validated.ts');
   assert.equal(
@@ -64,6 +67,6 @@ test('the compiled program creates, lists, updates and deletes resources', async
   });
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

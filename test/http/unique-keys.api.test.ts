@@ -10,7 +10,7 @@ const atOnce = (work: (index: number) => Promise<Answer>): Promise<Answer[]> =>
 const counted = (answers: readonly Answer[]): Record<number, number> =>
   Object.fromEntries(Object.entries(Object.groupBy(answers, ({ status }) => status)).map(([status, some]) => [status, some!.length]));
 
-test('if 50 requests create a tenant with the same slug at once, exactly one succeeds, and only its owner is registered', async () => {
+test('if 50 requests create a tenant with the same slug at once, exactly one succeeds, and only the owner in that request is registered', async () => {
   const p = await createTestPlatform();
   const answers = await atOnce((index) =>
     p.send('POST', '/admin/tenants', { body: { name: 'Race', slug: 'race', owner_email: `owner${index}@race.test` } }),

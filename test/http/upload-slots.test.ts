@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { Refusal } from '../../domain/refusal.ts';
 import { createUploadSlots } from '../../infra/http/upload-slots.ts';
 
-/** Starts uploads of these tenants, whose handlers wait until `finish` is called. */
+/** Starts one upload for each of these tenants. Calling a function in `finish` ends the upload with the same index. */
 const startUploads = (tenants: readonly string[]) => {
   const withSlot = createUploadSlots();
   const started: number[] = [];
@@ -21,7 +21,7 @@ const startUploads = (tenants: readonly string[]) => {
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('two uploads of a tenant run at the same time; a third one waits and does not delay another tenant', async () => {
+test("a tenant's first two uploads run at the same time; its third one waits, without delaying another tenant", async () => {
   const { started, finish, results } = startUploads(['a', 'a', 'a', 'b']);
   assert.equal(started, [0, 1, 3]);
   finish[1]!();
@@ -31,7 +31,7 @@ test('two uploads of a tenant run at the same time; a third one waits and does n
   assert.equal(await Promise.all(results), [0, 1, 2, 3]);
 });
 
-test('at most six uploads run at the same time in total; when one ends, the one that has waited longest starts', async () => {
+test('at most six uploads run at the same time in total; when one ends, the upload that has waited longest starts', async () => {
   const { started, finish, results } = startUploads(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
   assert.equal(started, [0, 1, 2, 3, 4, 5]);
   finish[3]!();
@@ -44,7 +44,7 @@ test('at most six uploads run at the same time in total; when one ends, the one 
   assert.equal(await Promise.all(results), [0, 1, 2, 3, 4, 5, 6, 7]);
 });
 
-test('if 24 uploads wait already, another one is refused at once', async () => {
+test('if 24 uploads are waiting, another upload is refused at once', async () => {
   const { finish, results } = startUploads(Array.from({ length: 27 }, () => 'a'));
   const refused = (await results[26]) as Refusal;
   assert.ok(refused instanceof Refusal);
@@ -59,7 +59,7 @@ test('if 24 uploads wait already, another one is refused at once', async () => {
   );
 });
 
-test('failed uploads free their places for further uploads', async () => {
+test('failed uploads make room for further uploads', async () => {
   const withSlot = createUploadSlots();
   const failing = () => withSlot('a', () => Promise.reject(new Error('failed'))).catch(() => 'failed');
   assert.equal(await Promise.all([failing(), failing(), failing()]), ['failed', 'failed', 'failed']);

@@ -14,7 +14,7 @@ import { startProcessOver } from '../fixtures/webhook-platform.ts';
 
 const ACTOR = { kind: 'system', id: 'annals keys' } as const;
 
-/** Runs `work` with a platform after its first start. */
+/** Calls `work` with a platform that has completed its first start. */
 const withSeededPlatform = async (
   work: (parts: {
     process: Awaited<ReturnType<typeof startProcessOver>>;
@@ -40,7 +40,7 @@ const withSeededPlatform = async (
   clear();
 };
 
-test('creating an API key on the command line makes its suspended owner an active super-admin again, so the key works', () =>
+test('if a suspended user gets an API key on the command line, the user becomes an active super-admin again, and the key works', () =>
   withSeededPlatform(async ({ process, first, operator, statusFor }) => {
     const ctx = process.systemContext();
     const admin = (await createSuperAdminKey(operator, 'One', 'a test')).state.owner_id;

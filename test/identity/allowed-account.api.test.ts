@@ -6,7 +6,7 @@ import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 
 const ACCOUNTS = '/admin/allowed-accounts';
 
-test('an allowed e-mail address is listed and cannot be allowed twice; allowing it again after it was disallowed creates a new account', async () => {
+test('an allowed e-mail address is listed and cannot be allowed twice; after it was disallowed, allowing it creates a new account', async () => {
   const p = await createTestPlatform();
   const allow = (email: string) => p.send('POST', ACCOUNTS, { body: { email } });
   const first = await allow('Ada@Example.com');

@@ -48,7 +48,7 @@ test('an API key is refused if two characters are swapped, one is missing or dou
     { numRuns: 300 },
   ));
 
-test('an API key that is derived from a digest is well-formed, and differs for each digest', () => {
+test('the API key that is derived from a digest is well-formed; different digests give different keys', () => {
   const digests = Array.from({ length: 100 }, (_, index) => createHash('sha256').update(String(index)).digest('hex'));
   const keys = [...digests, '0'.repeat(64), 'f'.repeat(64)].map(keyFromDigest);
   for (const key of keys) assert.ok(publicIdOf(key), key);

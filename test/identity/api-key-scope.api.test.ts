@@ -23,7 +23,7 @@ const statusOf = async (method: string, path: string, key: string, body?: Json) 
   (await p.send(method, path, { key, ...(body ? { body } : {}) })).status;
 const scopeOf = ({ body }: Answer) => [(body as Json).read_only, (body as Json).role];
 
-test('the response that creates an API key and the list of keys both show whether the key is read-only, and the role that limits it', async () => {
+test('the response that creates an API key and the list of keys both show whether the key is read-only, and its maximum role', async () => {
   assert.equal(scopeOf(await post({})), [false, null]);
   assert.equal(scopeOf(await post({ read_only: true, role: 'AUDITOR' })), [true, 'AUDITOR']);
   await p.waitForProjections();
@@ -79,7 +79,7 @@ test('an API key with a role below that of its owner has only the permissions of
   assert.is(await statusOf('DELETE', `${KEYS}/${owner.key_id}`, asAdmin), 403);
 });
 
-test('an API key with the role AUDITOR can only read agents, even those that its owner owns, and effective-permissions shows only these permissions', async () => {
+test('an API key with the role AUDITOR can only read agents, even if its owner owns them; effective-permissions shows only these permissions', async () => {
   const auditor = await createKey({ role: 'AUDITOR' });
   const effective = async (key: string) => {
     const { permissions } = (await p.send('GET', `${A}/effective-permissions`, { key })).body as { permissions: Json[] };
@@ -113,7 +113,7 @@ test('creating a platform key or a runner key with a role is refused', async () 
   }
 });
 
-test('if the owner of an API key is demoted, the key acts with the lower of its role and the new one, and is refused if neither includes the other', async () => {
+test("an API key of a demoted owner has the lower of the key's role and the owner's new role; it is refused if neither role includes the other", async () => {
   const { user_id, key } = await addMember(p, 'ADMIN', p.tenant_id, 'demoted@example.com');
   const [asAdmin, asAuditor] = [await createKey({ role: 'ADMIN' }, key), await createKey({ role: 'AUDITOR' }, key)];
   await p.systemContext(p.tenant_id).transact(Tenant, p.tenant_id, Member.changeRole(user_id, 'MEMBER', 'OWNER'));
@@ -122,6 +122,6 @@ test('if the owner of an API key is demoted, the key acts with the lower of its 
   assert.equal([refused.status, (refused.body as Json).code], [401, 'key_owner_inactive']);
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

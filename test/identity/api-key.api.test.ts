@@ -69,7 +69,7 @@ test("a tenant key authenticates the user who created it, only in the key's tena
   assert.equal([(runner.agent as Json).id, (runner.actor as Json).kind, runner.user], [agent, 'agent', null]);
 });
 
-test('after an API key of any kind is revoked, it is refused at once and no longer listed', async () => {
+test('after an API key of any kind is revoked, it is refused at once and not listed', async () => {
   for (const path of KEY_PATHS) {
     const { id, key } = await createKey(path);
     assert.is((await me(key)).status, 200);
@@ -121,7 +121,7 @@ test('an API key expires at expires_at, which must be in the future and before t
   assert.is(lowerCase.expires_at, '2999-01-02T03:04:05.000Z', 'RFC 3339 5.6 allows t and z in lower case');
 });
 
-test('a malformed API key is refused without reading the log; an unknown key with a correct checksum causes one read of the log', async () => {
+test('a malformed API key is refused without reading the log; checking an unknown key with a correct checksum reads the log once', async () => {
   let reads = 0;
   const { read } = p.log;
   Object.assign(p.log, {
@@ -153,7 +153,7 @@ test('without a credential, every operation that is not public gets 401', async 
   }
 });
 
-test('a runner key allows only the operations of runners: reading its agent, its runtime, sessions, budget, credential requests, mail, skill authoring and runner credentials', async () => {
+test("a runner key allows only a runner's operations: reading its agent, its runtime, sessions, budget, credential requests, mail, skill authoring and runner credentials", async () => {
   const { key } = await createKey(`${A}/runner-keys`);
   const other = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Other', slug: 'other' } })).body as CreatedKey).id;
   await p.waitForProjections();
@@ -161,7 +161,7 @@ test('a runner key allows only the operations of runners: reading its agent, its
   const sessionOf = async (id: string) => ((await p.send('POST', `${p.tenant}/agents/${id}/sessions`, { body: {} })).body as CreatedKey).id;
   const sessions: Record<string, string> = { [agent]: await sessionOf(agent), [other]: await sessionOf(other) };
   for (const [name, { method, path }] of Object.entries(p.operations)) {
-    // Any credential may read the marketplace and the benchmarks, which are the same for all.
+    // Skip the marketplace and the benchmarks: they are the same for all tenants, and any credential may read them.
     if (method === 'get' && /^\/(?:marketplace|benchmarks)/.test(path)) continue;
     const ask = (id: string) =>
       p.send(method.toUpperCase(), path.replace(':tenant_id', p.tenant_id).replace(':session_id', sessions[id]!).replaceAll(/:\w+/g, id), {
@@ -169,7 +169,8 @@ test('a runner key allows only the operations of runners: reading its agent, its
         ...(method === 'get' || method === 'delete' ? {} : { body: {} }),
       });
     const [own, foreign] = [await ask(agent), await ask(other)];
-    // A change of another agent's session or reservation is answered like one of a missing one.
+    // A change of another agent's session or reservation gets the same response as one of a missing session or
+    // reservation.
     const refused = method === 'post' && /:(session|reservation)_id/.test(path) ? 404 : 403;
     if (path !== '/me') assert.is(foreign.status, refused, `${name} of another agent: ${foreign.status}`);
     if (own.status !== 403) open.add(name);
@@ -222,7 +223,7 @@ test('the use of an API key is recorded at most once an hour', async () => {
   assert.is(uses(), 2);
 });
 
-test('a name of an API key is accepted if it has 1 to 255 characters', async () => {
+test('the name of an API key can have 1 to 255 characters', async () => {
   for (const [length, status] of [
     [0, 422],
     [1, 201],
@@ -234,6 +235,6 @@ test('a name of an API key is accepted if it has 1 to 255 characters', async () 
   assert.equal(p.unappliedEvents(), []);
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

@@ -31,7 +31,7 @@ test('revoking an API key again emits no event', () => {
   given(ApiKey, created, revoked).when(ApiKey.revoke(isInTenant)).emits();
 });
 
-test('revoking an API key of another tenant or agent is refused with the same error as revoking one that does not exist', () => {
+test('revoking an API key of another tenant or agent is refused with the same error as revoking a key that does not exist', () => {
   given(ApiKey)
     .when(ApiKey.revoke(() => true))
     .refuses('not_found');
@@ -45,7 +45,7 @@ test('creating a revoked API key again does not make it valid', () => {
   assert.is(given(ApiKey, created, revoked).state.status, 'revoked');
 });
 
-test('the first use of an API key is recorded at once, the next one after an hour; uses of a revoked key are not recorded', () => {
+test('the first use of an API key is recorded at once, and a later use only after an hour; uses of a revoked key are not recorded', () => {
   given(ApiKey, created)
     .when(ApiKey.recordUse(later(0)))
     .emits(used);
@@ -63,7 +63,7 @@ test('the first use of an API key is recorded at once, the next one after an hou
     .emits();
 });
 
-test('only the full digest of an API key matches it; if the API key does not exist, no digest matches, not even the placeholder', () => {
+test('an API key is matched only by its full digest; a key that does not exist is matched by no digest, not even by the placeholder', () => {
   const { state } = given(ApiKey, created);
   assert.ok(ApiKey.matches(state, DIGEST));
   assert.not(ApiKey.matches(state, `${DIGEST.slice(0, -2)}ac`));

@@ -11,7 +11,7 @@ const CALLBACK = 'http://annals.test/auth/callback';
 
 const cookiePairs = (headers: Headers): string[] => headers.getSetCookie().map((cookie) => cookie.split(';')[0]!);
 
-/** Starts a sign-in. @returns the URL to which the browser is redirected, and its cookies */
+/** Starts a sign-in in a browser. @returns the URL to which the browser is redirected, and the cookies that it gets */
 const startSignIn = async (p: SignInPlatform['p'], query = '') => {
   const answer = await p.send('GET', `/auth/login${query}`, { key: '' });
   assert.is(answer.status, 302, answer.text);
@@ -21,7 +21,7 @@ const startSignIn = async (p: SignInPlatform['p'], query = '') => {
 const finishSignIn = (p: SignInPlatform['p'], back: string, cookie: string) =>
   p.send('GET', back.replace('http://annals.test', ''), { key: '', headers: { cookie } });
 
-/** Signs a browser in. @returns its session cookie */
+/** Signs in with a browser. @returns its session cookie */
 const signIn = async (p: SignInPlatform['p'], login = 'somebody') => {
   const started = await startSignIn(p);
   const answer = await finishSignIn(p, await signInAtIssuer(started.location, login), started.cookie);

@@ -10,7 +10,7 @@ test('the text that identifies a caller never changes, because the names of idem
   assert.equal([USER, RUNNER, SYSTEM].map(callerOf), ['user cuser', 'runner cagent', 'annals']);
 });
 
-test('the id of a principal is the id of its user or agent; if the platform itself acts, it is the name of the component that acts', () => {
+test('the caller id of a principal is the id of its user or agent; if the platform itself acts, it is the name of the acting component', () => {
   assert.equal([USER, RUNNER, SYSTEM].map(callerIdOf), ['cuser', 'cagent', 'annals']);
 });
 

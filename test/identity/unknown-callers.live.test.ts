@@ -17,7 +17,7 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const WITHIN_MS = 1_000;
 
-/** Wraps a log to count the reads of streams that reach it. */
+/** Wraps a log so that it counts the reads of streams. `reads` returns the count. */
 const countingReads = (log: Log): { readonly log: Log; readonly reads: () => number } => {
   let reads = 0;
   const read: Log['read'] = (...asked) => {
@@ -27,7 +27,10 @@ const countingReads = (log: Log): { readonly log: Log; readonly reads: () => num
   return { log: { ...log, read }, reads: () => reads };
 };
 
-/** Starts an API process for each of these connections to the same log, and an issuer whose tokens they accept. */
+/**
+ * Starts one API process for each connection in `logs`, which all lead to the same log. All processes accept the tokens
+ * of one issuer.
+ */
 const startProcesses = async (logs: readonly Log[]) => {
   const issuer = await startIssuer();
   afterTest(issuer.close);
@@ -65,7 +68,7 @@ const startProcesses = async (logs: readonly Log[]) => {
   return { issuer, processes, admin };
 };
 
-test('requests of a user who is not allowed read nothing from the event store, whether the user is registered or not', async () => {
+test('requests of a user who is not allowed to sign in do not read the event store, whether the user is registered or not', async () => {
   const { log, reads } = countingReads(memoryLog());
   const { issuer, processes, admin } = await startProcesses([log]);
   const [{ readMe, send }] = processes as [(typeof processes)[number]];
@@ -81,7 +84,7 @@ test('requests of a user who is not allowed read nothing from the event store, w
   }
 });
 
-test('each request with a guessed API key causes one read of the event store, so that the response time does not reveal which keys exist', async () => {
+test('each request with a guessed API key reads the event store once, so that the response time does not reveal which keys exist', async () => {
   const { log, reads } = countingReads(memoryLog());
   const { processes } = await startProcesses([log]);
   const guess = buildKey('abcdefgh', 'x'.repeat(32));
@@ -93,8 +96,8 @@ test('each request with a guessed API key causes one read of the event store, so
 });
 
 /**
- * Sends all requests again and again, until every one of them gets this status in the same round. @returns the
- * milliseconds that this took
+ * Sends all requests again and again, until every one of them gets this status in the same round or a time limit has
+ * passed. @returns the elapsed milliseconds
  */
 const untilAll = async (requests: readonly (() => Promise<number>)[], status: number): Promise<number> => {
   const startedAt = performance.now();

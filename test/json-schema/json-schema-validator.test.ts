@@ -69,7 +69,10 @@ test('a pattern that is invalid or too long, or has look-around or a back refere
 test('a schema is refused if its patterns together exceed the maximum compiled size', () =>
   equal(codeOf({ allOf: Array.from({ length: 500 }, () => ({ pattern: '^.{1,1000}$' })) }), 'too_complex'));
 
-/** A schema of few characters whose check doubles its work with each level. */
+/**
+ * Returns a short schema with 40 levels. Each level refers twice to the next one, so a naive check of the schema would
+ * take 2^40 steps.
+ */
 const doubling = (): JsonObject => {
   const twice = (name: string) => ({ allOf: [{ $ref: `#/$defs/${name}` }, { $ref: `#/$defs/${name}` }] });
   const parts = Array.from({ length: 40 }, (_, level) => [`a${level}`, twice(`a${level + 1}`)]);
@@ -103,13 +106,13 @@ test('uniqueItems ignores the order of the fields of objects, and takes time pro
   ok(performance.now() - start < 2_000);
 });
 
-test('a schema with the maximum number of subschemas is accepted, and with one more it is refused', () => {
+test('a schema with the maximum number of subschemas is accepted; with one subschema more, it is refused', () => {
   const withParts = (count: number) => ({ properties: Object.fromEntries(Array.from({ length: count - 1 }, (_, i) => [`p${i}`, {}])) });
   equal(faultOfSchema(withParts(500)), null);
   equal(codeOf(withParts(501)), 'too_complex');
 });
 
-test('a schema of the maximum length is accepted, and with one more character it is refused', () => {
+test('a schema of the maximum length is accepted; with one character more, it is refused', () => {
   const ofLength = (length: number) => ({ description: 'a'.repeat(length - '{"description":""}'.length) });
   equal(faultOfSchema(ofLength(65_536)), null);
   equal(codeOf(ofLength(65_537)), 'too_big');
@@ -136,7 +139,7 @@ test('a schema with keywords that would make it asynchronous, dynamic or another
   equal(faultOfSchema({ properties: { id: { type: 'string' }, $id: { type: 'string' } } }), null);
 });
 
-test('names such as toString, which all JavaScript objects inherit, are not treated as fields of a value', () => {
+test('names that all JavaScript objects inherit, such as toString, are not treated as fields of a value', () => {
   equal(faultOfValue({ required: ['constructor'] }, {})?.code, 'required');
   equal(faultOfValue({ properties: { toString: { type: 'number' } } }, {}), null);
 });

@@ -10,7 +10,10 @@ import { runBadRunners, runRunnerKills } from '../faults/runner-faults.ts';
 const SHOWN = 5;
 const CLEAN = { lost: [], duplicated: [], unexpected: [], outOfOrder: [] };
 
-/** Runs a trial on a platform of its own. Checks that nothing was lost, doubled, refused or brought out of order. */
+/**
+ * Runs a trial on a platform of its own. Asserts that no delivery was lost, duplicated, refused or processed out of
+ * order.
+ */
 const trial = async (run: (platform: Platform) => Promise<OutageReport>): Promise<OutageReport['figures']> => {
   let report: OutageReport | undefined;
   await withPlatform(async (platform) => {
@@ -32,19 +35,19 @@ for (const kind of BROKER_OUTAGES)
     is(figures["in the runners' ledgers"], figures['sent deliveries']);
   });
 
-test('deliveries that waited at the broker reach their runners even after it has lost all its files', async () => {
+test('deliveries that wait at the broker reach their runners even after the broker has lost all its files', async () => {
   const figures = await trial(async (platform) => runBrokerDamage(await deploy(platform, startClientRunner), 'removed', 30));
   equal([figures['in the log'], figures["in the runners' ledgers"]], [60, 60]);
 });
 
-test('if a runner is killed after the effect of a delivery, the delivery is sent again and has no second effect', async () => {
+test('if a runner is killed after the effect of a delivery, the delivery reaches it again but has no second effect', async () => {
   const figures = await trial((platform) => runRunnerKills(platform, 6));
   is(figures['kills after the effect'], 6);
   is(figures['runs of the handler'], figures['in the log']! + 6);
   is(figures["in the runners' ledgers"], figures['in the log']);
 });
 
-test('deliveries to a runner that does not answer or refuses them are given up after ten attempts; slow runners get each once, and others are not delayed', async () => {
+test('deliveries to runners that do not answer or refuse are given up after ten attempts; a slow runner gets each once, and other runners are not delayed', async () => {
   const figures = await trial((platform) => runBadRunners(platform, { count: 2, slowMs: 5_000, ackWaitMs: 1_500 }));
   equal([figures['given up in the log'], figures['processed by the working runner'], figures['processed by the slow runner']], [4, 2, 2]);
 });

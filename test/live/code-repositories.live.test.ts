@@ -10,7 +10,7 @@ import { startGitServer } from '../fixtures/git-server.ts';
 const TOKEN = 'gitTokenThatNobodyMaySee4711';
 const CREDENTIALS = Buffer.from(`x-access-token:${TOKEN}`).toString('base64');
 
-/** Creates an agent, and returns a function that links a repository to it. */
+/** Creates an agent. @returns a function that links a repository to this agent */
 const linkerOn = async (platform: Platform) => {
   const { agents } = await createDataset(platform, { tenants: 1, agents: 1, hooks: 0 });
   const { tenant, id } = agents[0]!;

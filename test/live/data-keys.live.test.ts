@@ -6,7 +6,10 @@ import { type Platform, withPlatform } from '../faults/platform.ts';
 import { createDataset, type Tenant } from '../faults/tenants.ts';
 import { eventually } from '../fixtures/child-process.ts';
 
-/** Appends a data key to a tenant's keys that no master key has wrapped. Processes that start later read it. */
+/**
+ * Appends a damaged data key to the keys of the tenant. No master key can decrypt it. Processes that start after this
+ * read it.
+ */
 const damageKeys = async (platform: Platform, { id }: Tenant): Promise<void> => {
   const log = platform.openLog();
   const stream = `key-${id}.vault`;
@@ -17,7 +20,7 @@ const damageKeys = async (platform: Platform, { id }: Tenant): Promise<void> => 
   await log.close();
 };
 
-test('while the data key of a tenant cannot be decrypted, a newly started process answers its deliveries with 503, serves other tenants, and reports it at /readyz', () =>
+test("while a tenant's data key cannot be decrypted, a new process answers its deliveries with 503, serves other tenants, and reports the key at /readyz", () =>
   withPlatform(async (platform) => {
     const readiness = async (base: string) => {
       const answer = await fetch(`${base}/readyz`);
@@ -46,7 +49,7 @@ test('while the data key of a tenant cannot be decrypted, a newly started proces
     const detail = (await (await fetch(`${other}${path}`, { headers })).json()) as { event: string; payload_missing: string };
     assert.equal([detail.event, detail.payload_missing], ['push', 'key_unavailable']);
     assert.equal(await readiness(other), { status: 200, degraded: ['data keys (of 1 tenant)'] });
-    // The first process keeps the keys that it decrypted before the damage.
+    // The process that was started before the damage still has the earlier keys in memory.
     await eventually('the first process reports the key too', async () => {
       const { status, degraded } = await readiness(platform.url);
       return status === 200 && degraded.includes('data keys (of 1 tenant)');

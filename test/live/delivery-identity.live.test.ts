@@ -9,7 +9,10 @@ import { runSecretRotations } from '../faults/secret-rotation.ts';
 const SHOWN = 5;
 const CLEAN = { lost: [], duplicated: [], unexpected: [], outOfOrder: [] };
 
-/** Runs a trial on a platform of its own. Checks that nothing was lost, doubled, wrongly answered or out of order. */
+/**
+ * Runs a trial on a platform of its own. Asserts that no delivery was lost, duplicated, wrongly answered or processed
+ * out of order.
+ */
 const trial = async (run: (deployment: Deployment) => Promise<OutageReport>): Promise<OutageReport['figures']> => {
   let report: OutageReport | undefined;
   await withPlatform(async (platform) => {
@@ -31,7 +34,7 @@ test('a redelivery at the same moment, after a second, after three days or after
   equal([figures['acknowledged with 202'], figures['acknowledged with 200'], figures['at the runners (effects)']], [5, 20, 5]);
 });
 
-test('delivery ids that differ in case or inner spaces, or belong to different integrations, are different ids; ids that are too long are refused', async () => {
+test('delivery ids are different if they differ in case or inner spaces or belong to different integrations; too long ids are refused', async () => {
   const figures = await trial((deployment) => runSimilarIds(deployment, 12));
   is(figures['at the runners (effects)'], figures['sent deliveries']);
   ok(figures['malformed ids']! > 0);

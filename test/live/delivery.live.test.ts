@@ -28,7 +28,7 @@ const messages = async (platform: Platform): Promise<string[]> => {
 
 type Round = { readonly deliveryId: string; readonly answers: readonly Answer[] };
 
-/** Posts one delivery 100 times at the same time, each on a connection of its own. */
+/** Sends 100 copies of one delivery at the same time, each on its own connection. */
 const copies = async (bases: readonly string[], hook: Hook): Promise<Round> => {
   const sockets = createSockets();
   const deliveryId = randomUUID();
@@ -47,14 +47,14 @@ const checkRound = ({ answers }: Round): void => {
 };
 
 /**
- * Posts ten deliveries, each in 100 simultaneous copies. One copy must get 202 and the others 200, all with the same
- * id. Each delivery must lead to one event, one message and one effect of the runner's command.
+ * Sends ten deliveries, each in 100 simultaneous copies. Of each delivery, one copy must get 202 and the others 200,
+ * all with the same id. Each delivery must lead to one event, one message and one effect of the runner's command.
  */
 const checkCopies = async (platform: Platform, bases: readonly string[]): Promise<void> => {
   const { agents, hooks } = await createDataset(platform, ONE);
   const runner = await startRunner(platform, agents[0]!);
   const rounds: Round[] = [];
-  // In the first round, every cache is empty.
+  // In the first round, the caches of all processes are still empty.
   while (rounds.length < ROUNDS) rounds.push(await copies(bases, hooks[0]!));
   for (const round of rounds) checkRound(round);
   const { deliveries } = await logged(platform);
@@ -81,7 +81,10 @@ test('a hundred simultaneous copies of a delivery, sent to four API processes, l
     await checkCopies(platform, [platform.url, ...others]);
   }));
 
-/** The data directory. If PostgreSQL's user cannot enter it, also the separate directory of the database. */
+/**
+ * Returns the directories of the platform. This is the data directory and, if the user who runs PostgreSQL has no
+ * access to it, the separate directory of the database.
+ */
 const directories = ({ data }: Platform): string[] => {
   const pathFile = join(data, 'postgres', 'place');
   return existsSync(pathFile) ? [data, readFileSync(pathFile, 'utf8').trim()] : [data];

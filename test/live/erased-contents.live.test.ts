@@ -13,7 +13,10 @@ import { type Agent, createDataset, type Hook } from '../faults/tenants.ts';
 import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 
-/** A text of a tenant that only those who may read the resource should see. JSON and URLs escape characters of it. */
+/**
+ * A unique text that only callers who may read the tenant's resource should see. It has characters that are escaped in
+ * JSON and in URLs.
+ */
 type Canary = { readonly kind: string; readonly text: string };
 
 const createCanaries = () => {
@@ -29,7 +32,7 @@ const createCanaries = () => {
 type Next = (kind: string) => string;
 type Caller = ReturnType<typeof callerOf>;
 
-/** Functions that send requests as the owner of the tenant, or with another key. */
+/** Returns functions that send requests with the tenant's key, or with a key that is passed to them. */
 const callerOf = (platform: Platform, { tenant }: Agent) => {
   const path = (rest: string): string => `/tenant/${tenant.id}${rest}`;
   const send = async <T = { id: string }>(method: string, rest: string, body: object, key = tenant.key): Promise<T> => {
@@ -103,7 +106,7 @@ const databaseDirectory = (data: string): string[] => {
   return existsSync(file) ? [readFileSync(file, 'utf8').trim()] : [];
 };
 
-/** Runs a command of the CLI on the platform's data directory. */
+/** Runs a CLI command with the platform's data directory, and asserts that it succeeds. */
 const annals = async ({ data }: Platform, ...args: string[]): Promise<void> => {
   const program = startProgram(process.execPath, [mainFile, ...args], { env: { ...unconfiguredEnvironment(), ANNALS_DATA: data } });
   assert.is(await program.ended, 0, program.output());

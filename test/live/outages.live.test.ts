@@ -9,7 +9,9 @@ const SHOWN = 5;
 const OPTIONS = { seconds: 10, perSecond: 25 };
 const MAX_ANSWER_MS = 900;
 
-/** Runs a trial on a platform of its own. Checks that nothing was lost, doubled, refused or brought out of order. */
+/**
+ * Runs a trial on its own platform. Asserts that no delivery was lost, duplicated, refused or processed out of order.
+ */
 const trial = async (run: (deployment: Awaited<ReturnType<typeof deploy>>) => Promise<OutageReport>) => {
   let figures: OutageReport['figures'] = {};
   await withPlatform(async (platform) => {
@@ -36,7 +38,7 @@ test('while the event store and Postgres are frozen, deliveries are acknowledged
   ok(figures['answered 503 while it did not']! > 0);
 });
 
-test('if serve is killed after a delivery is committed to the spool and before the answer, and the provider sends it again, it is recorded once', async () => {
+test('if serve is killed after a delivery is committed to the spool and before it answers, and the provider sends the delivery again, it is recorded once', async () => {
   const figures = await trial((deployment) => runKills(deployment, 4));
   ok(figures['unknown (503 or cut off)']! > 0);
 });

@@ -10,14 +10,14 @@ import { root, startProgram, unconfiguredEnvironment } from '../fixtures/child-p
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 const SHELLS = ['bash', 'zsh'];
 
-/** The text of a section of the README, from its heading to the next one. */
+/** Returns the text of a section of the README, from its heading to the next heading. */
 const sectionOf = (heading: string): string => {
   const [, text] = readme.split(`\n${heading}\n`);
   ok(text, `the README has no section ${heading}`);
   return text!.split(/^#+ /m)[0]!;
 };
 
-/** The shell commands of a section, one text per block. */
+/** Returns the shell commands of a section, as one text for each code block. */
 const blocksOf = (heading: string): string[] => [...sectionOf(heading).matchAll(/^```sh\n(.*?)^```$/gms)].map(([, commands]) => commands!);
 
 const superAdminKey = async ({ data }: Platform): Promise<string> => {
@@ -28,13 +28,17 @@ const superAdminKey = async ({ data }: Platform): Promise<string> => {
   return /ann_\w+/.exec(running.output())![0];
 };
 
-/** Lists the deliveries of the tour. A rejected one is recorded after its response. */
+/**
+ * A shell command that lists the deliveries of the tour. It is repeated until a rejected delivery is listed, because a
+ * rejection is recorded only after the response.
+ */
 const DELIVERIES = 'get "$ANNALS_URL/tenant/$TENANT/webhook-integrations/$(printf "%s\\n" "$HOOK" | pick .id)/deliveries"';
 
 /**
- * A script that runs the commands of the tour as a reader would, in one shell. The block that starts the runner runs in
- * another shell, with the line that the block before it has printed. The script waits until the runner waits for
- * deliveries, and later until it has printed the delivery. If that does not happen within a minute, it ends.
+ * Returns a script that runs the commands of the tour as a reader would. The block that starts the runner runs in a
+ * second shell, which gets the line that the block before it printed; all other blocks run in one shell. The script
+ * waits until the runner is ready, and later until the runner has printed the delivery. It ends if one of these waits
+ * takes longer than a minute.
  */
 const scriptOf = (shell: string, dir: string): string => {
   const tour = blocksOf('## A five-minute tour');
@@ -97,7 +101,8 @@ for (const shell of SHELLS) {
 
 test('the commands of the README contain no comments and no unquoted wildcards, so that they also work when they are pasted into zsh', () => {
   for (const [, commands] of readme.matchAll(/^```sh\n(.*?)^```$/gms)) {
-    // An interactive zsh knows no comments, and it expands ? and * in words without quotes.
+    // In an interactive zsh, # does not start a comment, and an unquoted word with ?, * or [ is treated as a file
+    // pattern.
     const unquoted = commands!.replace(/'[^']*'|"(?:[^"\\]|\\.)*"/gs, '""');
     const [found] = /(^|\s)#.*|\S*[?*[]\S*/m.exec(unquoted) ?? [];
     is(found, undefined, commands);

@@ -12,12 +12,12 @@ import { startRunner } from '../faults/runners.ts';
 import { createDataset } from '../faults/tenants.ts';
 
 /**
- * The longest time a stop may take. It is less than the delay after which the supervisor kills a process, so every
- * process must end by itself.
+ * The maximum duration of a stop. The supervisor kills a process after a longer time, so the test fails if a process
+ * does not end by itself.
  */
 const MAX_STOP_MS = 12_000;
 
-/** Drops the database while the platform uses it. */
+/** Drops the platform's database while the platform uses it. */
 const dropDatabase = async ({ data, serviceVariables }: Platform): Promise<void> => {
   const url = new URL(serviceVariables().DATABASE_URL);
   const name = url.pathname.slice(1);
@@ -31,7 +31,10 @@ const dropDatabase = async ({ data, serviceVariables }: Platform): Promise<void>
   await client.query(`drop database ${name} with (force)`).finally(() => client.end());
 };
 
-/** Describes how two responses differ: the path, and both texts around the first different character. */
+/**
+ * Describes the first difference between two responses: the path of the request, and what both texts have around the
+ * difference.
+ */
 const difference = (path: string, one: string, other: string): string => {
   const at = [...one].findIndex((character, index) => character !== other[index]);
   const [from, to] = [Math.max(0, at - 60), at + 60];
@@ -48,7 +51,8 @@ test('after the database was dropped, the platform restarts and serves the same 
     await readFinalState(platform, load.sent, dataset.hooks, runners);
     await Promise.all(runners.map(({ stop }) => stop()));
 
-    // The first round of requests appends events for the use of the API keys. Later rounds append nothing.
+    // The first round of requests appends events about the use of the API keys. The later rounds append nothing, so
+    // that their responses can be compared.
     await readAllResponses(platform, dataset, await waitForIdleLog(platform));
     const token = await waitForIdleLog(platform);
     const before = await readAllResponses(platform, dataset, token);

@@ -11,10 +11,10 @@ import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/c
 
 const FILLER = 'x'.repeat(950_000);
 
-/** A part of a body that only those who may read the delivery should see. */
+/** Returns a unique text for a body. Only callers who may read the delivery should see it. */
 const canary = (): string => `canary${randomBytes(18).toString('hex')}`;
 
-/** Ten bodies of each kind, by the canary that each contains. */
+/** Maps each kind of body to a function that returns a body of this kind with the given text in it. */
 const kinds: Readonly<Record<string, (text: string) => string>> = {
   small: (text) => JSON.stringify({ text }),
   large: (text) => JSON.stringify({ filler: FILLER, text }),
@@ -41,7 +41,7 @@ const deliverAll = async (platform: Platform, hook: Hook): Promise<string[]> => 
   return ids;
 };
 
-/** Runs a command of the CLI on the platform's data directory. @returns what it printed */
+/** Runs a CLI command with the platform's data directory. @returns its output */
 const annals = async ({ data }: Platform, ...args: string[]): Promise<string> => {
   const program = startProgram(process.execPath, [mainFile, ...args], { env: { ...unconfiguredEnvironment(), ANNALS_DATA: data } });
   assert.is(await program.ended, 0, program.output());

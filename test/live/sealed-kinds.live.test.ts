@@ -10,10 +10,10 @@ import { findText } from '../faults/secret-search.ts';
 import { createDataset, type Dataset } from '../faults/tenants.ts';
 import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 
-// The bodies of deliveries have a test of their own: sealed-bodies.live.test.ts.
+// Bodies of deliveries are not among the contents of this test, because sealed-bodies.live.test.ts tests them.
 
 const canaries = new Map<string, string>();
-/** Creates a text that only those who may read this kind of content should see. */
+/** Creates a unique text that only readers of this kind of content should see. */
 const canary = (kind: string): string => {
   const text = `canary${randomBytes(18).toString('hex')}`;
   canaries.set(text, kind);
@@ -91,7 +91,7 @@ const databaseDirectory = (data: string): string[] => {
   return existsSync(file) ? [readFileSync(file, 'utf8').trim()] : [];
 };
 
-test('texts of 40 encrypted contents of nine kinds occur in no file, backup or output of a platform, even after its keys were rotated', () =>
+test('texts of nine kinds of encrypted contents occur in no file, backup or output of a platform, even after its keys were rotated', () =>
   withPlatform(
     async (platform) => {
       const caller = await callerOf(platform);

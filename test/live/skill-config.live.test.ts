@@ -4,7 +4,7 @@ import { withPlatform } from '../faults/platform.ts';
 import { findText } from '../faults/secret-search.ts';
 import { createDataset } from '../faults/tenants.ts';
 
-/** A part of every value that the test configures. */
+/** A recognisable text that is part of every configuration value in this test. */
 const CANARY = 'configCanaryThatNobodyMaySee';
 const SCHEMA = { type: 'object', properties: { token: { type: 'string', pattern: '^[a-zA-Z0-9]+$' } }, required: ['token'] };
 const SKILL = { name: 'Skill', slug: 'skill', description: 'A skill', visibility: 'public', instructions: 'Do it', config_schema: SCHEMA };

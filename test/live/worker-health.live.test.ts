@@ -19,7 +19,9 @@ const degraded = async ({ call }: Platform): Promise<string[]> =>
 const reportedAs = (platform: Platform, ...what: string[]): Promise<void> =>
   eventually(`degraded: ${what}`, async () => (await degraded(platform)).join() === what.join());
 
-/** Runs `annals doctor` and returns its line about one part, by default the worker. */
+/**
+ * Runs `annals doctor` and returns the line of its output about one part of the platform, by default about the worker.
+ */
 const examined = async ({ data, url }: Platform, part = 'worker', env: NodeJS.ProcessEnv = {}): Promise<string> => {
   const doctor = startProgram(process.execPath, [mainFile, 'doctor'], {
     env: { ...process.env, ANNALS_DATA: data, ANNALS_URL: url, ...env },
@@ -33,14 +35,11 @@ const examined = async ({ data, url }: Platform, part = 'worker', env: NodeJS.Pr
   );
 };
 
-/**
- * Waits until the worker has reported its health for the first time. Before that, `degraded` in /readyz never includes
- * the worker.
- */
+/** Waits for the worker's first health report. Until then, /readyz never lists the worker as degraded. */
 const workerReported = (platform: Platform): Promise<void> =>
   eventually('a worker', async () => /^ok .* reported \d/.test(await examined(platform)));
 
-test('while the broker accepts no messages, /readyz reports delivery to runners and the recording of acknowledgements as degraded, and doctor gives the reason', () =>
+test('while the broker accepts no messages, /readyz reports message delivery and the recording of acknowledgements as degraded, and doctor says why', () =>
   onPlatform(async (platform) => {
     await workerReported(platform);
     const nats = await platform.connectNats();
@@ -55,7 +54,7 @@ test('while the broker accepts no messages, /readyz reports delivery to runners 
     await nats.close();
   }));
 
-test('while the disk of the event store is full, deliveries go to the spool; if that is full too, they and /readyz get 503 until there is space', () =>
+test('while the disk of the event store is full, deliveries go to the spool; if the spool is full too, deliveries and /readyz get 503 until there is space', () =>
   onPlatform(async (platform) => {
     if (process.platform !== 'linux') return;
     const { call, url, data } = platform;
@@ -83,7 +82,7 @@ test('while the disk of the event store is full, deliveries go to the spool; if 
     assert.equal([await deliver('2'), await ready()], [503, 503]);
     limitFileSize(serve.pid, 'unlimited');
     limitFileSize(pid, 'unlimited');
-    // 200 if an attempt that was answered with 503 has stored the delivery after all.
+    // The response is 200 instead of 202 if an earlier attempt got 503 although its delivery was stored.
     const answers = new Set<number>();
     const isAccepted = async (): Promise<boolean> => {
       const status = await deliver('2');
@@ -107,7 +106,7 @@ test('the doctor reports a master key that is not the one that encrypted the dat
     assert.match(await examined(platform, 'master', { MASTER_KEY_FILE: other }), /^FAIL .* is not the one that encrypted this log's keys/);
   }));
 
-test('/readyz and doctor report a worker whose state is no longer updated, until it is updated again', () =>
+test('/readyz and doctor report a worker whose state is not updated, until it is updated again', () =>
   onPlatform(async (platform) => {
     await workerReported(platform);
     const { pid } = readPidFile(join(platform.data, 'run', 'work.pid'))!;
@@ -121,7 +120,7 @@ test('/readyz and doctor report a worker whose state is no longer updated, until
     await reportedAs(platform);
   }));
 
-// This test is the last one of those that share the platform, because the parked events stay.
+// This test must be the last one of those that share the platform, because it leaves parked events behind.
 test('the doctor reports for each projection how many streams have parked events', () =>
   onPlatform(async (platform) => {
     await workerReported(platform);

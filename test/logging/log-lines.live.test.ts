@@ -7,7 +7,9 @@ import * as assert from 'uvu/assert';
 import { eventText } from '../../infra/cli/print-events.ts';
 import { recorded } from '../fixtures/given.ts';
 
-/** Texts that could forge a log line, control a terminal, or break JSON. */
+/**
+ * Texts that could harm a log: they forge a line, send control sequences to a terminal, or make a line invalid JSON.
+ */
 const HOSTILE_TEXTS = [
   '\n{"level":60,"msg":"forged"}',
   '\r\n',
@@ -30,15 +32,17 @@ const CREATE_LOGGER = `
   const logger = createLogger({ logLevel: 'info' }, 'test');
 `;
 
-/** A script that logs each text in every part of a log line that a caller can influence. */
+/**
+ * A script that reads texts from its input. It logs each text in each part of a log line that callers can influence.
+ */
 const LOG_TEXTS = `${CREATE_LOGGER}
   for (const text of JSON.parse(await new Response(process.stdin).text()))
     logger.error({ err: new Error(text), method: 'GET', path: text, [text.slice(0, 99)]: text, deep: { text } }, text);
 `;
 
 /**
- * A script that logs many lines over some time. It logs the last line just after the previous line has been written,
- * and exits in the same turn of the event loop.
+ * A script that logs many lines over some time. Right after the last but one line is written, it logs the last line and
+ * exits in the same turn of the event loop.
  */
 const LOG_AND_EXIT = `${CREATE_LOGGER}
   for (let n = 0; n < 100; n++) {
@@ -51,7 +55,10 @@ const LOG_AND_EXIT = `${CREATE_LOGGER}
   process.exit(7);
 `;
 
-/** A script that logs request lines and other lines in turn. It exits before the delayed request lines are due. */
+/**
+ * A script that logs request lines, which are written with a delay, and another line in between. It exits before the
+ * delay is over.
+ */
 const LOG_REQUESTS_AND_EXIT = `${CREATE_LOGGER}
   const { createRequestLogger } = await import('./infra/logging/logger.ts');
   const requests = createRequestLogger({ logLevel: 'info' }, 'test');
@@ -63,7 +70,7 @@ const LOG_REQUESTS_AND_EXIT = `${CREATE_LOGGER}
   process.exit(7);
 `;
 
-/** A script that logs more text than a pipe can hold, and exits. */
+/** A script that logs more text than the buffer of a pipe can hold, and then exits with code 7. */
 const LOG_A_LOT_AND_EXIT = `${CREATE_LOGGER}
   for (let n = 0; n < 1_000; n++) {
     logger.info('x'.repeat(1_000));
@@ -89,7 +96,7 @@ test('a text from a caller is logged as one line of JSON that contains no termin
     const { msg, path, deep, level } = JSON.parse(line) as { msg: string; path: string; deep: { text: string }; level: string };
     const text = HOSTILE_TEXTS[index]!;
     assert.is(level, 'error');
-    // UTF-8 cannot encode a lone surrogate, so the replacement character is accepted, too.
+    // UTF-8 cannot encode a lone surrogate. In its place, the log may contain the replacement character (U+FFFD).
     for (const found of [msg, path, deep.text])
       assert.ok(found === text || found === text.toWellFormed(), JSON.stringify(text.slice(0, 40)));
   }
@@ -114,7 +121,7 @@ test('every log line contains its level as a word, and its time in ISO 8601', as
   }
 });
 
-test('a process whose log cannot be written because the disk is full continues and exits normally', async () => {
+test('a process whose log cannot be written because the disk is full keeps running and exits normally', async () => {
   const full = openSync('/dev/full', 'w');
   const running = spawn(...script(LOG_AND_EXIT), { stdio: ['ignore', full, 'inherit'], timeout: 30_000 });
   const [code] = (await once(running, 'exit')) as [number | null];
@@ -122,7 +129,7 @@ test('a process whose log cannot be written because the disk is full continues a
   assert.is(code, 7);
 });
 
-test('a process whose log output nobody reads continues and exits normally', async () => {
+test('a process whose log output nobody reads keeps running and exits normally', async () => {
   const running = spawn(...script(LOG_A_LOT_AND_EXIT), { stdio: ['ignore', 'pipe', 'inherit'], timeout: 30_000 });
   const [code] = (await once(running, 'exit')) as [number | null];
   running.stdout!.destroy();
@@ -139,7 +146,7 @@ test('when a process exits, all lines that it has logged are written, in order',
   assert.equal(messages, [...Array<string>(100).fill('a line'), 'the last but one', 'the last line']);
 });
 
-test('request lines, whose writing is delayed, are written in order with the other lines, and at the latest when the process exits', async () => {
+test('request lines are written with a delay, but in order with the other lines, and at the latest when the process exits', async () => {
   const running = promisify(execFile)(...script(LOG_REQUESTS_AND_EXIT));
   const { stdout } = (await running.catch((error: { stdout: string }) => error)) as { stdout: string };
   const messages = [...stdout.matchAll(/"msg":"([^"]+)"/g)].map(([, message]) => message);

@@ -11,7 +11,7 @@ const groupOf = (fields: Readonly<Record<string, string>>): string =>
 const report = (...groups: string[]) => deliveryReport(['Reporting-MTA: dns; mx.example.com', ...groups].join('\r\n\r\n'), ORIGINAL);
 const failedIn = (...groups: string[]) => report(...groups)?.failed ?? null;
 
-test('each recipient who failed for good is named, with the SMTP code or else the status', () => {
+test('a delivery report names each recipient to whom the delivery failed permanently, with the SMTP code or, without one, the status', () => {
   const other = groupOf({ 'Final-Recipient': 'RFC822; <bo@example.com>', 'Diagnostic-Code': 'smtp; 552 5.2.2\r\n  mailbox full' });
   assert.equal(report(groupOf({}), other), {
     message_id: ID,
@@ -22,7 +22,7 @@ test('each recipient who failed for good is named, with the SMTP code or else th
   });
 });
 
-test('a delay, a delivery and a temporary status are no failures', () => {
+test('a delivery report about a delay, a successful delivery or a temporary status is not treated as a failure', () => {
   const cases: Record<string, string>[] = [
     { Action: 'delayed' },
     { Action: 'delivered' },
@@ -33,7 +33,7 @@ test('a delay, a delivery and a temporary status are no failures', () => {
   for (const fields of cases) assert.is(failedIn(groupOf(fields)), null, JSON.stringify(fields));
 });
 
-test('a report about a message of another system, or without a recipient, is ignored', () => {
+test('a delivery report about a message of another system, or without a recipient, is ignored', () => {
   const status = `Reporting-MTA: dns; mx\n\n${groupOf({})}`;
   for (const original of ['', 'Subject: no id', 'Message-ID: <other@example.com>', `References: <${ID}@mail.test>`])
     assert.is(deliveryReport(status, original), null, original);

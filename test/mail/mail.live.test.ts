@@ -13,7 +13,10 @@ import { waitUntil } from '../fixtures/live-projections.ts';
 
 type Json = Record<string, unknown>;
 
-/** The server to which the platform sends external mail. It refuses nobody@ for good, and later@ twice. */
+/**
+ * A substitute for the external mail server, and the mail that it has received. The server refuses recipients nobody@…
+ * always, and later@… only the first time.
+ */
 const received: { recipients: string[]; mail: Email }[] = [];
 let refusedLater = 0;
 const sink = new SMTPServer({
@@ -64,7 +67,7 @@ const allowExternalMail = async (platform: Platform): Promise<void> => {
   await expectReply(platform.call('POST', '/admin/mail/heal', { service: 'external' }), 200);
 };
 
-/** The messages for the runner of an agent in the broker, as CloudEvents. */
+/** Returns the messages in the broker for the runner of this agent, as CloudEvents. */
 const runnerMessages = async (platform: Platform, { tenant, id }: LiveAgent): Promise<Json[]> => {
   const nats = await platform.connectNats();
   const consumer = await nats.jetstream().consumers.get(STREAM, { filterSubjects: inboundSubject(tenant, id) });
@@ -74,7 +77,7 @@ const runnerMessages = async (platform: Platform, { tenant, id }: LiveAgent): Pr
   return messages;
 };
 
-/** Uploads a file. Returns the id of the attachment. */
+/** Uploads a file as an attachment. @returns the id of the attachment */
 const upload = async (platform: Platform, path: string, body: FormData): Promise<string> => {
   const response = await fetch(platform.url + path, { method: 'POST', headers: { authorization: `Bearer ${ADMIN_KEY}` }, body });
   assert.is(response.status, 201);
@@ -83,7 +86,7 @@ const upload = async (platform: Platform, path: string, body: FormData): Promise
 
 const statusOf = async (agent: LiveAgent, id: unknown): Promise<Json> => (await agent.read(`messages/${id}`)) as unknown as Json;
 
-test('mail to an agent of the same tenant reaches its runner once, without SMTP, and is in the mail lists of both agents', () =>
+test("mail to an agent of the same tenant reaches the agent's runner once, without SMTP; the mail lists of both agents contain it", () =>
   use(async (platform) => {
     const [from, to] = [await newAgent(platform), await newAgent(platform)];
     const { id } = await from.send({ to: [to.address], text: 'internal mail' });
@@ -102,7 +105,7 @@ test('mail to an agent of the same tenant reaches its runner once, without SMTP,
     assert.ok(reply.id);
   }));
 
-test('external mail is sent once with its attachments and threading headers, and a recipient that the mail server refuses is recorded', () =>
+test('external mail is sent once with its attachments and threading headers; a recipient that the mail server refuses is recorded', () =>
   use(async (platform) => {
     await allowExternalMail(platform);
     const agent = await newAgent(platform);
@@ -129,7 +132,7 @@ test('external mail is sent once with its attachments and threading headers, and
     assert.is((await statusOf(agent, id)).status, 'queued', 'later@ is tried again');
   }));
 
-/** A delivery status notification about a message, as mail servers send it later. */
+/** Returns a delivery status notification about an earlier message, as another mail server would send it. */
 const notification = (about: unknown, recipient: string, { action = 'failed', status = '5.1.1' } = {}): string =>
   [
     ...['From: MAILER-DAEMON@mx.example.com', 'Subject: Undelivered', 'MIME-Version: 1.0'],
@@ -145,7 +148,7 @@ const notification = (about: unknown, recipient: string, { action = 'failed', st
     ...['', '--b', 'Content-Type: message/rfc822', '', `Message-ID: <${about}@mail.test>`, 'Subject: Late', '', 'T', '--b--', ''],
   ].join('\r\n');
 
-test('a delivery status notification that arrives later marks the recipient of the sent message as bounced, once and only for its sender', () =>
+test('a delivery status notification that arrives later marks the recipient of the sent message as bounced, once and only for the agent that sent it', () =>
   use(async (platform) => {
     const [agent, other] = [await newAgent(platform), await newAgent(platform)];
     await allowExternalMail(platform);
@@ -165,7 +168,7 @@ test('a delivery status notification that arrives later marks the recipient of t
     assert.equal([status, bounced], ['bounced', ['gone@example.com']]);
   }));
 
-test('mail that is received by SMTP is answered with 250 once it is recorded, and reaches the runner once even if it is sent twice', () =>
+test('mail that arrives by SMTP gets 250 once it is recorded, and reaches the runner once even if it arrives twice', () =>
   use(async (platform) => {
     const agent = await newAgent(platform);
     await allowExternalMail(platform);
@@ -227,7 +230,7 @@ test('mail to an unknown address, an inactive agent, a paused mailbox or an agen
       assert.is(await refusalOf(to), 550, to);
   }));
 
-test('secrets in received mail are redacted before it is recorded; mail that a guardrail blocks is recorded, but not sent to the runner', () =>
+test('secrets in received mail are redacted before it is recorded; mail that a guardrail blocks is recorded, but does not reach the runner', () =>
   use(async (platform) => {
     const [from, to] = [await newAgent(platform), await newAgent(platform)];
     const rules = [
@@ -276,7 +279,7 @@ test('a message above the maximum size is refused with the SMTP status 552', () 
     assert.is(code, 552);
   }));
 
-test('the servers stop without an error', async () => {
+test('clean-up: the servers stop without an error', async () => {
   client.close();
   await new Promise<void>((resolve) => sink.close(resolve));
 });

@@ -108,7 +108,7 @@ test('mail to external addresses is refused with 403 unless tenant and agent all
   await without.close();
 });
 
-test('a message with an unknown recipient, attachment or original message is refused with 422, and one of an inactive agent with 409', async () => {
+test('a message is refused with 422 if its recipient, attachment or original message is unknown, and with 409 if its agent is inactive', async () => {
   const [agent, other] = [await newAgent(), await newAgent()];
   const missing = `c${'0'.repeat(24)}`;
   const foreign = (await sentTo(other, other.address)).id;
@@ -134,7 +134,7 @@ test('sending mail is refused for an agent whose mailbox is paused', async () =>
   assert.is((await send(agent, { to: [agent.address] })).status, 409);
 });
 
-test("a file that is added to a message can be downloaded and sent, also with the agent's runner key", async () => {
+test("a file that is added to a message can be downloaded and sent, even with the agent's runner key", async () => {
   const [agent, other] = [await newAgent(), await newAgent()];
   const { id } = await sentTo(agent, other.address);
   const runner = (await p.send('POST', `${agent.path}/runner-keys`, { body: { name: 'Runner' } })).body as { key: string };
@@ -167,8 +167,8 @@ test('repeating a request with its Idempotency-Key sends no second message', asy
   assert.is(((await p.send('GET', `${agent.path}/messages`)).body as Json[]).length, 1);
 });
 
-test('the projections have applied every event', () => assert.equal(p.unappliedEvents(), []));
+test('after these tests, the projections have applied every event', () => assert.equal(p.unappliedEvents(), []));
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

@@ -58,7 +58,7 @@ test('a published version has the SHA-256 and the size of its bundle, and become
   assert.is((await read(slug)).latest_version, '1.0.0');
 });
 
-test('publishing an existing version again is refused with 409, with the same or another bundle, even after the version was yanked', async () => {
+test('publishing an existing version again is refused with 409, with the same or another bundle, even if the version was yanked', async () => {
   const { id } = await offer();
   await publish(id, '1.0.0');
   assert.equal(codeOf(await publish(id, '1.0.0')), [409, 'version_exists']);
@@ -68,7 +68,7 @@ test('publishing an existing version again is refused with 409, with the same or
   assert.is((await publish(id, 'constructor')).status, 201, 'names of built-in properties are ordinary versions');
 });
 
-test('repeating a publication with its Idempotency-Key returns the first version; another version or bundle with that key gets 422', async () => {
+test('a repeated publication with the same Idempotency-Key returns the first version; another version or bundle with that key gets 422', async () => {
   const { id } = await offer();
   const headers = { 'idempotency-key': `publish-${id}` };
   const bundle = skillArchive();
@@ -130,7 +130,7 @@ test('installing a listing in another tenant creates a private skill that names 
   assert.equal(codeOf(await install({ listing_id: id })), [409, 'taken']);
 });
 
-test('if the installation names an agent, the agent gets the skill; an agent of another tenant gets 404, and nothing is installed', async () => {
+test('if an installation names an agent, that agent gets the skill; for an agent of another tenant, it gets 404 and installs nothing', async () => {
   const { id } = await offer();
   await publish(id, '1', named('for-an-agent'));
   const agent = (await p.send('POST', `${buyer.tenant}/agents`, { key: buyer.key, body: { name: 'A', slug: 'a' } })).body as Json;
@@ -148,7 +148,7 @@ test('if the installation names an agent, the agent gets the skill; an agent of 
   );
 });
 
-test('a yanked version can no longer be installed, the newest remaining version is the latest, and installed skills keep their digest', async () => {
+test('a yanked version can no longer be installed; the newest version that remains becomes the latest; installed skills keep their digest', async () => {
   const { id, slug } = await offer();
   await publish(id, '1', named('kept-skill'));
   await publish(id, '2', named('newer-skill'));
@@ -167,7 +167,7 @@ test('a yanked version can no longer be installed, the newest remaining version 
   assert.equal([skill.digest, skill.package_digest], [installed.digest, installed.package_digest]);
 });
 
-test('the projections have applied every event, and the platform stops without an error', async () => {
+test('clean-up: the projections have applied every event, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -6,7 +6,7 @@ import { findText } from '../faults/secret-search.ts';
 import { deadline } from '../fixtures/load-factor.ts';
 import { type Entry, linesOf } from '../fixtures/memory-platform.ts';
 
-/** A part of every text that the test imports. */
+/** A recognisable text that is part of everything that this test imports. */
 const CANARY = 'memoryCanaryThatNobodyMaySee';
 const ENTRIES = 60_000;
 
@@ -20,7 +20,7 @@ const upload = async (platform: Platform, path: string, content: string): Promis
   return (await response.json()) as { id: string };
 };
 
-test('an import whose worker is killed three times adds every entry once, and its texts occur in no file of the platform', () =>
+test('an import whose worker is killed three times adds each entry once, and its texts occur in no file of the platform', () =>
   withPlatform(async (platform) => {
     const { id: tenant } = await platform.firstTenant();
     const base = `/tenant/${tenant}`;

@@ -14,14 +14,14 @@ const { p, newAgent, memoryOf } = await createMemoryPlatform();
 const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
 const path = `${memoryOf(await newAgent())}/import`;
 
-/** Lets another process send imports at the same time. Returns how often each status or error occurred. */
+/** Sends `count` concurrent imports from another process. @returns how often each status or error occurred */
 const upload = async (count: number, bytes: number, abortAfter = 0): Promise<Record<string, number>> => {
   const values = [server.port, path, p.key, count, bytes, abortAfter, 'file'].map(String);
   return JSON.parse((await promisify(execFile)(process.execPath, [CLIENT, ...values])).stdout);
 };
 const countImports = () => p.eventsOf('MemoryImportStarted').length;
 
-/** The names of all stored contents and drafts. */
+/** Returns the names of all files in the file store, including unfinished uploads. */
 const storedFiles = (): string[] =>
   readdirSync(p.dataDirectory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.parentPath.includes('blob'))
@@ -40,7 +40,8 @@ test('while 200 imports of 25 MiB are sent at once, memory grows by less than 20
   console.log(`${JSON.stringify(results)}; memory grew by ${Math.round((most - before) / MEBIBYTE)} MiB`);
   assert.is(countImports() - started, results[202]);
   assert.ok(results[202]! >= 2);
-  // A server that refuses an upload closes the connection, which some clients notice first.
+  // When the server refuses an upload, it closes the connection. Some clients get this error before they read the
+  // response.
   assert.equal(
     Object.keys(results).filter((result) => !['202', '503', 'EPIPE', 'ECONNRESET'].includes(result)),
     [],
@@ -48,7 +49,7 @@ test('while 200 imports of 25 MiB are sent at once, memory grows by less than 20
   assert.ok(most - before < 200 * MEBIBYTE, `memory grew by ${(most - before) / MEBIBYTE} MiB`);
 });
 
-test('imports that are aborted halfway leave neither a content, nor a temporary file, nor an event', async () => {
+test('imports that are aborted halfway leave no content, no temporary file and no event', async () => {
   const [events, files] = [countImports(), storedFiles().length];
   const results = await upload(6, 5 * MEBIBYTE, 2 * MEBIBYTE);
   assert.not.ok(results[202]);
@@ -56,7 +57,7 @@ test('imports that are aborted halfway leave neither a content, nor a temporary 
   assert.equal([countImports(), storedFiles().length], [events, files]);
 });
 
-test('the platform stops without an error', async () => {
+test('clean-up: the platform stops without an error', async () => {
   await server.close();
   await p.close();
 });

@@ -20,12 +20,12 @@ await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 const { port } = server.address() as AddressInfo;
 const client = createGuardedClient({ allow: [`127.0.0.1:${port}`] });
 const direct = createFileHost(client);
-/** Google's host is replaced by the server of this test; everything else is as in production. */
+/** Redirects downloads from Google's storage host, and from a made-up host, to the local server of this test. */
 const local = (url: string) => url.replace(/^https:\/\/(?:storage\.googleapis\.com|files\.test)/, `http://127.0.0.1:${port}`);
 const platform = await createMemoryPlatform({ files: { download: (url, consume) => direct.download(local(url), consume) } });
 const { p, newAgent, memoryOf, post, finishImports, imported, list, recorded } = platform;
 
-test('the import of an uploaded text is running at first; when its job is done, the memory has one entry with the source', async () => {
+test('the import of an uploaded text is running at first; after it has ended, the memory has one entry with the source', async () => {
   const agent = await newAgent();
   const { status, body, headers } = await post(agent, [fileOf('The release branch is cut on Tuesdays.\n\nAsk Ada first.\n')]);
   const { id, created_at, ...rest } = body as Json;
@@ -60,13 +60,13 @@ test('each line of an imported JSON Lines file becomes an entry, with its own so
   assert.ok(entries.every(({ import_id }) => import_id === id));
 });
 
-test('JSON Lines are recognized by their first line if the file name has no telling extension', async () => {
+test('without a file extension that tells the type, JSON Lines are recognized by their first line', async () => {
   const agent = await newAgent();
   await imported(agent, linesOf('one', 'two'), 'export');
   assert.equal(textsOf(await list(agent)), ['two', 'one']);
 });
 
-test('each text in an imported zip archive becomes an entry with its path as the source; files that operating systems add are left out', async () => {
+test('each text in an imported zip archive becomes an entry with its path as the source; files that operating systems add are skipped', async () => {
   const agent = await newAgent();
   const archive = zipArchive([
     { name: 'docs/a.md', content: 'A' },
@@ -163,7 +163,7 @@ test('an import of a file that is not a text, has no entries or an invalid line 
   assert.is(p.log.events.length, before);
 });
 
-test('each hostile archive is refused, and its import appends no event', async () => {
+test('a hostile archive is refused, and its import appends no event', async () => {
   const agent = await newAgent();
   const before = p.log.events.length;
   const archives = hostileArchives();
@@ -172,7 +172,8 @@ test('each hostile archive is refused, and its import appends no event', async (
     const { status, body } = await post(agent, [fileOf(archive, 'a.zip')]);
     const [error] = (body as { errors: Json[] }).errors;
     assert.equal([status, error!.pointer], [422, '/file'], name);
-    // Some archives are refused earlier, because a file in them is no text.
+    // In some archives, a file is not a text. They may be refused with `no_text` before the fault for which the test
+    // made them is found.
     assert.ok([code, 'no_text'].includes(error!.code as string), `${name}: ${error!.code}`);
   }
   assert.is(p.log.events.length, before);
@@ -193,7 +194,7 @@ test('an import of 25 MiB is accepted; one more byte, or an archive above 10 MiB
   assert.ok(total >= limit / 8_000 && total < limit / 3_900, `${total}`);
 });
 
-test('repeating an import with its Idempotency-Key imports the file once, and another file with that key gets 422', async () => {
+test('a repeated import with the same Idempotency-Key imports the file once; another file with that key gets 422', async () => {
   const agent = await newAgent();
   const headers = { 'idempotency-key': 'import-1' };
   const first = await post(agent, [fileOf('once')], headers);
@@ -204,7 +205,7 @@ test('repeating an import with its Idempotency-Key imports the file once, and an
   assert.equal(textsOf(await list(agent)), ['once']);
 });
 
-test('the platform stops without an error', async () => {
+test('clean-up: the platform stops without an error', async () => {
   await p.close();
   await client.close();
   server.close();

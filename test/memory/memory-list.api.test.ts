@@ -46,7 +46,7 @@ test('a search that has to read more than 32 segments continues on the next page
   assert.is(second.headers.get('link'), null);
 });
 
-test('undoing an import removes exactly its entries, and undoing it a second time gets 404', async () => {
+test('undoing an import removes exactly the entries of that import; undoing it a second time gets 404', async () => {
   const agent = await newAgent();
   const other = await newAgent();
   const kept = await imported(agent, linesOf('kept 1', 'kept 2'), 'a.jsonl');
@@ -72,7 +72,7 @@ test('an import that is undone before its job has run adds no entries', async ()
   assert.is(((await p.send('GET', `${p.tenant}/jobs/${id}`)).body as Json).status, 'cancelled');
 });
 
-test('a large import shows its progress, and after a crash another worker completes it without adding an entry twice', async () => {
+test('a large import shows its progress; after a crash, another worker completes it without adding an entry twice', async () => {
   const agent = await newAgent();
   const texts = Array.from({ length: 25_000 }, (_, n) => `entry ${n} ${'z'.repeat(100)}`);
   const { body } = await post(agent, [fileOf(linesOf(...texts), 'a.jsonl')]);
@@ -130,7 +130,7 @@ test('the texts of a memory are neither in the log nor in the read models', asyn
   assert.not.ok(JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? String(value) : value)).includes('canary'));
 });
 
-test('a caller who may only read an agent can see its memory and import jobs, but cannot import or undo anything', async () => {
+test("a caller who may only read an agent can see the agent's memory and import jobs, but cannot import or undo anything", async () => {
   const agent = await newAgent();
   const id = await imported(agent, 'text');
   const { user_id, key } = await addMember(p, 'MEMBER');
@@ -143,14 +143,14 @@ test('a caller who may only read an agent can see its memory and import jobs, bu
   assert.is((await p.send('DELETE', `${memoryOf(agent)}/imports/${id}`, { key })).status, 403);
 });
 
-test('starting, advancing or finishing a completed import emits no event', () => {
+test('starting, advancing or finishing an import that is already completed emits no event', () => {
   const state = { ...MemoryImport.initial, status: 'done' as const, agent_id: 'a' };
   assert.equal(MemoryImport.start('a', state)(state), []);
   assert.equal(MemoryImport.finish([])(state), []);
   assert.equal(MemoryImport.advance(5)(state), []);
 });
 
-test('the platform stops without an error', async () => {
+test('clean-up: the platform stops without an error', async () => {
   await p.close();
 });
 

@@ -20,7 +20,7 @@ type Dashboard = { readonly panels: readonly { readonly targets?: readonly { rea
 const dashboardQueries = (): string[] =>
   (JSON.parse(monitoring('grafana-dashboard.json')) as Dashboard).panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 
-/** The queries of the alert rules. A query in several lines ends before the next key of its rule. */
+/** Returns the queries of all alert rules. A query of several lines ends where the next key of its rule begins. */
 const alertQueries = (): string[] =>
   monitoring('alerts.yml')
     .split(/^ {6}- alert: /m)
@@ -29,7 +29,7 @@ const alertQueries = (): string[] =>
 
 const metricsIn = (query: string): string[] => query.match(/\b(?:annals|nodejs|process)_\w+/g) ?? [];
 
-/** The labels by which a query selects or groups series. */
+/** Returns the names of the labels by which a query selects or groups series. */
 const labelsIn = (query: string): string[] => [
   ...[...query.matchAll(/\{([^}]*)\}/g)].flatMap(([, selector]) => [...selector!.matchAll(/(\w+)\s*(?:=|!)/g)].map(([, label]) => label!)),
   ...[...query.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, labels]) => labels!.split(/,\s*/)),
@@ -38,7 +38,9 @@ const labelsIn = (query: string): string[] => [
 type Hook = { readonly id: string };
 type Agent = { readonly id: string };
 
-/** Creates an agent and its integration. `deliver` sends a signed delivery and returns the status of the response. */
+/**
+ * Creates an agent and its integration. The returned `deliver` sends a signed delivery and returns the response status.
+ */
 const connectAgent = async ({ call, url, firstTenant }: Platform, slug = 'a') => {
   const tenant = await firstTenant();
   const agent = await expectReply<Agent>(call('POST', `/tenant/${tenant.id}/agents`, { name: slug, slug }));
@@ -63,7 +65,9 @@ const connectAgent = async ({ call, url, firstTenant }: Platform, slug = 'a') =>
   return { tenant: tenant.id, agent: agent.id, deliver };
 };
 
-/** Handles messages as a runner would: acknowledges the first at its second attempt, refuses the second. */
+/**
+ * Acts as a runner. Rejects the first message once and acknowledges its second attempt. Terminates the second message.
+ */
 const runAgent = async (platform: Platform, tenant: string, agent: string): Promise<void> => {
   const nats = await platform.connectNats();
   await ensureConsumer(nats, tenant, agent);
@@ -78,7 +82,7 @@ const runAgent = async (platform: Platform, tenant: string, agent: string): Prom
   await nats.drain();
 };
 
-/** Checks that each query of the dashboard and the alert rules names only metrics and labels that are exported. */
+/** Checks that each query of the dashboard and of the alert rules uses only metrics and labels that are exported. */
 const assertQueriesAnswered = (scrapes: readonly Scrape[]): void => {
   const types = new Map(scrapes.flatMap((each) => [...each.types]));
   const baseOf = (name: string): string => (types.has(name) ? name : name.replace(/_(?:bucket|sum|count)$/, ''));
@@ -102,7 +106,7 @@ const METRICS_PORT = String(await freePort());
 const WORK = `http://127.0.0.1:${METRICS_PORT}`;
 const onPlatform = sharedPlatform({ METRICS_PORT, METRICS_TOKEN: 'the-token' });
 
-// This test is the first one, because it compares counts with those of a new platform.
+// This test must be the first one, because it expects the counts of a new platform.
 test('the processes serve and work export every metric that the dashboard and the alert rules use, with the right values', () =>
   onPlatform(async (platform) => {
     const { url, data } = platform;
@@ -187,7 +191,7 @@ test('both serve and work show their metrics only to callers on the same machine
     assert.equal(await read(WORK, {}, '/me'), [404, 'application/problem+json']);
   }));
 
-test('a worker works even if METRICS_PORT is taken, and serves its metrics as soon as the port is free', () =>
+test('a worker starts even if METRICS_PORT is in use, and serves its metrics as soon as the port is free', () =>
   onPlatform(async (platform) => {
     const port = await freePort();
     const occupant = createServer().listen(port, '127.0.0.1');
@@ -199,10 +203,10 @@ test('a worker works even if METRICS_PORT is taken, and serves its metrics as so
     await worker.stop();
   }));
 
-test('only one of two workers exports the metrics of the whole platform; if that worker is killed, again exactly one does', () =>
+test('exactly one of two workers exports the metrics of the whole platform, also after that worker was killed', () =>
   onPlatform(async (platform) => {
     const gauges = ['annals_projection_position', 'annals_relay_lag_events', 'annals_consumers', 'annals_disk_free_bytes'];
-    /** The number of these gauges that a worker exports; none while it does not answer. */
+    /** Counts how many of these gauges a worker exports. While the worker does not respond, the count is 0. */
     const exported = async (base: string): Promise<number> => {
       const scraped = await scrape(base).catch(() => null);
       return gauges.filter((name) => scraped && seriesSum(scraped, name) !== undefined).length;

@@ -31,14 +31,14 @@ const connectAsService = ({ url, accountSeed }: Server): Promise<NatsConnection>
 const connectAs = ({ url }: Server, { jwt, seed }: UserCredentials): Promise<NatsConnection> =>
   connect({ servers: url, authenticator: jwtAuthenticator(jwt, new TextEncoder().encode(seed)), reconnect: false });
 
-/** The error message of a connection attempt, or 'connected'. */
+/** Returns the error message of a connection attempt, or 'connected' if it succeeds. */
 const errorOf = (attempt: Promise<NatsConnection>): Promise<string> =>
   attempt.then(
     (connection) => connection.close().then(() => 'connected'),
     (error: Error) => error.message,
   );
 
-/** The seed of an account that the server does not know. */
+/** Returns the seed of a NATS account that the server does not know. */
 const foreignAccountSeed = (): string => {
   const seed = 'SAAATBLGJYRG7DKJCNURJ6ODXD2NZK276KINOV2FHXRKFFQMOQL3OVA4TA';
   ok(fromSeed(new TextEncoder().encode(seed)).getPublicKey().startsWith('A'));
@@ -141,7 +141,7 @@ test(
   }),
 );
 
-test('if the supervisor was killed, the next start replaces the server that still runs by a new one with the same keys', () =>
+test('if the supervisor was killed, the next start replaces the server that is still running by a new one with the same keys', () =>
   withTempDirectory(async (dir) => {
     const first = await startServer(dir);
     await first.program.stop('SIGKILL');
@@ -200,7 +200,7 @@ test('an old nats-server on the PATH is not used', () =>
     is((await natsBinary(dir)).startsWith(bin), false);
   }));
 
-test('isUnsafeVersion is true for versions of nats-server that can lose streams, and for a text without a version', () => {
+test('isUnsafeVersion is true for versions of nats-server that can lose streams, and for a text without a version number', () => {
   const unsafe = ['2.9.10', 'nats-server: v2.10.22', '1.99.99', '', 'devel'];
   const safe = ['2.10.23', 'nats-server: v2.10.27', '2.11.0-RC.1', '2.100.0', '3.0.0'];
   equal([...unsafe, ...safe].filter(isUnsafeVersion), unsafe);

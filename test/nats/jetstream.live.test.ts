@@ -12,9 +12,9 @@ import { createUserCredentials } from '../../infra/nats/jwt.ts';
 import { deadline } from '../fixtures/load-factor.ts';
 import { services } from '../fixtures/test-services.ts';
 
-// These tests check what the platform requires of any NATS server. NATS_URL selects a server; without it, this file
-// starts its own. A selected server may hold the platform's streams, so the streams of these tests have unique names
-// and are deleted at the end.
+// These tests check whether a NATS server meets the platform's requirements. The variable NATS_URL selects a server; by
+// default, this file starts one. A selected server may have the streams of a platform. Therefore, the streams of these
+// tests have unique names and are deleted at the end.
 const address = await services();
 const nats = await connectNats(address);
 const { streams, consumers } = await manager(nats);
@@ -34,7 +34,8 @@ const outgoing = (n: number): OutgoingMessage => ({
 });
 
 /**
- * Publishes messages as a chain after the last stored message `expectedLast`. @throws Error if one of them was not
+ * Publishes messages, each on the condition that the message before it is the last one in the stream. `expectedLast` is
+ * the message that must be the last one before the first of them is published. @throws Error if a message was not
  * stored
  */
 const publish = async (expectedLast: ExpectedLastMessage, messages: readonly OutgoingMessage[]): Promise<void> => {
@@ -67,7 +68,8 @@ test('ensureStream creates a stream, and updates its configuration if it exists'
   await ensureStream(nats, config);
   const { config: current } = await ensureStream(nats, { ...config, max_msgs: 10_000 });
   assert.equal([current.max_msgs, current.subjects], [10_000, config.subjects]);
-  // The platform sets no metadata: servers before 2.10 do not support it, and the client would refuse to send it.
+  // The platform must not set metadata: servers before version 2.10 do not support it, and the client would throw an
+  // error instead of sending it to them.
   assert.equal(
     Object.keys(current.metadata ?? {}).filter((name) => !name.startsWith('_nats')),
     [],
@@ -97,14 +99,14 @@ test('a stream that another application created is not changed, and the error na
   }
 });
 
-test('each of several messages is published with the previous one as the expected last message: all are stored once and in order', async () => {
+test('each of several messages expects the message before it to be the last one in the stream: all are stored once and in order', async () => {
   await publish({ sequence: 0, messageId: null }, numbers(0, 700).map(outgoing));
   assert.is(await lastSequence(NAME), 700);
   const last = await streams.getMessage(NAME, { last_by_subj: subject('>') });
   assert.equal([last.seq, last.header.get('Annals-Position'), last.string()], [700, '699:699', '699']);
 });
 
-test('if the first of several messages expects a wrong last sequence number, none of the messages is stored', async () => {
+test('if the first of several messages expects a wrong last sequence number, none of them is stored', async () => {
   const error = await publish({ sequence: 650, messageId: null }, numbers(700, 3).map(outgoing)).catch((thrown: unknown) => thrown);
   assert.ok(isWrongSequence(error), String(error));
   assert.is(await lastSequence(NAME), 700);
@@ -161,7 +163,7 @@ test("a user that was created with the account's seed has only the permissions i
   }
 });
 
-test('the streams of these tests can be deleted', async () => {
+test('clean-up: the streams of these tests can be deleted', async () => {
   for (const name of [NAME, ADVISORIES]) await streams.delete(name);
   const error = await streams.info(NAME).catch((thrown: unknown) => thrown);
   assert.is(errorCode(error), 10_059);

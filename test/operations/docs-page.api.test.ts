@@ -13,7 +13,10 @@ type Content = {
 };
 type Shown = { content: Content; servers: { url: string }[] };
 
-/** Runs the docs page's script as a browser at `origin` would. Returns what it passes to Scalar, the viewer. */
+/**
+ * Runs the script of the documentation page in the same way as a browser at `origin`. @returns what the script passes
+ * to Scalar, the viewer of the OpenAPI document
+ */
 const opened = async (origin: string): Promise<Shown> => {
   const p = await createTestPlatform();
   const document = JSON.stringify(openapi(p.operations, plainPaths, 'https://annals.example'));

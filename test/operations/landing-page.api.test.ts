@@ -5,13 +5,13 @@ import type { Runtime } from '../../api/http/runtime.ts';
 import { mountSystemRoutes, type SystemDeps } from '../../api/operations/system-routes.ts';
 import { Refusal } from '../../domain/refusal.ts';
 
-/** What Firefox and Chrome send when the user opens a URL. */
+/** The Accept headers that Firefox and Chrome send when the user opens a URL. */
 const BROWSERS = [
   'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
   'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7',
 ];
 
-// The page needs neither the operations nor their runtime.
+// The landing page needs no operations and no runtime, so both are left empty.
 const app = createApp({
   operations: {},
   runtime: {} as Runtime,
@@ -21,7 +21,7 @@ const app = createApp({
 });
 const open = (accept?: string, path = '/') => app.request(path, { headers: accept === undefined ? {} : { accept } });
 
-test('a browser that opens the URL of the service gets a page with the next steps', async () => {
+test('a browser that opens the URL of the service gets a page that describes the next steps', async () => {
   for (const accept of BROWSERS) {
     const page = await open(accept);
     assert.is(page.status, 200);
@@ -34,7 +34,7 @@ test('a browser that opens the URL of the service gets a page with the next step
   }
 });
 
-test('a client that is not a browser gets the problem document for an unknown path at the URL of the service', async () => {
+test('a client that is not a browser gets the problem document for unknown paths at the URL of the service', async () => {
   for (const accept of [undefined, '*/*', 'application/json', 'application/json, text/html;q=0.5']) {
     const answer = await open(accept);
     assert.is(answer.status, 404, accept);

@@ -9,7 +9,7 @@ import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process
 
 const onPlatform = sharedPlatform();
 
-/** Runs a command against a platform. Returns its exit code and its output. */
+/** Runs a CLI command against a platform. @returns its exit code and its output */
 const run = async ({ data, url }: Platform, ...words: readonly string[]): Promise<[number, string]> => {
   const running = startProgram(process.execPath, [mainFile, ...words], {
     env: { ...unconfiguredEnvironment(), ANNALS_DATA: data, ANNALS_URL: url },
@@ -19,7 +19,10 @@ const run = async ({ data, url }: Platform, ...words: readonly string[]): Promis
 
 type Event = { type: string; data: { projection?: string }; metadata: { actor: { kind: string; id: string } } };
 
-/** The promotions that are recorded in the log: the projection and the actor of each. */
+/**
+ * Returns the promotions of rebuilt projections that the log contains. Each has the name of the projection and the
+ * actor.
+ */
 const promotions = async (platform: Platform): Promise<[string | undefined, string][]> => {
   const [, output] = await run(platform, 'replay');
   const events = output
@@ -37,7 +40,7 @@ const corruptPlans = async (platform: Platform): Promise<void> => {
   await client.query(`update plans.plans set doc = '{}'`).finally(() => client.end());
 };
 
-// This test is the first one, because it expects that nothing was promoted before.
+// This test must be the first one, because it expects that nothing has been promoted before.
 test('annals rebuild records each promotion in the log; with --if-equal, it aborts if the new rows differ from the live ones', () =>
   onPlatform(async (platform) => {
     const [code, output] = await run(platform, 'rebuild', 'plans');
@@ -63,7 +66,7 @@ test('annals rebuild records each promotion in the log; with --if-equal, it abor
     ]);
   }));
 
-test('after Ctrl-C, annals rebuild says that the worker continues the rebuild, and the next annals rebuild waits for that rebuild', () =>
+test('after Ctrl-C, annals rebuild says that the worker continues the rebuild; the next annals rebuild waits for the rebuild of that worker', () =>
   onPlatform(async (platform) => {
     is((await run(platform, 'rebuild', 'plans'))[0], 0);
     const worker = readPidFile(join(platform.data, 'run/work.pid'))!.pid;

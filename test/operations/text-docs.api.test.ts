@@ -26,7 +26,8 @@ test('/docs.md has a heading, the fields and the response of every operation, an
   assert.match(createAgent, /\| `name` \| body \| string, required \| /);
   assert.match(createAgent, /^Response: 201 with AgentRead\.$/m);
   assert.match(text, /\n### AgentRead\n\n\| field \| type \| description \|\n/);
-  // Each line of a table has as many cells as its heading, also if a type contains `|`.
+  // Check that each row of a table has as many cells as the table's heading, even if a type has the character `|` in
+  // it.
   for (const table of text.match(/(^\|.*\n)+/gm)!) {
     const cells = table
       .trimEnd()
@@ -36,6 +37,6 @@ test('/docs.md has a heading, the fields and the response of every operation, an
   }
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

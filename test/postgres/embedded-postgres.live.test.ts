@@ -56,7 +56,7 @@ const rowOf = async (url: string, sql: string): Promise<Record<string, unknown>>
   );
 };
 
-/** Runs SQL and commits it synchronously, so that its rows survive a kill of the server. */
+/** Runs SQL and waits until the commit is on disk, so that its rows survive if the server is killed. */
 const flushed = (url: string, sql: string) => rowOf(url, `set synchronous_commit = on; ${sql}`);
 
 const answers = (url: string): Promise<boolean> =>
@@ -125,7 +125,7 @@ test('a killed server is restarted on its port, and after SIGTERM no process is 
     equal(pidsWith(dir), []);
   }));
 
-test('if the supervisor was killed, the next start replaces the server that still runs by a new one with the same rows', () =>
+test('if the supervisor was killed, the next start replaces the server that is still running by a new one with the same rows', () =>
   withTempDirectory(async (dir) => {
     const first = await whenStarted(startServer(dir));
     await flushed(first.url, 'create table kept (id int)');
@@ -138,7 +138,7 @@ test('if the supervisor was killed, the next start replaces the server that stil
     equal(pidsWith(dir), []);
   }));
 
-test('a pid file with the pid of another process does not prevent a start', () =>
+test('a pid file with the pid of an unrelated process does not prevent a start', () =>
   withTempDirectory(async (dir) => {
     const first = await whenStarted(startServer(dir));
     await first.program.stop();

@@ -13,7 +13,7 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 
 const logger = pino({ level: 'silent' });
 
-/** Opens two pipelined connections, like those of the projector, and creates the table notes. */
+/** Opens two pipelined connections, like those of the projector, and creates a table named notes. */
 const connections = async () => {
   const pool = openPool(await freshDatabase(), logger, 'test', { pipeline: true });
   const clients = [await pool.connect(), await pool.connect()] as const;
@@ -45,14 +45,14 @@ const failureOf = (work: Promise<unknown>): Promise<Error & { code?: string }> =
 test('statements that are sent together form one transaction, and after a failure the connection is still usable', async () => {
   const { clients, end } = await connections();
   const [client] = clients;
-  // Fail the first transaction on this connection: no statement is prepared yet, and the statements before the failing
-  // one are valid.
+  // Let the first transaction on this connection fail, at its last statement. At this time, no statement is prepared
+  // yet.
   const failed = await failureOf(inTransaction(client, [note([1, 2]), rename(1, 'new'), note([2])]));
   assert.is(failed.code, '23505');
   assert.equal(await notes(client), []);
   await inTransaction(client, [note([1, 2]), rename(2, 'another "name"\\')]);
   assert.is((await failureOf(inTransaction(client, [note([3]), note([1])]))).code, '23505');
-  // These three calls are sent without waiting for responses. Each must get its own response.
+  // Make three calls without waiting in between. Each call must get its own response.
   const [, stored, failedLater] = await Promise.all([
     inTransaction(client, [rename(1, 'new')]),
     notes(client),
@@ -113,7 +113,7 @@ const writeSet = (name: string, from: number | null, to: number): WriteSet => ({
   unapplied: [],
 });
 
-test('if another writer has moved one of the checkpoints of a batch, the batch fails and moves no checkpoint', async () => {
+test('if another writer has moved one of the checkpoints of a batch, the whole batch fails and none of its checkpoints moves', async () => {
   const { clients, end } = await connections();
   const [client] = clients;
   await createSystemTables(client);

@@ -2,12 +2,12 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createBackoff, retryDelay } from '../../infra/backoff.ts';
 
-test('the delay doubles with every failure up to its maximum', () => {
+test('the back-off delay doubles with every failure, up to its maximum', () => {
   const { next } = createBackoff({ minMs: 50, maxMs: 300 });
   assert.equal([next(), next(), next(), next(), next()], [50, 100, 200, 300, 300]);
 });
 
-test('after a success, the delays start again at the minimum', () => {
+test('after a success, the back-off delays start again at the minimum', () => {
   const { next, reset } = createBackoff({ minMs: 50, maxMs: 300 });
   next();
   next();

@@ -79,7 +79,7 @@ test('OAuth clients are read by provider and Git tokens by host; a client withou
   throws(() => loadConfig({ OAUTH_GITHUB_CLIENT_ID: 'a' }), /^OAUTH_GITHUB_CLIENT_SECRET is missing/);
 });
 
-test('an OIDC issuer without an audience is refused, and an audience without an issuer, too', () => {
+test('an OIDC issuer without an audience is refused, and so is an audience without an issuer', () => {
   const issuer = 'https://login.example';
   throws(() => loadConfig({ OIDC_ISSUER: issuer }), /^OIDC_AUDIENCE is missing/);
   throws(() => loadConfig({ OIDC_AUDIENCE: 'annals' }), /^OIDC_ISSUER is missing/);
@@ -164,7 +164,7 @@ test('--help exits with code 0', async () => {
   match(running.output(), '--dir=<dir>');
 });
 
-test('a command ends silently if the reader of its output has closed the pipe, and prints an error if the disk is full', async () => {
+test('a command ends silently if the reader of its output has closed the pipe; if the disk is full, it prints an error', async () => {
   const unread = command(['--help']);
   unread.child.stdout!.destroy();
   is(await unread.ended, 141);

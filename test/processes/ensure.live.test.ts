@@ -6,7 +6,7 @@ import { test } from 'uvu';
 import { equal, is, match } from 'uvu/assert';
 import { root, startProgram, withTempDirectory } from '../fixtures/child-process.ts';
 
-/** A substitute for npm. It records its arguments, and installs a package that the test has prepared. */
+/** A substitute for npm. It records its arguments, and provides a package that the test has prepared. */
 const NPM = `
 const { appendFileSync, copyFileSync, mkdirSync } = require('node:fs');
 const words = process.argv.slice(2);
@@ -17,8 +17,8 @@ if (words[0] === 'pack') copyFileSync('a-tool-1.0.0.tgz', words[words.indexOf('-
 `;
 
 /**
- * Creates a checkout. Its lock file names a binary package for this platform, one for another platform, and one for
- * tests.
+ * Creates a checkout of a project. Its lock file lists three packages: a binary package for this platform, one for
+ * another platform, and a package that only tests need.
  */
 const checkoutOf = (dir: string, integrity?: string): void => {
   mkdirSync(join(dir, 'infra'));
@@ -60,7 +60,7 @@ test('the first start installs packages and binaries in parallel; the next start
     equal((await ensure(dir, 'start')).calls, first.calls);
   }));
 
-test('if the digest of a downloaded binary differs from the lock file, it is discarded and npm installs all packages instead', () =>
+test('a downloaded binary whose digest differs from the lock file is discarded, and npm installs all packages instead', () =>
   withTempDirectory(async (dir) => {
     checkoutOf(dir, `sha512-${Buffer.alloc(64).toString('base64')}`);
     const { code, calls, left } = await ensure(dir, 'start');

@@ -7,9 +7,7 @@ import { ok } from 'uvu/assert';
 import { freePort } from '../../infra/supervision/ports.ts';
 import { type Program, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
 
-/**
- * The limits in MiB. They are a little above the measured values: 57 MiB for the supervisor and 85 MiB for the runner.
- */
+/** The memory limits in MiB. They are slightly above the measured values of 57 MiB (supervisor) and 85 MiB (runner). */
 const MAX_SUPERVISOR_MIB = 68;
 const MAX_RUNNER_MIB = 98;
 const SETTLE_MS = 2_000;

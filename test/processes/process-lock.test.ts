@@ -7,13 +7,13 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 
 const moduleUrl = new URL('../../infra/process-lock.ts', import.meta.url).href;
 
-/** Whether another process can lock the file. */
+/** Returns whether another process can lock the file at this moment. */
 const isFree = (file: string): boolean => {
   const script = `import { lockFile } from '${moduleUrl}'; process.stdout.write(String(lockFile(process.argv[1]) !== undefined));`;
   return execFileSync(process.execPath, ['--input-type=module', '-e', script, file], { encoding: 'utf8' }) === 'true';
 };
 
-test('a file stays locked until its lock is released, even if the same process tries to lock it again', () => {
+test('a file stays locked until its lock is released; until then, locking it fails even in the same process', () => {
   const file = join(createTempDirectory().dir, 'lock');
   const lock = lockFile(file);
   assert.not(isFree(file));

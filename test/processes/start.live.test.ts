@@ -47,8 +47,8 @@ const portsOf = (data: string): Record<string, number> => JSON.parse(readFileSyn
 const linesOf = (running: Program): string[] => running.output().trim().split('\n');
 
 /**
- * Checks that no process of the platform still runs: none with a process id in `seen`, and none whose command line
- * contains the data directory.
+ * Asserts that no process of the platform is running: none of the process ids in `seen`, and no process with the data
+ * directory in its command line.
  */
 const nothingLeft = (data: string, seen: readonly number[]): void => {
   equal(
@@ -64,7 +64,10 @@ const stops = async (started: Started, signal: NodeJS.Signals = 'SIGTERM'): Prom
   nothingLeft(started.data, seen);
 };
 
-/** Runs a test with a platform that the tests share which leave it usable. `dir` is for further data directories. */
+/**
+ * Runs a test with a platform that the tests share, so the test must leave the platform usable. The test can create
+ * more data directories in `dir`.
+ */
 const onStarted = (() => {
   const started = Promise.withResolvers<[Started, string]>();
   const finished = Promise.withResolvers<void>();
@@ -94,8 +97,8 @@ test('annals start starts all processes, shows the first API key only once, and 
       readFileSync(join(data, 'postgres/url'), 'utf8').trim(),
     );
     match(first.program.output(), /^ {2}API key \(shown once\): ann_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/m);
-    // The key must be printed before the platform is ready: no later start shows it, even if this one is stopped in
-    // between.
+    // The key must be printed before the platform is ready. If the platform is stopped in between, no later start
+    // prints the key, so it would be lost.
     ok(first.program.output().indexOf('API key') < first.program.output().indexOf('Annals serves'));
     const [, key] = /API key .*: (\S+)$/m.exec(first.program.output())!;
     equal(linesOf(first.program).slice(-3), [`    export ANNALS_URL=${first.base}`, `    export ANNALS_KEY=${key}`, `ready ${first.base}`]);
@@ -130,7 +133,7 @@ test('files with secrets can be read only by their owner, and the only secret th
     not.match(output(), /postgres:\/\/|SA[A-Z2-7]{56}/);
   }));
 
-test('a start on a data directory or port that is in use prints one line that says so, and exits', () =>
+test('a start on a data directory or port that is in use prints one line with the reason and exits', () =>
   onStarted(async (started, dir) => {
     const second = begin(started.data, await freePort());
     is(await second.ended, 1);
@@ -157,7 +160,8 @@ test('a child process that is killed is restarted and keeps its port', () =>
     equal(portsOf(started.data), ports);
   }));
 
-// This test is the last one of those that share a platform: it stops the platform, to see that all processes end.
+// This test must be the last one that uses the shared platform, because it stops the platform and checks that all
+// processes of it end.
 test('a child process is restarted even if the directories for logs and pid files were removed', () =>
   onStarted(async (started) => {
     const killed = pidOf(started.data, 'postgres')!;
@@ -191,7 +195,7 @@ test('the platform starts even if a full disk has truncated the file that stores
     await stops(await start(join(dir, 'data')));
   }));
 
-test('if the supervisor was killed, the next start ends and replaces all processes that it left running', () =>
+test('if the supervisor was killed, the next start ends and replaces all processes that are still running', () =>
   withTempDirectory(async (dir) => {
     const first = await start(join(dir, 'data'));
     const left = pidsOf(first.data);
@@ -210,7 +214,7 @@ test('if the supervisor was killed, the next start ends and replaces all process
     await stops(second);
   }));
 
-test('if Ctrl-C sends SIGINT twice, from the terminal and from npm, the platform stops as after one', () =>
+test('if Ctrl-C sends SIGINT twice (from the terminal and from npm), the platform stops as after a single SIGINT', () =>
   withTempDirectory(async (dir) => {
     const started = await start(join(dir, 'data'));
     const seen = pidsOf(started.data);
@@ -232,14 +236,14 @@ test('a signal during the start stops all processes that were already started', 
 
 test('annals start does not start a service whose URL is configured', () =>
   withTempDirectory(async (dir) => {
-    // Use a separate NATS server: the platform's streams have fixed names, and on a shared server they could belong to
-    // a platform that is in use.
+    // Start a separate NATS server. The platform's streams have fixed names, so the streams on a shared server could
+    // belong to another platform.
     const own = await startNatsServer();
     const { natsUrl: NATS_URL, natsAccountSeed: NATS_ACCOUNT_SEED } = own.address;
     try {
       const DATABASE_URL = await freshDatabase();
       mkdirSync(join(dir, 'data'), { mode: 0o711 });
-      // An earlier start has run its own Postgres and NATS.
+      // Simulate an earlier start that ran the embedded Postgres and NATS.
       writeFileSync(join(dir, 'data', 'state.json'), JSON.stringify({ ports: { postgres: 40_001, nats: 40_002 } }));
       const started = await start(join(dir, 'data'), undefined, { DATABASE_URL, NATS_URL, NATS_ACCOUNT_SEED });
       equal(readdirSync(join(started.data, 'run')).sort(), ['serve.pid', 'store.pid', 'work.pid']);
@@ -247,7 +251,7 @@ test('annals start does not start a service whose URL is configured', () =>
       match(started.program.output(), /^ {2}postgres +DATABASE_URL$/m);
       match(started.program.output(), /^ {2}nats +NATS_URL$/m);
       equal(Object.keys(portsOf(started.data)), ['store']);
-      // No seed of an account for runners is configured.
+      // This warning is expected: the test configures no separate NATS account for runners.
       match(readFileSync(join(started.data, 'logs/work.log'), 'utf8'), 'runners share the NATS account of the platform');
       await stops(started);
     } finally {

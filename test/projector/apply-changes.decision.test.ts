@@ -27,7 +27,7 @@ const parkedReasons = (events: readonly Recorded[]) =>
     .map(({ reason }) => reason);
 const eventsOf = (...given: EventSpec[]) => recordedEvents(given);
 
-test('a row has the revision of the last event of its own stream, even if that event was ignored or unknown, and not of an event of another stream', () => {
+test("a row has the revision of its own stream's last event, even of an ignored or unknown type; events of other streams do not change the revision", () => {
   const events = eventsOf(
     ['a', 'IdeaNoted', { title: 'one' }],
     ['a', 'IdeaViewed'],
@@ -40,7 +40,7 @@ test('a row has the revision of the last event of its own stream, even if that e
   assert.is(rowOf(events)?.touched, 'idea-t.b@1');
 });
 
-test('an event of a type that the projection ignores is not parked if its row was removed, and does not create the row again', () => {
+test('after a row is removed, a later event of its stream whose type the projection ignores is not parked and does not create the row again', () => {
   const store = storeOf(eventsOf(['a', 'IdeaNoted', { title: 'one' }], ['a', 'IdeaDropped'], ['a', 'IdeaViewed']));
   assert.is(store.rows('ideas', 'ideas').size, 0);
   assert.equal(store.unapplied('ideas'), []);
@@ -67,7 +67,7 @@ test('an event that changes a missing row is parked with all later events of its
   );
 });
 
-test('the first event that a tenant counter counts creates the row of the counter, starting at zero', () => {
+test("the first event that changes a tenant's counter creates the counter's row, which counts from zero", () => {
   const notes = tenantCounter('idea', 'notes');
   const on = { IdeaNoted: ({ tenant }: Recorded) => notes.add(tenant, 1), IdeaDropped: ({ tenant }: Recorded) => notes.add(tenant, -1) };
   const store = openMemoryStore([{ name: 'notes', version: 1, categories: ['idea'], tables: [notes.table], on }]);
@@ -98,7 +98,7 @@ test('the reason of a parked event names the fault: an unknown field, a wrong ty
 test('after a parked event, an event of another stream in the same batch is still applied', () =>
   assert.is(rowOf(eventsOf(['b', 'IdeaRenamed', { title: 'x' }], ['a', 'IdeaNoted', { title: 'fine' }]))?.row.title, 'fine'));
 
-test('ifEqual keeps the fields of a row if they have other values than expected, but still adds items; an item replaces the one of the same event', () => {
+test('with ifEqual, a patch leaves the fields if they have other values than expected, but adds its items; an item replaces the one of the same event', () => {
   const table = {
     name: 'ideas',
     key: ['id'],
@@ -139,7 +139,7 @@ test('ifEqual keeps the fields of a row if they have other values than expected,
   ]);
 });
 
-test('characters that Postgres refuses are escaped, a field __proto__ changes no prototype, and a too long row key or unknown version parks the event', () => {
+test('characters that Postgres refuses are escaped, and a field __proto__ changes no prototype; a too long row key or an unknown version parks the event', () => {
   const unusualText = JSON.parse('{"title":"a\\u0000b\\ud800","extra":{"__proto__":{"x":1},"k\\u0000":"\\udc00"}}') as Record<
     string,
     unknown
@@ -152,7 +152,7 @@ test('characters that Postgres refuses are escaped, a field __proto__ changes no
   assert.match(parkedReasons(recordedEvents([['a', 'IdeaNoted', { title: 'new' }]], { v: 9 }))[0]!, /does not know version 9/);
 });
 
-test('event types such as toString and __proto__ are treated as unknown', () =>
+test('event types with names such as toString and __proto__ are treated as unknown types', () =>
   assert.equal(parkedReasons(eventsOf(['a', 'constructor'], ['a', 'toString'], ['a', '__proto__'])), []));
 
 test('compiling a projection with an invalid table throws an error that describes the mistake', () => {

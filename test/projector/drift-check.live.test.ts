@@ -18,7 +18,7 @@ const story: EventSpec[] = [
   ['b', 'IdeaRenamed', { title: 7 }],
 ];
 
-test('an as-of read returns the resource as the events of its stream up to the requested position describe it', () => {
+test('an as-of read returns a resource as the events of its stream up to the requested position describe it', () => {
   const all = recordedEvents(story);
   const own = all.filter(({ id }) => id === 'a');
   const titles = all.map(({ position }) => asOf(ideas, 'ideas', own, position).get('t\0a')?.row.title);
@@ -27,7 +27,7 @@ test('an as-of read returns the resource as the events of its stream up to the r
   assert.is(asOf(ideas, 'ideas', own, { commit: 0n, prepare: 0n }).size, 0);
 });
 
-test('the drift check reports each row that differs from the fold of the log, with the first event that the row does not reflect, and no other row', async () => {
+test('the drift check reports each row that differs from the log and no other row, with the first event that the row does not reflect', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
@@ -58,7 +58,7 @@ test('the drift check reports each row that differs from the fold of the log, wi
   await close();
 });
 
-test('the drift check finds an event that was not applied, even if later events were', async () => {
+test('the drift check finds an event that was not applied, even if later events were applied', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);

@@ -120,7 +120,7 @@ test('if the database does not answer, every read is refused within seconds, inc
   proxy.end();
 });
 
-test('while the log is down, rows can still be read; when it is back, they are updated', async () => {
+test('while the log is down, rows can be read; they are updated when the log is available again', async () => {
   const log = memoryLog();
   const { reads, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   const events = recordedEvents([noted('a'), ['a', 'IdeaLinked', { to: 'a' }]]);
@@ -165,7 +165,7 @@ test("if another application's schema has the name of a projection, it is report
 
 const deep = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
-test('an event that cannot be applied blocks only the later events of its own stream, and delays no other stream', async () => {
+test('an event that cannot be applied blocks only the later events of its stream, and delays no other stream', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const unique: AnyProjection = {

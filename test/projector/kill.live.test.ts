@@ -25,7 +25,7 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const KILLS = Number(process.env.TEST_KILLS ?? 20);
 
-/** A small pseudo-random generator: the same seed always gives the same events. */
+/** Returns a simple generator of pseudo-random numbers from 0 to 1. The same seed always yields the same numbers. */
 const seededRandom = (seed: number) => () => {
   seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
   return seed / 2 ** 32;
@@ -61,7 +61,7 @@ const lockHolders = (databaseUrl: string) =>
      where locktype = 'advisory' and datname = current_database() and application_name = 'annals projection locks'`,
   ).then((rows) => rows.map(({ pid }) => pid));
 
-test('a worker that has lost its locks takes them again and continues, if no other worker has taken them', async () => {
+test('if a worker loses its locks and no other worker takes them, it takes them again and continues', async () => {
   const databaseUrl = await freshDatabase();
   const log = memoryLog();
   const lines: string[] = [];
@@ -84,7 +84,7 @@ test('a worker that has lost its locks takes them again and continues, if no oth
   assert.is(lines.filter((line) => line.includes('following projections')).length, 1, lines.join(''));
 });
 
-test('if a worker is suspended, another one takes over within seconds; when the first is resumed, no event is applied twice', async () => {
+test('if a worker is suspended, another one takes over within seconds; after the first one is resumed, no event is applied twice', async () => {
   const { url: eventstoreUrl } = await startStore();
   const databaseUrl = await freshDatabase();
   const log = openLog(eventstoreUrl);
@@ -97,7 +97,7 @@ test('if a worker is suspended, another one takes over within seconds; when the 
   await appendEvents(log, before);
   await waitForProjection(reads, log, 'ideas');
   await startWorkerProcess(eventstoreUrl, databaseUrl, 'still');
-  // Suspend the first worker while events are being appended, so that it stops at an arbitrary point of its work.
+  // Suspend the first worker while events are being appended. It then stops at an arbitrary point of its work.
   const writing = appendEvents(log, meanwhile);
   first.kill('SIGSTOP');
   await writing;

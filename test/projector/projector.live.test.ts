@@ -55,9 +55,8 @@ test('rows in Postgres equal those in memory, for every kind of change and for u
 });
 
 /**
- * A log in which the first subscription that starts at the beginning is faulty. It delivers nothing until `go` is
- * called. After that, it delivers only the first `few` events, but reports that it has caught up. All other
- * subscriptions work.
+ * Wraps a log so that its first subscription from the beginning is faulty. That subscription delivers nothing until
+ * `go` is called. After that, it delivers only the first `few` events, but reports that it has caught up.
  */
 const truncatedLog = (log: Log, few: number) => {
   const { promise: gate, resolve: go } = Promise.withResolvers<void>();
@@ -75,7 +74,7 @@ const truncatedLog = (log: Log, few: number) => {
   return { log: { ...log, follow }, go };
 };
 
-test('a new projection that joins the live projections applies every earlier event, even if its own catch-up subscription missed some events', async () => {
+test('a projection that is added later applies every earlier event, even if its catch-up subscription missed some events', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
@@ -125,7 +124,7 @@ test('after a restart, a projection continues at its checkpoint and keeps the st
   assert.equal(comparableRows(await rowsIn(databaseUrl, 'ideas', 'ideas')), comparableRows(await foldedRows(log, ideas, 'ideas')));
 });
 
-test('a read with the consistency token of a write returns what was written, even if many reads wait at once', async () => {
+test('a read with the consistency token of a write returns what was written, even if many reads wait at the same time', async () => {
   const log = memoryLog();
   const { reads, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   const events = recordedEvents(
@@ -189,7 +188,7 @@ test('lists in Postgres have the rows, order and pages that their filters, sort 
   await close();
 });
 
-test('a page holds about 8 MiB at most, but at least one document, and the following pages omit no row', async () => {
+test('a page holds at most about 8 MiB, but at least one document; the pages after it omit no row', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);

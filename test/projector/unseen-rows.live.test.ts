@@ -28,8 +28,7 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 const noted = (id: string): EventSpec => [id, 'IdeaNoted', { title: id }];
 
 /**
- * Applies the events in parts. For each part it starts a new worker, whose row cache is empty. Returns the parked
- * events.
+ * Applies the events in parts. Each part is applied by a new worker with an empty row cache. @returns the parked events
  */
 const parkedAfter = async (parts: readonly (readonly EventSpec[])[]) => {
   const log = memoryLog();
@@ -46,13 +45,14 @@ const parkedAfter = async (parts: readonly (readonly EventSpec[])[]) => {
   return query(databaseUrl, 'select stream, revision::integer as revision, reason from annals.parked order by stream, revision');
 };
 
-test('an insert overwrites an existing row that was last changed by an event of the same stream; otherwise its event is parked', async () => {
+test("an insert overwrites an existing row if an event of the same stream changed it last; otherwise the insert's event is parked", async () => {
   const parked = await parkedAfter([
     [noted('a'), ['a', 'IdeaTagged', { tag: 'x' }], ['b', 'IdeaViewed']],
     [noted('c'), ['b', 'IdeaTagged', { tag: 'x' }], noted('a'), ['b', 'IdeaTagged', { tag: 'y' }], ['c', 'IdeaTagged', { tag: 'z' }]],
     [noted('d'), noted('a'), ['a', 'IdeaTagged', { tag: 'x' }]],
   ]);
-  // If the last worker has retried the parked event, its reason names the later change of the same stream.
+  // If the last worker has retried the parked event, the reason names a later change of the row, by the event with
+  // revision 4.
   const [, retried = ''] = /@(4)$/.exec(parked[0]?.reason as string) ?? [];
   assert.equal(parked, [
     { stream: 'idea-t.b', revision: 1, reason: `tags: the row already exists, last changed by idea-t.a@${retried || 1}` },
@@ -60,7 +60,7 @@ test('an insert overwrites an existing row that was last changed by an event of 
   ]);
 });
 
-test('if an insert is skipped because its stream is parked, later events of the batch change the row that already exists', async () => {
+test('if an insert is skipped because its stream is parked, later events of the batch change the existing row', async () => {
   const parked = await parkedAfter([
     [noted('a'), ['a', 'IdeaTorn', { title: 'torn' }]],
     [noted('a'), ['b', 'IdeaLinked', { to: 'a' }]],
@@ -74,7 +74,7 @@ test('if an insert is skipped because its stream is parked, later events of the 
   );
 });
 
-test("if a batch changes no row of a projection, the projection's position is announced at once, and its checkpoint is written later", async () => {
+test("if a batch changes no row of a projection, the projection's position is announced at once, but its checkpoint is written later", async () => {
   const databaseUrl = await freshDatabase();
   const db = new pg.Client({ connectionString: databaseUrl, pipeline: true });
   await db.connect();
@@ -135,7 +135,7 @@ test('the checkpoint of a projection without changed rows is written within two 
 
 const at = (commit: number): Position => ({ commit: BigInt(commit), prepare: BigInt(commit) });
 
-test('after a position was announced, an older checkpoint does not lower it; only a checkpoint that moves back does', async () => {
+test('an older checkpoint does not lower a position that was announced; only a checkpoint that is itself set back does', async () => {
   const databaseUrl = await freshDatabase();
   const db = new pg.Client({ connectionString: databaseUrl });
   await db.connect();
@@ -150,8 +150,8 @@ test('after a position was announced, an older checkpoint does not lower it; onl
   await db.query(`select pg_notify('annals_moved', '30:30 one')`);
   await positions.passed('one', tokenOf(at(30)), 1_000);
   await moveCheckpoint(20);
-  // The watcher reads the checkpoints once a second. Check for 2.5 s, at least two of its reads, that the position does
-  // not change.
+  // The watcher reads the checkpoints once per second. Check for 2.5 s, in which it reads them at least twice, that the
+  // position does not change.
   for (let look = 0; look < 25; look++) {
     await new Promise((resolve) => setTimeout(resolve, 100));
     assert.is(positions.position('one'), tokenOf(at(30)));
@@ -172,7 +172,7 @@ test('the row cache keeps the most recently used rows', () => {
   const step = fc.record({ key: keys, set: fc.boolean() });
   fc.assert(
     fc.property(fc.array(step, { minLength: 40, maxLength: 100 }), (steps) => {
-      // The cache has room for five rows: each counts as 300 characters, 256 for the row itself and 44 for its text.
+      // The cache has room for five rows. Each row counts as 300 characters: 256 for overhead and 44 for its text.
       const cache = openRowCache(openRowBudget(1_500, 0), false);
       let known: { key: number; text: string }[] = [];
       for (const [index, { key, set }] of steps.entries()) {
@@ -187,7 +187,7 @@ test('the row cache keeps the most recently used rows', () => {
   );
 });
 
-test('a row cache that is opened on empty tables answers null for a row that it does not contain; after its first eviction, it answers undefined', () => {
+test('a row cache on empty tables returns null for an unknown row; after its first eviction, it returns undefined for any row that it does not contain', () => {
   const cache = openRowCache(openRowBudget(1_500, 0), true);
   assert.is(cache.get('t', 'never'), null);
   for (let key = 0; key < 12; key++) cache.set('t', String(key), storedRow('x'.repeat(44)));

@@ -14,7 +14,7 @@ const from: Source = { projection: 'ideas', table: ideasTable };
 const key = (id: string) => ({ tenant_id: 't', id });
 const noted = (id: string, more: object = {}): EventSpec => [id, 'IdeaNoted', { title: `title ${id}`, ...more }];
 
-test('only one of several workers writes; when it ends, another one takes over, and no event is applied twice', async () => {
+test('only one of several workers writes; after it ends, another one takes over, and no event is applied twice', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const start = () => startWorker({ log, databaseUrl, projections: [ideas], logger: silentLogger });

@@ -33,7 +33,7 @@ test('of ten thousand requests within a minute, only the quota and the tokens re
   assert.ok(passed >= 199 && passed <= 201, String(passed));
 });
 
-test('if the clock is set back, a bucket refuses requests for at most one window', () => {
+test('if the clock is set back, a bucket refuses requests for one window at most', () => {
   const { take } = createTokenBuckets(policy);
   for (let index = 0; index < 10; index++) take('key', 10_000_000);
   assert.is(take('key', 1_000).allowed, false);
@@ -93,7 +93,7 @@ test('responses name the rate limits; a request beyond them gets 429 with Retry-
   await p.close();
 });
 
-test('the API keys of a tenant share one limit; another tenant and the platform have separate limits', async () => {
+test('all API keys of a tenant share one limit; other tenants and the platform have their own limits', async () => {
   const p = await createTestPlatform({ limits: createRateLimiter(small) });
   const [one, two] = [await addMember(p, 'MEMBER'), await addMember(p, 'AUDITOR')];
   const other = await createSecondTenant(p);
@@ -153,7 +153,7 @@ test('after 20 invalid credentials in a minute, an IP address gets 429; only cre
   await p.close();
 });
 
-test('after too many invalid credentials from an IP address, a sign-in token that was valid before is accepted, but not the same token with another signature', async () => {
+test('if an IP address has sent too many invalid credentials, an earlier valid token from it is accepted, but not with another signature', async () => {
   const { checkAddress, chargeRequest, countFailedCredential } = createRateLimiter();
   const [address, now] = ['192.0.2.1', Date.now()];
   const token = (signature: string) => `Bearer eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.${signature.repeat(43)}`;

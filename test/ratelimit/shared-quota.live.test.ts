@@ -19,7 +19,8 @@ const CREDENTIAL_TEXT = 'Bearer ann_abcdefgh_0000';
 const small = { ...RATE_LIMIT_POLICIES, credential: { ...RATE_LIMIT_POLICIES.credential, quota: 1_000 } };
 
 /**
- * Creates a function that sends one request. @returns null if it is allowed, otherwise the seconds after which to retry
+ * Creates a client that counts one request per call. A call returns null if the request is allowed, and otherwise the
+ * seconds after which to retry.
  */
 const createClient =
   (limits: ReturnType<typeof createRateLimiter>, clock: () => number = Date.now) =>
@@ -33,10 +34,13 @@ const createClient =
     }
   };
 
-/** The header Retry-After for this number of seconds: rounded up, at least 1. Returns 0 if the request was allowed. */
+/**
+ * Converts a waiting time in seconds to the value of Retry-After: at least 1, and rounded up. For an allowed request,
+ * returns 0.
+ */
 const retryAfterOf = (wait: number | null): number => (wait === null ? 0 : Math.max(1, Math.ceil(wait)));
 
-/** Starts the rate limiters of several API processes that use the same database. */
+/** Starts the rate limiters of `count` API processes that share one database. */
 const startLimiters = async (count: number, policies = RATE_LIMIT_POLICIES) => {
   const databaseUrl = await freshDatabase();
   const client = new pg.Client({ connectionString: databaseUrl });
@@ -50,7 +54,7 @@ const startLimiters = async (count: number, policies = RATE_LIMIT_POLICIES) => {
   };
 };
 
-/** A quota table that is unreachable until the test sets `isDown` to false. */
+/** Creates a substitute for the quota table that cannot be reached while `isDown` is true. */
 const outage = () => {
   const state = { isDown: true, charged: [] as number[] };
   const rows: QuotaTable = {
@@ -63,7 +67,7 @@ const outage = () => {
   return { rows, state };
 };
 
-test('a process leases 50 requests of a quota at once, but at most a quarter and at least a thousandth of the quota', () => {
+test('a process leases 50 requests of a quota at once, but between a thousandth and a quarter of the quota', () => {
   const lease = (quota: number) => leaseOf({ name: 'test', quota, seconds: 60 });
   assert.equal([lease(20), lease(1_000), lease(1_000_000), lease(10_000_000)], [5, 50, 1_000, 10_000]);
 });
@@ -102,7 +106,7 @@ test('two processes that share a rate limit allow its quota, its refill and at m
   await close();
 });
 
-test('a burst on a single process gets the whole quota, but no more, although requests wait for leases', async () => {
+test('a burst on a single process gets the whole quota, but no more, even while requests wait for leases', async () => {
   const { limiters, close } = await startLimiters(1, small);
   const request = createClient(limiters[0]!);
   const answers = await Promise.all(Array.from({ length: 3_000 }, request));
@@ -111,7 +115,7 @@ test('a burst on a single process gets the whole quota, but no more, although re
   await close();
 });
 
-test('invalid credentials that one process has received count on the other process, too', async () => {
+test('invalid credentials that one process receives also count on the other process', async () => {
   const { limiters, close } = await startLimiters(2);
   const [one, other] = limiters as [ReturnType<typeof createRateLimiter>, ReturnType<typeof createRateLimiter>];
   let allowed = 0;
@@ -126,7 +130,7 @@ test('invalid credentials that one process has received count on the other proce
   await close();
 });
 
-test('while the database is down, a process counts on its own, and allows an IP address only one lease of invalid credentials', async () => {
+test('while the database is down, a process counts alone; from an IP address, it allows only one lease of invalid credentials', async () => {
   const { rows, state } = outage();
   let now = Date.now();
   const limits = createRateLimiter(

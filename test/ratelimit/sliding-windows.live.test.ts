@@ -10,7 +10,7 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const limitOf = (key: string, max: number): RateLimit => ({ key, max, windowMs: 60_000 });
 
-/** Opens the windows of several API processes that use the same database. */
+/** Creates the tables of counts for the sliding windows of `count` API processes that share one database. */
 const openProcesses = async (count: number) => {
   const databaseUrl = await freshDatabase();
   const client = new pg.Client({ connectionString: databaseUrl });
@@ -22,7 +22,7 @@ const openProcesses = async (count: number) => {
   return tables;
 };
 
-test('two processes that count at the same time accept together exactly as many deliveries as the limit allows', async () => {
+test('two processes that count at the same time accept, together, exactly as many deliveries as the limit allows', async () => {
   const processes = (await openProcesses(2)).map((table) => createSlidingWindows(table));
   const limit = limitOf('k', 30);
   const taken = await Promise.all(Array.from({ length: 100 }, (_, n) => processes[n % 2]!.take([limit], 1_000 + n)));
@@ -31,7 +31,7 @@ test('two processes that count at the same time accept together exactly as many 
   assert.is(await processes[1]!.take([limit], 61_100), null);
 });
 
-test('a delivery that one of several limits refuses counts against none of them', async () => {
+test('a delivery that is refused by one of several limits counts against none of them', async () => {
   const [one, other] = (await openProcesses(2)).map((table) => createSlidingWindows(table));
   const [minute, hour] = [limitOf('minute', 2), { key: 'hour', max: 1, windowMs: 3_600_000 }];
   assert.is(await one!.take([minute, hour], 0), null);
@@ -50,7 +50,7 @@ test('a sliding window without recent deliveries has the count 0, even after its
   assert.is(await again.take([limit], 60_001), 0);
 });
 
-test('while the table of counts is unreachable, a process counts alone; afterwards it uses the common counts again', async () => {
+test('while the table of counts is unreachable, a process counts alone; afterwards it uses the shared counts again', async () => {
   const [table] = await openProcesses(1);
   const state = { isDown: false };
   const failing: WindowTable = {
@@ -66,7 +66,7 @@ test('while the table of counts is unreachable, a process counts alone; afterwar
   assert.is(await other.take([limit], 3), null, 'the other process knows of one only');
 });
 
-test('a process without a table of counts counts its own deliveries only', async () => {
+test('a process without a table of counts counts only the deliveries that it receives itself', async () => {
   const windows = createSlidingWindows();
   assert.equal(
     [0, 1, 2].map((now) => windows.take([limitOf('k', 2)], now)),

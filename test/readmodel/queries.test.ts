@@ -10,7 +10,9 @@ import { QUERY_CASES } from '../fixtures/query-cases.ts';
 const root = `${import.meta.dirname}/../..`;
 const SNAPSHOT = `${import.meta.dirname}/queries.sql`;
 
-/** The SQL text of every statement that a call sends. The reads find no rows. */
+/**
+ * Returns the SQL texts of all statements that `call` sends to the read models. Every query gets a result without rows.
+ */
 const statementsOf = async (call: (reads: Reads) => unknown): Promise<string[]> => {
   const texts: string[] = [];
   const reads = readsOver(async <R>({ text }: { text: string }) => {
@@ -45,7 +47,7 @@ test('the SQL of every query equals the committed queries.sql; to accept a chang
   assert.fixture(readFileSync(SNAPSHOT, 'utf8'), rendered);
 });
 
-test('however many combinations of arguments callers choose, at most 500 statements stay prepared on a database connection', async () => {
+test('at most 500 statements stay prepared on a database connection, even if callers choose more combinations of arguments', async () => {
   const names = new Set<string>();
   const texts = new Set<string>();
   const reads = readsOver(async <R>({ name, text }: { name: string; text: string }) => {

@@ -12,8 +12,8 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 const ROWS = 100_000;
 const ROWS_PER_TENANT = ROWS / 20;
 /**
- * A page of 50 and the row that shows that there is a next page, and four times as many for a filter that most rows
- * pass.
+ * The maximum number of rows that a query may read for a page of 50 items. It needs one more row than that, which shows
+ * that there is a next page. For a filter that most rows pass, reading up to five times as many rows is acceptable.
  */
 const ROWS_PER_PAGE = 255;
 
@@ -29,7 +29,7 @@ type Statement = { name: string; text: string; values: unknown[] };
 
 const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 
-/** The rows that a plan reads from tables and indexes, including those that it discards. */
+/** Returns the number of rows that a plan reads from tables and indexes, including the rows that it discards. */
 const rowsRead = (plan: Plan): number =>
   nodesOf(plan)
     .filter((node) => /Scan$/.test(node['Node Type']) && !/Function|Subquery|CTE|Bitmap Index/.test(node['Node Type']))
@@ -39,8 +39,9 @@ const rowsRead = (plan: Plan): number =>
     }, 0);
 
 /**
- * Runs a statement with EXPLAIN, as the plan for these values or as the generic plan, to which PostgreSQL may change
- * after some executions.
+ * Runs a statement with EXPLAIN and returns its plan. In the mode `custom`, PostgreSQL plans for these values; in the
+ * mode `generic`, for any values. After several executions, PostgreSQL may change from custom to generic plans, so both
+ * must be good.
  */
 const explain = async (client: pg.Client, { name, text, values }: Statement, mode: 'custom' | 'generic'): Promise<Plan> => {
   await client.query(`set plan_cache_mode = force_${mode}_plan`);

@@ -5,7 +5,10 @@ import { coalesce } from '../../infra/readmodel/query-queue.ts';
 const late = { ms: 1_000, error: () => new Error('late') };
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A queue whose queries end when the test says so. `started` lists them in the order in which they started. */
+/**
+ * Creates a queue in which a query runs until the test ends it. `started` lists the queries in the order of their
+ * start.
+ */
 const controlled = () => {
   const run = coalesce<string>({ total: 3, perOwner: 2 }, late);
   const started: string[] = [];
@@ -18,7 +21,7 @@ const controlled = () => {
   return { start, started, end: (key: string) => ends.get(key)!() };
 };
 
-test('slow queries of one tenant run in at most two of three places, and queries of another tenant run before those that wait', async () => {
+test("of three places for queries, one tenant's slow queries take at most two; its waiting queries do not delay another tenant", async () => {
   const { start, started, end } = controlled();
   const slow = ['a1', 'a2', 'a3', 'a4'].map((key) => start('a', key));
   await settle();
@@ -39,7 +42,7 @@ test('slow queries of one tenant run in at most two of three places, and queries
   assert.equal(await Promise.all(slow), ['a1', 'a2', 'a3', 'a4']);
 });
 
-test('if queries with the same key wait at the same time, one of them runs and all get its result', async () => {
+test('if queries with the same key wait at the same time, only one of them runs, and all get its result', async () => {
   const { start, started, end } = controlled();
   const both = [start('a', 'same'), start('a', 'same')];
   await settle();

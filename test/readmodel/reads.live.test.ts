@@ -62,7 +62,7 @@ test('following the cursors yields every row once, in ascending or descending or
   }
 });
 
-test('a page contains only rows that meet all conditions: equality, ranges, lists, substrings, and conditions on other tables', async () => {
+test('a page contains only rows that meet all of its conditions: equality, ranges, lists, substrings, and conditions on other tables', async () => {
   const { reads } = await platformOf(noted('a', 'Red Fox', { score: 1 }), noted('b', 'red hen', { score: 2 }), noted('c', 'Blue'), [
     'a',
     'IdeaTagged',
@@ -80,7 +80,7 @@ test('a page contains only rows that meet all conditions: equality, ranges, list
   assert.is(await ids({ before: '2026-01-01T01:00:00.001+01:00' }), 'a');
 });
 
-test('a cursor that no page has returned is refused, and the refusal points to the parameter cursor', async () => {
+test('a cursor that does not come from a page is refused, and the error points to the parameter cursor', async () => {
   const { reads } = await platformOf(noted('a', 'A'));
   const malformed = ['', '%', 'bm9uc2Vuc2U', Buffer.from('["x","a"]').toString('base64url'), Buffer.from('[null]').toString('base64url')];
   for (const cursor of malformed) {

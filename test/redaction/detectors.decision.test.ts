@@ -7,7 +7,10 @@ import { bodyContent } from '../../domain/webhooks/body-content.ts';
 import { contentSignals, contentVerdicts } from '../../domain/webhooks/content-checks.ts';
 import type { CheckedBody } from '../../domain/webhooks/guardrail-evaluation.ts';
 
-/** A generator of the same numbers below `limit` in each run. */
+/**
+ * Creates a generator of pseudo-random integers from 0 to `limit` - 1. The same seed yields the same integers in every
+ * run.
+ */
 const seeded = (seed: number) => {
   let state = seed;
   return (limit: number): number => {
@@ -24,7 +27,10 @@ const hex = (length: number): string => random(length, '0123456789abcdef');
 const upper = (length: number): string => random(length, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567');
 const base64Json = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** Secrets in the form of each provider. They are made here, so that no scanner takes this file for a leak. */
+/**
+ * Functions that make random secrets in the format of each provider. The secrets are generated so that no secret
+ * scanner reports this file.
+ */
 const SECRETS: readonly (readonly [tag: string, make: () => string])[] = [
   ['annals_key', () => buildKey(random(8), random(32))],
   ['aws_access_key', () => `AKIA${upper(16)}`],
@@ -116,7 +122,7 @@ test('identifiers, digests, placeholders and ordinary words are not detected as 
   for (const text of texts) assert.equal(detect(text, ['secrets']), [], text);
 });
 
-/** A card number with this prefix and length. */
+/** Returns a card number with this prefix and length, and a valid check digit. */
 const card = (prefix: string, length: number): string => {
   const digits = prefix + random(length - prefix.length - 1, '0123456789');
   return [...'0123456789'].map((check) => digits + check).find(hasLuhnDigit)!;
@@ -140,7 +146,7 @@ const CARDS = [
 
 const cardOf = ([prefix, length]: (typeof CARDS)[number]): string => card(prefix, length);
 
-test('card numbers of each scheme are detected as digits, in groups and as JSON numbers; other numbers are not', () => {
+test('card numbers are detected for each scheme: as digits, in groups and as JSON numbers; other numbers are not detected', () => {
   for (const [prefix, length] of CARDS) {
     const number = card(prefix, length);
     for (const text of [number, `pay with ${grouped(number, ' ')} now`, grouped(number, '-'), `(${number})`]) {
@@ -211,7 +217,7 @@ test('at least 95 % of 2,000 generated addresses, phone numbers and card numbers
   assert.ok(precision >= 0.95, `precision ${precision}`);
 });
 
-test('redacted JSON has the same structure, and all other values stay as they were, byte for byte', () => {
+test('redacted JSON keeps its structure and, byte for byte, all other values', () => {
   const number = card('4', 16);
   const secret = `ghp_${random(36)}`;
   const body = `{ "a" : [ 1.50, true, null, "${secret}" ], "n":${number}, "x": {"${secret}": "\\u00e9 ${grouped(number, '-')} \\"q\\""}}`;
@@ -232,7 +238,7 @@ test('a redacted form-encoded body is still form-encoded', () => {
   });
 });
 
-test('the fast filter on the bytes of a body misses no secret and no card number at any place', () => {
+test("wherever a secret or card number is in a body, the fast filter on the body's bytes does not miss it", () => {
   for (let index = 0; index < 3_000; index++) {
     const [tag, value] = index % 3 === 0 ? ['card', cardOf(pick(CARDS))] : (([name, make]) => [name, make()])(pick(SECRETS));
     const body = jsonBody({
@@ -244,7 +250,7 @@ test('the fast filter on the bytes of a body misses no secret and no card number
   }
 });
 
-test('searching a long text that is made to slow the detectors down takes time proportional to its length', () => {
+test('the time to search a long text for secrets is proportional to its length, even if the text is made to slow the detectors down', () => {
   const parts = [
     '.eyJ',
     'eyJaaaaaaaa.eyJ',

@@ -10,7 +10,7 @@ const CUSTOMER = { pattern: 'CUST-\\d{6}', tag: 'customer' };
 const put = (body: unknown): Promise<Answer> => p.send('PUT', path, { body });
 const tryOut = (body: unknown): Promise<Answer> => p.send('POST', `${path}/test`, { body });
 
-test('a new tenant has no redaction patterns; after they are set, a read returns them, also as of an earlier time', async () => {
+test('a new tenant has no redaction patterns; a read returns the present patterns, and an as-of read those of an earlier time', async () => {
   assert.equal((await p.send('GET', path)).body, []);
   const set = await put([CUSTOMER]);
   assert.equal([set.status, set.body], [200, [CUSTOMER]]);
@@ -53,7 +53,7 @@ for (const [name, pattern, code] of REFUSED)
     }
   });
 
-test('50 redaction patterns are stored; 51, an unknown field, a tag with 65 characters or a repeated pattern is refused with 422', async () => {
+test('50 redaction patterns are stored; 51 patterns, a repeated pattern, an unknown field or a tag with 65 characters is refused with 422', async () => {
   const many = Array.from({ length: 51 }, (_, index) => ({ pattern: `p${index}`, tag: 't'.repeat(64) }));
   assert.is((await put(many.slice(1))).status, 200);
   assert.is((await put(many)).status, 422);
@@ -66,7 +66,7 @@ test('50 redaction patterns are stored; 51, an unknown field, a tag with 65 char
   });
 });
 
-test('a test of given redaction patterns replaces their matches, counts them by tag, and appends no event', async () => {
+test('a test of redaction patterns replaces the matches, counts them by tag, and appends no event', async () => {
   const count = p.log.events.length;
   const patterns = [
     CUSTOMER,
@@ -86,7 +86,7 @@ test('a test of given redaction patterns replaces their matches, counts them by 
   assert.is(p.log.events.length, count);
 });
 
-test('a test of redaction without patterns uses those of the tenant', async () => {
+test('a test of redaction that sends no patterns uses those of the tenant', async () => {
   await put([CUSTOMER]);
   assert.equal((await tryOut({ text: 'CUST-123456' })).body, { text: '[redacted:customer]', hits: [{ tag: 'customer', count: 1 }] });
 });
@@ -97,7 +97,7 @@ test('a test of redaction with a text of 8193 characters is refused with 422', a
 });
 
 /**
- * Patterns that take a backtracking matcher seconds or more, or that a matcher without limits would write out hugely.
+ * Patterns that take a backtracking matcher seconds or longer, or that become huge when their repetitions are expanded.
  */
 const EVIL: readonly string[] = [
   ...[
@@ -118,7 +118,7 @@ const EVIL: readonly string[] = [
   ]),
 ];
 
-test('each of 100 patterns that are made to be slow is refused, or tested within 250 ms of processor time', async () => {
+test('each of 100 patterns that are made to be slow is either refused or tested within 250 ms of processor time', async () => {
   assert.is(EVIL.length, 100);
   for (const pattern of EVIL) {
     const start = process.cpuUsage();

@@ -23,7 +23,10 @@ const CURRENT = {
   headers: '{"x":"y"}',
 };
 
-/** Stores a credential of each kind. `values` opens those that are current, as the requests do that use them. */
+/**
+ * Stores one credential of each kind. The returned `values` decrypts the credentials as the requests that use them
+ * would.
+ */
 const withCredentials = async (p: Awaited<ReturnType<typeof givenDataKey>>) => {
   const { log, vault } = p;
   const at = '2026-11-23T10:00:00.000Z';
@@ -70,7 +73,7 @@ const withCredentials = async (p: Awaited<ReturnType<typeof givenDataKey>>) => {
 
   const load = async <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string): Promise<S> =>
     (await openAggregateCache(log, []).load(aggregate, tenant, id)).state;
-  /** The current texts, as the streams hold them now. */
+  /** Returns the encrypted values of the present credentials, read from their streams. */
   const texts = async () => {
     const integration = await load(Integration, 'platform', 'i1');
     const revision = (await load(Agent, TENANT, 'a1')).skills.s1!.config!.revision;
@@ -110,7 +113,7 @@ test('after a key rotation, the current credentials of every kind are encrypted 
   assert.is((await p.rotate({}, 'other')).secrets, 0);
 });
 
-test('rotating the data key of the platform encrypts the keys that sign audit heads again, and they sign as before', async () => {
+test('rotating the data key of the platform encrypts the keys that sign audit heads again; they sign as before', async () => {
   const p = await withCredentials(await givenDataKey());
   const before = (await openSigningKey(p))('text');
   const { kid, secrets } = await p.rotate({}, 'platform');
@@ -120,13 +123,13 @@ test('rotating the data key of the platform encrypts the keys that sign audit he
   assert.equal((await openSigningKey(p))('text'), before);
 });
 
-test('a credential that a request replaces while the rotation encrypts it again keeps the new value', async () => {
+test('if a request replaces a credential while the rotation encrypts it again, the new value stays', async () => {
   const p = await withCredentials(await givenDataKey());
   const stored = { provider: 'db:postgres:h', label: 'l', sealed_password: '' };
   const meta = { tenant: TENANT, actor, at: '2026-11-23T10:00:00.000Z', v: 1 };
   const read = p.log.read;
   let isReplaced = false;
-  /** Replaces the password after the rotation has read it. */
+  /** A log in which the password is replaced just after the rotation has read it. */
   const log: typeof p.log = {
     ...p.log,
     read: async function* (stream, options) {
@@ -145,7 +148,7 @@ test('a credential that a request replaces while the rotation encrypts it again 
   assert.equal(await p.values(), { ...CURRENT, database: 'newer' });
 });
 
-test('a rotation leaves a damaged credential unchanged and reports it', async () => {
+test('a rotation reports a damaged credential and does not change it', async () => {
   const p = await withCredentials(await givenDataKey());
   const meta = { tenant: TENANT, actor, at: '2026-11-23T10:00:00.000Z', v: 1 };
   const damaged = (await p.texts()).database.replace(/.$/, (last) => (last === 'A' ? 'Q' : 'A'));

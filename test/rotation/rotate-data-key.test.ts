@@ -44,7 +44,7 @@ const recorded = ({ id: event_id, type, data, meta }: BytesEvent): Recorded => (
 
 const kidOfEvent = ({ meta }: BytesEvent): unknown => (meta.facts!.sealed as { kid: string }).kid;
 
-test('after a rotation, new contents use the new data key, earlier ones stay readable, and files are encrypted again', async () => {
+test('after a rotation, new contents use the new data key, earlier contents stay readable, and files are encrypted again', async () => {
   const p = await givenDataKey();
   const [sealed, event] = [await p.vault.seal(LOCATION, secret('s')), await p.vault.sealEvent(PLACE, eventOf('body'))];
   const foreignKid = p.kidOfFile('other', p.foreign.sha256);
@@ -78,7 +78,7 @@ test('another running process uses the new data key within a second, without a r
   await changes.stop();
 });
 
-test('while the log is down, a process that has not read the new data key yet continues with the previous one', async () => {
+test('while the log is down, a process that has not yet read the new data key uses the previous one', async () => {
   const p = await givenDataKey();
   const other = await openVault({ log: p.log, masterKeyFile: p.masterKeyFile });
   const before = kidOfEvent(await other.sealEvent(PLACE, eventOf('before')));
@@ -89,7 +89,7 @@ test('while the log is down, a process that has not read the new data key yet co
   endOutage();
 });
 
-test('a rotation that fails at any step is completed by the next run, with a single new key', async () => {
+test('a rotation of a data key that fails at any step is completed by the next run, which creates no second new key', async () => {
   const p = await givenDataKey();
   let total = Number.POSITIVE_INFINITY;
   for (let failing = 1; failing <= total; failing++) {
@@ -110,7 +110,7 @@ test('a rotation that fails at any step is completed by the next run, with a sin
   assert.is(total, 5);
 });
 
-test('a read of a file that the rotation encrypts again meanwhile returns the whole file, byte for byte', async () => {
+test('a read of a file returns the whole file, byte for byte, even if a rotation encrypts the file again meanwhile', async () => {
   const p = await givenDataKey();
   const blob = (await p.blobs.of(TENANT).get(p.digests[2]!))!;
   const reader = blob.content[Symbol.asyncIterator]();
@@ -123,7 +123,7 @@ test('a read of a file that the rotation encrypts again meanwhile returns the wh
   assert.ok(Buffer.concat(parts).equals(p.contents[2]!));
 });
 
-test('a rotation leaves a damaged file unchanged and reports it, and encrypts the others again', async () => {
+test('a rotation reports a damaged file without changing it, and encrypts the other files again', async () => {
   const p = await givenDataKey();
   const path = blobPath(join(p.dir, 'blobs'), { tenant: TENANT, sha256: p.digests[1]! });
   const bytes = readFileSync(path);
@@ -135,7 +135,7 @@ test('a rotation leaves a damaged file unchanged and reports it, and encrypts th
   assert.equal(readFileSync(path), bytes);
 });
 
-test('the rotation of a tenant without a data key is refused; the rotation of a tenant that is erased meanwhile ends without a new key', async () => {
+test('the rotation of a tenant without a data key is refused; if the tenant is erased during its rotation, the rotation ends without a new key', async () => {
   const p = await givenDataKey();
   assert.match(await failureOf(() => startDataKeyRotation(p.parts, 'nobody')), /^there is no data key of nobody/);
   const kid = await startDataKeyRotation(p.parts, TENANT);

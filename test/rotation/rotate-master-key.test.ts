@@ -35,7 +35,8 @@ const failureOf = (work: () => Promise<unknown>): Promise<string> =>
   );
 
 /**
- * A platform with secrets of three tenants. `open` opens a vault with a copy of a master key, as another machine does.
+ * Creates a platform with secrets of three tenants. The returned `openWith` simulates another machine: it opens a vault
+ * with a copy of a master key file.
  */
 const given = async () => {
   const log = memoryLog();
@@ -64,7 +65,7 @@ type Given = Awaited<ReturnType<typeof given>>;
 
 const SECRETS = TENANTS.map((tenant) => `of ${tenant}`);
 
-/** The ids of the master keys that encrypt the keys which readers of the log can see. */
+/** Returns the ids of the master keys that encrypt the keys in the log. */
 const wrappersIn = async ({ log }: Given): Promise<string[]> => {
   const found = new Set<string>();
   for (const { tenant, id } of await findKeyPlaces(log))
@@ -90,7 +91,7 @@ test('after a rotation, the new master key decrypts every secret and derives the
   assert.not(existsSync(`${p.masterKeyFile}.next`));
 });
 
-test('until the rotation is confirmed, machines that have only the old master key and machines that have only the new one both work', async () => {
+test('until the rotation is confirmed, machines that have only the old or only the new master key both work', async () => {
   const p = await given();
   await startMasterRotation(p.parts);
   assert.is(await continueMasterRotation(p.parts), 'waits-for-confirmation');
@@ -108,7 +109,7 @@ test('a process that runs during the rotation can decrypt secrets, and encrypt t
   const late: [string, string][] = [];
   const onStep = async (step: string): Promise<void> => {
     const tenant = `late${steps++}`;
-    // Not in every step: each new key is another step.
+    // Encrypt a secret for a new tenant in every third step only: its new data key adds a step to the rotation.
     if (steps % 3 === 1 || step === 'truncate key-platform.name') late.push([tenant, await running.seal(at(tenant), secret(tenant))]);
     assert.equal(await p.secretsIn(await openVault({ log: p.log, masterKeyFile: p.masterKeyFile })), SECRETS);
   };
@@ -150,7 +151,7 @@ test('a rotation of the master key that fails at any step is completed by the ne
   assert.ok(total > 15, `${total} steps`);
 });
 
-test('a rotation that stopped between keeping the old key file and replacing it is completed by the next run', async () => {
+test('if a rotation stops after keeping a copy of the old key file but before replacing the file, the next run completes it', async () => {
   const p = await given();
   const to = await startMasterRotation(p.parts);
   await continueMasterRotation(p.parts);
@@ -161,7 +162,7 @@ test('a rotation that stopped between keeping the old key file and replacing it 
   assert.is((await loadMasterKey(p.masterKeyFile, false)).kid, to);
 });
 
-test('if the platform must not write MASTER_KEY_FILE, the operator can replace it with the next key, and the rotation completes', async () => {
+test('if the platform may not write MASTER_KEY_FILE, the operator can replace the file with the next key, and the rotation completes', async () => {
   const p = await given();
   const to = await startMasterRotation(p.parts);
   await continueMasterRotation(p.parts);
@@ -172,7 +173,7 @@ test('if the platform must not write MASTER_KEY_FILE, the operator can replace i
   assert.equal(await p.secretsIn(await p.openWith(p.masterKeyFile)), SECRETS);
 });
 
-test('if the next master key is lost before it is confirmed, a new start creates another one; after the confirmation, it must be restored', async () => {
+test('a next master key that is lost before its confirmation is replaced by the next start of a rotation; after its confirmation, it must be restored', async () => {
   const p = await given();
   await startMasterRotation(p.parts);
   await continueMasterRotation(p.parts);
@@ -209,7 +210,7 @@ test('the rotation leaves a damaged data key unchanged and reports it, and rotat
   assert.is((await readWrappedKeys(p.log, 'broken', 'vault')).length, 1);
 });
 
-test('a log from before a rotation, such as a restored backup, can be read if the file of the old master key lies beside the new one', async () => {
+test("a log from before a rotation, such as a restored backup, can be read if the old master key's file is kept beside the new one", async () => {
   const p = await given();
   const { kid } = await loadMasterKey(p.masterKeyFile, false);
   renameSync(p.masterKeyFile, `${p.masterKeyFile}.old-${kid}`);
@@ -239,7 +240,7 @@ test('a next master key of the wrong size is refused, and nothing is recorded', 
   assert.is(readdirSync(p.dir).length, 2);
 });
 
-test('data keys keep the time of their creation in a rotation, and erased tenants are skipped', async () => {
+test('a rotation keeps the creation time of data keys, and skips erased tenants', async () => {
   const p = await given();
   const [before] = await readWrappedKeys(p.log, 'acme', 'vault');
   await p.log.tombstone('key-third.vault');

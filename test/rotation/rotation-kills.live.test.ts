@@ -33,14 +33,14 @@ const wrapsIn = async (log: Log): Promise<string[]> => {
   return found;
 };
 
-/** The stored keys, among these, that a file of the event store contains. */
+/** Returns which of these encrypted keys occur in a file of the event store. */
 const keptIn = (dir: string, wraps: readonly string[]): string[] => {
   const files = readdirSync(dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const bytes = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name)));
   return wraps.filter((wrapped) => bytes.some((content) => content.includes(wrapped)));
 };
 
-test('a rotation of the master key that is killed before any step is completed by the next worker; then the old key decrypts no key on the disk', async () => {
+test('a rotation of the master key that is killed before any step is completed by the next worker; afterwards the old key decrypts no key on the disk', async () => {
   const { dir } = createTempDirectory();
   const store = await startStore({ dir: join(dir, 'store') });
   const log = openLog(store.url);
@@ -75,7 +75,7 @@ test('a rotation of the master key that is killed before any step is completed b
     }
     const { kid } = await loadMasterKey(masterKeyFile, false);
     const hasRotated = kid !== before.kid;
-    // Before the start is recorded and confirmed, nothing is given up.
+    // The first three kills come before the rotation is confirmed, so the master key must still be the old one then.
     is(hasRotated, isOver || killed > 3, child.output());
     if (!hasRotated) continue;
     const alone = join(createTempDirectory().dir, 'master.key');
@@ -91,7 +91,7 @@ test('a rotation of the master key that is killed before any step is completed b
   await store.end();
 });
 
-test('a rotation of a data key that is killed before any step is completed by the next worker, with a single new key', async () => {
+test('a rotation of a data key that is killed before any step is completed by the next worker, which creates no second new key', async () => {
   const { dir } = createTempDirectory();
   const store = await startStore({ dir: join(dir, 'store') });
   const log = openLog(store.url);

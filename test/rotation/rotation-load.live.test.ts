@@ -8,7 +8,7 @@ import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process
 
 const onPlatform = sharedPlatform();
 
-// `node test/faults/key-rotation.ts` does this at 200 requests per second.
+// For the same test at 200 requests per second, run `node test/faults/key-rotation.ts`.
 test('no request fails while the master key and a data key are rotated; annals vault status shows the new keys', () =>
   onPlatform(async (platform) => {
     const { failures, requests } = await rotateUnderLoad(platform, { rotations: 1, perSecond: 50 });

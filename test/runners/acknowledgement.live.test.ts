@@ -26,7 +26,7 @@ import {
 import { limitFileSize } from '../fixtures/store-process.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
-/** A log in which an append takes so long that two recorders load the same state before either has appended. */
+/** Wraps a log so that appends are slow. Two recorders thus load the same state before one of them appends. */
 const delayAppends = (log: Log): Log => ({
   ...log,
   append: async (...append) => {
@@ -53,7 +53,7 @@ test(
     await settle(nats, 10, 'term');
     const consumer = await nats.jetstream().consumers.get(STREAM, consumerName(AGENT));
     for await (const _ of await consumer.fetch({ max_messages: 5, expires: 1_000 }));
-    // The acknowledgement timeout of some messages has passed. The server publishes the advisories about them only when
+    // The time to acknowledge some of the messages is over. The server publishes the advisories about them only when
     // the next message is requested.
     await waitUntil(async () => {
       for await (const message of await consumer.fetch({ max_messages: 1, expires: 1_000 })) message.ack();
@@ -72,7 +72,7 @@ test(
 );
 
 test(
-  'after the NATS stream is deleted and created again, earlier acknowledgements are not recorded for new messages with the same sequence numbers',
+  'if the NATS stream is deleted and created again, earlier acknowledgements are not recorded for new messages with the same sequence numbers',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await publishDeliveries(nats, 30);
@@ -92,7 +92,7 @@ test(
 );
 
 test(
-  'acknowledgements are not lost in outages of the log or the broker; if the NATS stream is created again, acknowledged messages are not published to it',
+  'acknowledgements survive outages of the log and the broker; if the NATS stream is created again, acknowledged messages are not published to it',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await publishDeliveries(nats, 300);
@@ -106,8 +106,8 @@ test(
     await broker.start();
     await waitUntil(() => ensureConsumer(nats, TENANT, AGENT).then(Boolean, () => false));
     let acknowledged = 60;
-    // The killed broker may not have stored every acknowledgement. It delivers those messages again. A message that is
-    // acknowledged twice counts once, so repeat until 70 different messages are recorded.
+    // The killed broker may have lost acknowledgements; it delivers those messages again. A message that is
+    // acknowledged twice counts once. Therefore, continue until 70 different messages are recorded as acknowledged.
     const isOver = deadline(90_000);
     for (; acknowledged < 70; acknowledged = await acknowledgedCount(log)) {
       assert.not(isOver(), `only ${acknowledged} acknowledgements are recorded`);
@@ -128,7 +128,7 @@ test(
 );
 
 test(
-  'an advisory that the server sent to a request that had already ended is sent again and then recorded',
+  "if a request for advisories has ended before the server's answer, the advisory in the answer is sent again and recorded",
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     await publishDeliveries(nats, 12);
@@ -163,7 +163,7 @@ test(
 );
 
 test(
-  'the acknowledgement recorder reports within seconds that the NATS server cannot store advisories, and continues when it can',
+  'the acknowledgement recorder reports within seconds that the NATS server cannot store advisories, and continues when the server can store them',
   withNatsServer(async (server) => {
     const nats = await server.connect();
     const log = await publishDeliveries(nats, 3);

@@ -24,7 +24,7 @@ type Runtime = {
   credentials: [];
 };
 
-/** Secrets of the runtime. They may occur in nothing but the answer to the runner. */
+/** Secrets in the runtime. They may occur in no other place than in the response to the runner. */
 const CANARIES = { model: 'canary-of-the-model-config', skill: 'canary-of-the-skill-config', repo: 'canary-of-the-git-token' };
 
 const TOKENS = { 'git.example.com': CANARIES.repo };
@@ -89,7 +89,7 @@ test('the runtime of an agent contains its settings, models, skills with their d
   assert.equal([repo, budget, credentials], [null, { hourly_limit_usd: 2.5 }, []]);
 });
 
-test('in the runtime, a disabled model is replaced by its failover, and returns when it is active again', async () => {
+test('in the runtime, a disabled model is replaced by its failover model; when it is active again, it returns', async () => {
   await p.send('PATCH', `/admin/models/${primary}`, { body: { status: 'disabled' } });
   assert.equal((await runtime()).models, [
     { model_id: spare, provider: 'acme', slug: 'spare', config: { api_key: CANARIES.model }, access: 'full', priority: 0 },
@@ -101,7 +101,7 @@ test('in the runtime, a disabled model is replaced by its failover, and returns 
   );
 });
 
-test('the runtime does not contain skills that are disabled, forbidden or deleted, and tools that are disabled or removed', async () => {
+test('the runtime contains neither skills that are disabled, forbidden or deleted, nor tools that are disabled or removed', async () => {
   const [disabled, forbidden, deleted] = [await createSkill('disabled'), await createSkill('forbidden'), await createSkill('deleted')];
   await post(`${agent}/skills`, { skill_id: disabled, is_enabled: false });
   for (const skill_id of [forbidden, deleted]) await post(`${agent}/skills`, { skill_id });
@@ -119,7 +119,7 @@ test('the runtime does not contain skills that are disabled, forbidden or delete
   assert.equal([skills.map(({ id }) => id), tools.map(({ id }) => id)], [[skill], [tool]]);
 });
 
-test('the runtime contains the linked repository with the token of its host, or without a token if the host has none', async () => {
+test('the runtime contains the linked repository with the token of its host; if the host has no token, there is none', async () => {
   const link = (url: string) => p.send('PUT', `${agent}/repo`, { body: { url, code_ref: 'v1' } });
   assert.is((await link('https://constructor.example.org/a.git')).status, 200);
   assert.equal((await runtime()).repo, { url: 'https://constructor.example.org/a.git', code_ref: 'v1', token: null });
@@ -138,7 +138,7 @@ test("only the agent's own runner key can read its runtime", async () => {
   for (const { text } of statuses) assert.not.match(text, /canary/);
 });
 
-test('each read of a runtime is recorded with its contents, except reads that get 304 because of the ETag', async () => {
+test('each read of a runtime is recorded with what the runtime contained, except a read that gets 304', async () => {
   const disclosures = () => p.eventsOf('RuntimeDisclosed');
   const before = disclosures().length;
   const first = await read();
@@ -174,7 +174,7 @@ test('the audit log shows each read of a runtime, with the agent as the actor', 
   assert.match(String(summary), /read the runtime of the agent/);
 });
 
-test('no secret of the runtime occurs in an event, a row or a response, except those to the runner and to callers who may read the configuration', async () => {
+test('secrets of the runtime occur in no event, row or response, except responses to the runner and to callers who may read the configuration', async () => {
   await read();
   await p.waitForProjections();
   const stored = JSON.stringify(
@@ -239,7 +239,7 @@ test('reading the runtime of a deleted agent gets 404', async () => {
   assert.is((await p.send('GET', `${gone.agent}/runtime`, { key: gone.runner })).status, 404);
 });
 
-test('the platform stops without an error', async () => {
+test('clean-up: the platform stops without an error', async () => {
   requestLog.close();
   await p.close();
 });

@@ -60,7 +60,7 @@ test('the message of a skill webhook call matches its schema, and its source is 
   assert.equal([sent.data, sent.type, 'integration' in sent], [{ a: 1 }, 'annals.skill.called', false]);
 });
 
-test('every message matches its schema in the AsyncAPI document, whatever its body', () => {
+test('every message matches its schema in the AsyncAPI document, whatever the body of its delivery', () => {
   const schema = inbound.annalsWebhookAccepted!.payload;
   const events = [accepted('{"a":1}'), accepted('{"a":', { event: null }), accepted('x', { content_type: 'text/plain' })];
   const messages = [...events.map((event) => parsed(event)), parsed(accepted('[1,2,3]'), 2)];
@@ -130,7 +130,7 @@ test('every reference in the AsyncAPI document resolves', () => {
   }
 });
 
-test('every message is a valid CloudEvent for the strict mode of the official SDK, whatever its body and its names', () => {
+test("every message is a valid CloudEvent in the official SDK's strict mode, whatever the body and the names in it", () => {
   const hostile = ['a "quoted" id', '../..', '\\', 'ü 🙂', '=1+1', '{{x}}', 'delivery_id'];
   const events = [
     ...hostile.map((name) => accepted('{"delivery_id":"another"}', { provider_delivery_id: name, event: name })),
@@ -143,7 +143,7 @@ test('every message is a valid CloudEvent for the strict mode of the official SD
     assert.ok(new CloudEvent(message, true).validate(), JSON.stringify(message));
 });
 
-test("the attribute deliveryid is Annals' id of the delivery, and providerid is the provider's id of the same delivery", () => {
+test("in a message, deliveryid is Annals' id of the delivery, and providerid is the provider's id of the same delivery", () => {
   const message = parsed(accepted('{}'));
   assert.equal(
     [message.deliveryid, message.subject, message.providerid],
@@ -151,7 +151,7 @@ test("the attribute deliveryid is Annals' id of the delivery, and providerid is 
   );
 });
 
-test('every message marks its content as untrusted, and has the labels of the guardrails and the delivery that led to it', () => {
+test('every message marks its content as untrusted; it has the labels of the guardrails and the id of the delivery that led to it', () => {
   const guardrails = [
     { rule: 'json', verdict: 'pass', note: null },
     { rule: 'injection', verdict: 'label', note: 'ignore_instructions' },
@@ -166,7 +166,7 @@ test('every message marks its content as untrusted, and has the labels of the gu
   assert.equal([plain.contenttrust, 'labels' in plain, 'causedby' in plain], ['untrusted', false, false]);
 });
 
-test('a body is sent as JSON only if its content type and its bytes are JSON', () => {
+test('a body is sent to a runner as JSON only if its content type and its bytes are JSON', () => {
   const formOf = (body: string | Uint8Array, content_type: string): string =>
     ['data', 'data_base64', 'dataref'].filter((name) => name in parsed(accepted(body, { content_type }))).join();
   assert.is(formOf('{}', 'application/json'), 'data');
@@ -184,7 +184,7 @@ test('a body is sent as JSON only if its content type and its bytes are JSON', (
 test('if a delivery has no content type, its message has no datacontenttype', () =>
   assert.not('datacontenttype' in parsed(accepted('x', { content_type: '' }))));
 
-test('the time of receipt is read from an encoded message, whatever its body and the texts of the provider contain', () => {
+test("the time of receipt can be read from an encoded message, whatever the body and the provider's texts contain", () => {
   const claim = '"time":"2000-01-01T00:00:00.000Z"';
   for (const event of [
     accepted(`{${claim}}`),

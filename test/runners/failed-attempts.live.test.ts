@@ -18,7 +18,7 @@ import {
 import { test } from '../fixtures/test-with-cleanup.ts';
 
 test(
-  'each refusal of a message by its runner is recorded with the number of the attempt, the last one before the message is given up',
+  "each refusal of a message by its runner is recorded with the attempt's number; the last attempt is recorded before the message is given up",
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await publishDeliveries(nats, 6, { maxDeliveries: 3 });
@@ -44,7 +44,7 @@ test(
 );
 
 test(
-  'acknowledgements are recorded after the broker has lost the sequence numbers of the advisory stream',
+  'acknowledgements are recorded even after the broker has lost the sequence numbers of the advisory stream',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await publishDeliveries(nats, 60);
@@ -54,7 +54,7 @@ test(
     await waitUntil(async () => (await acknowledgedCount(log)) === 15);
     const { created } = await streams.info(ADVISORY_STREAM);
     await broker.kill();
-    // A server that is killed while it deletes messages leaves these files like this.
+    // A server that is killed while it deletes messages can leave the stream without these files.
     for (const file of globSync(join(broker.dir, `jetstream/**/streams/${ADVISORY_STREAM}/msgs/*`))) rmSync(file);
     await broker.start();
     await waitUntil(() => streams.info(ADVISORY_STREAM).then(Boolean, () => false));

@@ -11,7 +11,10 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 type Received = { readonly at: number; readonly headers: IncomingHttpHeaders; readonly body: string };
 
-/** Starts a server on which `answer` answers the requests, given their number from 1. */
+/**
+ * Starts an HTTP server that stores its requests. `answer` responds to a request; it gets the number of the request,
+ * starting with 1.
+ */
 const startServer = async (answer: (response: ServerResponse, count: number) => unknown) => {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {
@@ -29,7 +32,7 @@ const startServer = async (answer: (response: ServerResponse, count: number) => 
 };
 
 test(
-  'each event is posted as a CloudEvent in structured mode with its whole body, and is acknowledged after a 2xx status',
+  'each event is posted as a CloudEvent in structured mode with its whole body; a 2xx status acknowledges it',
   withRunnerTest({}, async ({ nats, start, service }) => {
     const { url, received } = await startServer((response) => response.writeHead(204).end());
     const large = { text: 'ü'.repeat(100_000) };
@@ -53,7 +56,7 @@ test(
 );
 
 test(
-  'after another status than 2xx, an event is posted again after a growing delay, or after the delay in Retry-After',
+  'after a status other than 2xx, an event is posted again after a growing delay, or after the delay in Retry-After',
   withRunnerTest({}, async ({ nats, start }) => {
     const answers = [[500], [503, { 'retry-after': '4' }], [302, { location: '/elsewhere' }], [202]] as const;
     const { url, received } = await startServer((response, count) => {

@@ -5,11 +5,15 @@ import { type NatsServer, waitUntil, withNatsServer } from '../fixtures/nats-ser
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
-// These tests use only the NATS client and what the API and its documents say, as a runner in another language would.
+// These tests act like a runner that is written in another language: they use only the NATS client and what the API
+// documents.
 
 type Credential = Record<'url' | 'jwt' | 'seed' | 'subject' | 'stream' | 'consumer' | 'inbox_prefix' | 'expires_at' | 'renew_at', string>;
 
-/** Starts a platform with a real broker and an agent. `issue` requests a credential with the agent's runner key. */
+/**
+ * Starts a platform with a real broker and an agent. The returned `issue` requests a credential with the key of the
+ * agent's runner.
+ */
 const startPlatform = async (broker: NatsServer, nats: NatsConnection) => {
   const p = await createTestPlatform({ createBrokerUser: brokerUserFactory(nats, broker.address) });
   const { id } = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Triage', slug: 'triage' } })).body as { id: string };
@@ -32,7 +36,10 @@ const pull = (connection: NatsConnection, { stream, consumer }: Credential): Pro
     timeout: 4_000,
   });
 
-/** The attempt in a reply subject, `$JS.ACK.<stream>.<consumer>.<attempt>.…`. */
+/**
+ * Returns the number of the attempt. It is a part of the message's reply subject,
+ * `$JS.ACK.<stream>.<consumer>.<attempt>.…`.
+ */
 const attemptOf = ({ reply }: Msg): number => Number(reply!.split('.')[4]);
 
 const unacknowledged = async (manager: JetStreamManager, { stream, consumer }: Credential): Promise<number> =>

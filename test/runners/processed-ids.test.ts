@@ -16,7 +16,7 @@ const inDirectory = (body: (file: string) => void) => () => {
 };
 
 test(
-  'processed event ids that were added are found after the file is opened again',
+  'event ids that were added to the file of processed ids are found after the file is opened again',
   inDirectory((file) => {
     openProcessedIds(file).add(eventIdOf(0));
     const reopened = openProcessedIds(file);
@@ -26,7 +26,7 @@ test(
 );
 
 test(
-  'two runners that share a file see the ids of each other, even after one of them has rewritten the file',
+  "two runners that share a file of processed ids see each other's ids, even after one runner has rewritten the file",
   inDirectory((file) => {
     const [one, other] = [openProcessedIds(file, 5), openProcessedIds(file, 5)];
     for (let index = 0; index < 40; index++) {
@@ -37,7 +37,7 @@ test(
 );
 
 test(
-  'a runner that rewrites the file keeps the ids that another runner has just added, and a third runner finds them',
+  'if a runner rewrites the file just after another runner added ids, the new file contains those ids, and a third runner finds them',
   inDirectory((file) => {
     const [one, other, third] = [openProcessedIds(file, 5), openProcessedIds(file, 5), openProcessedIds(file, 5)];
     for (let index = 0; index < 10; index++) one.add(eventIdOf(index));
@@ -69,7 +69,7 @@ test(
 );
 
 test(
-  'the file keeps at least the given number of the last ids, and at most twice that number',
+  'the file of processed ids keeps at least the given number of the latest ids, and at most twice that number',
   inDirectory((file) => {
     const processed = openProcessedIds(file, 10);
     for (let index = 0; index < 95; index++) processed.add(eventIdOf(index));
@@ -81,7 +81,7 @@ test(
 );
 
 test(
-  'lines that are not event ids are ignored',
+  'lines of the file that are not event ids are ignored',
   inDirectory((file) => {
     openProcessedIds(file);
     writeFileSync(file, `garbage\n\n${eventIdOf(3)}\n`);

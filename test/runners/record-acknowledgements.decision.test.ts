@@ -27,8 +27,8 @@ const deliveriesIn = (events: Events): string[] =>
     .map(({ delivery_id }) => delivery_id);
 
 /**
- * Acknowledgement streams in memory. If there are events in `rival`, they are stored just before the first append, as
- * if by another process. That append conflicts and stores nothing.
+ * Creates acknowledgement streams in memory. If `rival` has events, they are stored just before the first append, as if
+ * another process had appended them; the first append is then a conflict and stores nothing.
  */
 const memoryStreams = (rival: Events = []) => {
   const streams = new Map<string, Acknowledgement.AcknowledgementEvent[]>();
@@ -61,7 +61,7 @@ test('advisories that are already recorded in the stream are not recorded again'
   assert.is(Acknowledgement.recordAdvisories('another', advisories)({ capture: { epoch: 'e', sequence: 5 } }).length, 2);
 });
 
-test('an advisory with a low sequence number is recorded if it is later than the recorded ones, because the sequence numbers have restarted', () => {
+test("an advisory with a low sequence number is recorded if it is later than the recorded ones: the broker's numbering has restarted", () => {
   const [first] = Acknowledgement.recordAdvisories('e', [advisory(9)])(Acknowledgement.initial);
   const { capture } = first!.data;
   assert.equal(capture, { epoch: 'e', sequence: 9, at: '2026-01-01T00:00:00.000Z' });
@@ -72,7 +72,7 @@ test('an advisory with a low sequence number is recorded if it is later than the
   assert.equal(Acknowledgement.recordAdvisories('e', [later])({ capture: second!.data.capture }), []);
 });
 
-test('the refused attempts of all messages are recorded in one event, before the acknowledgements and dead letters', () => {
+test('one event records the refused attempts of all messages, before the events with acknowledgements and dead letters', () => {
   const advisories = [advisory(1), advisory(2, 'failed'), advisory(3, 'max_deliveries'), advisory(4, 'failed')];
   const events = Acknowledgement.recordAdvisories('e', advisories)(Acknowledgement.initial);
   assert.equal(
@@ -82,7 +82,7 @@ test('the refused attempts of all messages are recorded in one event, before the
   assert.equal(deliveriesIn([events[0]!]), ['d2', 'd4']);
 });
 
-test("the advisories of each agent are recorded in that agent's stream, and recording them again adds no event", async () => {
+test("the advisories of each agent are recorded in the agent's own stream; recording them again adds no event", async () => {
   const { log, eventsOf } = memoryStreams();
   const advisories = [addressed('a', advisory(1)), addressed('b', advisory(2)), addressed('a', advisory(3, 'max_deliveries'))];
   for (let round = 0; round < 2; round++) await recordAcknowledgements(log, 'e', advisories);
@@ -90,7 +90,7 @@ test("the advisories of each agent are recorded in that agent's stream, and reco
   assert.equal(deliveriesIn(eventsOf('b')), ['d2']);
 });
 
-test('if another process appends first, only the deliveries that it did not record are added', async () => {
+test('if another process appends first, only those advisories are added that it did not record', async () => {
   const rival = Acknowledgement.recordAdvisories('e', [advisory(1)])(Acknowledgement.initial);
   const { log, eventsOf } = memoryStreams(rival);
   await recordAcknowledgements(log, 'e', [addressed('a', advisory(1)), addressed('a', advisory(2))]);

@@ -7,7 +7,10 @@ import { withNatsServer } from '../fixtures/nats-server.ts';
 import { AGENT, publish } from '../fixtures/runner-test.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
-/** Takes a message `count` times, and passes it to `refuse` each time. Returns the delays between them in milliseconds. */
+/**
+ * Receives a message `count` times and passes it to `refuse` each time. @returns the milliseconds between the
+ * deliveries of the message
+ */
 const delaysOf = async (
   nats: NatsConnection,
   count: number,
@@ -26,7 +29,7 @@ const delaysOf = async (
 };
 
 test(
-  'the broker is told to wait 30 s for each acknowledgement, and a consumer that was created with delays for each attempt is updated',
+  'the broker is told to wait 30 s for each acknowledgement; a consumer that was created with a delay for each attempt is updated',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     await ensureInbound(nats);

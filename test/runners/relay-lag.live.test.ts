@@ -20,7 +20,7 @@ const startTestRelay = async (log: Log, nats: NatsConnection): Promise<Relay> =>
   return relay;
 };
 
-/** Waits until the relay lags by this number of events. @returns the age of the oldest one */
+/** Waits until the relay is behind by this number of events. @returns the age of the oldest of them */
 const lagOf = async (lag: () => Promise<RelayLag | null>, events: number): Promise<number> => {
   let found: RelayLag | null = null;
   await waitUntil(async () => {
@@ -31,7 +31,7 @@ const lagOf = async (lag: () => Promise<RelayLag | null>, events: number): Promi
 };
 
 test(
-  'the lag of the relay is the number of unpublished events and the age of the oldest, even while the broker is down',
+  'the lag of the relay is the number of unpublished events and the age of the oldest one, even while the broker is down',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await createDeliveryLog(5, now());

@@ -15,7 +15,7 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 const BLOCKED_MS = 1_500;
 const now = (): string => new Date().toISOString();
 
-/** Blocks the event loop of this thread, as a projection may do. */
+/** Blocks the event loop of this thread for `ms` milliseconds, to simulate a slow projection. */
 const blockEventLoop = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 const recordingLogger = () => {
@@ -48,7 +48,7 @@ const messagesOf = async (broker: NatsServer): Promise<{ id: string; at: number 
   return messages;
 };
 
-test('the relay publishes a delivery at once even while the event loop of the main process is blocked, and reports its position', async () => {
+test('the relay publishes a delivery at once and reports its position, even while the event loop of the main process is blocked', async () => {
   const { log, broker, task } = await startServices();
   const { logger } = recordingLogger();
   const relay = startRelayProcess({ compileCache: COMPILE_CACHE, task, logger });
@@ -109,7 +109,10 @@ test('the process of the relay ends promptly if it is closed before it has reach
   assert.ok(Date.now() - startedAt < 8_000, `${Date.now() - startedAt} ms`);
 });
 
-/** The child processes of a process, each with its session. Linux only. */
+/**
+ * Returns the child processes of a process, each with the id of its session (in the sense of Linux). Works only on
+ * Linux.
+ */
 const childrenOf = (pid: number): { pid: number; session: number }[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1')
     .split(' ')

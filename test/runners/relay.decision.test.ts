@@ -35,7 +35,7 @@ const accepted = (body: string): Recorded => ({
 
 const parse = (payload: Uint8Array) => JSON.parse(new TextDecoder().decode(payload)) as Record<string, unknown>;
 
-test('the relay publishes accepted deliveries, skill calls, messages of cron jobs and redeliveries, and no event of another type', () =>
+test('the relay publishes accepted deliveries, skill calls, messages of cron jobs and redeliveries, but no event of another type', () =>
   assert.equal(relayedEventTypes, [
     'WebhookAccepted',
     'SkillWebhookCalled',
@@ -62,13 +62,13 @@ test("if a delivery's body exceeds the limit, the message contains the body's UR
   assert.is(parse(payload).dataref, `https://annals.test/tenant/${TENANT}/deliveries/${DELIVERY}/body`);
 });
 
-test('the limit for a body within a message is small enough that its Base64 form and the envelope fit into the message, and never negative', () => {
+test("the limit for a body in a message leaves room for the body's Base64 form and the envelope, and is never negative", () => {
   assert.equal([8_388_608, 1_048_576].map(inlineLimit), [MAX_INLINE_BYTES, MAX_INLINE_BYTES]);
   assert.is(inlineLimit(16_384 + 4_000), 3_000);
   assert.is(inlineLimit(1_000), 0);
 });
 
-test('the message that repeats a lost one has the same bytes, but the id and position of the event that repeats it', () => {
+test('a message that repeats a lost message has the same bytes, but the id and the position of the event that repeats it', () => {
   const own = accepted('{"a":1}');
   const requeued = (number: number, data: { agent_id: string; repeats?: string }) =>
     ({
@@ -90,7 +90,7 @@ test('the message that repeats a lost one has the same bytes, but the id and pos
   assert.is(parse(second.payload).id, again.event_id);
 });
 
-test('a lost message is repeated only if it is the last one of its delivery, and always with the id that the runner already knows', () => {
+test('a lost message is repeated only if it is the last one of its delivery, and the repetition always names the original message', () => {
   const own = accepted('{"a":1}') as Recorded<Delivery.DeliveryEvent>;
   const state = Delivery.evolve(Delivery.initial, own);
   const [event] = Delivery.repeatLost(own.event_id)(state);

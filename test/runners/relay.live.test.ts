@@ -23,7 +23,7 @@ const startTestRelay = async (log: Log, nats: NatsConnection): Promise<Relay> =>
   return relay;
 };
 
-/** The event ids of the messages in the stream, in the order of the stream. */
+/** Returns the event ids of the messages in the NATS stream, in stream order. */
 const publishedIds = async (nats: NatsConnection): Promise<string[]> => {
   const { streams, consumers } = await manager(nats);
   const { state } = await streams.info(STREAM);
@@ -35,10 +35,10 @@ const publishedIds = async (nats: NatsConnection): Promise<string[]> => {
   return ids;
 };
 
-/** The ids of the log's events from index `from` up to, but not including, index `count`. */
+/** Returns the ids of the log's events from index `from` (inclusive) to index `count` (exclusive). */
 const ids = (count: number, from = 0): string[] => Array.from({ length: count - from }, (_, index) => eventIdOf(from + index));
 
-/** Compares the number of ids and the first id that differs: a report with thousands of ids would be unreadable. */
+/** Compares the published ids with the expected ones. On failure, reports their number and the first difference. */
 const assertPublished = async (nats: NatsConnection, expected: readonly string[]): Promise<void> => {
   const found = await publishedIds(nats);
   const firstWrong = found.findIndex((id, index) => id !== expected[index]);
@@ -141,7 +141,7 @@ test(
       await moment();
       await relay.kill();
     };
-    // A limit of the stream stops these relays while they publish redeliveries, however fast the machine is.
+    // Limit the size of the stream, so that it becomes full, and each relay is killed while it publishes redeliveries.
     await ensureInbound(nats);
     const { streams } = await manager(nats);
     const { config } = await streams.info(STREAM);
@@ -219,7 +219,7 @@ test(
 );
 
 test(
-  'after NATS was killed or suspended, the deliveries that were accepted meanwhile are published',
+  'deliveries that are accepted while NATS is killed or suspended are published afterwards',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await createDeliveryLog(500, now());

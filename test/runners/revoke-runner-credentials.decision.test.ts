@@ -6,11 +6,14 @@ import { TENANT } from '../fixtures/given.ts';
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-01-01T00:00:00.000Z');
 
-/** An event that happened `after` milliseconds after START. */
+/** Returns an event that happened `after` milliseconds after START. */
 const event = (type: string, id: string, after: number, data: object = {}, key_id = 'k'): RecordedAccessEvent =>
   ({ type, id, tenant: TENANT, at: new Date(START + after).toISOString(), actor: { kind: 'agent', id: 'a', key_id }, data }) as never;
 
-/** The event that issues a credential of agent `a`, valid for an hour and requested with the API key `key`. */
+/**
+ * Returns the event of issuing a credential for agent `a`. The credential is valid for an hour. It was requested with
+ * the API key `key`.
+ */
 const issue = (id: string, after: number, key?: string, owner_id?: string): RecordedAccessEvent =>
   event(
     'RunnerCredentialIssued',
@@ -20,14 +23,14 @@ const issue = (id: string, after: number, key?: string, owner_id?: string): Reco
     key,
   );
 
-/** The public keys that are revoked after these events. */
+/** Returns the public keys of the credentials that are revoked after these events. */
 const revokedAfter = (...events: RecordedAccessEvent[]): string[] => {
   const list = createRevocationList();
   for (const each of events) list.apply(each);
   return Object.keys(list.current(START + 10_000));
 };
 
-test('a credential that was requested with an API key, and is issued just after that key was revoked, is revoked at once', () => {
+test('a credential that is issued for an API key just after the key was revoked is revoked at once', () => {
   const list = createRevocationList();
   assert.not(list.apply(issue('c1', 0, 'k1')));
   assert.ok(list.apply(event('ApiKeyRevoked', 'k1', 1_000)));
@@ -37,7 +40,7 @@ test('a credential that was requested with an API key, and is issued just after 
   assert.equal(Object.keys(list.current(START + 3_000)), ['Uc1', 'Uc2']);
 });
 
-test('the revocation list forgets a credential when it expires, and a revoked API key after an hour', () => {
+test('the revocation list forgets a revoked credential when the credential expires, and a revoked API key after an hour', () => {
   const list = createRevocationList();
   list.apply(issue('c1', 0));
   assert.ok(list.apply(event('RunnerCredentialRevoked', 'c1', 0)));
@@ -51,7 +54,7 @@ test('the revocation list forgets a credential when it expires, and a revoked AP
   assert.ok(busy.apply(event('ApiKeyRevoked', 'k9', 10 * HOUR_MS)));
 });
 
-test('a credential is revoked when its own API key, agent, tenant or owner is removed or suspended, but not when a different one is', () => {
+test('a credential is revoked if its own API key, agent, tenant or owner is removed or suspended, but not if another one is', () => {
   const ends: [string, string, object?][] = [
     ['RunnerCredentialRevoked', 'c1'],
     ['ApiKeyRevoked', 'k1'],
@@ -69,7 +72,7 @@ test('a credential is revoked when its own API key, agent, tenant or owner is re
   assert.equal(revokedAfter(issue('c1', 0, 'k1', 'ann'), another), []);
 });
 
-test('after an agent, tenant or owner is reinstated, new credentials are valid, and earlier ones stay revoked', () => {
+test('after an agent, tenant or owner is reinstated, new credentials are valid, and the earlier ones stay revoked', () => {
   const reinstatements: [string, string, string, object?][] = [
     ['AgentDeleted', 'AgentRestored', 'a'],
     ['TenantSuspended', 'TenantResumed', TENANT],
@@ -83,7 +86,7 @@ test('after an agent, tenant or owner is reinstated, new credentials are valid, 
   }
 });
 
-test('the revocation list forgets a revoked API key after an hour, even if an agent that was deleted earlier is deleted again in the meantime', () => {
+test('the revocation list forgets a revoked API key after an hour, even if the deletion of an agent is reported a second time before that', () => {
   const list = createRevocationList();
   list.apply(event('AgentDeleted', 'b', 0));
   list.apply(event('ApiKeyRevoked', 'k1', 1_000));

@@ -26,7 +26,10 @@ const appendEvent = (
   actor: Actor = { kind: 'system', id: 'test' },
 ) => log.append(stream, expected, [{ id: randomUUID(), type, data, meta: { tenant: TENANT, actor, at: new Date().toISOString(), v: 1 } }]);
 
-/** Issues a credential as if requested with API key `key`: appends its event, and connects with the credential. */
+/**
+ * Issues a credential as if the API key `key` had requested it: appends the event, and connects to the broker with the
+ * credential.
+ */
 const issueCredential = async (
   broker: NatsServer,
   nats: NatsConnection,
@@ -37,7 +40,7 @@ const issueCredential = async (
   owner_id?: string,
 ) => {
   const expires_at = new Date(Date.now() + 3_600_000).toISOString();
-  // Retry: while the NATS server applies an update of the account, it does not answer.
+  // Try again if there is no answer: the NATS server does not answer while it applies an update of the account.
   const make = () => brokerUserFactory(nats, broker.address)({ tenant: TENANT, agent, credential: id, expires_at });
   const user = await retryTransient(make, AbortSignal.timeout(10_000));
   const data = { agent_id: agent, owner_id, public_key: user.public_key, subject: '', stream: '', consumer: '', expires_at };

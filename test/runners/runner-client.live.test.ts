@@ -33,7 +33,7 @@ const read = async <T>({ call }: Platform, { tenant }: Agent, path: string): Pro
   return JSON.parse(text) as T;
 };
 
-/** Waits until a delivery is done, and returns it. */
+/** Waits until the delivery is done and a session belongs to it. @returns the delivery */
 const doneDelivery = async (platform: Platform, agent: Agent, id: string): Promise<Json> => {
   let found: Json = {};
   await eventually('the delivery is done', async () => {
@@ -74,7 +74,7 @@ test("the README's example of a runner opens a session for a delivery, appends m
     assert.ok((answer.prompt_tokens as number) > 0 && (answer.completion_tokens as number) > 0, JSON.stringify(answer));
   }));
 
-test('if the handler of a runner throws, it gets the event again with the next attempt number; a session can wait, have files, and fail', () =>
+test('if the handler of a runner throws, it gets the event again with the next attempt number; a session can wait, contain files, and fail', () =>
   withPlatform(async (platform) => {
     const { agent, hook } = await oneAgent(platform, 'client');
     const control = new AbortController();

@@ -17,7 +17,7 @@ const issued = {
 const issuedEvent = { type: 'RunnerCredentialIssued', data: issued } as const;
 const revokedEvent = { type: 'RunnerCredentialRevoked', data: {} } as const;
 
-test('issuing or revoking a credential again emits no second event, and another agent cannot revoke the credential', () => {
+test('issuing or revoking a credential a second time emits no event, and another agent cannot revoke the credential', () => {
   given(RunnerCredential).when(RunnerCredential.issue(issued)).emits(issuedEvent);
   given(RunnerCredential, issuedEvent).when(RunnerCredential.issue(issued)).emits();
   given(RunnerCredential, issuedEvent)
@@ -29,7 +29,7 @@ test('issuing or revoking a credential again emits no second event, and another 
   given(RunnerCredential).when(RunnerCredential.revoke(issued.agent_id)).refuses('not_found');
 });
 
-test("a credential's NATS permissions allow only its agent's consumer, the acknowledgements to that consumer, results of its agent, and one inbox", () =>
+test("the NATS permissions of a credential allow only its agent's consumer, acknowledgements to that consumer, its agent's results, and one inbox", () =>
   assert.equal(RunnerCredential.permissionsOf('t', 'a', RunnerCredential.inboxOf('c')), {
     publish: ['$JS.API.CONSUMER.MSG.NEXT.AGENTS.runner-a', '$JS.ACK.AGENTS.runner-a.>', 'scores.t.a'],
     subscribe: ['_INBOX_c.>'],

@@ -13,7 +13,7 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 const OTHER_TENANT = 'celsewhere000000000000000';
 const [AGENT, OTHER_AGENT, FOREIGN_AGENT] = [agentOf(0), agentOf(1), agentOf(2)];
 
-/** Connects as a runner of an agent, with credentials as the platform issues them. */
+/** Connects to the broker as a runner of this agent, with credentials like those that the platform issues. */
 const connectRunner = async (broker: { readonly address: BrokerAddress }, nats: NatsConnection, tenant: string, agent: string) => {
   const credential = `c${agent}`.slice(0, 25);
   const expires_at = new Date(Date.now() + 60_000).toISOString();
@@ -21,7 +21,10 @@ const connectRunner = async (broker: { readonly address: BrokerAddress }, nats: 
   const authenticator = jwtAuthenticator(jwt, new TextEncoder().encode(seed));
   const connection = await connect({ servers: url, authenticator, inboxPrefix: inboxOf(credential), reconnect: false });
   afterTest(() => connection.close());
-  /** Requests the next message of a consumer. Returns '' if there is none, null if the request is not allowed. */
+  /**
+   * Requests the next message of a consumer. @returns its text, '' if there is no message, or null if the request is
+   * not allowed
+   */
   const next = async (consumer: string): Promise<string | null> => {
     const request = connection.request(`$JS.API.CONSUMER.MSG.NEXT.${STREAM}.${consumer}`, '{"batch":1,"no_wait":true}', {
       noMux: true,
@@ -49,7 +52,7 @@ const publishMessages = async (nats: NatsConnection): Promise<void> => {
 };
 
 test(
-  'a runner gets only the messages of its own agent; it can neither request nor receive messages of other agents, nor publish messages',
+  'a runner gets only the messages of its own agent; it can neither request nor receive those of other agents, nor publish messages',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const one = await connectRunner(broker, nats, TENANT, AGENT);
@@ -88,7 +91,7 @@ test(
   }),
 );
 
-/** Every message that the stream holds, as `<sequence> <subject> <text>`. */
+/** Returns all messages in the NATS stream, each as `<sequence> <subject> <text>`. */
 const storedMessages = async (nats: NatsConnection): Promise<string[]> => {
   const { streams } = await nats.jetstreamManager();
   const { last_seq } = (await streams.info(STREAM)).state;
@@ -96,7 +99,7 @@ const storedMessages = async (nats: NatsConnection): Promise<string[]> => {
   return (await Promise.all(messages)).map(({ seq, subject, data }) => `${seq} ${subject} ${new TextDecoder().decode(data)}`);
 };
 
-/** Publishes three messages for AGENT as the relay does. */
+/** Publishes three messages for AGENT in the same way as the relay. */
 const relayMessages = async (nats: NatsConnection): Promise<void> => {
   const publisher = createChainedPublisher(nats, { ...(await readTip(nats)), messageId: null }, () => {});
   for (const index of [0, 1, 2])
@@ -113,7 +116,7 @@ const relayMessages = async (nats: NatsConnection): Promise<void> => {
 const nextRequest = `$JS.API.CONSUMER.MSG.NEXT.${STREAM}.${consumerName(AGENT)}`;
 
 test(
-  "if a runner requests its messages with another agent's subject as the reply subject, nothing is stored there, and no other runner gets them",
+  "if a runner's request has another agent's subject as its reply subject, nothing is stored at that subject, and no other runner gets the messages",
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const one = await connectRunner(broker, nats, TENANT, AGENT);
@@ -138,7 +141,7 @@ test(
 );
 
 test(
-  "if a runner requests messages with another agent's subject or a broker command as the reply subject, no message is lost or published twice",
+  "if a runner's request has another agent's subject or a broker command as its reply subject, no message is lost or published twice",
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const one = await connectRunner(broker, nats, TENANT, AGENT);
@@ -155,7 +158,7 @@ test(
 );
 
 test(
-  "if runners share the platform's account and one has the broker's status sent to other subjects, no message is lost or published twice",
+  "if runners share the platform's account, and one has the broker's status sent to other subjects, no message is lost or published twice",
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const shared = { address: { ...broker.address, natsRunnerAccountSeed: undefined } };
@@ -168,15 +171,16 @@ test(
     await sleep(500);
     const after = await storedMessages(nats);
     assert.equal(after.slice(0, 3), before);
-    // The status is stored, because it does not name the message that must be the last one. The relay goes on after it.
+    // The broker's status message is stored, because it lacks the header that names the expected last message in the
+    // stream. The relay must be able to publish after it.
     assert.ok(after.length > 3);
     assert.equal(await readTip(nats), { sequence: after.length, messageId: null, token: '2:2' });
   }),
 );
 
 /**
- * The streams and their messages, and what the consumers of other agents than AGENT have delivered and what was
- * acknowledged there.
+ * Returns everything that a runner of AGENT must not be able to change: the streams with their messages, the names of
+ * the consumers, and what the consumers of other agents have delivered and acknowledged.
  */
 const stateOf = async (nats: NatsConnection): Promise<unknown> => {
   const { streams, consumers } = await nats.jetstreamManager();
@@ -200,11 +204,14 @@ const stateOf = async (nats: NatsConnection): Promise<unknown> => {
 
 type Runner = Awaited<ReturnType<typeof connectRunner>>;
 
-/** Requests the next message of an agent and leaves it unacknowledged. */
+/** Requests the next message of an agent, and does not acknowledge it. */
 const receive = ({ connection }: Runner, agent: string): Promise<Msg> =>
   connection.request(`$JS.API.CONSUMER.MSG.NEXT.${STREAM}.${consumerName(agent)}`, '{"batch":1}', { noMux: true, timeout: 2_000 });
 
-/** The answers of the broker for which a runner can choose the subject. */
+/**
+ * Ways in which a runner can make the broker send a message to a subject of the runner's choice, by the kind of the
+ * message.
+ */
 const ANSWERS: Readonly<Record<string, (runner: Runner, reply: string) => Promise<void>>> = {
   'status that there is no message': async ({ connection }, reply) =>
     connection.publish(nextRequest, '{"batch":1,"no_wait":true}', { reply }),
@@ -224,7 +231,7 @@ const ANSWERS: Readonly<Record<string, (runner: Runner, reply: string) => Promis
   message: async ({ connection }, reply) => connection.publish(nextRequest, '{"batch":1}', { reply }),
 };
 
-/** How many messages the runner's own consumer must have for an answer. */
+/** The kinds in ANSWERS for which the runner's own consumer must have messages before, each with their number. */
 const NEEDED_MESSAGES: Readonly<Record<string, number>> = {
   'confirmation of an acknowledgement': 1,
   'next message after an acknowledgement': 2,
@@ -232,7 +239,7 @@ const NEEDED_MESSAGES: Readonly<Record<string, number>> = {
 };
 
 test(
-  'if a runner has an answer of the broker sent to a subject of JetStream, of an agent or of a runner, no other agent is affected',
+  'if a runner has the broker answer to a subject of JetStream, of an agent or of a runner, no other agent is affected',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const attacker = await connectRunner(broker, nats, TENANT, AGENT);
@@ -265,7 +272,7 @@ test(
 );
 
 test(
-  'if a runner has answers of the broker sent to the inbox of another runner, that runner still gets its own messages',
+  'if a runner has the broker answer to the inbox of another runner, that other runner still gets its own messages',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const attacker = await connectRunner(broker, nats, TENANT, AGENT);

@@ -22,7 +22,7 @@ test(
 );
 
 test(
-  'a message whose event was already processed does not count as a run',
+  'a message whose event was processed before does not count as a run',
   withRunnerTest({}, async ({ nats, start, lines, dir }) => {
     await publish(nats, 0);
     await publish(nats, 1);
@@ -66,7 +66,7 @@ test(
 );
 
 test(
-  'a runner prints one line when the service issues no new credential, and one when it does again',
+  'a runner prints one line when the service issues no new credential, and one line when it does so again',
   withRunnerTest({ seconds: 4 }, async ({ startProcess, service }) => {
     const spawned = startProcess('true');
     await waitUntil(() => service.issued() === 1);

@@ -14,7 +14,7 @@ test('if an agent has no open connection, its runner is shown as not connected',
   assert.is(connectedSince([connection(0, 5), connection(3, 9)]), null);
 });
 
-test('if an agent has several open connections, its runner is shown as connected since the first one', () => {
+test('if an agent has several open connections, its runner is shown as connected since the start of the first one', () => {
   assert.is(connectedSince([connection(7, null), connection(4, null), connection(9, null)]), at(4));
 });
 

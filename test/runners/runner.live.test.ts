@@ -36,7 +36,7 @@ test(
 );
 
 test(
-  'a message of an earlier version, which had the provider id as delivery_id, is processed as before',
+  "a message of an earlier version, with the provider's id in the attribute delivery_id, is processed as before",
   withRunnerTest({}, async ({ nats, start, lines }) => {
     const { providerid, ...event } = cloudEvent(0);
     await publish(nats, 0, { ...event, deliveryid: providerid, delivery_id: providerid });
@@ -69,7 +69,7 @@ test(
 );
 
 test(
-  "if a runner is killed after a command's effect and before the acknowledgement, the effect is not repeated",
+  "if a runner is killed after a command's effect but before the acknowledgement, the command has no second effect",
   withRunnerTest({ ackWaitMs: 1_000 }, async ({ nats, startProcess, lines, broker, start }) => {
     for (let round = 0; round < 4; round++) {
       await publish(nats, round);

@@ -27,7 +27,7 @@ test(
 );
 
 test(
-  'a runner reads the runtime again only after it has changed; while the service is down, runs get the last known runtime',
+  'a runner reads the runtime settings of its agent again only if they have changed; while the service is down, runs get the last ones read',
   withRunnerTest({}, async ({ nats, start, lines, service }) => {
     const stop = start('cat "$ANNALS_RUNTIME" >> out; echo >> out');
     for (const index of [0, 1]) await publish(nats, index);
@@ -67,7 +67,7 @@ test(
 );
 
 test(
-  'runtime files that a killed runner left behind are removed when the next runner starts, but not those of a running one',
+  'the next runner that starts removes runtime files of a killed runner, but not those of a running one',
   withRunnerTest({ ackWaitMs: 60_000 }, async ({ nats, startProcess, lines, dir }) => {
     for (const index of [0, 1]) await publish(nats, index);
     const killed = startProcess('echo "$ANNALS_RUNTIME" >> paths; sleep 60');
@@ -92,7 +92,7 @@ test(
   }),
 );
 
-test('a runtime file of an ended process is removed even if its pid is in use again, and other files are kept', () =>
+test('the runtime file of an ended process is removed even if a new process has the same pid; other files are kept', () =>
   withTempDirectory(async (dir) => {
     mkdirSync(join(dir, 'files'));
     const { start } = findProcess(process.pid)!;

@@ -19,7 +19,7 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const AT = new Date().toISOString();
 
-/** A log with its vault, and a log that seals the deliveries appended to it. */
+/** Creates a log with its vault. In the returned log, deliveries are encrypted when they are appended. */
 const given = async () => {
   const log = memoryLog();
   const masterKeyFile = join(createTempDirectory().dir, 'master.key');
@@ -91,7 +91,7 @@ test(
 );
 
 test(
-  "after the data key of a tenant was destroyed, the relay skips the tenant's deliveries without waiting",
+  "after the data key of a tenant is destroyed, the relay skips the tenant's deliveries without waiting",
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const { log, sealing, masterKeyFile } = await given();

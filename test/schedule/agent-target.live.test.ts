@@ -85,7 +85,7 @@ for (const agent of [AGENT, OTHER]) await ensureConsumer(nats, TENANT, agent, { 
 
 type Message = { readonly data: Record<string, unknown>; readonly reply: (how: 'ack' | 'term') => void };
 
-/** Waits for the next message to an agent. */
+/** Waits for the next message in the broker for this agent. */
 const nextMessage = async (agent = AGENT): Promise<Message> => {
   const consumer = await nats.jetstream().consumers.get(STREAM, consumerName(agent));
   for (;;) {
@@ -114,7 +114,7 @@ const jobOf = async (job: string) => (await docsOf<Record<string, unknown>>('cro
 const deliveryOf = async (id: string) => (await docsOf<Record<string, unknown>>('deliveries.deliveries', 'id', id))[0];
 const decisionsOf = async (job: string) => (await runsOf(job)).map(({ decision, reason, attempts }) => [decision, reason, attempts.length]);
 
-test('a cron job that is due sends its agent one message with its body, and the run succeeds when the runner acknowledges it', async () => {
+test('a due cron job sends its agent one message with its body; when the runner acknowledges the message, the run succeeds', async () => {
   const fire_at = new Date(START + MINUTE).toISOString();
   const job = await createJob('once', { kind: 'one_shot', fire_at, body_bytes: Buffer.from('{"report":1}').toString('base64') });
   clock.now = START + MINUTE;
@@ -143,7 +143,7 @@ test('a cron job that is due sends its agent one message with its body, and the 
   assert.ok(id && time);
 });
 
-test('a message of a cron job that was given up is sent again with the same id after the back-off, until the run has failed', async () => {
+test("if a cron job's message is given up, it is sent again with the same id after the back-off, until all attempts are used and the run has failed", async () => {
   const job = await createJob('failing', { kind: 'one_shot', fire_at: new Date(clock.now + MINUTE).toISOString(), max_retries: 1 });
   clock.now += MINUTE;
   const first = await nextMessage();
@@ -180,7 +180,7 @@ test('while no runner has acknowledged the message of a job, its later occurrenc
   await pauseJob(job);
 });
 
-test('a cron job does not fire while its own agent, or the agent that it calls, is inactive', async () => {
+test('a cron job does not fire while its own agent or the agent that it calls is inactive', async () => {
   const job = await createJob('inactive', { interval_minutes: 1, target: OTHER, target_agent_id: OTHER });
   await append('agent', OTHER, [{ type: 'AgentDeactivated', data: {} }]);
   clock.now += MINUTE;
@@ -202,7 +202,7 @@ test('a cron job does not fire while its own agent, or the agent that it calls, 
   await pauseJob(job);
 });
 
-test('a cron job that calls an agent observes blackouts and skips, and its occurrences during a downtime are recorded as missed', async () => {
+test('a cron job that calls an agent observes blackouts and skips; its occurrences during a downtime are recorded as missed', async () => {
   const job = await createJob('decided', { interval_minutes: 10 });
   const state = { ...CronJob.initial, id: job, tenant_id: TENANT, agent_id: AGENT };
   const [due, next] = [10, 20].map((minutes) => new Date(clock.now + minutes * MINUTE).toISOString()) as [string, string];
@@ -227,7 +227,7 @@ test('a cron job that calls an agent observes blackouts and skips, and its occur
   await pauseJob(job);
 });
 
-test('an attempt of a run fails if the agent has become inactive; if a redelivery of the message is acknowledged, the run ends', async () => {
+test('an attempt of a run fails if the agent is inactive by then; acknowledging a redelivery of the message ends the run', async () => {
   const job = await createJob('late', { kind: 'one_shot', fire_at: new Date(clock.now + MINUTE).toISOString() });
   clock.now += MINUTE;
   const { data, reply } = await nextMessage();

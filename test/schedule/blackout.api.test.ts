@@ -66,7 +66,7 @@ test('reading a blackout that was lifted, or a blackout of another tenant, gets 
     assert.is(answer.status, 404);
 });
 
-test('a preview of a blackout lists which occurrences of active jobs it would suppress, and appends no event', async () => {
+test('a preview of a blackout lists the occurrences of active jobs that it would suppress, and appends no event', async () => {
   const jobs = `${p.tenant}/agents/${agent}/cron-jobs`;
   const target = { target_kind: 'internal_agent', target: agent };
   const daily = { name: 'Daily', kind: 'recurring', ...target, cron_expr: '30 23 * * *', timezone: 'America/New_York' };

@@ -2,7 +2,10 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createCallQueue } from '../../infra/schedule/call-queue.ts';
 
-/** A queue whose calls run until they are ended. `started` has their names in the order of their starts. */
+/**
+ * Creates a queue in which a call runs until the test ends it. `started` has the names of the calls in the order of
+ * their start.
+ */
 const startQueue = (limits: { total: number; perHost: number }) => {
   const queue = createCallQueue(limits);
   const started: string[] = [];
@@ -40,7 +43,7 @@ test('calls to one host that do not end do not delay calls to another host', asy
   assert.equal(started, ['1', '2', '5', '6', '7']);
 });
 
-test('if all places for calls are taken, the hosts get the next free places in turn', async () => {
+test('if all places for calls are taken, hosts with waiting calls get the next free places in turn', async () => {
   const { add, end, started } = startQueue({ total: 1, perHost: 1 });
   for (const name of ['a1', 'a2', 'a3']) add('a', name);
   for (const name of ['b1', 'b2']) add('b', name);

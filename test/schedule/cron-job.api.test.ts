@@ -30,7 +30,10 @@ const act = (id: unknown, action: string): Promise<Answer> => p.send('POST', `${
 const read = async (id: unknown, query = ''): Promise<Json> => (await p.send('GET', `${JOBS}/${id}${query}`)).body as Json;
 const runs = async (id: unknown): Promise<Json[]> => (await p.send('GET', `${JOBS}/${id}/runs`)).body as Json[];
 const issuesOf = ({ body }: Answer) => (body as { errors: { pointer: string; code: string }[] }).errors;
-/** The types of the events since then, without refusals, which are recorded later. */
+/**
+ * Returns the types of the events after the first `index` events. Events about refused access are left out, because
+ * they are appended with a delay.
+ */
 const typesSince = (index: number) =>
   p.log.events
     .slice(index)
@@ -39,7 +42,7 @@ const typesSince = (index: number) =>
 const external = { target_kind: 'external_url', target: 'https://example.com/hook' };
 const inHours = (hours: number): string => new Date(p.clock.now() + hours * 3_600_000).toISOString();
 
-test('a created job is next due when its schedule says, and a read by its id and the list return the same content as the creation', async () => {
+test('a created job is due next as its schedule says; reading it by its id and in the list returns the same content as its creation', async () => {
   const answer = await create({ timezone: 'Europe/Berlin' });
   assert.is(answer.status, 201);
   const job = answer.body as Json;
@@ -112,7 +115,7 @@ test('a job can call an agent of the tenant by its id or slug; calling another a
   assert.is((await p.send('PATCH', `${JOBS}/${id}`, { key, body: { target: other } })).status, 403);
 });
 
-test('secret headers of a job are stored encrypted and shown as ***, and sending *** in an update keeps them', async () => {
+test('secret headers of a job are stored encrypted and shown as ***; an update that sends *** keeps them', async () => {
   const job = await created({ ...external, headers: { 'X-Team': 'ops', Authorization: 'Bearer canary-of-headers' } });
   assert.equal(job.headers, { 'X-Team': 'ops', Authorization: '***' });
   assert.not.match(
@@ -129,7 +132,7 @@ test('secret headers of a job are stored encrypted and shown as ***, and sending
   assert.equal([masked.status, issuesOf(masked)[0]!.pointer], [422, '/headers/Authorization']);
 });
 
-test('headers of a job that the HTTP client sets itself, and those with line breaks, bad names or too large a number or length, are refused', async () => {
+test('a job is refused if the HTTP client sets one of its headers itself, or if its headers are malformed, too many or too long', async () => {
   const many = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`x-${index}`, 'v']));
   const bad: Json[] = [
     ...['Host', 'content-length', 'Transfer-Encoding', 'Connection', 'Proxy-Authorization', 'Idempotency-Key'].map((name) => ({
@@ -159,7 +162,7 @@ test('an update of a job changes the given fields and the next due time; null cl
   assert.is((await patch(job.id, { kind: 'one_shot' })).status, 422);
 });
 
-test('a paused job is not due, and a resumed one is next due after the present; pausing or resuming twice appends no further event', async () => {
+test('a paused job is not due, and a resumed one is next due in the future; pausing or resuming twice appends no further event', async () => {
   const job = await created();
   const start = p.log.events.length;
   const paused = (await act(job.id, 'pause')).body as Json;
@@ -177,7 +180,7 @@ test('a paused job is not due, and a resumed one is next due after the present; 
   p.clock.now = now;
 });
 
-test('skipping an occurrence is recorded, and the job is due at the next one; a one-shot job is completed by it', async () => {
+test('skipping an occurrence is recorded, and the job is due at the next one; skipping the only occurrence of a one-shot job completes it', async () => {
   const job = await created({ cron_expr: '0 * * * *' });
   const first = (await act(job.id, 'skip')).body as Json;
   const second = (await act(job.id, 'skip')).body as Json;
@@ -195,7 +198,7 @@ test('skipping an occurrence is recorded, and the job is due at the next one; a 
   assert.is((await act(once.id, 'skip')).status, 409);
 });
 
-test('a preview shows the next due times, and marks those in a blackout as suppressed', async () => {
+test('a preview of a job shows the next due times, and marks those in a blackout as suppressed', async () => {
   const day = Temporal.Instant.fromEpochMilliseconds(p.clock.now()).toZonedDateTimeISO('UTC').add({ days: 3 }).toPlainDate().toString();
   const body = { name: 'Day off', start_date: day, end_date: day };
   const { id } = (await p.send('POST', `${p.tenant}/cron-blackouts`, { body })).body as Json;
@@ -250,7 +253,7 @@ test('the plan limits the number of cron jobs of a tenant', async () => {
   assert.is((await post()).status, 201);
 });
 
-test('a read with as_of shows the fields and the next due time that a job had at that time', async () => {
+test('a read with as_of shows the fields and the next due time that a job had at the requested time', async () => {
   const job = await created({ cron_expr: '0 * * * *' });
   const token = (await act(job.id, 'skip')).headers.get('consistency-token')!;
   const skipped = await read(job.id);

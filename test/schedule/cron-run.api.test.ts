@@ -30,7 +30,7 @@ test('running a job on request is recorded as fired, and does not change its sch
   assert.is(p.eventsOf('CronRunRequested').length, 1);
 });
 
-test('a requested run of a job that calls an agent names that agent, and is refused while an agent of the job is inactive', async () => {
+test("a requested run names the agent that its job calls; it is refused while the job's own agent or the called one is inactive", async () => {
   const target = await createAgent('target-of-run');
   const job = await created({ target: 'target-of-run' });
   assert.is((await act(job.id, 'run-now')).status, 200);
@@ -45,7 +45,7 @@ test('a requested run of a job that calls an agent names that agent, and is refu
   assert.is(p.eventsOf('CronRunRequested').length, requests.length);
 });
 
-test('a job keeps calling the agent that its target named, even if another agent gets the slug', async () => {
+test('a job keeps calling the agent that its slug named at first, even if another agent gets the slug later', async () => {
   const first = await createAgent('passed-on');
   const job = await created({ target: 'passed-on' });
   await p.send('DELETE', `${p.tenant}/agents/${first}`);
@@ -55,7 +55,7 @@ test('a job keeps calling the agent that its target named, even if another agent
   assert.equal([second.status, (await act(job.id, 'run-now')).status], [200, 200]);
 });
 
-test('a run shows the session of its occurrence, and opening a session for an occurrence of another agent is refused', async () => {
+test('a run shows the session of its occurrence; opening a session for an occurrence of another agent is refused', async () => {
   const job = await created();
   await act(job.id, 'run-now');
   const [{ occurrence_id }] = (await runs(job.id)) as [Json];

@@ -62,7 +62,7 @@ test('a call does not follow a redirect: the attempt fails with the status of th
   assert.equal([(await jobOf(job)).last_status_code, target.calls.map(({ url }) => url)], [307, ['/hook']]);
 });
 
-test('an answer with a success status ends the run successfully, however long its body is and whatever it contains', async () => {
+test('an answer with a success status ends the run successfully, whatever the length and content of its body', async () => {
   const endless = { target: target.url.replace('/hook', '/endless'), max_retries: 0 };
   const job = await createJob('endless', { kind: 'one_shot', fire_at: new Date(clock.now + MINUTE).toISOString(), ...endless });
   clock.now += MINUTE;

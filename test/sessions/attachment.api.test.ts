@@ -47,7 +47,7 @@ test('an attachment has the digest, size and type of its content, and is downloa
   assert.ok(created_at);
 });
 
-test('the type of an attachment is derived from its content rather than its name, and active contents get a plain or opaque type', async () => {
+test('the type of an attachment is derived from its content, not from its name; active content gets a plain or opaque type', async () => {
   const session = await p.startSession();
   for (const [content, filename, type] of [
     ['<!doctype html><script>alert(1)</script>', 'page.html', 'text/plain'],
@@ -74,7 +74,7 @@ test('the type of an attachment is derived from its content rather than its name
   }
 });
 
-test('an attachment with several file types is downloaded unchanged, in a sandbox, and never as a page, script or SVG', async () => {
+test('an attachment that matches several file types is downloaded unchanged and in a sandbox, never as a page, script or SVG', async () => {
   const session = await p.startSession();
   const all = await polyglots();
   assert.ok(all.length >= 30, `${all.length}`);
@@ -123,7 +123,7 @@ test('an attachment of 25 MiB is accepted; one more byte is refused with 413, an
   assert.equal([refused.status, (refused.body as Json).limit], [413, MAX_BYTES]);
 });
 
-test('a range of an attachment gets 206, a range behind its end 416, and a Range with a stale If-Range gets the whole file', async () => {
+test('a range of an attachment gets 206, and a range behind its end 416; a Range with a stale If-Range gets the whole file', async () => {
   const session = await p.startSession();
   const content = randomBytes(200_000);
   const { sha256 } = (await upload(session, { content })).body as Json;
@@ -158,7 +158,7 @@ test('a body that is not a multipart form with a single file named upload is ref
   assert.is(p.eventsOf('SessionAttachmentAdded').length, count);
 });
 
-test('an attachment to a session that has ended is refused, but a repeat with its Idempotency-Key gets the first response', async () => {
+test('adding an attachment to a session that has ended is refused, but repeating an earlier request with its Idempotency-Key gets the first response', async () => {
   const session = await p.startSession();
   const headers = { 'idempotency-key': 'upload-1' };
   const first = await upload(session, { content: 'once', headers });
@@ -172,7 +172,7 @@ test('an attachment to a session that has ended is refused, but a repeat with it
   assert.is((await p.read(session)).session !== null && ((await p.read(session)).attachments as Json[]).length, 1);
 });
 
-test('an attachment can be read only by callers who may read the sessions of an agent that has it', async () => {
+test('an attachment can be read only by callers who may read the sessions of an agent that has the attachment', async () => {
   const other = await p.createAgent();
   const member = await addMember(p, 'MEMBER');
   const auditor = await addMember(p, 'AUDITOR');
@@ -188,7 +188,7 @@ test('an attachment can be read only by callers who may read the sessions of an 
   for (const unknown of ['0'.repeat(64), 'x', '..']) assert.is((await download(unknown)).status, 404);
 });
 
-test("only the agent's runner and the user who started the session can add attachments", async () => {
+test("only the agent's runner and the user who started a session can add attachments to it", async () => {
   const member = await addMember(p, 'MEMBER', p.tenant_id, 'starter@example.com');
   const second = await addMember(p, 'MEMBER', p.tenant_id, 'second@example.com');
   for (const { user_id } of [member, second]) await p.send('PUT', `${agent.path}/roles/${user_id}`, { body: { role: 'MANAGER' } });
@@ -201,6 +201,6 @@ test("only the agent's runner and the user who started the session can add attac
   assert.is((await upload(session, { content: 'x', key: member.key })).status, 403, 'who may no longer assign work');
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

@@ -67,7 +67,7 @@ test('each listed session has the fields of AuditSessionListItem, with the names
   assert.equal([item.agent_name, item.user_email, item.title, item.status], ['Agent 0', 'ada@example.com', 'Session 2', 'completed']);
 });
 
-test('each filter reduces the list of sessions and its total, and so do all filters together', async () => {
+test('each filter selects some of the listed sessions and changes the total accordingly; so do all filters together', async () => {
   const at = (await list(`?agent_id=${agent.id}&per_page=100`)).items.find(({ id }) => id === idOf(sessions[10]!))!.created_at as string;
   const sameTime = (await list('?per_page=100')).items;
   for (const [query, expected] of [
@@ -83,7 +83,7 @@ test('each filter reduces the list of sessions and its total, and so do all filt
   }
 });
 
-test('an AUDITOR can read all sessions and messages of the tenant by the audit operations, but not by the operations of agents', async () => {
+test('an AUDITOR can read all sessions and messages of the tenant with the audit operations, but not with the operations on agents', async () => {
   await p.append(sessions[20]!, { content: 'For auditors' });
   const get = (path: string, key: string) => p.send('GET', path, { key });
   const detail = await get(`/v1/tenants/${p.tenant_id}/sessions/${idOf(sessions[20]!)}`, auditor.key);
@@ -94,7 +94,7 @@ test('an AUDITOR can read all sessions and messages of the tenant by the audit o
   assert.is((await get(`/v1/tenants/${p.tenant_id}/sessions/c${'0'.repeat(24)}`, auditor.key)).status, 404);
 });
 
-test('a session that a user started shows this user, and keeps the name of its agent after the agent is deleted', async () => {
+test('a session shows the user who started it, and still shows the name of its agent after the agent is deleted', async () => {
   const third = await p.createAgent();
   await p.send('PUT', `${third.path}/roles/${ada.user_id}`, { body: { role: 'MANAGER' } });
   const started = (await p.send('POST', `${third.path}/sessions`, { key: ada.key, body: {} })).body as Json;
@@ -104,7 +104,7 @@ test('a session that a user started shows this user, and keeps the name of its a
   assert.equal([items[0]!.id, items[0]!.agent_name, items[0]!.user_email], [started.id, started.agent_name, 'ada@example.com']);
 });
 
-test('the 30-day summaries of a tenant contain the number of its sessions by status, and the usage and cost of models', async () => {
+test('the 30-day summaries of a tenant show the number of sessions per status, and the usage and cost of models', async () => {
   const created = (await p.send('POST', '/admin/tenants', { body: { name: 'T', slug: 'summed', owner_email: 'o@example.com' } }))
     .body as Json;
   const [key, tenant] = [String(created.owner_key), `/tenant/${created.id}`];
@@ -113,7 +113,10 @@ test('the 30-day summaries of a tenant contain the number of its sessions by sta
   const runner = String((await post(`/agents/${id}/runner-keys`, { name: 'r' })).key);
   const now = Date.now();
   const DAY = 86_400_000;
-  /** Starts a session this many days ago, with one message that used a model, and ends it. */
+  /**
+   * Simulates a session that started this many days ago and has one message. Unless `end` is null, the session is
+   * ended.
+   */
   const runSession = async (daysAgo: number, end: string | null, message: object) => {
     p.clock.now = () => now - daysAgo * DAY;
     const session = (await post(`/agents/${id}/sessions`, {}, runner)).id;
@@ -140,6 +143,6 @@ test('the 30-day summaries of a tenant contain the number of its sessions by sta
   p.clock.now = Date.now;
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

@@ -10,7 +10,10 @@ const event = (type: Session.SessionEvent['type'], data: object, revision: numbe
   ({ type, data, revision, tenant: 't', id: 's', at: AT, actor: { kind: 'agent', id: 'a' } }) as never;
 const startedUntil = (expires_at: string) => event('SessionStarted', { agent_id: 'a', expires_at }, 0);
 
-/** Runs the reactor on one session with this first and last event, and returns the types of the appended events. */
+/**
+ * Runs the reactor on a session of which this is the first and this the last event. @returns the types of the appended
+ * events
+ */
 const expire = async (first: Recorded<Session.SessionEvent> | null, last = first): Promise<string[]> => {
   const types: string[] = [];
   const ports = {
@@ -24,7 +27,7 @@ const expire = async (first: Recorded<Session.SessionEvent> | null, last = first
   return types;
 };
 
-test('a session expires exactly when its time is over, and not a millisecond earlier', async () => {
+test('a session expires exactly at the end of its time, and not a millisecond earlier', async () => {
   assert.equal(await expire(startedUntil(AT)), ['SessionExpired']);
   assert.equal(await expire(startedUntil('2026-02-01T00:00:00.001Z')), []);
 });
@@ -42,7 +45,7 @@ test('a session can expire after any message or file, but not after it has ended
     assert.equal(await expire(first, event(type, {}, 9)), [], type);
 });
 
-test('a session that the read model contains, but the log does not, is skipped when sessions are expired', async () =>
+test('a session that is in the read model but not in the log is skipped when sessions expire', async () =>
   assert.equal(await expire(null), []));
 
 test.run();

@@ -53,7 +53,7 @@ test('with a real event store and database, two workers together expire each ove
   const databaseUrl = await freshDatabase();
   let now = Date.now();
   const start = () => startSessionExpirer({ log, databaseUrl, logger: silentLogger, now: () => now, intervalMs: 50 });
-  // Start the workers before the read model exists.
+  // Start the workers before the read model exists. They must be able to handle this.
   let workers = [start(), start()];
   const platform = await startProjectionPlatform(log, databaseUrl, [sessions as unknown as AnyProjection]);
   const [due, waiting, ended, later] = [...'dwel'].map(idOf) as [string, string, string, string];

@@ -9,7 +9,7 @@ const setPatterns = async (patterns: readonly object[]): Promise<void> => {
   assert.is(status, 200, text);
 };
 
-test("matches of the tenant's redaction patterns are replaced in a message before it is stored, whoever sends it", async () => {
+test("in a message of any sender, matches of the tenant's redaction patterns are replaced before the message is stored", async () => {
   await setPatterns([{ pattern: 'CUST-[0-9]{6}', tag: 'customer' }]);
   const session = await p.startSession();
   const sent = await p.append(session, { content: 'Order of CUST-123456 and CUST-654321' });
@@ -22,7 +22,7 @@ test("matches of the tenant's redaction patterns are replaced in a message befor
   assert.not.match(text, /CUST-/);
 });
 
-test('without redaction patterns, a message is stored unchanged; if the patterns take too long, it gets 422 and is not stored', async () => {
+test('without redaction patterns, a message is stored unchanged; if applying the patterns takes too long, it gets 422 and is not stored', async () => {
   await setPatterns([]);
   const session = await p.startSession();
   assert.is(((await p.append(session, { content: 'CUST-123456' })).body as Json).content, 'CUST-123456');
@@ -33,6 +33,6 @@ test('without redaction patterns, a message is stored unchanged; if the patterns
   assert.is(p.eventsOf('MessageAppended').length, before);
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

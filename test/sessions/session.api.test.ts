@@ -36,7 +36,7 @@ test('a new session is running, and records the revision, the model chain and th
   assert.is(asOf.headers.get('etag'), `"${session.agent_revision}"`, 'the position shows the agent at the start');
 });
 
-test('starting a session of an inactive, deleted or unknown agent is refused, and running sessions continue', async () => {
+test('starting a session of an inactive, deleted or unknown agent is refused; sessions that are running continue', async () => {
   const other = await p.createAgent();
   const running = String(((await p.send('POST', `${other.path}/sessions`, { key: other.runner, body: {} })).body as Json).id);
   const start = () => p.send('POST', `${other.path}/sessions`, { body: {} });
@@ -146,7 +146,7 @@ for (const [how, status] of [
   ['fail', 'failed'],
   ['cancel', 'cancelled'],
 ] as const)
-  test(`after "${how}", the session is ${status} for good: the same request again appends nothing, and any other is refused with 409`, async () => {
+  test(`after "${how}", a session is ${status} for good: repeating that request appends nothing, and any other request is refused with 409`, async () => {
     const session = await p.startSession();
     const ended = await p.end(session, how, { summary: 'Done' });
     const { status: is, summary, error, completed_at } = ended.body as Json;
@@ -166,7 +166,7 @@ for (const [how, status] of [
     assert.is(eventCount(), count);
   });
 
-test('a request to a session whose time is over is refused as if the session had expired already', async () => {
+test("a request to a session whose time is over is refused, even if the session's expiry is not recorded yet", async () => {
   const session = await p.startSession({ expires_in_seconds: 60 });
   const now = Date.now();
   p.clock.now = () => now + 60_000;
@@ -204,7 +204,7 @@ test('an If-Match header is compared with the revision of the session', async ()
   assert.is((await send(appended.headers.get('etag')!)).status, 201);
 });
 
-test('an as-of read of a session shows the messages, totals and status of that time', async () => {
+test('an as-of read of a session shows the messages, totals and status that it had at that time', async () => {
   const session = await p.startSession();
   const first = await p.append(session, { content: 'First', prompt_tokens: 7 });
   const token = first.headers.get('consistency-token')!;
@@ -234,7 +234,7 @@ test('Link headers lead through the pages of messages, and each page has the tot
   assert.is((await p.send('GET', `${session}?cursor=nonsense`)).status, 422);
 });
 
-test('the sessions of an agent are listed newest first with the names of their users, and can be filtered by status', async () => {
+test('the sessions of an agent are listed newest first, with the names of their users; they can be filtered by status', async () => {
   const other = await p.createAgent();
   const start = async (title: string) =>
     String(((await p.send('POST', `${other.path}/sessions`, { key: other.runner, body: { title } })).body as Json).id);
@@ -255,7 +255,7 @@ test('the sessions of an agent are listed newest first with the names of their u
   assert.is((await p.send('GET', `${other.path}/sessions?status=unknown`)).status, 422);
 });
 
-test('while its tenant is suspended, a runner can end its sessions, and do nothing else with them', async () => {
+test('while its tenant is suspended, a runner can end its sessions and do nothing else', async () => {
   const created = (await p.send('POST', '/admin/tenants', { body: { name: 'S', slug: 'suspended', owner_email: 's@example.com' } }))
     .body as Json;
   const [tenant, key] = [`/tenant/${created.id}`, String(created.owner_key)];
@@ -289,6 +289,6 @@ test('while its tenant is suspended, a runner can end its sessions, and do nothi
   );
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

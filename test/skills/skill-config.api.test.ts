@@ -16,7 +16,7 @@ const SCHEMA = {
   additionalProperties: false,
 };
 
-/** Creates an agent with a skill, and returns the path of the skill's configuration. */
+/** Creates an agent that has a skill. @returns their ids, and the path of the skill's configuration */
 const givenSkill = async (config_schema: object | null = null) => {
   const skill = await post('/skills', { name: 'Skill', slug: `s${count++}`, description: 'A skill', instructions: 'Do it', config_schema });
   const agent = await post('/agents', { name: 'Agent', slug: `a${count++}` });
@@ -29,7 +29,7 @@ const errorOf = ({ body }: Answer) => (body as { errors: { pointer: string; mess
 const hasConfig = async (agent: unknown): Promise<unknown> =>
   ((await p.send('GET', `${p.tenant}/agents/${agent}/skills`)).body as Json[])[0]!.has_config;
 
-test('setting a configuration replaces it as a whole; a read returns it decrypted; null or an absent field clears it', async () => {
+test('setting a configuration replaces the whole configuration; a read returns it decrypted; null or an absent field clears it', async () => {
   const { agent, skill, path } = await givenSkill();
   assert.equal((await p.send('GET', path)).body, { agent_id: agent, skill_id: skill, config: null });
   const set = await patch(path, { token: 'one', nested: { list: [1, 'x', null] } });
@@ -48,7 +48,7 @@ test('setting a configuration replaces it as a whole; a read returns it decrypte
   assert.is(configOf(await patch(path)), null);
 });
 
-test('setting an equal configuration, or clearing one that does not exist, appends no event', async () => {
+test('setting an equal configuration, or clearing a missing one, appends no event', async () => {
   const { path } = await givenSkill();
   await patch(path, { token: 'one' });
   const events = p.log.events.length;
@@ -99,7 +99,7 @@ test('a configuration must match the schema of its skill; otherwise the error po
   assert.is(configOf(await patch(path, null)), null, 'clearing needs no match');
 });
 
-test('if validating a configuration against a hostile schema takes too long, it is refused within a second', async () => {
+test('a configuration is refused within a second if a hostile schema makes its validation take too long', async () => {
   const level = (n: number) => ({ allOf: [{ $ref: `#/$defs/l${n}` }, { $ref: `#/$defs/l${n}` }] });
   const $defs = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`l${n}`, n === 39 ? { type: 'object' } : level(n + 1)]));
   const { path } = await givenSkill({ $defs, $ref: '#/$defs/l0' });
@@ -146,7 +146,7 @@ test('an as-of read returns the configuration at that position', async () => {
   assert.equal([await then(tokens[0]), await then(tokens[1]), await then(tokens[2])], [{ token: 'one' }, { token: 'two' }, null]);
 });
 
-test('repeating a request with its Idempotency-Key gets the same response and appends nothing, even if the skill was deleted', async () => {
+test('repeating a request with its Idempotency-Key gets the same response and appends nothing, even if the skill was deleted in between', async () => {
   const { skill, path } = await givenSkill(SCHEMA);
   const send = () => p.send('PATCH', path, { body: { config: { token: 'once' } }, headers: { 'idempotency-key': 'config' } });
   const first = await send();
@@ -156,7 +156,7 @@ test('repeating a request with its Idempotency-Key gets the same response and ap
   assert.equal([again.status, again.body, p.log.events.length], [200, first.body, events]);
 });
 
-/** Every form in which a text could occur: as it is, and encoded. */
+/** Returns the forms in which a text could occur in a file or response: unchanged, and in several encodings. */
 const encodings = (text: string): string[] => {
   const bytes = Buffer.from(text);
   const base64 = [0, 1, 2].map((offset) => {
@@ -174,7 +174,7 @@ const encodings = (text: string): string[] => {
   ];
 };
 
-test('values of a configuration occur in no event, row or response, except in responses to callers who may read or set it', async () => {
+test('the values of a configuration occur in no event, row or response, except responses to callers who may read or set it', async () => {
   const { agent, skill, path } = await givenSkill();
   const canaries = Array.from({ length: 40 }, (_, n) => `canary/${n}+${Math.random().toString(36).slice(2)}~`);
   for (const canary of canaries) await p.send('PATCH', path, { body: { config: { token: canary, list: [canary] } } });
@@ -208,7 +208,7 @@ test('values of a configuration occur in no event, row or response, except in re
   for (const canary of canaries) for (const form of encodings(canary)) assert.not.ok(text.includes(form), `${canary} occurs as ${form}`);
 });
 
-test('the projections have applied every event, and the platform stops without an error', async () => {
+test('clean-up: the projections have applied every event, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

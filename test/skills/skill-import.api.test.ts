@@ -29,7 +29,7 @@ const storedBytes = async (digest: unknown): Promise<Buffer | null> => {
   return blob && Buffer.concat(await Array.fromAsync(blob.content));
 };
 
-test('an imported skill has the name, description and instructions from its SKILL.md, and its archive is stored under its digest', async () => {
+test('an imported skill has the name, description and instructions from its SKILL.md; its archive is stored under its digest', async () => {
   const archive = skillArchive('PDF Forms', [{ name: 'scripts/fill.py', content: 'print(1)' }]);
   const answer = await upload(archive);
   const { id, tenant_id, digest, created_at: _, updated_at: __, ...rest } = answer.body as Json;
@@ -58,7 +58,7 @@ test('an imported skill has the name, description and instructions from its SKIL
   assert.match(digest as string, /^[0-9a-f]{64}$/);
 });
 
-test('SKILL.md can be in the only folder of the archive, apart from files that macOS adds; in other places it is not found', async () => {
+test('SKILL.md can be at the top of the archive or in its only folder, whatever files macOS adds; elsewhere it is not found', async () => {
   const content = (name: string) => ({ content: skillText(name) });
   const accepted: ZipEntry[][] = [
     [{ name: 'folder/SKILL.md', ...content(newName()) }, { name: 'folder/a/b' }],
@@ -121,7 +121,7 @@ test('an import is refused if SKILL.md is not UTF-8, has invalid YAML or lacks a
   assert.is(p.log.events.length, events + 1);
 });
 
-test('a hostile archive is refused, and neither an event nor a stored content remains of it', async () => {
+test('a hostile archive is refused, and leaves neither an event nor a stored content', async () => {
   const hostile = hostileArchives();
   const events = p.log.events.length;
   for (const [fault, code, archive] of hostile) {
@@ -139,7 +139,7 @@ test('while a skill exists, importing another one with the same name is refused'
   assert.is((await upload(skillArchive(name))).status, 201);
 });
 
-test('repeating an import with its Idempotency-Key and file gets the same response, even with another multipart boundary; another file is refused', async () => {
+test('repeating an import with its Idempotency-Key and file gets the same response, even with another multipart boundary; with another file, it is refused', async () => {
   const [archive, headers] = [skillArchive(newName()), { 'idempotency-key': 'import' }];
   const first = await upload(archive, headers);
   const events = p.log.events.length;
@@ -167,7 +167,7 @@ test('an import of 10 MiB is accepted; a larger one is refused with 413, and the
   }
 });
 
-test('an import whose body is not a multipart form with a single file named upload is refused, with a status for each fault', async () => {
+test('an import is refused unless its body is a multipart form with a single file named upload; each fault has its own status', async () => {
   const archive = skillArchive(newName());
   const events = p.log.events.length;
   const cases: [string, unknown[], string | Uint8Array, Record<string, string>?][] = [
@@ -212,12 +212,12 @@ test('only an OWNER or ADMIN can import skills; other callers are refused before
   assert.is((await sendBody('nothing', {}, '')).status, 401);
 });
 
-test('if a tenant sends more imports at the same time than can run, all of them are completed', async () => {
+test('if a tenant sends more imports at once than can run at the same time, all of them are completed', async () => {
   const answers = await Promise.all(Array.from({ length: 12 }, () => upload(skillArchive(newName()))));
   assert.equal(new Set(answers.map(({ status }) => status)), new Set([201]));
 });
 
-test('the projections have applied every event, and the platform stops without an error', async () => {
+test('clean-up: the projections have applied every event, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -71,7 +71,7 @@ test('a skill with an invalid or unknown field is refused, and the error points 
   assert.is((await post(fields({ instructions: '\u{1f600}'.repeat(100_000) }))).status, 201, 'the limit counts characters');
 });
 
-test('two existing skills cannot have the same slug; after one is deleted, a new skill with another id can use its slug', async () => {
+test('while a skill exists, no other skill can have its slug; after it is deleted, a new skill with another id can', async () => {
   const first = await createSkill({ slug: 'again' });
   const taken = await post(fields({ slug: 'again' }));
   assert.equal([taken.status, (taken.body as Json).code], [409, 'slug_taken']);
@@ -84,7 +84,7 @@ test('two existing skills cannot have the same slug; after one is deleted, a new
   assert.is((await post(fields({ slug: 'again' }))).status, 409);
 });
 
-test('an update changes the given fields; null resets or clears a field; the same update again appends no event', async () => {
+test('an update of a skill changes the given fields; null resets or clears a field; the same update again appends no event', async () => {
   const skill = await createSkill({ visibility: 'public', config_schema: { type: 'object' } });
   const patch = (body: Json) => p.send('PATCH', `${path}/${skill.id}`, { body });
   const changed = (await patch({ instructions: 'Do more', visibility: null, config_schema: null, name: null })).body as Json;
@@ -119,7 +119,7 @@ test('an OWNER or ADMIN sees private skills and a Total-Count; other members see
   assert.is((await post(fields(), member)).status, 403);
 });
 
-test('an as-of read shows the earlier content of a skill, but a member does not see a skill that is private at present', async () => {
+test('an as-of read shows the earlier content of a skill; a member does not see the earlier content if the skill is private now', async () => {
   const { id } = await createSkill({ visibility: 'public' });
   const then = token();
   await p.send('PATCH', `${path}/${id}`, { body: { instructions: 'Do more' } });
@@ -153,7 +153,7 @@ test('granting a skill to an agent gets 201 and the list shows it; granting it a
   assert.ok(created_at);
 });
 
-test('a MANAGER of an agent can grant it public skills and skills that it authored, but no other private, unknown or deleted ones', async () => {
+test('a MANAGER of an agent can grant it public skills and private skills that the agent authored; unknown, deleted and other private ones are refused', async () => {
   const agent = await createAgent({ can_author_skills: true });
   const key = await manager(agent);
   const runner = (await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: { name: 'r' } })).body as Json;
@@ -172,7 +172,7 @@ test('a MANAGER of an agent can grant it public skills and skills that it author
   assert.is((await grant(closed)).status, 200, 'the agent has the skill already');
 });
 
-test('after a skill is deleted, no agent has it, and its permissions are removed', async () => {
+test('deleting a skill removes it from all agents, with its permissions', async () => {
   const [agent, skill] = [await createAgent(), (await createSkill()).id as string];
   const of = (what: string) => `${p.tenant}/agents/${agent}/${what}`;
   await p.send('POST', of('skills'), { body: { skill_id: skill } });
@@ -187,7 +187,7 @@ test('after a skill is deleted, no agent has it, and its permissions are removed
   assert.is((await p.send('DELETE', `${of('skills')}/${skill}`)).status, 404);
 });
 
-test('setting the permissions on skills replaces all of them; only `use` is a valid action, and no skill may occur twice', async () => {
+test('setting the permissions on skills replaces all of them; `use` is the only valid action, and no skill may occur twice', async () => {
   const [agent, a, b] = [await createAgent(), (await createSkill()).id, (await createSkill()).id];
   const put = (...permissions: unknown[]) => p.send('PUT', `${p.tenant}/agents/${agent}/skill-permissions`, { body: { permissions } });
   const first = await put({ skill_id: a }, { skill_id: b, allowed: false });
@@ -217,7 +217,7 @@ test('setting the permissions on skills replaces all of them; only `use` is a va
   assert.equal((await put()).body, []);
 });
 
-test('a runner can author skills for its agent only if can_author_skills is set, and public ones only if the scope allows it', async () => {
+test('a runner can author skills only for its agent and if can_author_skills is set; it can author public skills only if the scope allows it', async () => {
   const agent = await createAgent();
   const author = `${p.tenant}/agents/${agent}/skills/author`;
   const key = ((await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: { name: 'r' } })).body as Json).key as string;
@@ -241,7 +241,7 @@ test('a runner can author skills for its agent only if can_author_skills is set,
   assert.is((await p.send('POST', foreign, { key, body: fields() })).status, 403);
 });
 
-test('repeating a request with its Idempotency-Key gets the same response, even if the agent may no longer author skills or the skill was deleted', async () => {
+test('repeating a request with its Idempotency-Key gets the same response, even if the agent lost the right to author skills or the skill was deleted', async () => {
   const agent = await createAgent({ can_author_skills: true });
   const key = ((await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: { name: 'r' } })).body as Json).key as string;
   const body = fields();
@@ -274,7 +274,7 @@ test('audit log entries about a skill contain its name and what changed', async 
   assert.match(entry!.summary as string, /changed description and version of the skill “Named”/);
 });
 
-test('the projections have applied every event, and the platform stops without an error', async () => {
+test('clean-up: the projections have applied every event, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();
 });

@@ -25,7 +25,7 @@ const digest = Skill.digestOf(fields);
 const created: Skill.SkillEvent = { type: 'SkillCreated', data: { ...fields, digest, generation: 0 } };
 const deleted: Skill.SkillEvent = { type: 'SkillDeleted', data: {} };
 
-test('a new skill is recorded with its content and digest; the slug of an existing skill is refused; reusing the slug of a deleted one increases the generation', () => {
+test("a new skill is recorded with content and digest; the slug of an existing skill is refused; reusing a deleted skill's slug increases the generation", () => {
   given(Skill)
     .when(Skill.claim({ type: 'SkillCreated', data: fields }, 0))
     .emits(created);
@@ -68,7 +68,7 @@ test('updating or deleting a deleted skill is refused', () => {
     .refuses('not_found');
 });
 
-test('a private skill is visible to callers who may see all skills and to the agent that authored it; a deleted one to nobody', () => {
+test('a private skill is visible to its author agent and to callers who may see all skills; a deleted skill is visible to nobody', () => {
   const authored = given(Skill, { type: 'SkillAuthored', data: { ...fields, author_agent_id: 'one', digest, generation: 0 } }).state;
   const isVisible = (state: Skill.Skill) => [
     Skill.isVisible(state, { seesAll: true }),
@@ -88,7 +88,7 @@ const agent: Agent.AgentEvent = {
 };
 const granted = (skill_id: string, is_enabled = true): Agent.AgentEvent => ({ type: 'AgentSkillGranted', data: { skill_id, is_enabled } });
 
-test('granting a skill again changes only whether it is enabled, and keeps its date and configuration; without a change, no event is emitted', () => {
+test('granting a skill again changes only whether it is enabled; its date and configuration stay; without a change, no event is emitted', () => {
   const sealed: Agent.AgentEvent = { type: 'AgentSkillConfigReplaced', data: { skill_id: 's', sealed_config: 'x' } };
   given(Agent, agent, granted('s')).when(grantSkill('s', true)).emits();
   given(Agent, agent, granted('s')).when(grantSkill('s', false)).emits(granted('s', false));
@@ -128,7 +128,7 @@ test('clearing a configuration that does not exist emits no event', () => {
 
 const permission = (skill_id: string, allowed = true) => ({ skill_id, action: 'use' as const, allowed });
 
-test('replacing permissions on skills keeps the date of permissions that stay; equal ones emit no event; a repeated skill is refused', () => {
+test('replacing permissions on skills keeps the dates of those that stay; equal permissions emit no event; a skill that occurs twice is refused', () => {
   const replaced: Agent.AgentEvent = {
     type: 'AgentSkillPermissionsReplaced',
     data: {

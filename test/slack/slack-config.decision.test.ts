@@ -7,7 +7,7 @@ const { change, initial } = SlackConfig;
 const hours = { ...initial, working_hours_start: '09:00', working_hours_end: '17:00' };
 const eventOf = (data: object) => [{ type: 'AgentSlackConfigChanged', data }];
 
-test('changing Slack settings records only the fields that differ; the same change again emits no event', () => {
+test('changing Slack settings records only the fields that differ; repeating the change emits no event', () => {
   assert.equal(change({ slack_rpm_limit: 10, slack_rph_limit: null })(initial), eventOf({ slack_rpm_limit: 10 }));
   assert.equal(change({ slack_rpm_limit: 10 })({ ...initial, slack_rpm_limit: 10 }), []);
 });
@@ -33,7 +33,7 @@ test('working hours must end after they start, even if a change contains only on
   assert.equal(change({ working_hours_start: null, working_hours_end: '06:00' })(hours).length, 1);
 });
 
-test('a copied agent has the Slack settings of its source until its first change, which also records the inherited ones', () => {
+test('a copied agent has the Slack settings of its source until its first change, which also records those settings', () => {
   const inherited = { ...hours, slack_rpm_limit: 10 };
   assert.equal(SlackConfig.settingsInEffect(initial, inherited), inherited);
   assert.equal(SlackConfig.settingsInEffect({ ...initial }, inherited), initial, 'the state after an event that cleared all');
@@ -43,7 +43,7 @@ test('a copied agent has the Slack settings of its source until its first change
   assert.throws(() => change({ working_hours_end: '09:00' }, inherited)(initial), 'must be after working_hours_start');
 });
 
-test('restoring earlier Slack settings records the fields that differ, also for a copied agent', () => {
+test('restoring earlier Slack settings records only the fields that differ, even for a copied agent', () => {
   const { restore } = SlackConfig;
   assert.equal(restore(initial)(hours), eventOf({ working_hours_start: null, working_hours_end: null }));
   assert.equal(restore(hours)(hours), []);

@@ -5,16 +5,16 @@ import { isWorkingTime } from '../../domain/slack/working-hours.ts';
 
 const nineToFive: SlackConfig = { ...initial, working_hours_enabled: true, working_hours_start: '09:00', working_hours_end: '17:00' };
 
-/** Returns for each time (RFC 3339) whether an agent with these settings works. */
+/** Returns whether each of these times (RFC 3339) is within the working hours of an agent with these settings. */
 const worksAt = (config: SlackConfig, times: readonly string[]): boolean[] => times.map((time) => isWorkingTime(config, Date.parse(time)));
 
-test('working hours include the minute of their start, and exclude the minute of their end', () =>
+test('working hours include the minute in which they start, and exclude the minute in which they end', () =>
   equal(
     worksAt(nineToFive, ['2026-03-02T08:59:59.999Z', '2026-03-02T09:00:00.000Z', '2026-03-02T16:59:59.999Z', '2026-03-02T17:00:00.000Z']),
     [false, true, true, false],
   ));
 
-test('if the days are not set, the working days are Monday to Friday; if the list of days is empty, there are none', () => {
+test('if no days are set, the working days are Monday to Friday; with an empty list of days, there are no working days', () => {
   const week = Array.from({ length: 7 }, (_, day) => `2026-03-0${day + 2}T12:00:00.000Z`);
   equal(worksAt(nineToFive, week), [true, true, true, true, true, false, false]);
   equal(worksAt({ ...nineToFive, working_hours_days: ['Sun', 'Tue'] }, week), [false, true, false, false, false, false, true]);
@@ -31,18 +31,18 @@ test('working hours without a start begin at midnight, and working hours without
 test('if the working hours of an agent are disabled, it works at any time', () =>
   is(isWorkingTime({ ...nineToFive, working_hours_enabled: false }, Date.parse('2026-03-01T03:00:00.000Z')), true));
 
-test("working hours are evaluated in the agent's time zone, where the day can differ from the day in UTC", () => {
+test("working hours are evaluated in the agent's time zone, even where the day differs from the day in UTC", () => {
   const tokyo = { ...nineToFive, working_hours_tz: 'Asia/Tokyo' };
-  // Monday 09:00 in Tokyo is Monday 00:00 UTC; Saturday 09:00 in Tokyo is Saturday 00:00 UTC.
+  // Monday 09:00 in Tokyo is Monday 00:00 in UTC, and Saturday 09:00 in Tokyo is Saturday 00:00 in UTC.
   equal(worksAt(tokyo, ['2026-03-01T23:59:59.999Z', '2026-03-02T00:00:00.000Z', '2026-03-07T00:00:00.000Z']), [false, true, false]);
   const kiritimati = { ...nineToFive, working_hours_tz: 'Pacific/Kiritimati' };
-  // Sunday 19:00 UTC is Monday 09:00 there, and Friday 19:00 UTC is Saturday.
+  // In Kiritimati, Sunday 19:00 UTC is Monday 09:00, and Friday 19:00 UTC is Saturday 09:00.
   equal(worksAt(kiritimati, ['2026-03-01T19:00:00.000Z', '2026-03-06T19:00:00.000Z']), [true, false]);
 });
 
 test('working hours follow the daylight saving time of the time zone', () => {
   const berlin = { ...nineToFive, working_hours_tz: 'Europe/Berlin' };
-  // Berlin changes to summer time on 29 March 2026 and back on 25 October 2026.
+  // In 2026, Berlin changes to summer time on 29 March, and back to winter time on 25 October.
   equal(
     worksAt(berlin, [
       '2026-03-27T07:59:59.999Z',
@@ -56,7 +56,7 @@ test('working hours follow the daylight saving time of the time zone', () => {
   );
 });
 
-test('an hour that occurs twice when daylight saving time ends counts both times, and an hour that is skipped when it starts does not count', () => {
+test('an hour that occurs twice when daylight saving time ends counts both times; an hour that is skipped when it starts does not count', () => {
   const nights = (start: string, end: string) =>
     ({
       ...nineToFive,

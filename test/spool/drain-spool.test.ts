@@ -10,7 +10,10 @@ import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const logger = pino({ level: 'silent' });
-/** How many deliveries are put into the spool at the same time: fewer than may wait for the disk. */
+/**
+ * The number of deliveries that the test adds to the spool at the same time. It must be below the maximum number of
+ * deliveries that may wait for a write to the disk.
+ */
 const AT_ONCE = 1_000;
 const key = { kid: 'kid', key: randomBytes(32) };
 
@@ -26,7 +29,7 @@ const delivery = (number: number, integration: string): SpooledDelivery =>
     user_agent: null,
   }) as unknown as SpooledDelivery;
 
-/** Fills a spool with deliveries of each integration in turn, and drains it with `record`. */
+/** Fills a spool with deliveries of these integrations in turn, and then drains it with `record`. */
 const drained = async (integrations: readonly string[], count: number, record: (one: SpooledDelivery) => DrainResult) => {
   const spool = openSpool({ dir: createTempDirectory().dir, key, logger });
   afterTest(spool.close);
@@ -63,7 +66,7 @@ test('deliveries in the spool are recorded with their event ids, in order for ea
   ok(!['a', 'b', 'c'].some(spool.hasWaiting));
 });
 
-test('while no delivery can be recorded, the circuit breaker opens and all deliveries stay in the spool; afterwards they are recorded in order', async () => {
+test('while no delivery can be recorded, the circuit breaker opens and all deliveries stay in the spool; later they are recorded in order', async () => {
   let isDown = true;
   const { spool, breaker, all, recorded } = await drained(['a', 'b'], 40, () => (isDown ? 'unavailable' : 'recorded'));
   await eventually('the breaker is open', breaker.isOpen);
@@ -74,7 +77,7 @@ test('while no delivery can be recorded, the circuit breaker opens and all deliv
   is(breaker.isOpen(), false);
 });
 
-test('if deliveries of one integration cannot be recorded, others are not delayed; they are recorded once it is possible', async () => {
+test('while the deliveries of one integration cannot be recorded, those of others are not delayed; later, all are recorded', async () => {
   let isStuck = true;
   const { spool, breaker, all, recorded } = await drained(['stuck', 'stuck', 'stuck', 'b'], 4_000, ({ integration }) =>
     isStuck && integration.id === 'stuck' ? 'unavailable' : 'recorded',
@@ -88,7 +91,7 @@ test('if deliveries of one integration cannot be recorded, others are not delaye
   equal(ofIntegration(recorded, 'stuck'), ofIntegration(all, 'stuck'));
 });
 
-test('deliveries whose data key cannot be decrypted neither open the breaker nor delay others, and are recorded once it can be decrypted', async () => {
+test('deliveries whose data key cannot be decrypted do not open the circuit breaker or delay others; they are recorded when the key works again', async () => {
   let isUnreadable = true;
   let attempts = 0;
   const { spool, breaker, all, recorded } = await drained(['a', 'b', 'c', 'd', 'ok'], 100, ({ integration }) => {
@@ -103,7 +106,7 @@ test('deliveries whose data key cannot be decrypted neither open the breaker nor
   for (const id of ['a', 'b', 'c', 'd']) equal(ofIntegration(recorded, id), ofIntegration(all, id));
 });
 
-test('a delivery that the event store refuses permanently is parked, and deliveries of an erased tenant are removed from the spool', async () => {
+test('a delivery that the event store refuses permanently is parked; deliveries of an erased tenant are removed from the spool', async () => {
   const { spool, recorded, results } = await drained(['a'], 5, ({ id }) => {
     if (id === 'a-1') return { refused: 'too large' };
     return id === 'a-2' ? 'erased' : 'recorded';

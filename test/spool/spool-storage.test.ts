@@ -37,7 +37,7 @@ const open = (dir: string, options: Partial<SpoolStorageOptions> = {}) => {
 const ignore = (): void => {};
 const read = (storage: ReturnType<typeof open>) => storage.first(ALL, ignore).map(({ entry: found }) => found);
 
-test('deliveries are read from the spool in the order in which they were written, even after a restart, until they are removed', () => {
+test('deliveries are read from the spool in the order in which they were written, even after a restart; they stay until they are removed', () => {
   const { dir } = createTempDirectory();
   const written = entries(5);
   const first = open(dir);
@@ -76,7 +76,7 @@ test('the spool files contain neither bodies nor facts of deliveries in plain te
   for (const bytes of files) not.ok(bytes.includes('canary'));
 });
 
-test('a delivery that was encrypted with an unknown key is parked, and the others are read', () => {
+test('a delivery that was encrypted with an unknown key is parked; the other deliveries are read', () => {
   const { dir } = createTempDirectory();
   const other = open(dir, { key: { kid: 'kid2', key: randomBytes(32) } });
   other.put([entry(0)]);
@@ -109,7 +109,7 @@ test('a delivery that was encrypted with an older key of the platform can be rea
   storage.close();
 });
 
-test('if the limit of rows or bytes is reached, or the disk is full, no delivery is written to the spool, and those in it stay', () => {
+test('a delivery is not written to the spool if the limit of rows or bytes is reached or the disk is full; those in the spool stay', () => {
   const { dir } = createTempDirectory();
   const few = open(dir, { limits: { rows: 3, bytes: 1e9 } });
   equal([few.put(entries(3)), few.put([entry(3)])], [Array(3).fill('stored'), ['full']]);
@@ -124,7 +124,7 @@ test('if the limit of rows or bytes is reached, or the disk is full, no delivery
   equal([full.put([entry(9)]), full.status().canTake, read(full).length], [['full'], false, 3]);
 });
 
-test("each process has its own spool file; deliveries of an ended process are moved to another process's file, with the same event ids", () => {
+test('each process has its own spool file; another process can take the deliveries of an ended process into its file, with the same event ids', () => {
   const { dir } = createTempDirectory();
   const [ended, other] = [open(dir), open(dir)];
   const left = entries(3);
@@ -144,7 +144,7 @@ test("each process has its own spool file; deliveries of an ended process are mo
   equal([restarted.status().rows, other.status().rows], [0, 4]);
 });
 
-test('parked deliveries are skipped, and are tried again after a restart', () => {
+test('parked deliveries are skipped until a restart; then they are tried again', () => {
   const { dir } = createTempDirectory();
   const storage = open(dir);
   storage.put(entries(2));
@@ -154,7 +154,7 @@ test('parked deliveries are skipped, and are tried again after a restart', () =>
   equal(read(open(dir)).length, 2);
 });
 
-test('when the spool becomes empty, its file shrinks', () => {
+test('a spool file shrinks when the spool becomes empty', () => {
   const { dir } = createTempDirectory();
   const storage = open(dir);
   for (let n = 0; n < 20; n++) storage.put([entry(n, { body: randomBytes(1_000_000) })]);

@@ -17,7 +17,10 @@ const logger = pino({ level: 'silent' });
 
 type Settings = Partial<Parameters<typeof createWebhookPlatform>[2]> & { readonly replay_guard?: string };
 
-/** A platform with a spool, whose log can be made unreachable. It has received one delivery. */
+/**
+ * Creates a platform with a spool, and with a log whose outages the test can control. The platform has already received
+ * one delivery.
+ */
 const platformWithSpool = async ({ replay_guard, ...spool }: Settings = {}) => {
   const { dir } = createTempDirectory();
   const given = await createWebhookPlatform(replay_guard ? { replay_guard } : {}, undefined, { dir, ...spool });
@@ -80,7 +83,7 @@ test('while a delivery of an integration is in the spool, later ones wait behind
   ok((await deliver('direct')).headers.get('consistency-token'));
 });
 
-test('if the integration blocks replays, and a body arrives twice while the event store is down, it is later accepted once and blocked once', async () => {
+test('if the integration blocks replays and a body arrives twice while the event store is down, one is later accepted and the other blocked', async () => {
   const { log, deliver, untilDrained, accepted, ofType } = await platformWithSpool({ replay_guard: 'block' });
   const end = log.outage();
   equal([(await deliver('one', '{"same":1}')).status, (await deliver('two', '{"same":1}')).status], [202, 202]);
@@ -106,7 +109,7 @@ test('while the event store is down, a body of several chunks is accepted, and c
   equal([read.status, read.text === body], [200, true]);
 });
 
-test('if the spool is full while the event store is down, a delivery gets 503 with a Retry-After of 5 to 60 s, and is accepted when it is sent again', async () => {
+test('if the spool is full while the event store is down, a delivery gets 503 with a Retry-After of 5 to 60 s; sent again later, it is accepted', async () => {
   const { log, deliver, untilDrained, accepted } = await platformWithSpool({ limits: { rows: 1, bytes: 1e9 } });
   const end = log.outage();
   is((await deliver('one')).status, 202);

@@ -21,7 +21,7 @@ const check = async (): Promise<void> => {
   assert.match(stdout, /^4011 of 4011 answers equal$/m, stdout.slice(0, 4000) || stderr.slice(-2000));
 };
 
-if (isRecordingAvailable) test('the store answers 4,011 recorded requests exactly as a real EventStoreDB node did', check);
+if (isRecordingAvailable) test('the store gives the same answers to 4,011 recorded requests as a real EventStoreDB node', check);
 else
   test('if the recorded answers of a real EventStoreDB node are missing, the comparison with them is skipped', () =>
     console.log(`skipped: no ${recorded}`));

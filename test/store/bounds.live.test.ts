@@ -64,8 +64,8 @@ const batchPart = (stream: string, custom: Buffer, isFinal: boolean): Buffer =>
   );
 
 /**
- * Connects to a store with an HTTP/2 flow-control window of 0. So the store can send headers and trailers, but no
- * response messages.
+ * Connects to a store with an HTTP/2 flow-control window of 0 bytes. The store can then send headers and trailers, but
+ * no response messages.
  */
 const connectWithoutReading = async (options = {}) => {
   const store = await startStore(options);
@@ -89,7 +89,7 @@ const connectWithoutReading = async (options = {}) => {
   };
 };
 
-/** Writes `total` bytes to a call. @returns false if the store stops receiving them for a second */
+/** Writes `total` bytes to a call. @returns true, or false if the store receives nothing for one second */
 const acceptsAll = async (call: ClientHttp2Stream, part: () => Buffer, total: number): Promise<boolean> => {
   for (let sent = 0; sent < total; ) {
     const next = part();
@@ -101,7 +101,7 @@ const acceptsAll = async (call: ClientHttp2Stream, part: () => Buffer, total: nu
   return true;
 };
 
-test('the store stops receiving appends from a caller that does not read its responses', async () => {
+test("the store stops receiving appends from a caller that does not read the store's responses", async () => {
   const startCall = await connectWithoutReading();
   const { call } = startCall(`${STREAMS}/BatchAppend`);
   const name = 'n'.repeat(100_000);
@@ -117,7 +117,7 @@ test('a read of large events reaches the end of the stream', async () => {
   await client.dispose();
 });
 
-test('the store rejects an append above the size limit, and a BatchAppend call whose unfinished appends together exceed the limit of a call', async () => {
+test('the store rejects an append above the size limit, and a BatchAppend call whose unfinished appends together exceed the limit for a call', async () => {
   const startCall = await connectWithoutReading();
   const custom = Buffer.alloc(4 << 20, 1);
   const append = startCall(`${STREAMS}/Append`);
@@ -136,7 +136,7 @@ test("a large message from a caller without the store's secret is rejected", asy
   assert.match(await status, /^8 /);
 });
 
-test('a call that the client ends before its first message, or in the middle of a message, gets an error status', async () => {
+test('a call gets an error status if the client ends it before its first message or in the middle of a message', async () => {
   const startCall = await connectWithoutReading();
   const half = framedMessage(Buffer.alloc(100)).subarray(0, 50);
   const statusOf = async (method: string, body: Buffer): Promise<string> => {
@@ -150,7 +150,7 @@ test('a call that the client ends before its first message, or in the middle of 
     assert.match(await statusOf(`${STREAMS}/${method}`, half), /^8 half a message/);
 });
 
-test('after an error about a stream whose name is too long for a response header, the connection still works', async () => {
+test('after an error about a stream whose name is too long for a response header, the connection can still be used', async () => {
   const startCall = await connectWithoutReading();
   const name = '🙂'.repeat(50_000);
   for (let n = 0; n < 3; n++) {

@@ -17,8 +17,8 @@ import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log, LogError, NewEvent } from '../../infra/eventstore/event-log.ts';
 import { startStore } from '../fixtures/store-process.ts';
 
-// This file tests what the platform requires of any event store. EVENTSTORE_URL selects another store than the embedded
-// one.
+// This file tests whether an event store meets the platform's requirements. It tests the embedded store, unless the
+// variable EVENTSTORE_URL selects another one.
 const externalUrl = process.env.EVENTSTORE_URL ?? process.env.TEST_EVENTSTORE_URL;
 const embedded = externalUrl ? undefined : await startStore({ open: false });
 const client = EventStoreDBClient.connectionString(externalUrl ?? embedded!.url);
@@ -54,7 +54,7 @@ const take = async (subscription: AsyncIterable<Resolved>, count: number): Promi
   return found;
 };
 
-test("an append succeeds if it expects the stream's current revision, and conflicts if it expects any other", async () => {
+test("an append succeeds if it expects the stream's current revision; if it expects any other revision, it is a conflict", async () => {
   const { nextExpectedRevision } = await client.appendToStream(stream('a'), [event('0'), event('1')], { expectedRevision: NO_STREAM });
   assert.is(nextExpectedRevision, 1n);
   assert.is(await typeOf(client.appendToStream(stream('a'), event('x'), { expectedRevision: NO_STREAM })), 'wrong-expected-version');
@@ -64,7 +64,7 @@ test("an append succeeds if it expects the stream's current revision, and confli
   assert.equal(await labels(client.readStream(stream('a'))), ['0', '1', '2']);
 });
 
-test('an append that is repeated with the same event ids and revision is stored only once', async () => {
+test('an append that is repeated with the same event ids and expected revision is stored only once', async () => {
   const once = event('once');
   const first = await client.appendToStream(stream('b'), once, { expectedRevision: NO_STREAM });
   await client.appendToStream(stream('b'), event('more'), { expectedRevision: 0n });
@@ -84,7 +84,7 @@ test('reading a stream forwards, backwards, from a revision or with a maximum co
   assert.is((await labels(client.readStream(stream('c'), { direction: BACKWARDS, fromRevision: END }))).at(-1), '0');
 });
 
-test('reading a missing stream fails with stream-not-found; an append that expects the stream to exist is a conflict', async () => {
+test('reading a missing stream fails with stream-not-found; appending to it is a conflict if the append expects the stream to exist', async () => {
   assert.is(await typeOf(labels(client.readStream(stream('nowhere')))), 'stream-not-found');
   assert.is(
     await typeOf(client.appendToStream(stream('nowhere'), event('x'), { expectedRevision: STREAM_EXISTS })),
@@ -103,7 +103,7 @@ test('a read of the log includes the event at its start position; a subscription
   assert.equal(await take(client.subscribeToAll({ fromPosition: position!, filter }), 2), ['1', '2']);
 });
 
-test('a subscription delivers the stored events first and then new ones', async () => {
+test('a subscription delivers the stored events first, and new events after them', async () => {
   await client.appendToStream(stream('e'), event('0'));
   const taking = take(client.subscribeToStream(stream('e'), { fromRevision: START }), 3);
   setTimeout(() => void client.appendToStream(stream('e'), [event('1'), event('2')]), 100);
@@ -170,7 +170,7 @@ test("the platform's event log client can append to this store, read from it and
   }
 });
 
-test('all streams of this test run can be deleted', async () => {
+test('clean-up: all streams of this test run can be deleted', async () => {
   for (const name of createdStreams) await client.deleteStream(name).catch(() => {});
   await client.dispose();
   assert.is((await embedded?.end()) ?? 0, 0);

@@ -22,7 +22,7 @@ const change = (log: Log, revision: number, name: string) =>
   ]);
 
 /**
- * A log that simulates damage. `ends` has one function per subscription, which ends it with the error for a damaged
+ * Creates a log that simulates damage. Each function in `ends` ends one subscription with the error about a damaged
  * log. While `isDamaged` is true, reading the whole log fails.
  */
 const damageableLog = () => {
@@ -46,7 +46,7 @@ const damageableLog = () => {
   return { log: { ...log, follow, readAll }, state };
 };
 
-test('the aggregate cache is empty while its subscription is down, and caches aggregates again after it has resubscribed', async () => {
+test('the aggregate cache is empty while its subscription is down; after it has resubscribed, it caches aggregates again', async () => {
   const { log, state } = damageableLog();
   const cache = openAggregateCache(log, [Plan]);
   await change(log, -1, 'One');

@@ -24,9 +24,7 @@ const logOf = ({ url }: StoreProcess): Log => {
   return log;
 };
 
-/**
- * Reads all events. @returns their labels, and the kind of the error that ended the read; null if there was no error
- */
+/** Reads all events. @returns their labels, and the kind of the error that ended the read (null if none did) */
 const labels = async (events: AsyncIterable<{ data: unknown }>): Promise<[string[], string | null]> => {
   const found: string[] = [];
   try {
@@ -43,9 +41,7 @@ const failure = (work: Promise<unknown>): Promise<LogError> =>
     (error) => error,
   );
 
-/**
- * Creates a store with three streams, whose events alternate in the log, and stops the store. @returns its directory
- */
+/** Creates a store with three streams whose events alternate in the log, and stops the store. @returns its directory */
 const createStore = async (): Promise<string> => {
   const store = await startStore();
   const log = logOf(store);
@@ -55,13 +51,13 @@ const createStore = async (): Promise<string> => {
   return store.dir;
 };
 
-/** Damages the event with this label: changes a byte of its data. */
+/** Damages the event with this label: flips bits of the event's data in the segment file. */
 const damage = (dir: string, label: string): void => {
   const [segment] = segmentsOf(dir);
   flipBits(segment!, readFileSync(segment!).indexOf(`"${label}"`) + 1);
 };
 
-test('only requests that need a damaged event fail, and the command verify names that event', async () => {
+test('only requests that need a damaged event fail, and the command `verify` names the event', async () => {
   const dir = await createStore();
   damage(dir, 'bad2');
   const store = await startStore({ dir });
@@ -207,7 +203,7 @@ test('after scavenging, verify and a read report the same position for a damaged
   await again.end();
 });
 
-test('a read backwards ends at a record whose last bytes were changed so that it seems to begin where an earlier record does', async () => {
+test('if the last bytes of a record are changed so that it seems to begin where an earlier one does, a backwards read ends at that record', async () => {
   const dir = await createStore();
   const intact = openLog(join(dir, 'log'));
   const [written] = readForwards(intact);
@@ -228,7 +224,7 @@ test('a read backwards ends at a record whose last bytes were changed so that it
 });
 
 for (const packed of [false, true])
-  test(`one damaged byte anywhere in a ${packed ? 'scavenged' : 'plain'} segment makes one event unreadable, and no read omits or changes another event`, async () => {
+  test(`in a ${packed ? 'scavenged' : 'plain'} segment, one damaged byte anywhere makes one event unreadable; no read omits or changes another event`, async () => {
     const dir = await createStore();
     const store = await startStore({ dir });
     const client = clientOf(store);

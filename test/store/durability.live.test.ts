@@ -21,8 +21,8 @@ const writtenEvent = (id?: string) => jsonEvent({ ...(id ? { id } : {}), type: '
 type WriteLog = { acknowledged: Map<string, string>; conflicts: number; running: boolean };
 
 /**
- * Appends events one after another, each after the last acknowledged revision. After an error, it sends the same event
- * again with the same expected revision.
+ * Appends events one by one. Each expects the last acknowledged revision. After an error, sends the same event again
+ * with the same expected revision.
  */
 const write = async (client: EventStoreDBClient, stream: string, writes: WriteLog): Promise<void> => {
   let expectedRevision: AppendExpectedRevision = NO_STREAM;
@@ -43,8 +43,8 @@ const write = async (client: EventStoreDBClient, stream: string, writes: WriteLo
 };
 
 /**
- * Subscribes to the writers' streams. When the subscription breaks, it subscribes again after the last position that it
- * has received.
+ * Subscribes to the streams of all writers. If the subscription breaks, subscribes again after the last received
+ * position.
  */
 const follow = async (client: EventStoreDBClient, seen: string[], writes: { running: boolean }): Promise<void> => {
   let fromPosition: { commit: bigint; prepare: bigint } | 'start' = 'start';
@@ -106,7 +106,7 @@ test('while sixteen writers append and the store is killed repeatedly, every ack
   );
 });
 
-test('a store that is stopped by a signal exits with code 0, and has its events after the next start', async () => {
+test('a store that is stopped by a signal exits with code 0, and has its events when it is started again', async () => {
   const store = await startStore();
   const client = clientOf(store);
   await client.appendToStream('calm', writtenEvent());

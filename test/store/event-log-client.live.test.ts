@@ -66,7 +66,7 @@ test('after thousands of cancelled reads and reads of missing streams, other cal
     for (const appended of await Promise.all(appends)) assert.is(appended.revision, 0);
   }));
 
-test('a repeated append returns the result of the first one; an append of other events at that revision is a conflict', () =>
+test('repeating an append returns the result of the first one; appending other events at the same revision is a conflict', () =>
   withLog(async (log) => {
     const [one, two] = [happened(), happened()];
     const first = await log.append('item-platform.a', 'none', [one, two]);
@@ -76,7 +76,7 @@ test('a repeated append returns the result of the first one; an append of other 
     assert.equal(first.revision, 1);
   }));
 
-test('a read returns bytes as bytes and JSON as JSON, and leaves out events of other applications', () =>
+test('a read returns bytes as bytes and JSON as JSON, and leaves out the events of other applications', () =>
   withLog(async (log) => {
     const data = new Uint8Array([0, 255, 10]);
     await log.append('item-platform.a', 'none', [happened({ data }), happened({ data: { ä: ['🙂'] } })]);
@@ -112,8 +112,8 @@ test("connection errors are classified as 'unavailable', and unknown errors as '
 });
 
 /**
- * Starts a TCP proxy that ends its first connection. On later connections, it forwards everything up to the first
- * response that reports a conflict, and after that nothing.
+ * Starts a TCP proxy that closes its first connection. Later ones forward everything up to the first response that
+ * reports a conflict, and then nothing more.
  */
 const startFreezingProxy = async (port: number): Promise<number> => {
   let connections = 0;
@@ -147,7 +147,7 @@ test('an append fails at its deadline even if the store stops answering after a 
     assert.is(await Promise.race([refused, pause(8_000).then(() => 'no answer')]), 'unavailable');
   }));
 
-test("an append to a store with a full disk is 'unavailable', and succeeds when there is space again", async () => {
+test("while the store's disk is full, an append is 'unavailable'; when there is space again, it succeeds", async () => {
   if (process.platform !== 'linux') return;
   const store = await startStore();
   const log = openLog(store.url);
@@ -159,14 +159,14 @@ test("an append to a store with a full disk is 'unavailable', and succeeds when 
   await store.end();
 });
 
-/** Follows the log through a real client. The callback `event` gets a function that breaks the subscription. */
+/** Follows the log through a real client. `event` gets each event, and a function that breaks the subscription. */
 const followBreakable = (client: EventStoreDBClient, event: (recorded: Recorded, breakOff: () => void) => void | Promise<void>) => {
   let breakOff = (): void => {};
   const watched = Object.create(client, {
     subscribeToAll: {
       value: (...options: Parameters<EventStoreDBClient['subscribeToAll']>) => {
         const subscription = client.subscribeToAll(...options);
-        // Do not cancel the call when the subscription breaks: events that it has already received must still be
+        // Do not cancel the call when the subscription breaks: the events that it has already received must still be
         // delivered.
         const { unsubscribe } = subscription;
         afterTest(() => unsubscribe.call(subscription));
@@ -183,11 +183,11 @@ const followBreakable = (client: EventStoreDBClient, event: (recorded: Recorded,
   });
 };
 
-test('a follower whose subscription breaks and is re-established gets every event once, in order, one at a time', () =>
+test('if its subscription breaks and is re-established, a follower still gets every event once, in order, one at a time', () =>
   withLog(async (log, url) => {
     const many = Array.from({ length: 20 }, () => happened());
     await log.append('item-platform.many', 'none', many);
-    // The follower's filter rejects the events of these streams, so the follower gets only checkpoints for them.
+    // The follower's filter excludes these streams, so the follower gets only checkpoints for their events.
     for (let n = 0; n < 3; n++)
       await log.append(
         `other-platform.${n}`,
@@ -271,7 +271,7 @@ test('while the store is killed repeatedly, sixteen writers and a follower neith
   await store.end();
 });
 
-test("a read is 'unavailable' if the store does not answer for five seconds, and works when the store answers again", async () => {
+test("a read is 'unavailable' if the store does not answer for five seconds; when the store answers again, reads work", async () => {
   const store = await startStore();
   const log = openLog(store.url);
   afterTest(log.close);

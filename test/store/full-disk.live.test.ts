@@ -27,7 +27,7 @@ test('appends fail while the disk is full and succeed when there is space again'
 });
 
 for (const code of ['EIO', 'ENOSPC'])
-  test(`if a sync fails with ${code}, the store reports a fatal error and does not answer the append`, async () => {
+  test(`if a sync of the log fails with ${code}, the store reports a fatal error and does not answer the append`, async () => {
     let isAnswered = false;
     const ended = Promise.withResolvers<unknown>();
     const store = openStore(storeDir(), ended.resolve);

@@ -26,7 +26,7 @@ const withClient = async (store: StoreProcess, work: (client: EventStoreDBClient
   await client.dispose();
 };
 
-/** Creates a store with a few events and stops it. @returns its directory */
+/** Creates a store with 20 events, and stops it. @returns its directory */
 const createStore = async (): Promise<string> => {
   const store = await startStore();
   await withClient(store, async (client) => {
@@ -38,10 +38,10 @@ const createStore = async (): Promise<string> => {
 
 const segmentOf = (dir: string): string => join(dir, 'log', readdirSync(join(dir, 'log')).filter((name) => name.endsWith('.log'))[0]!);
 
-/** The size of a segment file without its preallocated zeros. */
+/** Returns the size of a segment file in bytes, without the zeros at its end, which only reserve space. */
 const writtenSize = (path: string): number => readFileSync(path).findLastIndex((byte) => byte !== 0) + 1;
 
-test('a second process cannot serve the same directory, until the first one has ended or was killed', async () => {
+test('while a process serves a directory, a second one cannot serve it; after the first one has ended or was killed, it can', async () => {
   const first = await startStore();
   const second = runStoreCommand('serve', '--dir', first.dir, '--port', '0');
   assert.is.not(second.code, 0);
@@ -70,7 +70,7 @@ test("appends, reads and deletions without the store's secret are denied", async
   await store.end();
 });
 
-test('the command verify names the damaged event; a store with a damaged log does not start if it must rebuild its index', async () => {
+test('the command `verify` names the damaged event; a store with a damaged log does not start if it would have to rebuild its index', async () => {
   const dir = await createStore();
   assert.is(runStoreCommand('verify', '--dir', dir).code, 0);
   const segment = segmentOf(dir);
@@ -85,7 +85,7 @@ test('the command verify names the damaged event; a store with a damaged log doe
   );
 });
 
-test('a start removes an append that a crash has left incomplete', async () => {
+test('a start removes an append that a crash has interrupted', async () => {
   const store = await startStore();
   await withClient(store, async (client) => {
     await client.appendToStream('items', [event('a'), event('b')]);
@@ -112,7 +112,7 @@ test('if the index is damaged, a start rebuilds it from the log', async () => {
   await store.end();
 });
 
-test('a backup that is made while events are appended is a complete store, from which a process can start', async () => {
+test('a backup that is made while events are appended is a complete store, which a process can serve', async () => {
   const store = await startStore();
   const to = join(storeDir(), 'copy');
   await withClient(store, async (client) => {
@@ -186,10 +186,10 @@ for (const running of [true, false])
     assert.ok(existsSync(store.dir));
   });
 
-test('scavenging removes the events of a stream that was tombstoned a moment ago, also if the index on disk names them', async () => {
+test('scavenging removes the events of a stream that was just tombstoned, even if the index on disk contains them', async () => {
   let store = await startStore();
   await withClient(store, async (client) => void (await client.appendToStream('erased', event('erased-content'))));
-  // At its end, the store writes its index to disk.
+  // Stop the store, so that it writes its index to disk.
   await store.end();
   store = await startStore({ dir: store.dir, open: false });
   await withClient(store, async (client) => void (await client.tombstoneStream('erased')));
@@ -201,14 +201,14 @@ test('scavenging removes the events of a stream that was tombstoned a moment ago
   assert.is(runStoreCommand('verify', '--dir', store.dir).code, 0);
 });
 
-test('the read buffer no longer returns a cached record after its segment was scavenged', () => {
+test('after a segment is scavenged, the read buffer no longer returns a cached record of it', () => {
   const readBuffer = createReadBuffer();
   const segment = { path: '', file: 0, base: 0, length: 100, packed: undefined };
   const read = (text: string) => readBuffer.reuse().subarray(0, readBuffer.reuse().write(text));
   readBuffer.remember(50, segment, read('event'));
   assert.is(readBuffer.copyOf(50)?.toString(), 'event');
   assert.is(readBuffer.copyOf(51), undefined);
-  // Scavenging replaces the segment by a packed one.
+  // Simulate that scavenging replaces the segment by a packed one.
   Object.assign(segment, { packed: { positions: new Float64Array(), offsets: new Float64Array(), bytes: 0 } });
   assert.is(readBuffer.copyOf(50), undefined);
   readBuffer.remember(60, segment, read('another'));

@@ -22,7 +22,7 @@ const all = async (source: AsyncIterable<Recorded>) => {
   return found;
 };
 
-test('a repeated append returns its first result, and an append of other events at that revision is a conflict', async () => {
+test('repeating an append returns its first result; appending other events at that revision is a conflict', async () => {
   const log = memoryLog();
   const [a, b, c] = [event(), event(), event()];
   const first = await log.append('agent-t.1', 'none', [a, b]);
@@ -47,7 +47,7 @@ test('invalid events are rejected, and calls fail as unavailable during an outag
   assert.is(await kindOf(log.append('agent-t.1', 'none', [event()])), null);
 });
 
-test('positions increase with gaps, and a read from a position between two events fails as a wrong request', async () => {
+test('positions increase with gaps; a read from a position between two events fails as a wrong request', async () => {
   const log = memoryLog();
   for (let n = 0; n < 3; n++) await log.append(`agent-t.${n}`, 'none', [event(`Type${'x'.repeat(n)}`)]);
   const [one, two, three] = await all(log.readAll());
@@ -64,7 +64,7 @@ test('positions increase with gaps, and a read from a position between two event
   assert.is(await kindOf(all(log.readAll({ from: odd }))), 'wrong-request');
 });
 
-test('a follower gets stored and new events one at a time; instead of events that its filter rejects, it gets a checkpoint', async () => {
+test('a follower gets stored and new events one at a time; for events that its filter rejects, it gets a checkpoint', async () => {
   const log = memoryLog();
   await log.append('agent-t.1', 'none', [event('A'), event('B')]);
   await log.append('model-t.1', 'none', [event('C')]);
@@ -92,7 +92,7 @@ test('a follower gets stored and new events one at a time; instead of events tha
   assert.equal(received, ['A', 'B', 'checkpoint true', 'caught up', 'D']);
 });
 
-test('if a follower throws, its subscription ends with that error; a subscription from the end of the log gets only new events', async () => {
+test('if a follower throws, its subscription ends with that error; a subscription that starts at the end of the log gets only new events', async () => {
   const log = memoryLog();
   await log.append('agent-t.1', 'none', [event('A')]);
   const broken = log.follow({

@@ -21,10 +21,7 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 const CLIENTS = 3;
 const STREAMS = ['a', 'b', 'c'];
 
-/**
- * The store under test, with several clients. The names of all streams begin with `prefix`, which is different in each
- * run.
- */
+/** The store under test, with its clients. `prefix` is the beginning of all stream names, and differs in each run. */
 type Real = { store: StoreProcess; clients: EventStoreDBClient[]; prefix: string };
 
 const uuid = (prefix: string, label: string): string => {
@@ -72,8 +69,8 @@ const command = (name: string, run: (model: Model, real: Real) => Promise<void>)
 const anyClient = fc.nat(CLIENTS - 1);
 const anyStream = fc.constantFrom(...STREAMS);
 /**
- * Chooses the expected revision of an append by `choice` (0 to 9): mostly the stream's last revision, otherwise a
- * revision next to it, or any, no_stream or stream_exists.
+ * Returns the expected revision for an append. `choice` (0 to 9) selects it: any, no_stream, stream_exists, the
+ * revision after or before the stream's last one, or (from 5) the last revision itself.
  */
 const expectedOf = (model: Model, name: string, choice: number): Expected => {
   const last = BigInt((model.streams.get(name)?.ids.length ?? 0) - 1);
@@ -174,7 +171,7 @@ const everything = async (real: Real): Promise<string[]> => {
   return found;
 };
 
-test('for random commands of several clients and restarts, the store returns the same results as a simple model', async () => {
+test('for random commands of several clients and random restarts, the store returns the same results as a simple model of it', async () => {
   const store = await startStore();
   const shared: Real = { store, clients: Array.from({ length: CLIENTS }, () => clientOf(store)), prefix: '' };
   const commands = fc.commands([appends, appends, appends, repeats, races, reads, reads, removals, tombstones, metadataSets, restarts], {
@@ -188,7 +185,8 @@ test('for random commands of several clients and restarts, the store returns the
     for (const name of STREAMS) assert.equal(await readBack(shared, 1, name), read(model, name));
     assert.equal(await everything(shared), model.log);
   };
-  // At its time limit, fast-check does not wait for the run in progress. Wait for it here, before the store is stopped.
+  // When its time limit is reached, fast-check does not wait for the run in progress. Wait for this run before stopping
+  // the store.
   let running = Promise.resolve();
   const property = fc.asyncProperty(commands, (all) => {
     running = compareWithModel(all);

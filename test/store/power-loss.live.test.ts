@@ -9,7 +9,7 @@ import { append, proposedEvent, rethrow, withFailingFunction, withReplacedFuncti
 import { segmentsOf } from '../fixtures/store-files.ts';
 import { storeDir } from '../fixtures/store-process.ts';
 
-/** The original functions of node:fs. The replacements that the tests install call them. */
+/** The original functions of node:fs. The functions with which the test replaces them call the original ones. */
 const { fdatasync, fdatasyncSync, fsync, fsyncSync, writeSync } = { ...fs };
 
 const pathOf = (file: number): string => readlinkSync(`/proc/self/fd/${file}`);
@@ -35,7 +35,7 @@ const reopened = async (store: Store, dir: string): Promise<Store> => {
   return openStore(dir, rethrow);
 };
 
-test("a store flushes every directory that it creates, and that directory's parents, to the disk", async () => {
+test("a store flushes every directory that it creates, and the directory's parents, to the disk", async () => {
   const dir = join(storeDir(), 'above', 'store');
   const synced = new Set<string>();
   const recordSync = (file: number): void => {
@@ -102,7 +102,7 @@ test('a starting store writes and flushes the last batch again, because that bat
   assert.equal([first![0], first![1], second![1]], [from, second![0], to]);
 });
 
-test('the store reports that a write of a batch has failed, even if the operating system returns the error to an earlier flush', async () => {
+test('if a write of a batch fails, the store reports it, even if the operating system returns the error to an earlier flush', async () => {
   const failed = new Map<string, Set<number>>();
   const reportOnce = (file: number): void => {
     const reported = failed.get(pathOf(file));
@@ -112,7 +112,7 @@ test('the store reports that a write of a batch has failed, even if the operatin
   };
   const ended = Promise.withResolvers<unknown>();
   const store = openStore(storeDir(), ended.resolve);
-  // Simulate the operating system, which reports a failed write only once per open file.
+  // Simulate an operating system that reports a failed write only once for each open file.
   const failingFdatasync = ((file, done) => {
     failed.set(pathOf(file), new Set());
     fdatasync(file, () => {
@@ -148,7 +148,8 @@ test('a store that was killed after scavenging can start, even if its index refe
   await append(store, 'other', 0);
   await scavenge(store);
   assert.is(await lastOf(snapshot(dir), 'a'), 1);
-  // Now test a start with the older index from `before`, as an earlier version of the program may have left it.
+  // Now test a start with the older index that was copied to `before`. Such an index may come from an earlier version
+  // of the program.
   store = await reopened(store, dir);
   await scavenge(store);
   await store.close();
@@ -176,7 +177,7 @@ test('a start rebuilds an index that does not match the log or cannot be read', 
   assert.is(await lastOf(dir, 'a'), 1);
 });
 
-test('appends go to the new segment even if truncating the previous one failed', async () => {
+test('appends go to the new segment even if the previous segment could not be truncated', async () => {
   const dir = storeDir();
   const store = openStore(dir, rethrow);
   await append(store, 'a', -1);
@@ -189,7 +190,7 @@ test('appends go to the new segment even if truncating the previous one failed',
 
 const unfinished = (dir: string): string[] => readdirSync(join(dir, 'log')).filter((name) => name.endsWith('.next'));
 
-test('when scavenging fails, it deletes its unfinished file; a start deletes the unfinished file that a crash has left', async () => {
+test('if scavenging fails, it deletes its unfinished file; a start deletes an unfinished file that a crash has left', async () => {
   const dir = storeDir();
   let store = openStore(dir, rethrow);
   await append(store, '$$a', -1, [proposedEvent('{"$maxCount":1}', '$metadata')]);

@@ -18,7 +18,7 @@ import {
 
 const entry = (key: string, value: string): Buffer => messageField(2, textField(1, key), textField(2, value));
 
-/** A BatchAppendReq message as the client encodes it, but without options. */
+/** Encodes a BatchAppendReq message in the same way as the client, but without options. */
 const batch = (...events: { id: string; type: string; data: string; custom: string }[]): Buffer =>
   Buffer.concat([
     bytesField(1, messageField(2, textField(1, randomUUID()))),

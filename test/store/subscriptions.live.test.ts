@@ -14,8 +14,8 @@ const residentMb = async (pid: number): Promise<number> => {
 };
 
 /**
- * Writes three streams from which a subscriber receives no event. The first is deleted, the second is truncated, and
- * the events of the third expire after a second (`maxAge`).
+ * Writes three streams whose events no subscriber receives: the first stream is deleted, the second is truncated, and
+ * the events of the third expire after one second (`maxAge`).
  */
 const writeInvisibleEvents = async (client: EventStoreDBClient): Promise<void> => {
   await client.appendToStream('deleted', [event(), event()]);
@@ -62,7 +62,7 @@ test("subscribers that do not read delay no other caller and use little of the s
   await store.end();
 });
 
-test('each of a thousand subscriptions over two hundred connections receives all events of its stream', async () => {
+test('with a thousand subscriptions over two hundred connections, each receives all events of its stream', async () => {
   const store = await startStore();
   const clients = Array.from({ length: 200 }, () => clientOf(store));
   const got = new Map<string, number>();
@@ -84,7 +84,7 @@ test('each of a thousand subscriptions over two hundred connections receives all
   await store.end();
 });
 
-test('a store that shuts down cancels the calls that it has begun to answer, and rejects all other calls as unavailable', async () => {
+test('a store that shuts down cancels the calls that it has begun to answer, and rejects the others as unavailable', async () => {
   const store = await startStore();
   const client = clientOf(store);
   for (let i = 0; i < 5; i++)

@@ -11,7 +11,7 @@ import { createTempDirectory } from '../fixtures/temp-directory.ts';
 
 const MIB = 1024 * 1024;
 
-test('the log file of a child process above 10 MiB is copied to a second file and truncated while the process continues to write', () => {
+test('if the log file of a child process exceeds 10 MiB, it is copied to a second file and truncated while the process continues to write', () => {
   const file = join(createTempDirectory().dir, 'process.log');
   const writing = openSync(file, 'a');
   const write = (text: string, times: number) => writeSync(writing, text.repeat(times));
@@ -25,7 +25,7 @@ test('the log file of a child process above 10 MiB is copied to a second file an
   assert.is(readFileSync(file, 'utf8'), 'ccc');
 });
 
-test('of the earlier logs of a process, the four latest are kept, and older ones are deleted', () => {
+test('the four latest older logs of a process are kept; logs before them are deleted', () => {
   const file = join(createTempDirectory().dir, 'process.log');
   for (const [index, limit] of [truncateLog, rotateLog, truncateLog, rotateLog, truncateLog, truncateLog].entries()) {
     writeFileSync(file, `${index}${'a'.repeat(10 * MIB)}`);
@@ -35,7 +35,7 @@ test('of the earlier logs of a process, the four latest are kept, and older ones
   assert.equal(kept, ['5', '4', '3', '2', false]);
 });
 
-/** Supervises a shell script that counts as up when it prints "up". */
+/** Supervises a shell script. When the script prints "up", the supervisor considers it started. */
 const superviseScript = (script: string) => {
   const { dir } = createTempDirectory();
   const lines: string[] = [];
@@ -56,7 +56,7 @@ const superviseScript = (script: string) => {
   return { supervised, lines, starts };
 };
 
-test('a process that ends again and again is started more and more rarely, and its fatal line is reported only once', async () => {
+test('a process that keeps ending is restarted with growing delays, and its fatal line is reported only once', async () => {
   const { supervised, lines, starts } = superviseScript(
     'echo up; sleep 0.1; echo "[$$] FATAL: the directory is open" >&2; echo bye; exit 1',
   );
@@ -68,14 +68,14 @@ test('a process that ends again and again is started more and more rarely, and i
   assert.ok(starts() >= 5 && starts() <= 8, `${starts()} starts`);
 });
 
-test('a process that does not start is reported with its fatal line at its first failed start', async () => {
+test('if a process fails to start, the supervisor reports its fatal line after the first failed start', async () => {
   const { supervised, lines } = superviseScript('echo "FATAL: no permission" >&2; exit 1');
   await eventually('the report', () => lines.length > 0);
   assert.match(lines[0]!, /^child did not start \(code 1: FATAL: no permission\) and is started again/);
   await supervised.stop();
 });
 
-test('a process that the supervisor restarts is reported with the reason', async () => {
+test('if the supervisor restarts a process, it reports the reason', async () => {
   const { supervised, lines } = superviseScript('echo up; exec sleep 60');
   await supervised.ready;
   const before = supervised.pid();
@@ -85,7 +85,7 @@ test('a process that the supervisor restarts is reported with the reason', async
   await supervised.stop();
 });
 
-test('while a NATS stream stays stopped although the disk has space, nats-server is restarted with growing delays', () => {
+test('while a NATS stream stays stopped although the disk has space, the supervisor restarts nats-server with growing delays', () => {
   const restarts: number[] = [];
   let [seconds, free] = [0, 0];
   const report = createStreamRecovery({

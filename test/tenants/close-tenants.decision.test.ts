@@ -8,8 +8,8 @@ const AT = '2026-02-01T00:00:00.000Z';
 const closing = (closes_at: string): Tenant.Tenant => ({ ...Tenant.initial, status: 'closing', closes_at });
 
 /**
- * Creates a substitute for `transact` that knows only these tenants, by id. Any other tenant is treated as erased.
- * `closed` collects the ids of the tenants that were closed, `options` the options of each call.
+ * Creates a substitute for `transact` for the given tenants. Any other tenant counts as erased. `closed` has the ids of
+ * the tenants that were closed, and `options` the options of each call.
  */
 const tenantsOf = (tenants: Readonly<Record<string, Tenant.Tenant>>) => {
   const closed: string[] = [];
@@ -23,14 +23,14 @@ const tenantsOf = (tenants: Readonly<Record<string, Tenant.Tenant>>) => {
   return { transact, closed, options };
 };
 
-test('only those due tenants of the read model are closed whose waiting period in the log is over', async () => {
+test('of the tenants that the read model lists as due for closing, only those are closed whose waiting period is over according to the log', async () => {
   const active: Tenant.Tenant = { ...Tenant.initial, status: 'active' };
   const { transact, closed } = tenantsOf({ due: closing(AT), early: closing('2026-02-01T00:00:00.001Z'), active });
   await closeDueTenants(transact, ['due', 'early', 'active'], AT);
   assert.equal(closed, ['due']);
 });
 
-test('if one of the tenants that are due to be closed has been erased, the others are still closed', async () => {
+test('if one of the tenants that are due to be closed is erased already, the others are still closed', async () => {
   const { transact, closed } = tenantsOf({ due: closing(AT) });
   await closeDueTenants(transact, ['erased', 'due'], AT);
   assert.equal(closed, ['due']);
@@ -42,7 +42,7 @@ test('if closing a tenant fails for another reason than a missing tenant, the er
   assert.is(error, unavailable);
 });
 
-test('the event that closes a tenant has the platform as its actor, and always the same id for the same closing', async () => {
+test('the event that closes a tenant has the platform as its actor; for the same closing, it always has the same id', async () => {
   const { transact, options } = tenantsOf({ due: closing(AT) });
   await closeDueTenants(transact, ['due'], AT);
   assert.equal(options, [{ actor: { kind: 'system', id: 'annals' }, at: AT, seed: 'closed' }]);

@@ -17,7 +17,7 @@ import { createSecondTenant, type TestPlatform } from '../fixtures/users.ts';
 const DAY = 86_400_000;
 const reason = { reason: 'a test' };
 
-/** Runs the tenant closer on the ids of all tenants, as if the read model listed each of them as due. */
+/** Runs the tenant closer as if the read model listed every tenant as due for closing. */
 const closeDue = async (p: TestPlatform): Promise<void> => {
   const ids = p.eventsOf('TenantCreated').map(({ id }) => id);
   await tenantCloser(p.log)(ids, new Date(p.clock.now()).toISOString());
@@ -34,7 +34,7 @@ const createTenant = async (p: TestPlatform, slug: string) => {
   return { id, tenant, key, runner: runner.key, hook: `/hooks/inbound/${hook.id}`, agent: `${tenant}/agents/${agent.id}` };
 };
 
-test('30 days after a tenant started to close, its API keys and webhooks are refused, it cannot be reopened, and its slug can be used again', async () => {
+test('30 days after a tenant started to close, its API keys and webhooks are refused, it cannot be reopened, and another tenant can use its slug', async () => {
   const p = await createTestPlatform();
   let now = Date.now();
   p.clock.now = () => now;
@@ -102,7 +102,7 @@ test('a tenant that is reopened in time stays open, even if the clock was set ba
   await p.close();
 });
 
-/** Returns a function that applies a decision to a tenant in the log. */
+/** Returns a function that runs a decision on a tenant and appends the resulting events to the log. */
 const createDecider = (log: Log) => {
   const transact = createTransact(log, openAggregateCache(log, []));
   const meta = (tenant: string) => ({ tenant, actor: { kind: 'system', id: 'test' } as const, at: new Date().toISOString(), v: 1 });
@@ -110,13 +110,13 @@ const createDecider = (log: Log) => {
     transact({ aggregate: Tenant, tenant: id, id, decide, meta: meta(id), seed: String(Math.random()) });
 };
 
-test('with a real event store and database, two workers close a tenant once, even if they restart and their clock jumps', async () => {
+test('with a real event store and database, two workers close a tenant once, even if they restart and their clocks jump', async () => {
   const store = await startStore();
   const log = openLog(store.url);
   const databaseUrl = await freshDatabase();
   let now = Date.now();
   const start = () => startTenantCloser({ log, databaseUrl, logger: silentLogger, now: () => now, intervalMs: 50 });
-  // Start the workers before the read model exists.
+  // Start the workers before the read model exists. They must be able to handle this.
   let workers = [start(), start()];
   const projectionPlatform = await startProjectionPlatform(log, databaseUrl, [tenants as unknown as AnyProjection]);
   const decide = createDecider(log);

@@ -63,7 +63,7 @@ const isSigned = (receipt: Receipt, x: string): boolean => {
   return verify(null, textOf(receipt), key, Buffer.from(receipt.signature, 'base64url'));
 };
 
-test('the signature of an erasure receipt is valid only for exactly its fields, with a key that the platform publishes', async () => {
+test('the signature of an erasure receipt is valid only for exactly its fields; its key is one that the platform publishes', async () => {
   const p = await createTestPlatform();
   const acme = await createTenant(p, 'acme');
   const other = await createTenant(p, 'other');
@@ -95,7 +95,7 @@ test('an erasure receipt stays the same after the signing key was rotated', asyn
   await p.close();
 });
 
-test('an erasure that was interrupted before the data key was destroyed is completed by repeating the request', async () => {
+test('repeating the request completes an erasure that was interrupted before the data key was destroyed', async () => {
   const p = await createTestPlatform();
   const acme = await createTenant(p, 'acme');
   const { tombstone } = p.log;
@@ -108,7 +108,7 @@ test('an erasure that was interrupted before the data key was destroyed is compl
   await p.close();
 });
 
-test('erasing a tenant that does not exist, or without a reason, is refused', async () => {
+test('erasing a tenant that does not exist is refused, and so is an erasure without a reason', async () => {
   const p = await createTestPlatform();
   const acme = await createTenant(p, 'acme');
   const missing = `/admin/tenants/c${'0'.repeat(24)}`;

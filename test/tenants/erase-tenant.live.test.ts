@@ -35,7 +35,10 @@ const createDecider = (log: Log) => {
     transact({ aggregate: Tenant, tenant: id, id, decide, meta: meta(id), seed: String(Math.random()) });
 };
 
-/** Returns functions that fail once each, as if the process had been killed at that step. */
+/**
+ * Returns a function `step` that throws an error when it is called with a name for the first time, as if the process
+ * had been killed at the step of this name.
+ */
 const failOnce = () => {
   const failed: string[] = [];
   const step = (name: string): void => {
@@ -46,7 +49,7 @@ const failOnce = () => {
   return { failed, step };
 };
 
-/** The tenants that have rows in the audit log. */
+/** Returns the ids of the tenants that have rows in the audit log's tables. */
 const tenantsIn = async (databaseUrl: string): Promise<string[]> => {
   const rows = await query<{ tenant: string }>(
     databaseUrl,
@@ -56,13 +59,16 @@ const tenantsIn = async (databaseUrl: string): Promise<string[]> => {
   return rows.map(({ tenant }) => tenant).filter((tenant) => tenant !== null && tenant !== PLATFORM);
 };
 
-/** Appends an event of the erased tenant, as a reactor could that has not noticed the erasure yet. */
+/** Appends an event to a stream of the erased tenant, like a reactor that does not know of the erasure yet. */
 const appendLate = (log: Log) => {
   const meta = { tenant: ERASED, actor: { kind: 'system', id: 'test' } as const, at: new Date().toISOString(), v: 1 };
   return log.append(`session-${ERASED}.s1`, 'none', [{ id: randomUUID(), type: 'SessionExpired', data: {}, meta }]);
 };
 
-/** Builds the projections again in an empty database. The platform's audit log must have the same entries there. */
+/**
+ * Builds the projections again in an empty database. Asserts that they have no rows of the erased tenant, and that the
+ * platform's audit log has the same entries as before.
+ */
 const assertRebuilt = async (log: Log, entries: readonly object[]): Promise<void> => {
   const databaseUrl = await freshDatabase();
   const platform = await startProjectionPlatform(log, databaseUrl, [tenants, audit] as unknown as AnyProjection[]);
@@ -75,7 +81,7 @@ const assertRebuilt = async (log: Log, entries: readonly object[]): Promise<void
 };
 
 test(
-  'an erasure that was interrupted at any step and completed leaves no key, row, message or file of the tenant, and keeps those of others',
+  'after an erasure is interrupted at any step and completed, no key, row, message or file of the tenant is left, and those of others stay',
   withNatsServer(async (broker) => {
     const { dir } = createTempDirectory();
     const store = await startStore({ dir: join(dir, 'store') });
@@ -125,7 +131,7 @@ test(
       },
       blobs: async () => {
         step('before the files are removed');
-        // The relay publishes a message that it had opened before the data key was destroyed.
+        // Simulate that the relay decrypted a message before the data key was destroyed, and publishes it now.
         await nats.jetstream().publish(`agents.${ERASED}.a1.inbound`, 'a late message');
         return place.backend;
       },

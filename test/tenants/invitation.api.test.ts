@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000;
 const bodyOf = <T = Record<string, unknown>>({ body }: Answer): T => body as T;
 const codeOf = (answer: Answer) => [answer.status, bodyOf(answer).code];
 
-/** Creates a tenant with an OWNER, and adds the member `ada`. Nobody has an API key but the OWNER. */
+/** Creates a tenant with an OWNER and the member `ada`. Only the OWNER has an API key. */
 const tenantWithAda = async (p: Platform, role = 'MEMBER') => {
   const created = bodyOf<{ id: string; owner_key: string }>(
     await p.send('POST', '/admin/tenants', { body: { name: 'Acme', slug: 'acme', owner_email: 'owner@acme.test' } }),
@@ -36,7 +36,7 @@ const tokenOf = (answer: Answer): string => {
   return bodyOf<Invitation>(answer).token;
 };
 
-test('an invited member gets an API key in exchange for the token of the invitation, and acts with the role of the membership', async () => {
+test('the token of an invitation can be exchanged for an API key, which acts with the role of the invited member', async () => {
   const p = await createTestPlatform();
   const { id, tenant, ada, invite } = await tenantWithAda(p);
   const issued = await invite();
@@ -85,7 +85,7 @@ test('accepting an invitation is refused 72 hours after it was issued', async ()
   await p.close();
 });
 
-test('when a member is removed, their invitation and the API key from it stop working', async () => {
+test('when a member is removed, their invitation and the API key that they got with it stop working', async () => {
   const p = await createTestPlatform();
   const { tenant, owner, ada, add, invite } = await tenantWithAda(p);
   const token = tokenOf(await invite());
@@ -99,7 +99,7 @@ test('when a member is removed, their invitation and the API key from it stop wo
   await p.close();
 });
 
-test('only an OWNER can invite an OWNER, and an invitation is refused while its issuer no longer has the right to issue it', async () => {
+test('only an OWNER can invite an OWNER; an invitation is refused while its issuer no longer has the right to issue it', async () => {
   const p = await createTestPlatform();
   const { id, tenant, owner, ada, add, invite } = await tenantWithAda(p, 'ADMIN');
   const admin = await p.createKey(id, ada);
@@ -135,7 +135,7 @@ test('an invitation issued with an API key limited to the role ADMIN stops worki
   await p.close();
 });
 
-test('if an ADMIN issued the invitation, the key of the invited member stays limited to ADMIN when the member becomes OWNER; if an OWNER issued it, the key gets OWNER, too', async () => {
+test('the key of a member invited by an ADMIN stays limited to ADMIN when the member becomes OWNER; if an OWNER invited the member, the key gets OWNER', async () => {
   const p = await createTestPlatform();
   const { id, tenant, owner, ada, add, invite } = await tenantWithAda(p);
   const mallory = await add('mallory@acme.test', 'ADMIN');
@@ -166,7 +166,7 @@ test('if an ADMIN issued the invitation, the key of the invited member stays lim
   await p.close();
 });
 
-test('if the issuer of an invitation has lost the role OWNER when it is accepted, the key is limited to ADMIN', async () => {
+test('if the issuer of an invitation is no longer OWNER when it is accepted, the API key of the invited user is limited to ADMIN', async () => {
   const p = await createTestPlatform();
   const { id, tenant, owner, add, invite } = await tenantWithAda(p);
   const grace = await add('grace@acme.test', 'OWNER');
@@ -216,7 +216,7 @@ test('accepting an invitation is refused in a suspended or closed tenant, and fo
   await p.close();
 });
 
-test('a wrong invitation token counts as an invalid credential, and every wrong token gets the same response', async () => {
+test('a wrong invitation token counts as an invalid credential; every wrong token gets the same response', async () => {
   const p = await createTestPlatform({ limits: createRateLimiter() });
   const { invite } = await tenantWithAda(p);
   const token = tokenOf(await invite());
@@ -265,7 +265,7 @@ test('an acceptance that was interrupted before the API key was created can be r
   await p.close();
 });
 
-test('the log and the audit log contain only the digest of an invitation token, and name its issuer and the member', async () => {
+test('the log and the audit log contain only the digest of an invitation token; they name the issuer and the member', async () => {
   const p = await createTestPlatform();
   const { tenant, owner, ada, invite } = await tenantWithAda(p);
   const token = tokenOf(await invite());

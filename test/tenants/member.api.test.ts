@@ -6,7 +6,7 @@ type Platform = Awaited<ReturnType<typeof createTestPlatform>>;
 
 const bodyOf = <T = Record<string, unknown>>({ body }: Answer): T => body as T;
 
-/** Creates a tenant with one member of each role, and returns their API keys. */
+/** Creates a tenant with one member of each role. @returns their API keys */
 const tenantWithMembers = async (p: Platform) => {
   const created = bodyOf<{ id: string; owner_key: string }>(
     await p.send('POST', '/admin/tenants', { body: { name: 'Acme', slug: 'acme', owner_email: 'owner@acme.test' } }),
@@ -65,7 +65,7 @@ test('the list of agents shows a member only agents on which they have a role or
   await p.close();
 });
 
-test('a role on an agent ends with the membership: a member who rejoins has no roles', async () => {
+test('a role on an agent ends with the membership: a member who rejoins the tenant has no roles on agents', async () => {
   const p = await createTestPlatform();
   const { tenant, owner, member } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
@@ -80,7 +80,7 @@ test('a role on an agent ends with the membership: a member who rejoins has no r
   await p.close();
 });
 
-test('the last OWNER of a tenant and of an agent cannot be removed', async () => {
+test('the last OWNER of a tenant, or of an agent, cannot be removed', async () => {
   const p = await createTestPlatform();
   const { tenant, owner, admin, member } = await tenantWithMembers(p);
   const own = bodyOf<{ user: { id: string } }>(await p.send('GET', '/me', { key: owner })).user.id;
@@ -121,7 +121,7 @@ test('the only owner of a new agent cannot be removed, even if the read model la
   await p.close();
 });
 
-test('each effective permission names the event that granted it; a permission that the user does not have names no event', async () => {
+test('each effective permission names the event that granted it; a permission that the user does not have names none', async () => {
   const p = await createTestPlatform();
   const { tenant, owner, member } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
@@ -150,7 +150,7 @@ test('each effective permission names the event that granted it; a permission th
   await p.close();
 });
 
-test("members who may read an agent can read their own permissions on it; members who manage its roles can read everyone's", async () => {
+test('members who may read an agent can read their own permissions on it; members who manage its roles can read those of everyone', async () => {
   const p = await createTestPlatform();
   const { tenant, owner, member, admin } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
@@ -192,7 +192,7 @@ test('restoring a deleted agent needs agent:delete; restoring an earlier revisio
   await p.close();
 });
 
-test('members of a suspended tenant get 403; a super-admin can read a tenant only after a break-glass request, which its audit log shows', async () => {
+test("members of a suspended tenant get 403; a super-admin can read a tenant only after a break-glass request, which the tenant's audit log shows", async () => {
   const p = await createTestPlatform();
   const { id, tenant, owner } = await tenantWithMembers(p);
   assert.is((await p.send('POST', `/admin/tenants/${id}/suspend`, { body: { reason: 'unpaid' } })).status, 200);

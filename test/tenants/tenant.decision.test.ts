@@ -24,7 +24,7 @@ test('a new tenant is active, and its owner is the only member', () => {
 const closing: Tenant.TenantEvent = { type: 'TenantClosing', data: { reason: 'moved', closes_at: '2026-02-01T00:00:00.000Z' } };
 const closed: Tenant.TenantEvent = { type: 'TenantClosed', data: {} };
 
-test("no other tenant can use a tenant's slug until the tenant is closed for good", () => {
+test("a tenant's slug is reserved until the tenant is closed for good", () => {
   for (const events of [story, [...story, closing]])
     given(Tenant, ...events)
       .when(Tenant.create(fields, ACTOR))
@@ -116,7 +116,7 @@ const setByTenant = (external_mail_enabled: boolean): Tenant.TenantEvent => ({
   data: { external_mail_enabled },
 });
 
-test("the platform can switch external mail off whatever the tenant's setting is; afterwards the tenant cannot switch it on", () => {
+test("the platform can switch external mail off, whatever the tenant's setting is; after that, the tenant cannot switch it on", () => {
   const switchOff = Tenant.update({ external_mail_enabled: false }, null);
   const enableByTenant = Tenant.changeSettings({ external_mail_enabled: true });
   for (const before of [

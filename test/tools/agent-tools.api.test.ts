@@ -21,7 +21,7 @@ const grant = (body: Json): Promise<Answer> => p.send('POST', `${AGENT}/tools`, 
 const list = async (query = ''): Promise<Json[]> => (await p.send('GET', `${AGENT}/tools${query}`)).body as Json[];
 const issueOf = ({ body }: Answer) => (body as { errors: { pointer: string; code: string }[] }).errors[0]!;
 
-test('granting a tool gets 201, granting it with other settings 200, and granting it again without a change appends no event', async () => {
+test('granting a tool gets 201; granting it with other settings gets 200; granting it without a change appends no event', async () => {
   const tool_id = await register('send', { input_schema });
   const first = await grant({ tool_id, configuration: { channel: '#alerts' } });
   const { created_at, updated_at, ...rest } = first.body as Json;
@@ -42,7 +42,7 @@ test('granting a tool gets 201, granting it with other settings 200, and grantin
   assert.equal(await list(), [second.body]);
 });
 
-test('a configuration that does not match the input schema of the tool is refused, and the error points to the wrong part', async () => {
+test("a configuration that does not match the tool's input schema is refused, and the error points to the part that does not match", async () => {
   const tool_id = await register('strict', { input_schema });
   const faults: [unknown, string][] = [
     [{ channel: 5 }, '/configuration/channel'],
@@ -73,7 +73,7 @@ test('granting a tool that does not exist, was removed or belongs to another ten
   }
 });
 
-test('a revoked tool is missing in the list but not in a list as of an earlier position, and revoking it again gets 404', async () => {
+test('a revoked tool is missing in the list, but not in a list as of an earlier position; revoking it again gets 404', async () => {
   const tool_id = await register('leaving');
   await grant({ tool_id });
   const before = tokenOf(p.log.events.at(-1)!.position);
@@ -114,6 +114,6 @@ test('an agent can have 100 tools and no more, and its list of tools has pages',
   assert.equal([ids.length, new Set(ids).size, rest.headers.get('link')], [100, 100, null]);
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

@@ -28,7 +28,7 @@ test('granting a tool again emits an event only if it changes the grant', () => 
     .emits(granted('a', { x: 1 }));
 });
 
-test('granting or revoking a tool of a missing or deleted agent is refused, and so is revoking a tool that is not granted', () => {
+test('granting or revoking a tool of a missing or deleted agent is refused; so is revoking a tool that is not granted', () => {
   given(Agent)
     .when(grantTool(of('a')))
     .refuses('not_found');
@@ -39,7 +39,7 @@ test('granting or revoking a tool of a missing or deleted agent is refused, and 
     .emits({ type: 'AgentToolRevoked', data: { tool_id: 'a' } });
 });
 
-test('if an agent has the maximum number of tools, granting another tool is refused, but existing grants can change', () => {
+test('if an agent has the maximum number of tools, granting another tool is refused; existing grants can still change', () => {
   const full = Array.from({ length: MAX_AGENT_TOOLS }, (_, index) => granted(`t${index}`));
   given(Agent, created, ...full)
     .when(grantTool(of('more')))
@@ -49,7 +49,7 @@ test('if an agent has the maximum number of tools, granting another tool is refu
     .emits(granted('t0', { x: 1 }));
 });
 
-test('if an agent has the maximum number of tools, grants of removed tools are revoked to make room for a new one; otherwise they are kept', () => {
+test('if an agent has the maximum number of tools, grants of removed tools are revoked to make room for a new tool; otherwise they are kept', () => {
   const full = Array.from({ length: MAX_AGENT_TOOLS }, (_, index) => granted(`t${index}`));
   given(Agent, created, ...full)
     .when(grantTool(of('more'), ['t1', 'unknown']))

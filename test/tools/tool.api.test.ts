@@ -32,7 +32,7 @@ test('a registered tool can be read by its id and in the list, with the same con
   );
 });
 
-test('registering a tool with the name of an existing tool is refused; the name is free after a removal, and in other tenants', async () => {
+test('a tool cannot have the name of another tool of the tenant; other tenants can use the name, and so can a new tool after the removal', async () => {
   const { id } = await registered('unique');
   const again = await register(fields('unique'));
   assert.equal([again.status, issuesOf(again)[0]!.pointer], [409, '/name']);
@@ -98,7 +98,7 @@ test('a tool with an input schema that is invalid, refers to other documents or 
   assert.is((await register(fields('faulty', { input_schema: [] }))).status, 422);
 });
 
-test('a sync adds, changes and removes the tools of a connector in a single event, and a sync of the same list appends none', async () => {
+test('a sync adds, changes and removes the tools of a connector in one event; a sync with the same list appends none', async () => {
   const first = await sync('mailer', [synced('send'), synced('list'), synced('drop')]);
   assert.is(first.status, 200);
   const [send, , drop] = first.body as Json[];
@@ -159,7 +159,7 @@ test("only the input schema of a connector's tool can be changed, and a later sy
   );
 });
 
-test('a sync with a repeated name, too many tools, or missing or unknown fields is refused as a whole', async () => {
+test('a sync with a repeated name, too many tools, or missing or unknown fields is refused, and changes no tool', async () => {
   const start = p.log.events.length;
   const twice = await sync('bad', [synced('a'), synced('b'), synced('a')]);
   assert.equal([twice.status, issuesOf(twice)[0]!.pointer], [422, '/2/name']);
@@ -173,7 +173,7 @@ test('a sync with a repeated name, too many tools, or missing or unknown fields 
   assert.is(((await sync('large', many(500))).body as Json[]).length, 500);
 });
 
-test('a sync that failed after it had reserved ids shows no tools, and repeating it completes it', async () => {
+test('tools of a sync that failed after reserving their ids are not shown; repeating the sync completes it', async () => {
   const { transact } = { transact: p.log.append };
   let isDown = true;
   p.log.append = ((stream: string, ...rest: never[]) => {
@@ -192,6 +192,6 @@ test('a sync that failed after it had reserved ids shows no tools, and repeating
   assert.is((await list()).filter(({ connector }) => connector === 'half').length, 2);
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

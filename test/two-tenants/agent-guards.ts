@@ -1,7 +1,8 @@
 import { type Mutant, mutant, mutantSeenBy } from './guard.ts';
 
 /**
- * Mutants without one of the guards that hide or protect agents and models. Each name describes the fault.
+ * Changed copies of the code (mutants). Each copy lacks one check (guard) that hides or protects agents and models. The
+ * name of a mutant says what is possible without the check.
  */
 export const AGENT_GUARDS: readonly Mutant[] = [
   mutant(

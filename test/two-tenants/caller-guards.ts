@@ -6,7 +6,8 @@ const permit = (name: string, from: string, to: string): Mutant => ({
 });
 
 /**
- * Mutants without one of the guards that limit callers to their tenants and permissions. Each name describes the fault.
+ * Changed copies of the code (mutants). Each copy lacks one check (guard) that limits callers to their tenants and
+ * permissions. The name of a mutant says what is possible without the check.
  */
 export const CALLER_GUARDS: readonly Mutant[] = [
   permit('a tenant key works in every tenant', 'principal.bound_to !== null && principal.bound_to !== tenant_id', 'false'),

@@ -25,14 +25,17 @@ import {
 
 export type Dataset = Awaited<ReturnType<typeof createDataset>>;
 
-/** A sign-in token for the user with this e-mail address. The platform of this dataset accepts it without an issuer. */
+/**
+ * Returns a sign-in token for the user with this e-mail address. The platform of this dataset accepts such tokens,
+ * although no issuer has signed them.
+ */
 const tokenOf = (email: string): string => `${Buffer.from(email).toString('base64url')}.of.test`;
 const verify = async (token: string) => ({ email: Buffer.from(token.split('.')[0]!, 'base64url').toString(), name: null });
 
 const SIGNED_IN = 'signed.in@annals.test';
 const LEFT = 'left@annals.test';
 
-/** Creates a tenant with an owner, a runner key, and the users who sign in with tokens as members. */
+/** Creates a tenant with an owner and a runner key. Some of its members sign in with tokens. */
 const seedInactiveTenant = async (p: Platform, slug: string) => {
   const { id, tenant, key } = await createSecondTenant(p, slug);
   const agent = await request(p, 'POST', `${tenant}/agents`, key, { name: 'One', slug: 'one' });
@@ -42,7 +45,7 @@ const seedInactiveTenant = async (p: Platform, slug: string) => {
   return { id, key, runner: runner.key };
 };
 
-/** Creates a suspended and a closed tenant. */
+/** Creates two tenants, and then suspends one and closes the other. */
 const seedInactiveTenants = async (p: Platform) => {
   const [suspended, closed] = [await seedInactiveTenant(p, 'suspended'), await seedInactiveTenant(p, 'closed')];
   await request(p, 'POST', `/admin/tenants/${suspended.id}/suspend`, p.key, { reason: 'a test' });
@@ -53,8 +56,8 @@ const seedInactiveTenants = async (p: Platform) => {
 };
 
 /**
- * Creates break-glass access of a super-admin that is no longer valid: in the tenant `home` it has expired, and the
- * tenant `away` has disallowed it.
+ * Creates break-glass (temporary) access that is no longer valid. The access of the super-admin `outside` to the tenant
+ * `home` has expired. The super-admin `guest` lost access to the tenant `away` when that tenant disallowed it.
  */
 const endSuperAdminAccess = async (p: Platform, home: SeededTenant, away: SeededTenant, outside: string, guest: string): Promise<void> => {
   const before = new Date(Date.now() - 1_000).toISOString();
@@ -72,12 +75,12 @@ const createSuperAdmin = async (p: Platform, email: string) => {
 };
 
 /**
- * Creates credentials that are no longer valid: an expired key, a revoked key, and the keys of a suspended user and of
- * a removed member.
+ * Creates credentials that are no longer valid: an expired key, a revoked key, the key of a suspended user, and the key
+ * of a removed member.
  */
 const createInvalidCredentials = async (p: Platform, t: SeededTenant) => {
   const now = Date.now();
-  // Stop the clock while the key is created, so that it does not expire during its creation.
+  // Stop the clock until the key is created. Otherwise its expiry time could already be in the past.
   p.clock.now = () => now;
   const expires_at = new Date(now + 40).toISOString();
   const expired = await request(p, 'POST', `${t.tenant}/api-keys`, t.owner, { name: 'expired', expires_at });
@@ -116,24 +119,27 @@ const seedPlatform = async (p: Platform): Promise<Resources> => {
   };
 };
 
-/** Texts that show that a response contains data of this tenant: its ids and the domain of its e-mail addresses. */
+/**
+ * Returns texts that show that a response contains data of this tenant: its ids, and the domain of its e-mail
+ * addresses.
+ */
 const marksOf = (slug: string, { ids, resources }: SeededTenant): readonly string[] => [
   ...Object.values(ids),
   ...Object.entries(resources).flatMap(([type, id]) => (FREE_NAMES.includes(type as ResourceType) ? [] : [id])),
   `@${slug}.test`,
 ];
 
-/** The OpenAPI document, which is the same for every platform and takes longer to make than a platform to start. */
+/**
+ * The OpenAPI document. It is the same for every platform, so it is made only once: making it takes longer than
+ * starting a platform.
+ */
 let document: ReturnType<typeof openapi> | undefined;
 
-/**
- * Creates two tenants with one resource of every type, and a credential for every principal. The first tenant is called
- * `home`, the second `away`.
- */
+/** Creates two tenants (`home` and `away`) with one resource of every type, and a credential for every principal. */
 export const createDataset = async () => {
   const p = await createTestPlatform({ verify });
-  // The requests that follow do not wait until the projections have applied their events. So these are applied in
-  // larger batches, which is faster.
+  // Do not let the following requests wait for the projections: these then apply larger batches of events, which is
+  // faster.
   p.projectionDelay.until = Promise.resolve();
   const home = await seedTenant(p, 'home');
   const away = await seedTenant(p, 'away');
@@ -161,7 +167,7 @@ export const createDataset = async () => {
   const old = await createInvalidCredentials(p, home);
   p.projectionDelay.until = undefined;
   await p.waitForProjections();
-  // The first request of a user in an hour appends an event. Send that request now, so that no event is appended while
+  // A user's first request in an hour appends an event. Make this request now, so that no event is appended while
   // responses are compared.
   await request(p, 'GET', '/me', tokenOf(SIGNED_IN));
   await p.waitForProjections();
@@ -208,7 +214,7 @@ export const createDataset = async () => {
       version: '1.0.0',
     } as Resources,
     foreign: away.resources,
-    /** Appends an event to a stream of the tenant `away`. */
+    /** Changes the tenant `away`, which appends an event to its stream. */
     changeOtherTenant: async (): Promise<void> => {
       await request(p, 'PATCH', away.tenant, away.owner, { name: `Away ${changeCount++}` });
       await p.waitForProjections();

@@ -1,11 +1,11 @@
 /**
- * An edit that removes a guard (an access check): in `file`, the text `from` is replaced by `to`. `from` must occur in
- * the file.
+ * An edit that removes a guard (an access check) from the code: in `file`, it replaces the text `from` by `to`. The
+ * file must contain `from`.
  */
 export type Edit = readonly [file: string, from: string, to: string];
 /**
- * The edits that make a copy of the code without one guard. If several guards protect the same data, and each alone
- * would be enough, all of them are removed. `by` is the test that must fail for this copy. By default, it is the test
+ * A mutant: a copy of the code without one guard. `edits` remove the guard; if several guards protect the same data,
+ * and each would be enough, they remove all of them. `by` is the test that must fail for the mutant, by default the one
  * with the tenant isolation probes.
  */
 export type Mutant = { readonly name: string; readonly edits: readonly Edit[]; readonly by?: string };

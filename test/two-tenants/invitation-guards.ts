@@ -1,6 +1,9 @@
 import { type Mutant, mutantSeenBy } from './guard.ts';
 
-/** Mutants without one of the guards of invitations. Each name describes the fault. */
+/**
+ * Changed copies of the code (mutants). Each copy lacks one check (guard) of invitations. The name of a mutant says
+ * what is possible without the check.
+ */
 export const INVITATION_GUARDS: readonly Mutant[] = [
   mutantSeenBy(
     'tenants/invitation.api.test.ts',

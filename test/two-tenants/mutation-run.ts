@@ -23,7 +23,7 @@ const MUTANTS: readonly Mutant[] = [
 
 const root = join(import.meta.dirname, '../..');
 
-/** Copies the project's code from a directory to a new temporary one. */
+/** Copies the project's code to a new temporary directory. @returns that directory */
 const copyTree = (from: string): string => {
   const dir = mkdtempSync(join(tmpdir(), 'annals-mutant-'));
   for (const part of ['api', 'commands', 'domain', 'infra', 'projections', 'test', 'package.json'])
@@ -39,7 +39,8 @@ const apply = (dir: string, [file, from, to]: Edit): void => {
 };
 
 /**
- * Runs a test file in the copy of the project and returns whether it fails. @throws Error if the test does not start
+ * Runs a test file in a copy of the project. @returns whether the file fails. @throws Error if the file does not run at
+ * all
  */
 const fails = (dir: string, test: string): Promise<boolean> =>
   new Promise((resolve, reject) => {
@@ -49,7 +50,7 @@ const fails = (dir: string, test: string): Promise<boolean> =>
     );
   });
 
-/** Removes the guards of one mutant in a copy of the project. @returns whether a test detects it */
+/** Removes a mutant's guards in a new copy of the project. @returns whether the mutant's test then fails, as it must */
 const isDetected = async (base: string, { edits, by = 'access/tenant-isolation-probes.api.test.ts' }: Mutant): Promise<boolean> => {
   const dir = copyTree(base);
   try {
@@ -61,13 +62,13 @@ const isDetected = async (base: string, { edits, by = 'access/tenant-isolation-p
 };
 
 /**
- * `node test/two-tenants/mutation-run.ts [part of a name]` removes the guards one by one, each in a fresh copy. It
- * exits with 1 if the tests do not detect that one of them is missing.
+ * Runs the program `node test/two-tenants/mutation-run.ts [part of a mutant's name]`. It removes the guards one by one,
+ * each in a new copy of the project. It exits with 1 if, without one of the guards, the tests still pass.
  */
 const main = async (part = ''): Promise<void> => {
   const chosen = MUTANTS.filter(({ name }) => name.includes(part));
   const undetected: string[] = [];
-  // All copies are of the code as it is now, even if it is edited during the run.
+  // Copy the code once now. The other copies are made from this one, so that edits during the run have no effect.
   const base = copyTree(root);
   for (const mutant of chosen) {
     const detected = await isDetected(base, mutant).catch((error: Error) => {

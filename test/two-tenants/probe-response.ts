@@ -4,15 +4,18 @@ import { hasOnlyAgentRoles, OTHER_TENANT_PRINCIPALS, type PrincipalName, seesNoA
 import type { Call } from './id-positions.ts';
 import { idFor, isInTenant, sentIds, type Variant } from './probe.ts';
 
-/** Response headers that depend on the request or on the end of the log, and not on the resource. */
+/** Response headers that depend on the request or on the end of the log, but not on the resource. */
 const VARYING_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy', 'projection-position'];
-/** Each export of the audit log is recorded, so that the next one ends at another position. */
+/**
+ * Response headers that differ for each export of the audit log: an export is recorded in the log, so the next export
+ * ends at a later position.
+ */
 const HEADERS_OF_EXPORTS = ['consistency-token', 'content-disposition'];
 
 const withoutSentIds = (dataset: Dataset, call: Call, variant: Variant, text: string): string =>
   sentIds(call, variant).reduce((rest, { position, state }) => rest.replaceAll(idFor(dataset, position, state), ''), text);
 
-/** The actions of audit log entries that only repeat what the caller has sent. */
+/** Actions of audit log entries that only repeat what the caller has sent. */
 const ECHOED_ACTIONS = ['access.refused', 'super_admin.read', 'audit.exported'];
 
 const withoutEchoes = ({ body, text, headers }: Answer): string => {
@@ -23,13 +26,13 @@ const withoutEchoes = ({ body, text, headers }: Answer): string => {
     : text;
 };
 
-/** Whether the path of the request names the agent `own`. */
+/** Returns whether the path of the request contains the id of the caller's own agent. */
 const isAboutOwnAgent = (call: Call, variant: Variant): boolean =>
   sentIds(call, variant).some(({ position, state }) => position.type === 'agent' && position.in === 'path' && state === 'own');
 
 /**
- * The texts in a response that show data to which the caller has no access, or that belongs to another agent. Ids that
- * the caller has sent are ignored.
+ * Returns the texts in a response that belong to data which the caller may not see, or to another agent. Ids that the
+ * caller sent are ignored.
  */
 export const leakedMarks = (dataset: Dataset, call: Call, variant: Variant, who: PrincipalName, answer: Answer): string[] => {
   if (!isInTenant(call) && call.path !== '/me') return [];
@@ -49,8 +52,8 @@ export const leakedMarks = (dataset: Dataset, call: Call, variant: Variant, who:
 };
 
 /**
- * Everything that a caller can observe in a response, without the parts that repeat the request: the request id, the
- * path and the ids that were sent.
+ * Returns everything that a caller can observe in a response, as a text. Parts that only repeat the request are left
+ * out: the request id, the path, and the ids that were sent.
  */
 export const observableParts = (dataset: Dataset, call: Call, variant: Variant, answer: Answer): string => {
   const { status, headers } = answer;

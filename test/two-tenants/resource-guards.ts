@@ -3,8 +3,8 @@ import { type Mutant, mutant, mutantSeenBy } from './guard.ts';
 const HOOK_OF = ' || state.tenant_id !== ctx.tenant) throw notFound();';
 
 /**
- * Mutants without one of the guards that hide or protect resources of a tenant or an agent from callers without access.
- * Each name describes the fault.
+ * Changed copies of the code (mutants). Each copy lacks one check (guard) that protects resources of a tenant or an
+ * agent. The name of a mutant says what is possible without the check.
  */
 export const RESOURCE_GUARDS: readonly Mutant[] = [
   mutant(

@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats';
 import type { Answer } from '../fixtures/test-platform.ts';
 import { type Call, type Document, resolved, type Schema } from './id-positions.ts';
 
-/** The fields of a value that its schema does not name, as JSON pointers. */
+/** Returns the JSON pointers of those fields of a value that its schema does not name. */
 const undeclaredIn = (document: Document, unresolved: Schema, value: unknown, at: string): string[] => {
   const schema = resolved(document, unresolved);
   if (Array.isArray(value))
@@ -21,10 +21,12 @@ const undeclaredIn = (document: Document, unresolved: Schema, value: unknown, at
   });
 };
 
-/** The name under which the validator knows the schemas that several operations share. */
+/** The id under which the validator stores the schemas that are shared by several operations. */
 const SHARED = 'shared';
 
-/** Returns the validator of a schema in the OpenAPI document. Each is compiled once. */
+/**
+ * Returns a function that maps a schema of the OpenAPI document to its validator. Each schema is compiled only once.
+ */
 const createCompiler = (document: Document): ((schema: Schema) => ValidateFunction) => {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   (addFormats as unknown as (on: Ajv2020) => void)(ajv);
@@ -43,7 +45,7 @@ const compilers = new WeakMap<Document, ReturnType<typeof createCompiler>>();
 
 /**
  * Compares the body of a response with its schema in the OpenAPI document: types, formats, required fields, and fields
- * that the schema does not name. Returns one text for each difference, which starts with its JSON pointer.
+ * that the schema does not name. @returns one text per difference, beginning with its JSON pointer
  */
 export const schemaFaults = (document: Document, { responses }: Call, { status, body }: Answer): string[] => {
   const schema = responses[status]?.content?.['application/json']?.schema;

@@ -4,7 +4,10 @@ import { importerPorts } from '../../infra/reactors/import-memory.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import type { TestPlatform } from '../fixtures/users.ts';
 
-/** Imports a text into the memory of an agent, as the worker does. Returns the id of the import. */
+/**
+ * Imports a text into the memory of an agent. Also does the work of the worker that completes the import. @returns the
+ * id of the import
+ */
 export const importMemory = async (p: TestPlatform, tenant_id: string, agent: string, { key, text }: { key: string; text: string }) => {
   const answer = await p.send('POST', `/tenant/${tenant_id}/agents/${agent}/memory/import`, {
     key,

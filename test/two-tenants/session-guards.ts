@@ -2,7 +2,10 @@ import { type Mutant, mutant } from './guard.ts';
 
 const ACCESS = 'commands/sessions/session-access.ts';
 
-/** Mutants without one of the guards of sessions and their files. Each name describes the fault. */
+/**
+ * Changed copies of the code (mutants). Each copy lacks one check (guard) of sessions and their files. The name of a
+ * mutant says what is possible without the check.
+ */
 export const SESSION_GUARDS: readonly Mutant[] = [
   mutant('sessions: the runner of another agent may write', ACCESS, ' && principal.agent_id === state.agent_id', ''),
   mutant(

@@ -3,7 +3,8 @@ import { type Mutant, mutant, mutantSeenBy } from './guard.ts';
 const SKILL_TEST = 'skills/skill.api.test.ts';
 
 /**
- * Mutants without one of the guards that protect skills and their configurations. Each name describes the fault.
+ * Changed copies of the code (mutants). Each copy lacks one check (guard) that protects skills and their
+ * configurations. The name of a mutant says what is possible without the check.
  */
 export const SKILL_GUARDS: readonly Mutant[] = [
   mutant(

@@ -1,6 +1,9 @@
 import { type Mutant, mutant } from './guard.ts';
 
-/** Mutants without one of the guards of tools and of the runtime that runners read. Each name describes the fault. */
+/**
+ * Changed copies of the code (mutants). Each copy lacks one check (guard) of tools, or of the runtime that runners
+ * read. The name of a mutant says what is possible without the check.
+ */
 export const TOOL_GUARDS: readonly Mutant[] = [
   mutant(
     "tools: the list shows every tenant's",

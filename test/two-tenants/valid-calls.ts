@@ -5,10 +5,10 @@ import { createDataset } from './dataset.ts';
 import type { PrincipalName } from './expected-access.ts';
 import { type Call, callsOf, type Document } from './id-positions.ts';
 
-/** A field and a query parameter that no operation has. */
+/** The name of a field or query parameter that no operation has. */
 export const UNKNOWN = 'zz_unknown';
 
-/** A platform with two tenants and a resource of every type, on which the calls of this file are sent. */
+/** The platform for all calls of this file. It has two tenants with one resource of every type. */
 export const dataset = await createDataset();
 export const document = dataset.document as unknown as Document;
 export const schemas = document.components.schemas as Schemas;
@@ -18,20 +18,23 @@ const { own } = dataset;
 
 export type Problem = { readonly code: string; readonly errors?: readonly { readonly pointer: string; readonly message: string }[] };
 
-/** The path of a call, with the ids of existing resources. `replaced` has other values for some of its parameters. */
+/**
+ * Returns the path of a call with ids of existing resources. Values in `replaced` are used instead for the path
+ * parameters with their names.
+ */
 export const pathOf = ({ path, idPositions }: Call, replaced: Readonly<Record<string, string>> = {}): string =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const position = idPositions.find((one) => one.in === 'path' && one.name === name)!;
     return replaced[name] ?? encodeURIComponent(own[position.type]!);
   });
 
-/** The schema of the JSON body of a call; null if it has none. */
+/** Returns the schema of a call's JSON body, or null if the call has no JSON body. */
 export const jsonSchemaOf = ({ requestBody }: Call): Schema | null => {
   const schema = requestBody?.content['application/json']?.schema as Schema | undefined;
   return schema ? resolved(schema, schemas) : null;
 };
 
-/** The ids of existing resources for the fields of the body of a call. */
+/** Returns ids of existing resources for the fields of a call's body. */
 export const idsInBody = ({ idPositions }: Call): Record<string, string> =>
   Object.fromEntries(idPositions.filter((one) => one.in === 'body').map(({ name, type }) => [name, own[type]!]));
 
@@ -41,12 +44,13 @@ export const callsWithBody = calls.flatMap((call) => {
   return schema ? [{ call, schema }] : [];
 });
 
-/** The callers of whom one may use each operation. */
+/** The callers to try. Each operation accepts at least one of them. */
 export const WHO: readonly PrincipalName[] = ['owner', 'super-admin', 'runner'];
 const callers = new Map<string, PrincipalName>();
 
 /**
- * The first of these callers who may use the operation: a request with an unknown field gets 422, and not 403 or 404.
+ * Returns the first caller in WHO who may use the operation. It sends each caller's request with an unknown field:
+ * callers who may use the operation get 422 instead of 403 or 404.
  */
 export const callerOf = async (call: Call): Promise<PrincipalName> => {
   const known = callers.get(call.operationId);
@@ -64,15 +68,15 @@ export const callerOf = async (call: Call): Promise<PrincipalName> => {
   throw new Error(`nobody of ${WHO.join(', ')} may use ${call.operationId}`);
 };
 
-/** Sends a call with this body, as a caller who may use the operation. */
+/** Sends a call with this body as a caller who may use the operation. */
 export const send = async (call: Call, body: unknown): Promise<Answer> =>
   dataset.send(call.method, pathOf(call), { key: dataset.keys[await callerOf(call)], body });
 
-/** The JSON pointers of the errors in a response. */
+/** Returns the JSON pointers of the errors in a response. */
 export const pointersOf = ({ body }: Answer): string[] => ((body as Problem).errors ?? []).map(({ pointer }) => pointer);
 
 /** The types of events that record the use of a credential or a refused access. Any request may append them. */
 const INCIDENTAL_EVENTS = ['ApiKeyUsed', 'UserSeen', 'AccessRefused', 'AccessRefusalsCounted'];
 
-/** The number of events in the log, without those of INCIDENTAL_EVENTS. */
+/** Returns the number of events in the log. Events of the types in INCIDENTAL_EVENTS do not count. */
 export const eventCount = (): number => dataset.log.events.filter(({ type }) => !INCIDENTAL_EVENTS.includes(type)).length;

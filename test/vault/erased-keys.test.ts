@@ -13,7 +13,10 @@ import { createTempDirectory } from '../fixtures/temp-directory.ts';
 const PLACE = { tenant: 'acme', category: 'delivery', id: 'd1' };
 const meta = { tenant: 'acme', actor: { kind: 'system', id: 'test' } as const, at: '2026-11-23T09:00:00.000Z', v: 1 };
 
-/** A log with a sealed event, a vault that sealed it, and the function that records a step of an erasure. */
+/**
+ * Creates a log with an encrypted event. Also returns the master key file, and a function that records a step in the
+ * erasure of a tenant.
+ */
 const given = async () => {
   const log = memoryLog();
   const masterKeyFile = join(createTempDirectory().dir, 'master.key');
@@ -43,7 +46,7 @@ test("once the destruction of a tenant's data key is recorded, a process that fo
   const outcomes = () => Promise.all([serve, relay].map(({ openEvent }) => outcomeOf(openEvent, sealed)));
   assert.equal(await outcomes(), ['a content', 'a content']);
   await record('TenantErasureStarted', 'none');
-  // Between these steps, a process may load the keys once more.
+  // After the first step of the erasure and before the second one, a process could load the keys again.
   assert.equal(await outcomes(), ['a content', 'a content']);
   await log.tombstone(dataKeyStream('acme'));
   await record('TenantDataKeyDestroyed', 0);

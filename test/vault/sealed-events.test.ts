@@ -25,7 +25,7 @@ const eventOf = (text = TEXT, id: string = randomUUID()): BytesEvent => ({
   meta: { tenant: PLACE.tenant, actor, at: '2026-11-22T10:00:00.000Z', v: 1, facts: { sha256: 'of the received bytes' } },
 });
 
-/** An event as a read of its stream returns it. */
+/** Returns the event as a read of its stream returns it. */
 const recorded = ({ id: event_id, type, data, meta }: BytesEvent, place = PLACE): Recorded => ({
   ...place,
   type,
@@ -57,7 +57,7 @@ const given = async () => {
   return { log, masterKeyFile, vault: await openVault({ log, masterKeyFile }) };
 };
 
-/** A log in which reads of a tenant's key stream behave as `read` says. */
+/** Wraps a log so that reads of the tenant's key stream are handled by `read`. */
 const withKeyStream = (log: Log, read: Log['read']): Log => ({
   ...log,
   read: (stream, options) => (stream === 'key-acme.vault' ? read(stream, options) : log.read(stream, options)),
@@ -68,7 +68,7 @@ const erased = (log: Log): Log =>
     throw new LogError('gone', 'tombstoned');
   });
 
-test('encrypting the data of an event adds 28 bytes, and this and other processes can decrypt them unchanged', async () => {
+test('encrypting the data of an event adds 28 bytes; this process and others can decrypt them unchanged', async () => {
   const { log, masterKeyFile, vault } = await given();
   const sealed = await vault.sealEvent(PLACE, eventOf());
   assert.is(sealed.data.length, TEXT.length + 28);
@@ -144,7 +144,7 @@ test('the data key of one tenant cannot decrypt an event of another tenant', asy
   assert.is(await reasonOf(() => vault.openEvent(recorded(sealed, other))), 'key');
 });
 
-test("after a tenant's key stream is deleted, reading its events reports that they are erased, and nothing new can be encrypted", async () => {
+test("after a tenant's key stream is deleted, reading the tenant's events reports them as erased, and nothing new can be encrypted", async () => {
   const { log, masterKeyFile, vault } = await given();
   const sealed = recorded(await vault.sealEvent(PLACE, eventOf()));
   const after = await openVault({ log: erased(log), masterKeyFile });
@@ -153,7 +153,7 @@ test("after a tenant's key stream is deleted, reading its events reports that th
   assert.is((error as LogError).kind, 'gone');
 });
 
-test('if a data key cannot be decrypted, encryption is refused, the failure is logged once, and encryption works again when the key is restored', async () => {
+test('while a data key cannot be decrypted, encryption is refused and the failure is logged once; when the key is restored, encryption works again', async () => {
   const { log, masterKeyFile, vault } = await given();
   const sealed = recorded(await vault.sealEvent(PLACE, eventOf()));
   let isDamaged = true;
@@ -178,7 +178,7 @@ test('if a data key cannot be decrypted, encryption is refused, the failure is l
   assert.equal(reporter.degradedParts(), []);
 });
 
-test('while the log is down, an event is not reported as unreadable, and can be decrypted afterwards', async () => {
+test('while the log is down, an event is not reported as unreadable; afterwards it can be decrypted', async () => {
   const { log, masterKeyFile, vault } = await given();
   const sealed = recorded(await vault.sealEvent(PLACE, eventOf()));
   const after = await openVault({ log, masterKeyFile });
@@ -189,7 +189,7 @@ test('while the log is down, an event is not reported as unreadable, and can be 
   assert.is(textOf(await after.openEvent(sealed)), TEXT);
 });
 
-test('a process that only decrypts events never creates a master key; it waits for the file, and works as soon as it exists', async () => {
+test('a process that only decrypts events never creates a master key; it waits for the key file, and works as soon as the file exists', async () => {
   const { log, masterKeyFile, vault } = await given();
   const sealed = recorded(await vault.sealEvent(PLACE, eventOf()));
   const elsewhere = join(createTempDirectory().dir, 'master.key');

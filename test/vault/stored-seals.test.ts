@@ -11,7 +11,10 @@ import { createTempDirectory } from '../fixtures/temp-directory.ts';
 
 const TENANT = 'cmzretuj6pyb123w6yf35629l';
 
-/** Opens the stored events of one tenant, with the master key that has wrapped this tenant's data key. */
+/**
+ * Returns a function that decrypts the stored sample events of a tenant. It uses the master key that encrypted the
+ * tenant's data key.
+ */
 const storedOpener = async () => {
   const log = memoryLog();
   for (const { stream, event_id: id, type, data, meta } of storedEvents.filter((event) => event.stream === `key-${TENANT}.vault`))

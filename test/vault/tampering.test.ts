@@ -20,7 +20,7 @@ const NAMES = ['one', 'two'];
 const AT = '2026-11-23T10:00:00.000Z';
 const actor = { kind: 'system', id: 'test' } as const;
 
-/** Where something is sealed. The parts mean something different for each kind of content. */
+/** The place for which a content is encrypted. Each kind of content interprets the four parts in its own way. */
 type Place = { readonly tenant: string; readonly category: string; readonly id: string; readonly field: string };
 
 const PLACES: readonly Place[] = TENANTS.flatMap((tenant) =>
@@ -29,8 +29,8 @@ const PLACES: readonly Place[] = TENANTS.flatMap((tenant) =>
 const plainOf = (place: Place): string => `the content of ${Object.values(place).join(' ')}`;
 
 /**
- * A kind of sealed content. `seal` returns the sealed bytes of the place's content. `open` returns the content of
- * sealed bytes that are found at a place.
+ * A kind of encrypted content. `seal` encrypts the content that belongs to a place. `open` decrypts bytes as if they
+ * were stored at this place, and returns the content.
  */
 type Kind = {
   readonly places: readonly Place[];
@@ -50,7 +50,7 @@ const secrets: Kind = {
   open: async (place, sealed) => (await vault.open(place, sealed.toString('latin1'))).reveal(),
 };
 
-/** The ids of events, one for each field. */
+/** The event id for each name in `NAMES`, which the tests use as `field`. */
 const eventIds = new Map(NAMES.map((field) => [field, randomUUID()]));
 const facts = new Map<string, Record<string, unknown>>();
 
@@ -79,7 +79,7 @@ const root = join(dir, 'blobs');
 const blobs = openBlobStore(openDirectoryPlace(root), vault);
 const digests = new Map<string, string>();
 
-/** A file is named by its tenant and its digest. */
+/** Files of the file store. A file is identified by its tenant and by the digest of its content. */
 const files: Kind = {
   places: PLACES,
   seal: async (place) => {
@@ -113,7 +113,7 @@ const spooled: Kind = {
 
 const kids = new Map<string, string>();
 
-/** A wrapped key is bound to its tenant, to the last part of the name of its stream, and to its id. */
+/** Encrypted keys. Each belongs to its tenant, to the last part of the name of its stream, and to its key id. */
 const keys: Kind = {
   places: PLACES.filter(({ category, field }) => category === 'one' && field === 'one'),
   seal: async ({ tenant, id }) => {
@@ -125,7 +125,7 @@ const keys: Kind = {
   open: async (place, sealed) => {
     const kid = kids.get(`${place.tenant} ${place.id}`)!;
     const [opened] = await unwrapKeys(masters, place, [{ kid, wrapped: sealed.toString('latin1'), created_at: AT, earlier: [] }]);
-    // A key has no text to compare. That it was opened at its place is enough.
+    // A key has no text to compare. It is enough that it was decrypted for this place.
     return opened!.key.length === 32 ? plainOf(place) : '';
   },
 };
@@ -139,7 +139,7 @@ const isOpened = (work: Promise<string>): Promise<boolean> =>
   );
 
 for (const [name, { places, seal, open }] of Object.entries(KINDS)) {
-  test(`${name}: a value that was encrypted for one place can be decrypted only there, not at another place of the same or another tenant`, async () => {
+  test(`${name}: a value that was encrypted for one place cannot be decrypted at another place, of the same tenant or of another one`, async () => {
     const sealed: Buffer[] = [];
     for (const place of places) sealed.push(await seal(place));
     let swaps = 0;

@@ -25,7 +25,7 @@ const assertFails = async (work: () => unknown, message?: RegExp): Promise<void>
   if (message) assert.match(error!.message, message);
 };
 
-test('a vault can decrypt its encrypted secrets, and so can the vault of another process on the same log', async () => {
+test('a vault can decrypt the secrets that it has encrypted; so can the vault of another process on the same log', async () => {
   const log = memoryLog();
   const masterKeyFile = keyFile();
   const first = await openVault({ log, masterKeyFile });
@@ -68,7 +68,7 @@ test('an encrypted text in which one bit was changed cannot be decrypted', async
     const bit = n < bits ? n : Math.floor(Math.random() * bits);
     const altered = Buffer.from(sealed);
     altered[bit >> 3]! ^= 1 << (bit & 7);
-    // Skip changes of the data key's id in the text. The id only selects the data key, and this test always decrypts
+    // Skip changes of the key id in the encrypted text: it only selects the data key, and this test always decrypts
     // with the same one.
     if (altered.subarray(3, 4).toString() !== 'k') continue;
     await assertFails(() => decrypt(key.key, location, altered.toString('latin1')));
@@ -106,7 +106,7 @@ test('vaults that are opened at the same time share the platform keys, and creat
   ]);
 });
 
-test('if a vault could not read or create a key because the key was missing or the log was down, it tries again later', async () => {
+test('a vault that could not read or create a key because it was missing or the log was down tries again later', async () => {
   const log = memoryLog();
   const masterKeyFile = keyFile();
   const [one, other] = [await openVault({ log, masterKeyFile }), await openVault({ log, masterKeyFile })];
@@ -118,7 +118,7 @@ test('if a vault could not read or create a key because the key was missing or t
   assert.is((await other.open(location, await one.seal(location, secret('s')))).reveal(), 's');
 });
 
-test('the master key file can be read only by its owner; if it is lost and the log contains keys encrypted with it, no new file is created', async () => {
+test('the master key file can be read only by its owner; if it is lost but the log has keys encrypted with it, no new file is created', async () => {
   const log = memoryLog();
   const masterKeyFile = keyFile();
   await openVault({ log, masterKeyFile });
@@ -153,7 +153,7 @@ test('the log contains no key and no secret in plain text', async () => {
     assert.not.ok(text.includes(hidden));
 });
 
-test('a decrypted secret is hidden in every way of formatting it as text', () => {
+test('formatting a decrypted secret as text, in any way, does not show it', () => {
   const hidden = secret('canary');
   const container = { hidden, list: [hidden] };
   const printed = [
@@ -171,7 +171,7 @@ test('a decrypted secret is hidden in every way of formatting it as text', () =>
   assert.is(hidden.reveal(), 'canary');
 });
 
-test("a unique id has the format id25, and depends on every part of its unique key and on the platform's name key", async () => {
+test("a unique id has the format id25; it depends on every part of its unique key and on the platform's name key", async () => {
   const [vault, other] = await Promise.all([1, 2].map(() => openVault({ log: memoryLog(), masterKeyFile: keyFile() })));
   const of = vault!.uniqueId;
   const ids = [

@@ -6,7 +6,7 @@ import { createTestPlatform } from '../fixtures/test-platform.ts';
 
 type Json = Record<string, unknown>;
 
-/** The providers of webhooks, and those at which accounts are connected. */
+/** The providers that send webhooks, and the providers at which users connect accounts. */
 const ALL_PROVIDERS = [...new Set([...PROVIDERS, ...Object.keys(OAUTH_PROVIDERS)])].toSorted();
 
 const p = await createTestPlatform();
@@ -19,7 +19,7 @@ const listOf = async (id: string): Promise<Json[]> => {
 };
 const connectedTo = async (id: string) => (await listOf(id)).filter(({ connected }) => connected).map(({ provider }) => provider);
 
-test("the list of an agent's integrations has one row for each provider, with the name of the provider for display", async () => {
+test("the list of an agent's integrations has one row for each provider, with the provider's display name", async () => {
   const rows = await listOf(agent);
   assert.equal(
     rows.map(({ provider }) => provider),
@@ -73,6 +73,6 @@ test('a new agent has no mailboxes and no attachments; an invalid page size or c
   }
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

@@ -17,7 +17,7 @@ test('replacing a text of a JSON body changes no byte outside this text', () =>
     '{ "big" : 12345678901234567890,\n "to":"***",  "x":[1e400] }',
   ));
 
-test('if a number of a JSON body is replaced by a text, the body stays valid JSON', () =>
+test('a number of a JSON body can be replaced by a text, and the body stays valid JSON', () =>
   is(text(ofJson('[4111111111111111,2]').mapTexts(hide('4111111111111111'))), '["***",2]'));
 
 test('a body in which no text is replaced keeps all its bytes', () => {
@@ -45,7 +45,7 @@ test('in a form-encoded body with a JSON payload, replacing texts changes the pa
   is(text(content.mapTexts(hide('ada'))), `x=1&payload=${encodeURIComponent('{"by":"***","n":10000000000000000001}')}&y=%zz`);
 });
 
-test('replacing the texts of any JSON value gives JSON in which only the texts have changed', () =>
+test('whatever the JSON value, replacing its texts gives JSON in which only the texts have changed', () =>
   fc.assert(
     fc.property(fc.json(), fc.string({ minLength: 1, maxLength: 2 }), (json, secret) => {
       const content = ofJson(json);

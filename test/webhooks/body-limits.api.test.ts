@@ -8,7 +8,10 @@ import { listen } from '../../infra/http/listen.ts';
 import { createSkillPlatform } from '../fixtures/skill-platform.ts';
 
 const MEBIBYTE = 1_048_576;
-/** The limits with the 10 % that a body may need besides, and for a small body what the server needs for a request. */
+/**
+ * The maximum growth of the buffers in bytes while a body is received: the limit for the body plus 10 %. For the small
+ * body of a skill call, 2 MiB are added for the server itself.
+ */
 const MOST_BYTES = { provider: 25 * MEBIBYTE * 1.1, skill: 1 * MEBIBYTE * 1.1 + 2 * MEBIBYTE };
 
 const { p, expose } = await createSkillPlatform();
@@ -22,7 +25,10 @@ const { id } = hook.body as { id: string };
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Sends a body piece by piece, as `headers` say. Prints the status of the answer, or the code of the error. */
+/**
+ * A program that sends a body of `size` bytes in pieces, with these headers. It prints the status of the response or
+ * the error code.
+ */
 const CLIENT = `
 const [port, path, size, headers] = process.argv.slice(1);
 const { request } = require('node:http');
@@ -43,7 +49,10 @@ const send = () => {
 };
 send();`;
 
-/** Sends one body in another process. Returns the answer, and by how much the buffers in use have grown meanwhile. */
+/**
+ * Sends a body from another process. @returns the status or error code, and by how many bytes the buffers in use grew
+ * meanwhile
+ */
 const sendBody = async (path: string, size: number, headers: Record<string, string> = {}) => {
   const used = (): number => {
     collectGarbage();
@@ -91,7 +100,7 @@ test('a Content-Length above the limit is refused with 413 before the body is re
   assert.ok(grown < MEBIBYTE, `${grown} bytes are in use`);
 });
 
-test('the platform stops without an error', async () => {
+test('clean-up: the platform stops without an error', async () => {
   await server.close();
   await p.close();
 });

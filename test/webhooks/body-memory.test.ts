@@ -18,10 +18,10 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
     ({ code }: { code: string }) => code,
   );
 
-/** Returns what a promise has led to: 'granted', the code of its error, or 'waiting' if it is not settled. */
+/** Returns the state of a promise: 'granted', the code of its error, or 'waiting' if it stays pending for 20 ms. */
 const stateOf = (work: Promise<unknown>): Promise<string> => Promise.race([codeOf(work), sleep(20, 'waiting')]);
 
-test('bodies get different chunks of one buffer, and a released chunk is used again', async () => {
+test('bodies get different chunks of one buffer, and a chunk is reused after it was released', async () => {
   const open = create();
   const [one, other] = [open(A, 1), open(B, 1)];
   const [first, second] = [await one.nextChunk(), await other.nextChunk()];
@@ -33,7 +33,7 @@ test('bodies get different chunks of one buffer, and a released chunk is used ag
   assert.is(third.byteOffset, first.byteOffset);
 });
 
-test('a body waits while its integration, its tenant or all bodies together have used up their memory, and gets memory when a body releases it', async () => {
+test('a body waits while its integration, its tenant or all bodies together have used up their memory; a released chunk goes to a waiting body', async () => {
   const open = create();
   const take = async (owner: typeof A, count: number) => {
     const bodies = Array.from({ length: count }, () => open(owner, 1));
@@ -55,7 +55,7 @@ test('a body waits while its integration, its tenant or all bodies together have
   assert.equal([await stateOf(sameIntegration), await stateOf(sameTenant)], ['granted', 'waiting']);
 });
 
-test('bodies that arrive at the same time never block each other forever: each gets all the memory it needs', async () => {
+test('bodies that arrive at the same time do not block each other forever: each gets all the memory that it needs', async () => {
   for (let round = 0; round < 50; round++) {
     const open = create();
     const receive = async (owner: typeof A): Promise<void> => {
@@ -82,7 +82,7 @@ test('a body that gets no memory in time is refused as unavailable, with a Retry
   assert.ok(error.extra.retryAfter >= 5);
 });
 
-test('at most 16 bodies of an integration, 32 of a tenant and 64 in total wait for memory; one more is refused at once', async () => {
+test('at most 16 bodies of an integration, 32 of a tenant and 64 in total wait for memory; a further one is refused at once', async () => {
   const open = create({ limits: { total: 1, tenant: 1, integration: 1 } });
   const holder = open(A, 1);
   await holder.nextChunk();
@@ -100,7 +100,7 @@ test('at most 16 bodies of an integration, 32 of a tenant and 64 in total wait f
   assert.is(await stateOf(open(A, 1).nextChunk()), 'waiting');
 });
 
-test('800 bodies that stop waiting for memory cause only a few checks per body, rather than each checking all others', async () => {
+test('if 800 bodies stop waiting for memory, each causes only a few checks of other bodies, not one check of every other body', async () => {
   let reads = 0;
   const counted = (n: number) => ({
     get tenant() {
@@ -118,7 +118,10 @@ test('800 bodies that stop waiting for memory cause only a few checks per body, 
   assert.ok(reads <= 10 * 800, `${reads} reads`);
 });
 
-/** Returns memory for a large body, and how many listeners its promise `failed` got. */
+/**
+ * Replaces the promise `memory.failed` by one whose listeners are counted. @returns the memory, and a function that
+ * returns the count
+ */
 const withCountedListeners = (memory: ReturnType<ReturnType<typeof create>>) => {
   let listeners = 0;
   const listen = memory.failed.then.bind(memory.failed);
@@ -134,7 +137,7 @@ const withCountedListeners = (memory: ReturnType<ReturnType<typeof create>>) => 
 const requestWith = (body: ReadableStream): Request =>
   new Request('http://annals.test', { method: 'POST', body, duplex: 'half' } as RequestInit);
 
-test('reading a large body adds a single listener to the promise of its memory, however many pieces arrive', async () => {
+test('reading a large body adds a single listener to the promise of its memory, even if the body arrives in many pieces', async () => {
   const { memory, listeners } = withCountedListeners(createBodyMemory()(A, 1_000_000));
   const pieces = ReadableStream.from(Array.from({ length: 2_000 }, () => new Uint8Array(1)));
   const body = await readLargeBody(requestWith(pieces), 1_000_000, async () => memory);
@@ -155,7 +158,7 @@ test('a body that is given up while no bytes arrive fails with the reason, and i
   assert.ok(isCancelled);
 });
 
-/** Lets `bytes` arrive for a body in every 100 ms that pass, also if timers are late on a busy machine. */
+/** Simulates a body that receives `bytes` bytes every 100 ms, even if the timer is late on a busy machine. */
 const arrive = (body: { countBytes: (count: number) => void }, bytes: number): NodeJS.Timeout => {
   let arrivedAt = performance.now();
   return setInterval(() => {
@@ -185,7 +188,7 @@ test('a body that arrives at less than 64 KiB per second is refused as too slow,
   for (const timer of [...timers, fill]) clearInterval(timer);
 });
 
-test('if a body needs memory, the slowest body below 1 MiB per second is given up; a body of another tenant, only if that tenant uses more memory', async () => {
+test('if a body needs memory, the slowest body below 1 MiB per second is given up; one of another tenant only if that tenant uses more memory', async () => {
   const open = create({ intervalMs: 100 });
   const slow = open(A, 2);
   const slower = open(A_OTHER, 1);

@@ -32,7 +32,7 @@ test('a text that only resembles a delivery id is not found', () => {
   for (const header of ['', `${ONE}, ${TWO}`, `${ONE}0`]) equal(namedCauses(header, [new Uint8Array()]), [], header);
 });
 
-test('at most four different delivery ids are found, the id in the header first', () => {
+test('at most four different delivery ids are found, with the id in the header first', () => {
   const lines = [ONE, ONE, TWO, THREE, FOUR, FIVE].map((id) => `Annals-Delivery: ${id}\n`).join('');
   equal(inBody(lines), [ONE, TWO, THREE, FOUR]);
   equal(namedCauses(FIVE, [new TextEncoder().encode(lines)]), [FIVE, ONE, TWO, THREE]);

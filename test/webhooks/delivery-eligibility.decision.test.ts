@@ -24,8 +24,8 @@ const STATES: States = {
 };
 
 /**
- * Creates the eligibility checks for the aggregate states in STATES, with these changes. If `isCached`, all states are
- * in memory, otherwise only in the log.
+ * Creates the eligibility checks for aggregates in the states of STATES with these changes. If `isCached` is true, all
+ * states are in memory; otherwise, they are only in the log.
  */
 const eligibilityOver = (changes: States, isCached: boolean) => {
   const states = { ...STATES, ...changes };
@@ -42,8 +42,8 @@ const eligibilityOver = (changes: States, isCached: boolean) => {
 };
 
 /**
- * Runs a check twice: with all states in memory, and with none. Both results must be equal, and the first must be
- * returned without a promise.
+ * Runs a check first with all states in memory, and then with all of them only in the log. Asserts that the first
+ * result is returned without a promise and equals the second one.
  */
 const ask = async <T>(changes: States, question: (eligibility: ReturnType<typeof eligibilityOver>) => T | Promise<T>): Promise<T> => {
   const warm = question(eligibilityOver(changes, true));

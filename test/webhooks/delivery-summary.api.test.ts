@@ -40,7 +40,10 @@ const refusal = async (path: string): Promise<unknown[]> => {
   const answer = await p.send('GET', `${p.tenant}/${path}`);
   return [answer.status, ((answer.body as Json).errors as { pointer: string }[])[0]!.pointer];
 };
-/** Waits until the read model shows what was sent. Rejections are recorded in batches, after the answer. */
+/**
+ * Reads a path repeatedly until the response has the expected value. This takes some time, because rejections are
+ * recorded in batches after the response.
+ */
 const until = async <T>(path: string, isThere: (value: T) => boolean): Promise<T> => {
   for (;;) {
     const value = await read<T>(path);
@@ -83,7 +86,7 @@ test('the summary counts deliveries by outcome, group and time, and accepts the 
   assert.equal(past.outcomes, { accepted: 0, blocked: 0, rejected: 0, dead: 0 });
 });
 
-test('a summary with time intervals but without a start, with an empty period, too many intervals or unknown fields is refused, and the error names the parameter', async () => {
+test('a summary is refused if it has time intervals without a start, an empty period, too many intervals or unknown fields; the error names the parameter', async () => {
   assert.equal(await refusal('deliveries/summary?buckets=3'), [422, '/query/from']);
   assert.equal(await refusal(`deliveries/summary?buckets=3&from=${start}&to=${start}`), [422, '/query/to']);
   assert.equal(await refusal(`deliveries/summary?buckets=121&from=${start}`), [422, '/query/buckets']);
@@ -100,7 +103,7 @@ test("the list of deliveries can be filtered by reason, by the provider's delive
   assert.is((await ids('matched_secret=current')).length, 5);
 });
 
-test('callers who may read integrations can list problems: rejected deliveries, grouped by reason and integration', async () => {
+test('callers who may read integrations can list rejected deliveries, grouped by reason and integration', async () => {
   const found = await read<Json[]>('deliveries/problems');
   assert.equal(
     found.map(({ outcome, reason, integration_id, count }) => [outcome, reason, integration_id, count]),
@@ -115,7 +118,7 @@ test('callers who may read integrations can list problems: rejected deliveries, 
   assert.equal((await read<Summary>('deliveries/summary', member)).outcomes, { accepted: 0, blocked: 0, rejected: 0, dead: 0 });
 });
 
-test('after a secret rotation, the deliveries signed with each secret are counted; after the old one is dropped, its deliveries are rejected', async () => {
+test('after a secret rotation, deliveries are counted per secret; after the old secret is dropped, deliveries signed with it are rejected', async () => {
   const hook = await connect(agent);
   const path = `webhook-integrations/${hook}`;
   assert.is((await read<Json>(path)).secret_rotated_at, null);

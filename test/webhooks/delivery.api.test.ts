@@ -102,7 +102,7 @@ test('the body of a delivery is returned unchanged, with headers that make brows
   await given.close();
 });
 
-test('a payload that is not JSON is shown as text; a rejected delivery has no payload', async () => {
+test('a payload that is not JSON is shown as text; for a rejected delivery, no payload is shown', async () => {
   const given = await createWebhookPlatform();
   const blocked = (await given.deliver('{"a":')).json.id;
   await given.deliver('{}', { 'x-hub-signature-256': null });
@@ -117,7 +117,7 @@ test('a payload that is not JSON is shown as text; a rejected delivery has no pa
   await given.close();
 });
 
-test('if the integration marks replays, a delivery is marked if it has another delivery id but the same body as a delivery in the last three days', async () => {
+test('if the integration marks replays, a delivery is marked if its body, but not its id, equals that of a delivery of the last three days', async () => {
   for (const replay_guard of ['mark', 'off']) {
     const given = await createWebhookPlatform({ replay_guard });
     let now = Date.parse('2026-01-01T00:00:00Z');
@@ -138,7 +138,7 @@ test('if the integration marks replays, a delivery is marked if it has another d
   }
 });
 
-test('a read of a delivery shows each attempt, and whether a runner acknowledged it or it became a dead letter', async () => {
+test('a read of a delivery shows each attempt, and whether a runner acknowledged the delivery or it became a dead letter', async () => {
   const given = await createWebhookPlatform();
   const ids = [(await given.deliver('1')).json.id, (await given.deliver('2', { 'x-github-delivery': 'd-2' })).json.id] as string[];
   const at = new Date().toISOString();

@@ -16,13 +16,16 @@ import { freshDatabase } from '../fixtures/test-services.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
 
-/** Newest first, and for the same time, the row with the greater id first. */
+/**
+ * Returns a function that compares rows for sorting: by a column with times, the newest first. Among rows with the same
+ * time, the greatest id comes first.
+ */
 const byTime = (column: string) => (a: Row, b: Row) =>
   compareText(b[column] as string, a[column] as string) || compareText(b.id as string, a.id as string);
 
 /**
- * The items of a list of deliveries. `rows` are all deliveries of the integration. The delivery that came before with
- * the same body marks a later one as a replay.
+ * Returns the items that a list of the `selected` deliveries must have. `rows` are all deliveries of the integration. A
+ * delivery is a suspected replay if an earlier delivery of the integration had the same body.
  */
 const listed = (rows: readonly Row[], selected: readonly Row[]): object[] =>
   selected.toSorted(byTime('received_at')).map((row) => {
@@ -31,7 +34,7 @@ const listed = (rows: readonly Row[], selected: readonly Row[]): object[] =>
     return { ...delivery, replay_suspect: row.sha256 !== null && first!.id !== row.id };
   });
 
-test('the rows of integrations and deliveries in Postgres equal the fold of the log, and queries return exactly the selected rows', async () => {
+test('the rows of integrations and deliveries in Postgres equal the fold of the log, and each query returns exactly the selected rows', async () => {
   const given = await createWebhookPlatform({ event_filter: ['push'] });
   await given.deliver('{"a":1}', { 'x-github-delivery': 'één · "quoted" \\' });
   await given.deliver('{"a":1}', { 'x-github-delivery': '2' });

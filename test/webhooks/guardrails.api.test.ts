@@ -31,7 +31,7 @@ const setRules = async (given: Platform, rules: readonly GuardrailRule[], id = g
 };
 
 let sent = 0;
-/** Delivers a body under a new delivery id. Returns the outcome and the facts. */
+/** Sends a body with a new delivery id. @returns the outcome of the delivery, and the facts in its event */
 const deliver = async (given: Platform, body: string, headers: Record<string, string> = {}, id = given.hook) => {
   const answer = await given.deliver(body, { 'x-github-delivery': `g-${++sent}`, ...headers }, id);
   assert.is(answer.status, 202, answer.text);
@@ -44,7 +44,7 @@ const deliver = async (given: Platform, body: string, headers: Record<string, st
   return { id: event.id, outcome: answer.json.outcome, facts, verdicts };
 };
 
-test('the guardrails of a tenant and of an integration are stored as they were sent, and sending them again appends no event', async () => {
+test('the guardrails of a tenant and of an integration are stored as they were sent; sending them again appends no event', async () => {
   const given = await createWebhookPlatform();
   const rules = [
     rule('small', 'size', { max_bytes: 10 }, 'label'),
@@ -159,7 +159,7 @@ test('each guardrail applies just above its limit, and not at the limit itself',
   await given.close();
 });
 
-test('the guardrails of the tenant apply before those of the integration, in order, and none applies after one that blocks', async () => {
+test("the tenant's guardrails apply before those of the integration, each in their order; after one that blocks, none applies", async () => {
   const given = await createWebhookPlatform();
   await setTenantRules(given, [rule('t1', 'size', { max_bytes: 1 }, 'label'), rule('t2', 'pattern', { pattern: 'b' }, 'label')]);
   await setRules(given, [
@@ -174,7 +174,7 @@ test('the guardrails of the tenant apply before those of the integration, in ord
   await given.close();
 });
 
-test('changed guardrails apply to the next delivery, and do not affect other tenants and integrations', async () => {
+test('changed guardrails apply from the next delivery on, and do not affect other tenants and integrations', async () => {
   const given = await createWebhookPlatform();
   const other = await given.connectInOtherTenant();
   const second = (await given.connect({ label: 'Second' })).json.id as string;
@@ -190,7 +190,7 @@ test('changed guardrails apply to the next delivery, and do not affect other ten
   await given.close();
 });
 
-test("matches of guardrails and of the tenant's patterns are removed from a delivery before it is stored, and its facts name what was removed", async () => {
+test("matches of guardrails and of the tenant's patterns are removed before a delivery is stored; its facts name what was removed", async () => {
   const given = await createWebhookPlatform();
   await given.call('PUT', 'redaction-patterns', [{ pattern: 'CUST-\\d+', tag: 'customer' }]);
   await setRules(given, [
@@ -232,7 +232,7 @@ test('the redelivery of a known delivery does not count against a rate limit', a
   await given.close();
 });
 
-test('a rate guardrail blocks or labels deliveries above its maximum in any sliding window, and counts only those that reach the agent', async () => {
+test('a rate guardrail blocks or labels deliveries above its maximum in any sliding window; only deliveries that reach the agent count', async () => {
   const given = await createWebhookPlatform();
   let now = Date.parse('2026-03-02T10:00:00.000Z');
   given.clock.now = () => now;
@@ -254,7 +254,7 @@ test('a rate guardrail blocks or labels deliveries above its maximum in any slid
   await given.close();
 });
 
-test('a delivery that contains the id of an earlier delivery counts as caused by it; the 17th delivery in such a chain is blocked', async () => {
+test('a delivery that contains the id of an earlier delivery counts as caused by it; in a chain of such deliveries, the 17th is blocked', async () => {
   const given = await createWebhookPlatform();
   let previous = await deliver(given, '{"n":0}');
   for (let depth = 1; depth <= 16; depth++) {
@@ -268,7 +268,7 @@ test('a delivery that contains the id of an earlier delivery counts as caused by
   await given.close();
 });
 
-test('a loop guardrail applies above its depth; ids that belong to no delivery of the tenant do not count', async () => {
+test('a loop guardrail applies if more deliveries led to a delivery than its depth allows; ids that belong to no delivery of the tenant do not count', async () => {
   const given = await createWebhookPlatform();
   const other = await given.connectInOtherTenant();
   const foreign = await deliver(given, '{"n":1}', {}, other);

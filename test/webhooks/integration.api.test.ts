@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createWebhookPlatform, SECRET, sign } from '../fixtures/webhook-platform.ts';
 
-test('the secret of a new integration is shown only in the response that creates it; reading the integration shows the URL, but never the secret', async () => {
+test('the secret of a new integration is shown only in the response to its creation; later reads show the URL, but never the secret', async () => {
   const given = await createWebhookPlatform();
   const { status, json, headers } = await given.connect({ label: 'Ours', secret: undefined });
   assert.is(status, 201);
@@ -21,7 +21,7 @@ test('the secret of a new integration is shown only in the response that creates
   await given.close();
 });
 
-test('repeating the creation with the same Idempotency-Key creates no second integration and does not show the secret again', async () => {
+test('repeating the creation of an integration with the same Idempotency-Key creates no second one, and does not show the secret again', async () => {
   const given = await createWebhookPlatform();
   const body = { provider: 'github', agent_id: given.agent, label: 'Once' };
   const post = () => given.call('POST', 'webhook-integrations', body, { 'idempotency-key': 'k' });

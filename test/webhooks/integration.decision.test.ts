@@ -60,7 +60,7 @@ test('decisions on a disconnected integration, or on one of another tenant, are 
   );
 });
 
-test('after a rotation, the previous secret is valid until the overlap ends; without overlap it is invalid at once', () => {
+test('after a rotation, the previous secret is valid until the overlap ends; without an overlap, it is invalid at once', () => {
   const rotated = (overlap: number) =>
     after(connected, ...Integration.rotateSecret('t', { sealed_secret: 'sealed-2', secret_hint: '…2222' }, overlap, at)(after(connected)));
   const overlapping = rotated(60);
@@ -70,7 +70,7 @@ test('after a rotation, the previous secret is valid until the overlap ends; wit
   assert.equal([rotated(0).sealed_previous_secret, Integration.acceptsPreviousSecret(rotated(0), at)], [null, false]);
 });
 
-test('if several rules block a delivery, the recorded reason is that of the first rule in a fixed order', () => {
+test('if several rules block a delivery, the recorded reason is that of the rule that comes first in a fixed order', () => {
   const input = {
     integration: { is_paused: false, event_filter: [] as string[] },
     isAgentActive: true,
@@ -87,7 +87,7 @@ test('if several rules block a delivery, the recorded reason is that of the firs
   assert.equal([reason({ json: 'not_json' }), reason({ json: 'too_deep' })], ['not_json', 'too_deep']);
 });
 
-test('only the supported content types, well-formed forms and delivery ids of 1 to 255 characters without control characters are accepted', () => {
+test('a delivery is accepted only with a supported content type, a well-formed form and a delivery id of 1 to 255 characters without controls', () => {
   assert.equal(
     ['application/json', 'Application/JSON; charset=utf-8', 'application/x-www-form-urlencoded', 'text/json', '', 'application/jsonp'].map(
       mediaOf,
@@ -116,7 +116,7 @@ test('only the supported content types, well-formed forms and delivery ids of 1 
   ]);
 });
 
-test('a body that was received under another delivery id within the last three days is a replay', () => {
+test('a delivery is a replay if its body was received under another delivery id within the last three days', () => {
   const seen = { provider_delivery_id: '1', at };
   const later = (ms: number) => new Date(Date.parse(at) + ms).toISOString();
   assert.is(checkBodyReplay({ provider_delivery_id: null, at: '' }, '1', at), 'first');

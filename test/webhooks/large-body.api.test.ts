@@ -13,7 +13,7 @@ import { createWebhookPlatform, sign } from '../fixtures/webhook-platform.ts';
 const CHUNK_BYTES = 900_000;
 const MAX_BODY_BYTES = 26_214_400;
 
-/** A random JSON text of `size` bytes, so that all its chunks differ. */
+/** Returns a random JSON text of `size` bytes. All its chunks are different, so that mixed-up chunks are detected. */
 const json = (size: number): Buffer =>
   Buffer.from(
     `"${randomBytes(Math.ceil(size * 0.75))
@@ -32,7 +32,7 @@ const given = async (...options: Parameters<typeof createWebhookPlatform>) => {
   const hook = await createWebhookPlatform(...options);
   afterTest(hook.close);
   const deliver = (body: Uint8Array, headers: Record<string, string | null> = {}) => hook.deliver(body, { ...lengthOf(body), ...headers });
-  /** Sends a body without a Content-Length. */
+  /** Sends a body as a stream, that is, without a Content-Length header. */
   const stream = (body: ReadableStream, headers: Record<string, string> = {}, id = hook.hook) =>
     hook.request(`/hooks/inbound/${id}`, {
       method: 'POST',
@@ -132,7 +132,7 @@ test('two processes that receive one large delivery at the same time record one 
   assert.ok((await hook.bytes(answers[0]!.json.id)).equals(body));
 });
 
-/** Writes the chunks of a delivery without its event, as a crash before that event would leave them. */
+/** Writes the chunks of a delivery without its event. This is the state after a crash between the two writes. */
 const writeChunksOnly = async (hook: Awaited<ReturnType<typeof given>>, body: Uint8Array, log: Log) => {
   const integration = (await hook.ports.eligibility.integration(hook.hook))!;
   const facts = { sha256: sha256(body), size_bytes: body.length, ...partsField(body.length), received_at: '2026-01-01T00:00:00.000Z' };
@@ -141,7 +141,7 @@ const writeChunksOnly = async (hook: Awaited<ReturnType<typeof given>>, body: Ui
   return writeChunks(log, sealChunk, { integration, id, facts: facts as never, body });
 };
 
-test('if a process crashes after it has stored some or all chunks of a delivery, the next request completes the delivery', async () => {
+test('if a process crashes after it has stored some or all chunks of a delivery, repeating the request completes the delivery', async () => {
   for (const written of [2, 4]) {
     const hook = await given();
     const body = json(3_000_000);
@@ -193,7 +193,7 @@ test('if a large body is forged, longer than its Content-Length or cut off, none
   assert.equal(sizes, [2_000_000, 2_000_000, 2_000_000]);
 });
 
-test('a redelivery with another body stores no chunks, even in a process that did not receive the first delivery', async () => {
+test('a redelivery with another body stores no chunks, even in a process that did not receive the delivery before', async () => {
   const hook = await given();
   const beside = await hook.startSecondProcess(hook.log);
   afterTest(beside.close);
@@ -227,7 +227,7 @@ test('a large form is accepted if its JSON field payload is valid, and it is ret
   assert.ok((await hook.bytes(answer.json.id)).equals(form));
 });
 
-test('the message to a runner refers to a large body by URL; the API shows the size of the body, but never its chunks', async () => {
+test("the message to a runner contains the URL of a large body; the API shows the body's size, but never its chunks", async () => {
   const hook = await given();
   const { id } = (await hook.deliver(json(2_000_000))).json;
   const [event] = hook.accepted();
@@ -245,7 +245,7 @@ test('the message to a runner refers to a large body by URL; the API shows the s
   assert.is((await hook.call('HEAD', `deliveries/${id}/body`)).headers.get('content-length'), '2000000');
 });
 
-test('if a later chunk of a stored body was altered, reading it is aborted before the end; if the first one was, the response is an error', async () => {
+test('if a later chunk of a stored body was altered, reading the body is aborted before its end; if the first one was, the response is an error', async () => {
   const hook = await given();
   const { id } = (await hook.deliver(json(2_000_000))).json;
   const [first, second] = hook.chunks();
@@ -260,7 +260,7 @@ test('if a later chunk of a stored body was altered, reading it is aborted befor
   assert.match(await refused.text(), /The stored body is damaged/);
 });
 
-test('while the log is down, a large body gets 503; when it is sent again afterwards, it is accepted', async () => {
+test('while the log is down, a large body gets 503; sent again afterwards, it is accepted', async () => {
   const hook = await given();
   await hook.deliver(Buffer.from('{}'), named('warm'));
   const body = json(2_000_000);
@@ -272,7 +272,7 @@ test('while the log is down, a large body gets 503; when it is sent again afterw
   assert.is((await hook.deliver(body)).status, 202);
 });
 
-test('a declared Content-Length reserves no memory: a large delivery is accepted while five stalled requests declare large bodies', async () => {
+test('five stalled requests that declare large bodies reserve no memory: a large delivery is still accepted', async () => {
   const hook = await given();
   const stalled: ReadableStreamDefaultController[] = [];
   const stalling = () =>

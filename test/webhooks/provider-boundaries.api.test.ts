@@ -19,7 +19,10 @@ const now = (): number => Math.floor(Date.now() / 1000);
 
 type Headers = Record<string, string>;
 
-/** The headers of the provider's signature for this body. `time` is the signed time as it is written. */
+/**
+ * Returns the request headers with the provider's signature of this body. `time` is the time that is signed, exactly in
+ * this form.
+ */
 const signatureOf = (provider: Provider, hook: string, body: string, time: string): Headers => {
   const { headers = {}, id } = payloadOf(provider);
   const url = `https://annals.test/hooks/inbound/${hook}`;
@@ -31,25 +34,26 @@ const post = (provider: Provider, hook: string, body: string | Uint8Array, signa
   return given.request(`/hooks/inbound/${hook}`, { method: 'POST', headers, body: body as never });
 };
 
-/** The name of the header with the signature. */
+/** Returns the name of the header that contains the signature. */
 const signatureHeader = (signature: Headers): string =>
   Object.keys(signature).find((name) => /signature|token|hmac/.test(name) && !/timestamp/.test(name))!;
 
 const DIGEST = /[0-9a-f]{40,}/g;
 const isHex = (value: string): boolean => value.match(DIGEST) !== null;
 
-/** Malformed forms of a valid signature header. */
+/** Returns malformed variants of a valid signature header, by their descriptions. */
 const malformed = (provider: Provider, value: string): Readonly<Record<string, string>> => ({
   empty: '',
   'only spaces': '  ',
-  // Stripe and PagerDuty send a list: it is valid if one of its signatures is.
+  // Stripe's and PagerDuty's header is a list of signatures, of which one must be valid. Doubling it does not make it
+  // malformed.
   ...(provider === 'stripe' || provider === 'pagerduty' ? {} : { doubled: `${value}${value}` }),
   'with another prefix': value.includes('=') && isHex(value) ? value.replace(/(?:sha\d+|v\d)=/g, 'v9=') : `sha256=${value}`,
   'without its last character': value.slice(0, -1),
   'with one character more': `${value}0`,
   'with a letter that is no digit': isHex(value) ? value.replace(DIGEST, (digest) => `g${digest.slice(1)}`) : `!${value.slice(1)}`,
   'with a superscript digit': `${value.slice(0, -1)}\u00b2`,
-  // Hexadecimal digits of custom_hmac may be capitals.
+  // The provider custom_hmac accepts hexadecimal digits in capital letters.
   ...(isHex(value) && provider !== 'custom_hmac' ? { 'in capital letters': value.replace(DIGEST, (digest) => digest.toUpperCase()) } : {}),
 });
 
@@ -91,7 +95,7 @@ for (const provider of PROVIDERS) {
 
   const usesTime = JSON.stringify(signatureOf(provider, 'h', 'x', '1')) !== JSON.stringify(signatureOf(provider, 'h', 'x', '2'));
   if (usesTime && provider !== 'discord')
-    test(`${provider}: a signed time that is not a whole number of seconds, or differs from now by more than 300 s, gets 401`, async () => {
+    test(`${provider}: a signed time that is not a whole number of seconds, or that differs from now by more than 300 s, gets 401`, async () => {
       const hook = await connectedTo(provider);
       const { body } = payloadOf(provider);
       const seconds = now();
@@ -117,7 +121,7 @@ for (const provider of PROVIDERS) {
         );
     });
 
-  test(`${provider}: a signature with the secret of another integration, or with an empty one, gets 401; an empty secret gets 422`, async () => {
+  test(`${provider}: a signature with the secret of another integration gets 401; creating an integration with an empty secret gets 422`, async () => {
     const own = provider === 'discord' ? 'a'.repeat(64) : undefined;
     const hook = await connectedTo(
       provider,
@@ -128,7 +132,7 @@ for (const provider of PROVIDERS) {
     assert.is((await given.connect({ provider, secret: '' })).status, 422);
   });
 
-  test(`${provider}: while two secrets overlap, both are accepted, and the facts name the one that matched; afterwards only the new one is accepted`, async () => {
+  test(`${provider}: until the overlap of two secrets ends, both are accepted and the facts name the one that matched; afterwards only the new one is`, async () => {
     if (provider === 'discord') return;
     const fresh =
       provider === 'gitlab' || provider === 'standard_webhooks' ? `whsec_${'B'.repeat(32)}` : 'the new secret of 24 bytes or more';
@@ -167,7 +171,10 @@ for (const provider of PROVIDERS) {
     });
 }
 
-/** Providers whose header can have several signatures, and how they are written. */
+/**
+ * Maps each provider whose header may have several signatures to a function that puts `bad` wrong signatures before the
+ * good one.
+ */
 const LISTS: Readonly<Partial<Record<Provider, (good: string, bad: number) => string>>> = {
   stripe: (good, bad) => good.replace(/,v1=/, `${`,v1=${'0'.repeat(64)}`.repeat(bad)},v1=`).replace(/,v0=.*$/, ''),
   pagerduty: (good, bad) => `${`v1=${'0'.repeat(64)},`.repeat(bad)}${good.split(',').at(-1)}`,
@@ -186,7 +193,7 @@ for (const [provider, listOf] of Object.entries(LISTS) as [Provider, (good: stri
     assert.is((await send(9)).status, 202);
   });
 
-test('pausing an integration stores the reason until it is resumed, and deliveries meanwhile are recorded as blocked', async () => {
+test('the reason for pausing an integration is stored until the integration is resumed; deliveries meanwhile are recorded as blocked', async () => {
   const hook = await connectedTo('github');
   const path = `webhook-integrations/${hook}`;
   const paused = await given.call('PATCH', path, { is_paused: true, paused_reason: 'release freeze' });

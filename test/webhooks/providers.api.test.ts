@@ -17,7 +17,7 @@ const connectedTo = async (provider: Provider, more: object = {}): Promise<strin
 
 type Change = { readonly secondsAgo?: number; readonly headers?: Record<string, string>; readonly body?: string };
 
-/** Sends a payload as the provider would. `change` alters the request after it was signed. */
+/** Sends a payload as the provider would. `change` says how the request is altered after it was signed. */
 const send = (provider: Provider, hook: string, payload: ProviderPayload, change: Change = {}): Promise<Answer> => {
   const { body, headers = {}, id } = payload;
   const url = `https://annals.test/hooks/inbound/${hook}`;
@@ -33,7 +33,7 @@ const send = (provider: Provider, hook: string, payload: ProviderPayload, change
 const lastAccepted = () => given.accepted().at(-1)!;
 
 for (const provider of PROVIDERS) {
-  test(`${provider}: the documented example payloads are accepted once, with the delivery id and the event that they contain`, async () => {
+  test(`${provider}: each documented example payload is accepted once and recorded with the expected delivery id and event`, async () => {
     const hook = await connectedTo(provider);
     for (const payload of PROVIDER_PAYLOADS[provider]) {
       const first = await send(provider, hook, payload);
@@ -125,7 +125,7 @@ test('twilio: a JSON body is verified by the digest in the URL', async () => {
   assert.is((await given.request(path, { method: 'POST', headers, body: body.replace('true', 'false') })).status, 401);
 });
 
-test('a signed body that is declared as JSON but is not valid JSON is recorded as blocked, even if the delivery id is expected in the body', async () => {
+test('a signed body that is declared as JSON but is not valid JSON is recorded as blocked, even if its delivery id should be in the body', async () => {
   const hook = await connectedTo('stripe');
   const { status, json } = await send('stripe', hook, { body: '{"id":', id: '', event: null });
   assert.equal([status, json.outcome], [202, 'blocked']);
@@ -137,7 +137,7 @@ test('two deliveries with different ids are both accepted, even if the ids are n
     assert.is((await send('custom_hmac', hook, { body, id: '', event: null })).status, 202);
 });
 
-test('custom_hmac: the options decide how header, prefix, encoding, algorithm, timestamp, delivery id and event are read', async () => {
+test('custom_hmac: the options define how header, prefix, encoding, algorithm, timestamp, delivery id and event are read', async () => {
   const options = {
     header: 'X-Acme-Sign',
     prefix: 'hmac ',
@@ -194,7 +194,7 @@ test('an integration with an invalid option, secret or source of the delivery id
   }
 });
 
-test('the platform creates a secret in the format of the provider, and marks replays only if the delivery id is not signed', async () => {
+test("a secret that the platform creates has the provider's format; replays are marked by default only if the delivery id is not signed", async () => {
   const created = async (provider: Provider) => (await given.connect({ provider, secret: undefined })).json;
   assert.match((await created('standard_webhooks')).secret as string, /^whsec_[A-Za-z0-9+/]{43}=$/);
   assert.match((await created('bitbucket')).secret as string, /^[A-Za-z0-9]{43}$/);

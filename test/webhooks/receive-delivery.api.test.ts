@@ -35,7 +35,7 @@ test('of 100 parallel requests with the same delivery, one gets 202, 99 get 200,
   assert.is(given.ofType('WebhookRedeliveryDiffered').length, 0);
 });
 
-test('all redeliveries with another body get 200 as duplicates, and together append a single event WebhookRedeliveryDiffered', async () => {
+test('all redeliveries with a different body get 200 as duplicates; together they append a single event WebhookRedeliveryDiffered', async () => {
   const given = await createWebhookPlatform();
   await given.deliver('{"n":1}');
   const others = await Promise.all(Array.from({ length: 20 }, () => given.deliver('{"n":2}')));
@@ -72,7 +72,7 @@ test('a request with a missing or malformed signature gets 401, and its body is 
   assert.not.match(JSON.stringify(rejected.map(({ data, meta }) => [data, meta])), /canary/);
 });
 
-test('an event name that is too long or was sent twice gets 400 and is recorded without that name', async () => {
+test('an event name that is too long or was sent twice gets 400, and is left out of the record', async () => {
   const given = await createWebhookPlatform();
   for (const name of ['x'.repeat(5_000), 'x'.repeat(256), 'é'.repeat(128), 'push, ping', 'a\tb']) {
     const answer = await given.deliver('{}', { 'x-github-event': name });
@@ -103,7 +103,7 @@ test('a body that differs from the signed one only in an invalid UTF-8 byte gets
   await given.close();
 });
 
-test("a delivery signed with another integration's secret gets 401, and a secret of fewer than 24 bytes is refused", async () => {
+test("a delivery signed with another integration's secret gets 401; creating an integration with a secret of fewer than 24 bytes is refused", async () => {
   const given = await createWebhookPlatform();
   const other = (await given.connect({ secret: 'another secret of over 24 bytes' })).json.id as string;
   assert.is((await given.deliver('{}', {}, other)).status, 401);
@@ -201,7 +201,7 @@ test('requests with a content type other than JSON or form get 415', async () =>
   await given.close();
 });
 
-test('the signature of a form covers the whole form, and the payload is the JSON in its field payload', async () => {
+test("the signature of a form covers the whole form; the payload is the JSON in the form's field payload", async () => {
   const given = await createWebhookPlatform();
   const form = `payload=${encodeURIComponent('{"a":"b c","é":1}').replaceAll('%20', '+')}`;
   const answer = await given.deliver(form, { 'content-type': 'application/x-www-form-urlencoded' });
@@ -254,7 +254,7 @@ test("GitHub's event ping is accepted like any other delivery", async () => {
   await given.close();
 });
 
-test('while the log is down, deliveries get 503 with a Retry-After of 5 to 60 seconds; afterwards they are accepted again', async () => {
+test('while the log is down, deliveries get 503 with a Retry-After of 5 to 60 seconds; afterwards, deliveries are accepted again', async () => {
   const given = await createWebhookPlatform();
   await given.deliver('{}', { 'x-github-delivery': 'warm' });
   const endOutage = given.log.outage();
@@ -267,7 +267,7 @@ test('while the log is down, deliveries get 503 with a Retry-After of 5 to 60 se
   await given.close();
 });
 
-test('if the integration blocks replays, a known body with another delivery id is blocked, and one with its own delivery id is a duplicate', async () => {
+test('if the integration blocks replays, a known body with a new delivery id is blocked, and a known body with its own delivery id is a duplicate', async () => {
   const given = await createWebhookPlatform({ replay_guard: 'block' });
   const outcome = async (id: string) => (await given.deliver('{"a":1}', { 'x-github-delivery': id })).json.outcome;
   assert.equal(

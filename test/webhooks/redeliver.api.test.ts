@@ -6,7 +6,7 @@ type Platform = Awaited<ReturnType<typeof createWebhookPlatform>>;
 
 const redeliver = ({ call }: Platform, id: string, body: object = {}) => call('POST', `deliveries/${id}/redeliver`, body);
 
-/** Records how a message to the runners of an agent ended. */
+/** Records the end of a message to the agent's runners: it is acknowledged or becomes a dead letter. */
 const settle = async ({ log, tenant_id }: Platform, agent: string, of: { delivery: string; message: string }, isDead: boolean) => {
   const at = new Date().toISOString();
   const stream = `acknowledgement-${tenant_id}.${agent}`;
@@ -20,7 +20,7 @@ const settle = async ({ log, tenant_id }: Platform, agent: string, of: { deliver
   await log.append(stream, last?.revision ?? 'none', [{ id: crypto.randomUUID(), ...event, meta }]);
 };
 
-test('an acknowledged and a dead delivery can both be sent again; each redelivery is an event with its actor', async () => {
+test('acknowledged deliveries and deliveries with a dead letter can be sent again; each redelivery is an event with its actor', async () => {
   const given = await createWebhookPlatform();
   for (const isDead of [false, true]) {
     const id = (await given.deliver('{}', { 'x-github-delivery': `d-${isDead}` })).json.id as string;
@@ -36,7 +36,7 @@ test('an acknowledged and a dead delivery can both be sent again; each redeliver
   await given.close();
 });
 
-test('if a delivery was sent again, the end of its earlier message does not change its status while the later message waits', async () => {
+test('after a delivery is sent again, the end of its earlier message does not change its status while the later message waits', async () => {
   const given = await createWebhookPlatform();
   const id = (await given.deliver()).json.id as string;
   const second = (await redeliver(given, id)).json.message_id as string;
@@ -52,7 +52,7 @@ test('if a delivery was sent again, the end of its earlier message does not chan
   await given.close();
 });
 
-test("if a delivery is sent again to another agent, that agent's runner may read its body and its acknowledgement completes the delivery", async () => {
+test("if a delivery is sent again to another agent, that agent's runner can read the body, and its acknowledgement completes the delivery", async () => {
   const given = await createWebhookPlatform();
   const id = (await given.deliver()).json.id as string;
   const other = (await given.call('POST', 'agents', { name: 'Other', slug: 'other' })).json.id as string;

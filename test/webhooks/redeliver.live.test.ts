@@ -42,7 +42,7 @@ const idsWith = async ({ call, hook }: Platform, status: string): Promise<string
 };
 
 test(
-  'a delivery has the status waiting, running, dead, and done after it is sent again; the runner gets each message once, with a new id',
+  'the status of a delivery goes from waiting to running and dead and, after it is sent again, to done; its runner gets each message once',
   withNatsServer(async (broker) => {
     const given = await createWebhookPlatform();
     const id = (await given.deliver('{"n":1}')).json.id as string;
@@ -99,7 +99,7 @@ test(
 );
 
 test(
-  'while deliveries arrive, far fewer events record publications than deliveries; while nothing is published, no event is recorded',
+  'many publications are recorded in one event; while nothing is published, no event is recorded',
   withNatsServer(async (broker) => {
     const given = await createWebhookPlatform();
     await startReactors(given, await broker.connect());

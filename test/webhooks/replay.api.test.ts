@@ -23,7 +23,10 @@ const deliver = async (hook: string, event = 'push'): Promise<string> => {
   const headers = { 'x-github-delivery': `d-${sent++}`, 'x-github-event': event, 'x-hub-signature-256': sign(raw) };
   return String(((await p.send('POST', `/hooks/inbound/${hook}`, { raw, key: '', headers })).body as Json).id);
 };
-/** Connects an integration that accepts pushes, and sends it this number of them, and a ping, which is blocked. */
+/**
+ * Creates an integration that accepts only some events. Sends it `count` pushes, which are accepted, and one ping,
+ * which is blocked.
+ */
 const hookWith = async (count: number): Promise<{ hook: string; ids: string[] }> => {
   const fields = { provider: 'github', agent_id: agent, label: 'Code', secret: SECRET, event_filter: ['push', 'issues'] };
   const hook = await created('webhook-integrations', fields);
@@ -42,7 +45,7 @@ const runAll = async (): Promise<void> => {
 };
 const requeued = (ids: readonly string[]) => p.eventsOf('DeliveryRequeued').filter(({ id }) => ids.includes(id));
 
-test('a replay job sends every accepted delivery of the integration once, as a new message, and shows its progress', async () => {
+test('a replay job sends every accepted delivery of the integration once, as a new message; reading the job shows its progress', async () => {
   const { hook, ids } = await hookWith(3);
   const other = await hookWith(1);
   const answer = await replay(hook);
@@ -63,7 +66,7 @@ test('a replay job sends every accepted delivery of the integration once, as a n
   assert.is(requeued(ids).length, 3);
 });
 
-test('a replay job that another process runs as well, or that runs again after a crash, sends no delivery twice', async () => {
+test('a replay job that runs in two processes, or again after a crash, sends no delivery twice', async () => {
   const { hook, ids } = await hookWith(25);
   const ref = { tenant_id: p.tenant_id, id: ((await replay(hook)).body as Json).id as string };
   const ports = replayPorts(p.log, now());
@@ -104,7 +107,7 @@ test('after a replay job is cancelled, at most the current batch is sent; cancel
   assert.equal(await jobOf(id), cancelled.body);
 });
 
-test('cancelling a replay job during a batch ends it, and the end of the batch does not make it run again', async () => {
+test('a replay job that is cancelled during a batch ends, and the end of the batch does not start it again', async () => {
   const { hook } = await hookWith(2);
   const id = ((await replay(hook)).body as Json).id as string;
   const ports = replayPorts(p.log, now());
@@ -126,7 +129,7 @@ test('a dry run of a replay counts the deliveries, and appends no event', async 
   assert.is(p.log.events.length, length);
 });
 
-test('the filters of a replay select only matching deliveries, and a replay can send them to another agent', async () => {
+test('the filters of a replay select only matching deliveries; a replay can send them to another agent', async () => {
   const { hook, ids } = await hookWith(3);
   await deliver(hook, 'issues');
   const totalOf = async (body: Json) => ((await replay(hook, { ...body, dry_run: true })).body as Json).total;
@@ -188,6 +191,6 @@ test('an invalid request for a replay is refused, and the error points to the fi
   assert.is((await p.send('POST', `${p.tenant}/jobs/${missing}/cancel`)).status, 404);
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

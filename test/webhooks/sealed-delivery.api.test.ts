@@ -17,7 +17,7 @@ const given = async () => {
     assert.is(answer.status, 202, answer.text);
     return answer.json.id as string;
   };
-  /** Another process on the same platform, whose log is changed in some way. */
+  /** Simulates another process of the same platform. It uses `log`, a modified version of the platform's log. */
   const beside = async (log: Log) => {
     const other = await hook.startSecondProcess(log);
     afterTest(other.close);
@@ -29,7 +29,7 @@ const given = async () => {
 
 type Given = Awaited<ReturnType<typeof given>>;
 
-/** The log of the platform, in which the stream of the tenant's keys is read as `read` says. */
+/** Returns the platform's log with one change: `read` handles the reads of the tenant's key stream. */
 const withKeys = ({ log, tenant_id }: Given, read: Log['read']): Log => ({
   ...log,
   read: (stream, options) => (stream === `key-${tenant_id}.vault` ? read(stream, options) : log.read(stream, options)),
@@ -37,7 +37,7 @@ const withKeys = ({ log, tenant_id }: Given, read: Log['read']): Log => ({
 
 const bytesOf = ({ data }: Recorded): Buffer => Buffer.from(data instanceof Uint8Array ? data : JSON.stringify(data));
 
-test('no event and no log line contains the body of a delivery, and callers who may read the body get the original bytes', async () => {
+test('no event and no log line contains the body of a delivery; callers who may read the body get the original bytes', async () => {
   const hook = await given();
   const ids = [await hook.deliver('small'), await hook.deliver('large', LARGE)];
   for (const event of hook.log.events) {
@@ -79,7 +79,7 @@ test('a delivery that was recorded before bodies were encrypted can be read', as
   assert.is((await hook.call('GET', `deliveries/${id}/body`)).text, BODY);
 });
 
-test('bodies that were swapped between two deliveries are not returned: the facts report the damage, /body gets 500, and an error is logged', async () => {
+test('bodies that were swapped between two deliveries are not returned: the facts report the damage, /body gets 500, and the log an error', async () => {
   const hook = await given();
   const ids = [await hook.deliver('one'), await hook.deliver('two', '{"two":2}')];
   const [one, two] = hook.accepted() as { data: Uint8Array; meta: Recorded['meta'] }[];
@@ -95,7 +95,7 @@ test('bodies that were swapped between two deliveries are not returned: the fact
   assert.match(hook.lines.join('\n'), /the body of a delivery cannot be opened/);
 });
 
-test('chunks that were swapped within a body are not returned', async () => {
+test('a body whose chunks were swapped is not returned', async () => {
   const hook = await given();
   const id = await hook.deliver('large', LARGE);
   const [first, second] = hook.ofType('DeliveryBodyPart') as { data: Uint8Array }[];
@@ -103,7 +103,7 @@ test('chunks that were swapped within a body are not returned', async () => {
   assert.is((await hook.call('GET', `deliveries/${id}/body`)).status, 500);
 });
 
-test("after a tenant's data key is destroyed, its deliveries are listed with their facts, and their bodies are shown as erased", async () => {
+test("after a tenant's data key is destroyed, its deliveries are still listed with their facts; their bodies are shown as erased", async () => {
   const hook = await given();
   const ids = [await hook.deliver('small'), await hook.deliver('large', LARGE)];
   await hook.waitForProjections();
@@ -149,7 +149,7 @@ test("while the tenant's data key is damaged, deliveries get 503 and nothing is 
   assert.is((await other.get(`deliveries/${id}/body`)).text, BODY);
 });
 
-test('a redelivery to another process is recorded as different if its bytes differ, and not if they are the same', async () => {
+test('a redelivery that another process receives is recorded as different if its bytes differ, but not if they are the same', async () => {
   const hook = await given();
   await hook.deliver('d-1');
   const other = await hook.beside(hook.log);

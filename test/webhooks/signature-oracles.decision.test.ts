@@ -19,8 +19,8 @@ import type { SignedRequest } from '../../domain/webhooks/signature.ts';
 import { verifySignature } from '../../domain/webhooks/signature.ts';
 
 /**
- * Compares our verification with the providers' own libraries: for random bodies and secrets, and for requests that
- * differ in one character from the signed ones.
+ * A request whose signature is to be verified. This file compares our verification with the providers' own libraries,
+ * for random bodies and secrets. It also tries requests that differ from the signed ones in one character.
  */
 type Signed = { readonly headers: Record<string, string>; readonly body: string; readonly url: string };
 type Oracle = {
@@ -62,7 +62,7 @@ const shopifyWith = (apiSecretKey: string) =>
     logger: { level: LogSeverity.Error },
   });
 
-/** The headers, apart from the signature, that the library of Shopify requires. */
+/** The headers that the library of Shopify requires in addition to the signature. */
 const SHOPIFY_HEADERS = {
   'x-shopify-topic': 'orders/create',
   'x-shopify-shop-domain': 'annals.myshopify.com',
@@ -71,7 +71,8 @@ const SHOPIFY_HEADERS = {
 };
 
 /**
- * Bodies of Linear, whose time is up to two minutes away. Those with a time that is nearly a minute away are left out.
+ * Generates bodies of Linear. Their time is up to two minutes before or after the present. Times within 15 s of the
+ * limit of one minute are left out, because the result would depend on the speed of the test.
  */
 const linearBody = fc
   .tuple(
@@ -172,7 +173,7 @@ const change = (value: string, at: number): string => {
   return value.slice(0, index) + (value[index] === '1' ? '2' : '1') + value.slice(index + 1);
 };
 
-/** Changes the body, the URL or one header of a request in one character, or removes a header. */
+/** Changes one character in the body, the URL or a header of a request, or removes a header. */
 const damaged = (request: Signed, what: number, at: number): Signed => {
   const names = Object.keys(request.headers);
   const name = names[at % names.length]!;
@@ -183,7 +184,10 @@ const damaged = (request: Signed, what: number, at: number): Signed => {
   return request;
 };
 
-/** Whether we accept a request: its signature is valid, and its time, where one is signed, is close enough. */
+/**
+ * Returns whether our code accepts a request: the signature must be valid and, for providers that sign a time, the time
+ * must be close enough to the present.
+ */
 const isAcceptedBy = (preset: ProviderPreset, secret: string, request: SignedRequest & { body: Uint8Array }): boolean => {
   const { scheme, bodyTimestamp } = preset;
   const keys = { current: scheme.key(secret), previous: null };
@@ -192,7 +196,7 @@ const isAcceptedBy = (preset: ProviderPreset, secret: string, request: SignedReq
 };
 
 for (const { provider, secret: secrets, body: bodies = fc.oneof(json, text), sign, accepts } of oracles) {
-  test(`${provider}: for ${RUNS} random requests, the verification accepts exactly those that the provider's own library accepts`, async () => {
+  test(`${provider}: of ${RUNS} random requests, the verification accepts exactly those that the provider's own library accepts`, async () => {
     const preset = presetOf({ provider, delivery_id_source: null, options: {} });
     let accepted = 0;
     await fc.assert(

@@ -19,7 +19,7 @@ const TWILIO_FORM = 'CallSid=CA1234567890ABCDE&Caller=%2B14158675309&Digits=1234
 const SLACK_BODY =
   'token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c';
 
-/** Signatures that others have published. */
+/** Examples of valid signatures that providers and others have published. */
 const VECTORS: readonly Vector[] = [
   {
     title: "Atlassian's documentation",
@@ -91,7 +91,7 @@ const verify = (vector: Vector) => {
 const otherThan = (secret: string): string => secret.slice(0, 8) + (secret[8] === 'A' ? 'B' : 'A') + secret.slice(9);
 
 for (const vector of VECTORS) {
-  test(`${vector.provider}: the signature in ${vector.title} is valid, but not for another body or secret`, () => {
+  test(`${vector.provider}: the signature in ${vector.title} is valid for its body and secret, but not for others`, () => {
     assert.ok(verify(vector).ok);
     assert.is(verify({ ...vector, secret: otherThan(vector.secret) }).ok, false);
     assert.is(verify({ ...vector, body: `${vector.body}&a=1` }).ok, false);
@@ -114,7 +114,7 @@ test('the Ed25519 signature of test 2 in RFC 8032 is valid, but not for another 
   assert.equal([match('72'), match('73')], ['current', null]);
 });
 
-test('if a header has several signatures, one of them must match; more than ten, or none in the known format, are refused', () => {
+test('of several signatures in a header, one must match; more than ten signatures, or none in the known format, are refused', () => {
   const scheme = schemeOf('pagerduty');
   const right = createHmac('sha256', 'secret').update('x').digest('hex');
   const wrong = '0'.repeat(64);

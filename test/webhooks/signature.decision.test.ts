@@ -85,7 +85,7 @@ test('for an unknown integration no signature matches, not even one made with th
   assert.is(reasonOf(sign(new Uint8Array(32), 'x'), 'x', null), 'signature_mismatch');
 });
 
-test('a signature by node:crypto matches its body, and no longer matches if any byte of the body is altered', () =>
+test('a signature made with node:crypto matches its body; if any byte of the body is altered, it no longer matches', () =>
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 300 }),

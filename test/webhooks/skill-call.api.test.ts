@@ -12,10 +12,10 @@ type Json = Record<string, unknown>;
 
 const { p, succeed, expose, call, invocationsOf } = await createSkillPlatform();
 
-/** The body of a refusal without the fields that name the request. */
+/** Returns the body of a refusal without the fields that differ in each response. */
 const comparable = ({ body }: Answer): string => JSON.stringify({ ...(body as Json), request_id: '', instance: '' });
 
-test('an accepted call of a skill webhook is recorded with its caller, listed, and readable as a delivery with its payload', async () => {
+test('an accepted call of a skill webhook is recorded with its caller and listed; it can be read as a delivery with its payload', async () => {
   const exposed = await expose();
   const answer = await call(exposed.hook, exposed.token, '{"order": 7}');
   const { id, outcome } = answer.body as { id: string; outcome: string };
@@ -48,8 +48,8 @@ const refusedCall = async (prepare: (exposed: Exposed) => Promise<unknown>, toke
 const noop = async () => undefined;
 
 /**
- * For each reason, what makes a call of an exposed skill be refused, and the token of the call (default: the right
- * one).
+ * Reasons for which the call of a skill webhook is refused. Each row has the reason, a function that brings it about,
+ * and the token that the call sends (by default, the right one).
  */
 const REFUSED: readonly [string, (exposed: Exposed) => Promise<unknown>, string?][] = [
   ['token_invalid', noop, `ann_skill_${'x'.repeat(40)}`],
@@ -90,7 +90,7 @@ test('calls without the right token, and calls of unknown or hidden webhooks, ge
   }
 });
 
-test('calls of skills of a suspended tenant are refused like those of unknown skills, and accepted after the tenant is resumed', async () => {
+test("calls of a suspended tenant's skills are refused like those of unknown skills; after the tenant is resumed, they are accepted", async () => {
   const { hook, token, path } = await expose();
   await succeed('POST', `/admin/tenants/${p.tenant_id}/suspend`, { reason: 'a test' });
   const answer = await call(hook, token);
@@ -103,7 +103,7 @@ test('calls of skills of a suspended tenant are refused like those of unknown sk
   assert.is((await call(hook, token)).status, 202);
 });
 
-test('a call of a skill whose agent is inactive or deleted is acknowledged and recorded as blocked, and no message is sent', async () => {
+test('a call of a skill whose agent is inactive or deleted gets 202, is recorded as blocked, and sends no message', async () => {
   for (const turnOff of [
     ({ agent }: Exposed) => p.send('PATCH', `${p.tenant}/agents/${agent}`, { body: { is_active: false } }),
     ({ agent }: Exposed) => p.send('DELETE', `${p.tenant}/agents/${agent}`),
@@ -124,7 +124,7 @@ test('a call of a skill whose agent is inactive or deleted is acknowledged and r
 const nested = (depth: number): string => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
 const padded = (bytes: number): string => `{"a":"${'x'.repeat(bytes - 8)}"}`;
 
-test('a call is accepted if its body is a JSON object of at most 1 MiB and 64 levels; other bodies are recorded as refused', async () => {
+test('a call is accepted if its body is a JSON object of at most 1 MiB and 64 levels; calls with other bodies are recorded as refused', async () => {
   const exposed = await expose();
   const { hook, token } = exposed;
   const statusOf = async (raw: string, headers?: Record<string, string>) => (await call(hook, token, raw, headers)).status;
@@ -156,7 +156,7 @@ test('a call is accepted if its body is a JSON object of at most 1 MiB and 64 le
   assert.is((await invocationsOf(exposed, '?outcome=accepted')).length, 5);
 });
 
-test('a body with 10,000 or a million nested levels gets 422 within a second; one with very many or repeated names is accepted', async () => {
+test('a body with 10,000 or a million nested levels gets 422 within a second; a body with very many or repeated names is accepted', async () => {
   const { hook, token } = await expose();
   for (const depth of [10_000, 500_000]) {
     const startedAt = performance.now();
@@ -200,7 +200,7 @@ test('the guardrails of the tenant block and redact calls, and the runner gets t
   assert.equal(payload, { a: '[redacted:orders]' });
 });
 
-test('repeating a call with its Idempotency-Key gets the first response, and another body with that key is refused', async () => {
+test('repeating a call with its Idempotency-Key gets the first response; another body with that key is refused', async () => {
   const exposed = await expose();
   const { hook, token } = exposed;
   const headers = { 'idempotency-key': 'order 7' };
@@ -244,7 +244,7 @@ test('the invocations of a skill webhook are listed newest first, in pages, and 
   assert.is((await p.send('GET', `${p.tenant}/skills/c00000000000000000000000x/invocations`)).status, 404);
 });
 
-test("after a skill is deleted or revoked, a reactor hides its webhook, even if the reactor's process was restarted in between", async () => {
+test("after a skill is deleted or revoked, a reactor hides the skill's webhook, even if the reactor's process was restarted in between", async () => {
   const [deleted, revoked, kept] = [await expose(), await expose(), await expose()];
   const logger = { warn: () => {}, debug: () => {} } as never;
   const isExposed = async ({ skill }: Exposed) => (await p.systemContext().load(SkillWebhook, skill)).state.status === 'exposed';
@@ -285,8 +285,8 @@ test('how long a refusal takes does not reveal whether a webhook exists or is hi
   assert.ok(Math.min(...times.flat()) > 20, 'refusals wait');
 });
 
-test('the projections have applied every event, and no event is parked', () => assert.equal(p.unappliedEvents(), []));
+test('after these tests, the projections have applied every event, and no event is parked', () => assert.equal(p.unappliedEvents(), []));
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

@@ -15,7 +15,10 @@ const withPlatform = sharedPlatform();
 
 type Exposed = { readonly agent: Agent; readonly skill: string; readonly call: (data: object) => Promise<string> };
 
-/** Creates an agent with a skill that is exposed as a webhook. `call` calls it and returns the id of the delivery. */
+/**
+ * Creates an agent with a skill that is exposed as a webhook. The returned `call` calls this webhook and returns the id
+ * of the delivery.
+ */
 const exposeSkill = async (platform: Platform, slug: string): Promise<Exposed> => {
   const { agents } = await createDataset(platform, { tenants: 1, agents: 1, hooks: 0 }, slug);
   const agent = agents[0]!;
@@ -35,7 +38,7 @@ const exposeSkill = async (platform: Platform, slug: string): Promise<Exposed> =
   return { agent, skill, call };
 };
 
-/** Starts a runner in this process that keeps the events it has received. */
+/** Starts a runner in this process that keeps the events that it receives. */
 const startRunner = async ({ url, dir }: Platform, { agent }: Exposed) => {
   const control = new AbortController();
   const events: RunnerEvent[] = [];
@@ -61,7 +64,10 @@ const areAll = async (platform: Platform, exposed: Exposed, ids: readonly string
 const eventsOf = async (log: Log, { agent }: Exposed): Promise<Recorded[]> =>
   (await Array.fromAsync(log.readAll())).filter(({ tenant, type }) => tenant === agent.tenant.id || type === 'MessagesPublished');
 
-/** Calls a skill of another tenant. The last message of the broker says how far the relay has published. */
+/**
+ * Calls a skill of another tenant and waits until the call is published. The call's message is then the broker's last
+ * one, by which the relay knows how far it has published. The test can thus remove earlier messages.
+ */
 const callAnother = async (platform: Platform, slug: string): Promise<void> => {
   const other = await exposeSkill(platform, slug);
   const id = await other.call({});
@@ -75,7 +81,7 @@ const redrive = async (platform: Platform, ...words: string[]): Promise<readonly
   return running.output().trim().split('\n');
 };
 
-test('a call of a skill webhook reaches the runner once, even if the broker loses its message and annals redrive sends it again', () =>
+test('a call of a skill webhook reaches the runner once, even if the broker loses its message and annals redrive sends the message again', () =>
   withPlatform(async (platform) => {
     const exposed = await exposeSkill(platform, 'one');
     const runner = await startRunner(platform, exposed);
@@ -120,7 +126,7 @@ test('a call of a skill webhook reaches the runner once, even if the broker lose
     );
   }));
 
-test('the redrive reactor sends the lost message of a skill call again once, and not before it is overdue', () =>
+test('the redrive reactor sends the lost message of a skill call once more, and not before the message is overdue', () =>
   withPlatform(async (platform) => {
     const exposed = await exposeSkill(platform, 'two');
     const log = platform.openLog();

@@ -51,7 +51,7 @@ test('exposing a skill for an agent that does not have it is refused', async () 
   assert.is((await p.send('POST', `${path}/rotate-token`)).status, 404);
 });
 
-test('exposing a skill for another agent keeps the token, and later calls go to the new agent', async () => {
+test('exposing a skill for another agent keeps its token, and later calls go to that agent', async () => {
   const { path, hook, token, skill } = await expose();
   const other = await createAgent(skill);
   const answer = await succeed('PUT', `${path}/webhook`, { agent_id: other });
@@ -91,8 +91,8 @@ test('exposing a hidden skill again gives it the same URL and a new token', asyn
   assert.is((await call(hook, again.token as string)).status, 202);
 });
 
-test('the projections have applied every event, and no event is parked', () => assert.equal(p.unappliedEvents(), []));
+test('after these tests, the projections have applied every event, and no event is parked', () => assert.equal(p.unappliedEvents(), []));
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

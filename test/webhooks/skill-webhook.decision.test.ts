@@ -23,7 +23,7 @@ const exposed: SkillWebhook.SkillWebhookEvent = {
 const hidden: SkillWebhook.SkillWebhookEvent = { type: 'SkillWebhookHidden', data: { reason: 'requested' } };
 const exposure = { tenant_id: TENANT, agent_id: AGENT, digest: OTHER_DIGEST };
 
-test('exposing a skill again for the same agent emits no event; for another agent, it keeps the digest of the token', () => {
+test('exposing a skill again for the same agent emits no event; exposing it for another agent keeps the digest of the token', () => {
   given(SkillWebhook).when(SkillWebhook.expose(exposure)).emits({ type: 'SkillWebhookExposed', data: exposure });
   given(SkillWebhook, exposed).when(SkillWebhook.expose(exposure)).emits();
   given(SkillWebhook, exposed)
@@ -32,7 +32,7 @@ test('exposing a skill again for the same agent emits no event; for another agen
   given(SkillWebhook, exposed, hidden).when(SkillWebhook.expose(exposure)).emits({ type: 'SkillWebhookExposed', data: exposure });
 });
 
-test('hiding a webhook, or rotating its token, is refused if it is hidden, absent or in another tenant', () => {
+test('hiding a webhook, or rotating its token, is refused if the webhook is hidden, absent or in another tenant', () => {
   for (const events of [[], [exposed, hidden]]) {
     given(SkillWebhook, ...events)
       .when(SkillWebhook.hide(TENANT))
@@ -55,7 +55,7 @@ test('only the digest of the present token matches; for a hidden or absent webho
 
 type World = { readonly webhook: readonly SkillWebhook.SkillWebhookEvent[]; readonly hasSkill: boolean; readonly isDeleted?: boolean };
 
-/** Runs the reactor on an event at this log position. @returns the events that it appends */
+/** Runs the reactor on an event at this position of the log. @returns the events that it appends */
 const reactTo = async (event: Partial<HidingEvent>, position: number, { webhook, hasSkill, isDeleted = false }: World) => {
   const { state } = given(SkillWebhook, ...webhook);
   const skills = hasSkill ? { [ID]: { is_enabled: true, created_at: AT, config: null } } : {};
@@ -85,12 +85,12 @@ test('if a skill is deleted or revoked from its agent, its webhook is hidden onc
   assert.equal(await reactTo(revoked, 9, { webhook: [], hasSkill: false }), []);
 });
 
-test('if a skill was revoked from its agent and granted again, its webhook is hidden, unless it was exposed again since then', async () => {
+test('if a skill was revoked from its agent and granted again, its webhook is hidden, unless the skill was exposed again after the revocation', async () => {
   assert.equal(await reactTo(revoked, 9, { webhook: [exposed], hasSkill: true }), [['SkillWebhookHidden', 'skill_revoked']]);
   assert.equal(await reactTo(revoked, 1, { webhook: [exposed, hidden, exposed], hasSkill: true }), []);
 });
 
-test('if a skill is revoked from another agent than that of its webhook, it stays exposed', async () => {
+test("if a skill is revoked from an agent that is not the webhook's, the skill stays exposed", async () => {
   assert.equal(await reactTo({ ...revoked, id: OTHER_AGENT }, 9, { webhook: [exposed], hasSkill: true }), []);
 });
 
@@ -108,7 +108,7 @@ const refusedAt = (second: number, n: number): RefusedCall => ({
   reason: 'token_invalid',
 });
 
-test('60 refused calls a minute are recorded as single events, and the others in events that each list many of them', () => {
+test('the first 60 refused calls in a minute are recorded as single events; the others are recorded in events that list many calls each', () => {
   const { add, take } = skillRefusalCounter();
   for (let n = 0; n < 1_300; n++) add({ agent_id: AGENT, call: refusedAt(1, n) }, AT);
   const taken = [take(AT, false), take(AT, false), take(AT, false), take(AT, false)];
@@ -123,7 +123,7 @@ test('60 refused calls a minute are recorded as single events, and the others in
   );
 });
 
-test('refused calls that could not be recorded are recorded later in the same order; at most 100,000 of them are kept', () => {
+test('refused calls that could not be recorded are kept and recorded later in the same order; at most 100,000 are kept', () => {
   const { add, take, putBack, isIdle } = skillRefusalCounter();
   for (let n = 0; n < 3; n++) add({ agent_id: AGENT, call: refusedAt(1, n) }, AT);
   assert.is(putBack(take(AT, false)), 0);

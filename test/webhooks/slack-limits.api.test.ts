@@ -8,13 +8,16 @@ import { SIGNERS } from '../fixtures/provider-signatures.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
 
-/** Starts a platform whose agent gets deliveries from Slack, at a time that the test sets. */
+/** Starts a platform with an agent that gets deliveries from Slack at times that the test sets. */
 const createSlackPlatform = async () => {
   const given = await createWebhookPlatform();
   const { secret, headersOf } = SIGNERS.slack;
   const hook = (await given.connect({ provider: 'slack', secret })).json.id as string;
   let sent = 0;
-  /** Sends an event of Slack. Returns the outcome, the reason and the verdicts of the limits. */
+  /**
+   * Sends an event from Slack at this time. @returns the outcome and the reason of the delivery, and the verdicts of
+   * the Slack limits
+   */
   const deliver = async (at: string, id = `Ev${++sent}`) => {
     given.clock.now = () => Date.parse(at);
     const body = JSON.stringify({ type: 'event_callback', event_id: id, event: { type: 'message', text: 'hi' } });
@@ -39,7 +42,7 @@ const createSlackPlatform = async () => {
 
 const ACCEPTED = ['accepted', null];
 
-test("once the agent's limit per minute is reached, deliveries from Slack are blocked until a minute after the first counted one", async () => {
+test("once the agent's limit per minute is reached, Slack deliveries are blocked until a minute after the first one that was counted", async () => {
   const { given, deliver, settings } = await createSlackPlatform();
   await settings({ slack_rpm_limit: 2 });
   assert.equal(await deliver('2026-03-02T10:00:00.000Z'), [...ACCEPTED, 'slack_rpm_limit pass']);
@@ -51,7 +54,7 @@ test("once the agent's limit per minute is reached, deliveries from Slack are bl
   await given.close();
 });
 
-test('the limit per hour applies in addition to the limit per minute, and a delivery that Slack repeats counts once', async () => {
+test('a limit per hour applies in addition to the limit per minute; a delivery that Slack sends again counts once', async () => {
   const { given, deliver, settings } = await createSlackPlatform();
   await settings({ slack_rpm_limit: 2, slack_rph_limit: 3 });
   assert.equal((await deliver('2026-03-02T10:00:00.000Z', 'Ev-a')).slice(0, 2), ACCEPTED);
@@ -74,7 +77,8 @@ test('outside the working hours of its agent, a delivery from Slack is acknowled
   });
   assert.equal(await deliver('2026-03-27T07:59:59.999Z'), ['blocked', 'outside_working_hours', 'working_hours block']);
   assert.equal(await deliver('2026-03-27T08:00:00.000Z'), [...ACCEPTED, 'slack_rph_limit pass']);
-  // Two days later, summer time begins in Berlin.
+  // Two days after the deliveries above, summer time begins in Berlin. In UTC, the working hours then begin and end one
+  // hour earlier.
   assert.equal(await deliver('2026-03-30T07:00:00.000Z'), [...ACCEPTED, 'slack_rph_limit pass']);
   assert.equal(await deliver('2026-03-30T15:00:00.000Z'), ['blocked', 'outside_working_hours', 'working_hours block']);
   await given.close();

@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import { equal, is, ok } from 'uvu/assert';
 import { counted, emptyWindow, hasRoom, type RateLimit, type WindowState } from '../../domain/webhooks/sliding-window.ts';
 
-/** Offers a delivery at each of these times to a limit. Returns the times at which it was counted. */
+/** Simulates deliveries at these times under a rate limit. @returns the times of the allowed deliveries */
 const countedAt = (limit: RateLimit, times: readonly number[]): number[] => {
   let state: WindowState = emptyWindow;
   return times.filter((time) => {
@@ -19,12 +19,12 @@ const mostInWindow = ({ windowMs }: RateLimit, times: readonly number[]): number
 const limitOf = (max: number, windowMs: number): RateLimit => ({ key: 'k', max, windowMs });
 const sortedTimes = (max: number) => fc.array(fc.nat(max), { maxLength: 400 }).map((times) => times.toSorted((a, b) => a - b));
 
-test('if the limit is reached, a delivery is accepted a whole window after a counted one, but not a millisecond earlier', () => {
+test('once the limit is reached, a delivery is accepted when a counted delivery is a whole window old, but not a millisecond earlier', () => {
   const limit = limitOf(1, 60_000);
   equal(countedAt(limit, [0, 59_999, 60_000, 119_999, 120_000]), [0, 60_000, 120_000]);
 });
 
-test('no sliding window ever contains more deliveries than the limit, at whatever times they arrive', () =>
+test('no sliding window contains more deliveries than the limit, whenever they arrive', () =>
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 600 }), sortedTimes(5_000), (max, times) => {
       const limit = limitOf(max, 1_000);
@@ -32,7 +32,7 @@ test('no sliding window ever contains more deliveries than the limit, at whateve
     }),
   ));
 
-test('with a limit of up to 256, a delivery is counted if and only if the window before it has fewer deliveries than the limit', () =>
+test('with a limit of up to 256, a delivery is counted exactly if the window before it has fewer deliveries than the limit', () =>
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 256 }), sortedTimes(3_000), (max, times) => {
       const limit = limitOf(max, 1_000);
@@ -42,7 +42,7 @@ test('with a limit of up to 256, a delivery is counted if and only if the window
     }),
   ));
 
-test('with a large limit, at most 257 times are stored, and a delivery is accepted at most a 256th of the window too late', () => {
+test('with a limit above 256, at most 257 timestamps are stored, and so a delivery is accepted late by at most 1/256 of the window', () => {
   const limit = limitOf(86_400, 3_600_000);
   let state: WindowState = emptyWindow;
   for (let n = 0; n < limit.max; n++) state = counted(state, limit, n * 41);

@@ -94,7 +94,7 @@ test('each filter of the list, and all filters together, select only matching de
     assert.is((await p.send('GET', `${p.tenant}/deliveries?${wrong}`)).status, 422, wrong);
 });
 
-test('a member without tenant:integrations:read sees deliveries only of agents whose chats they may read, and none once that permission ends', async () => {
+test('a member without tenant:integrations:read sees deliveries only of agents whose chats they may read, and none after that permission ends', async () => {
   const { user_id, key } = await addMember(p, 'MEMBER');
   assert.equal(await list('', key), []);
   const role = (method: string, body?: Json) => p.send(method, `${p.tenant}/agents/${second}/roles/${user_id}`, body ? { body } : {});
@@ -106,7 +106,7 @@ test('a member without tenant:integrations:read sees deliveries only of agents w
   assert.equal(await list('', key), []);
 });
 
-/** Records that the messages of the deliveries up to this one are published. */
+/** Records that the messages of this and all earlier deliveries were published. */
 const recordPublished = async ({ id }: Json): Promise<void> => {
   const { position } = p.eventsOf('WebhookAccepted').find((event) => event.id === id)!;
   const published = Publication.recordPublished(position);
@@ -125,7 +125,7 @@ test('deliveries that were sent to a runner are listed as running, with and with
   assert.equal(await list('?status=waiting'), []);
 });
 
-test('a page takes two database queries, however many of its deliveries are running', async () => {
+test("a page of the tenant's deliveries takes two database queries, however many of the deliveries are running at a runner", async () => {
   const counts: number[] = [];
   const { rows, page } = p.reads;
   for (const limit of [1, 5]) {
@@ -145,6 +145,6 @@ test('a page takes two database queries, however many of its deliveries are runn
   assert.equal(counts, [2, 2]);
 });
 
-test('the platform stops without an error', p.close);
+test('clean-up: the platform stops without an error', p.close);
 
 test.run();

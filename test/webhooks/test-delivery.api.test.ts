@@ -21,7 +21,7 @@ const send = (hook: string, body: Json = {}, headers: Record<string, string> = {
   p.send('POST', `${p.tenant}/webhook-integrations/${hook}/test-delivery`, { body, headers });
 
 for (const provider of PROVIDERS.filter((one) => one !== 'discord'))
-  test(`${provider}: each sample is signed, accepted and marked as a sample in its body; if it is sent twice, there are two deliveries`, async () => {
+  test(`${provider}: each sample is signed, accepted and marked as a sample in its body; sending it twice makes two deliveries`, async () => {
     const hook = await connect(provider, { replay_guard: 'block' });
     const events = sampleEvents(provider);
     for (const event of [undefined, ...events, events[0]]) {
@@ -65,7 +65,7 @@ test('custom_hmac: a sample has its signature, id, event and time in the places 
   }
 });
 
-test("a test delivery gets 409 with the reason if the integration's secret is a public key, because only the provider can sign", async () => {
+test("a test delivery gets 409 with the reason if the integration's secret is a public key: only the provider can sign then", async () => {
   const key = SIGNERS.discord.secret;
   const standard = `whpk_${Buffer.from(key, 'hex').toString('base64')}`;
   const hooks = [
@@ -115,6 +115,6 @@ test('a test delivery with an unknown event, field or integration is refused', a
   assert.is((await send(hook)).status, 404);
 });
 
-test('the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

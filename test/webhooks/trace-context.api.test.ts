@@ -7,7 +7,7 @@ import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
 
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
-test('a valid traceparent is stored, one of a later version is stored as version 00, and an invalid one is ignored', () => {
+test('a valid traceparent is stored, one of a later version is stored as version 00, and an invalid traceparent is ignored', () => {
   assert.is(traceParent(TRACE), TRACE);
   assert.is(traceParent(`cc${TRACE.slice(2)}-what-comes-later`), TRACE);
   const wrong = [

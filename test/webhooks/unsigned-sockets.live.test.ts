@@ -14,7 +14,7 @@ const ATTACK_MS = 6_000;
 const DELIVERY_INTERVAL_MS = 300;
 const SIZES = [920_000, 2_000_000];
 
-/** Starts a platform that listens on a port, over a real event store. It has integrations in two tenants. */
+/** Starts a platform that listens on a port and uses a real event store. It has integrations in two tenants. */
 const startPlatform = async () => {
   const store = await startStore();
   const log = openLog(store.url);
@@ -28,7 +28,7 @@ const startPlatform = async () => {
 
 type Platform = Awaited<ReturnType<typeof startPlatform>>;
 
-/** Sends a signed body of `size` bytes. Returns the status of the response; 0 if the connection broke. */
+/** Sends a signed body of `size` bytes. @returns the status of the response, or 0 if the connection broke */
 const deliver = async ({ port, hook }: Platform, id: string, size: number): Promise<number> => {
   const body = `"${'x'.repeat(size - 2)}"`;
   const headers = {
@@ -59,7 +59,7 @@ const deliverDuring = async (platform: Platform, bodies: readonly UnsignedBody[]
 const attacks = { 'send nearly nothing': silentBodies, 'lack their last byte': unfinishedBodies, 'become slow': slowBodies };
 
 for (const [what, bodies] of Object.entries(attacks))
-  test(`while a tenant gets unsigned large bodies that ${what}, every signed large delivery of another tenant is accepted`, () =>
+  test(`while a tenant gets unsigned large bodies that ${what}, every signed large delivery of other tenants is accepted`, () =>
     repeatIfBusy(async () => {
       const platform = await startPlatform();
       const statuses = await deliverDuring(platform, bodies, platform.foreignHook);

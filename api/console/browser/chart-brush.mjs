@@ -1,6 +1,6 @@
 /**
- * Lets the reader choose a part of the time in a chart by dragging. The chosen times become `from` and `to` in the URL
- * of the page. `data-from` and `data-to` are the times at the ends of the chart.
+ * Lets the reader select a time range in a chart by dragging. Its ends become the parameters `from` and `to` in the
+ * page's URL. `data-from` and `data-to` are the times at the two ends of the chart.
  */
 class ChartBrush extends HTMLElement {
   connectedCallback() {
@@ -32,7 +32,7 @@ class ChartBrush extends HTMLElement {
     };
     addEventListener('pointermove', move);
     addEventListener('pointerup', end, { once: true });
-    // The link of the bar under the pointer must not be dragged.
+    // Without this, the browser would drag the link of the bar under the pointer.
     event.preventDefault();
   }
 
@@ -48,7 +48,7 @@ class ChartBrush extends HTMLElement {
     for (const name of ['cursor', 'after']) url.searchParams.delete(name);
     url.searchParams.set('from', timeAt(Math.min(one, other)));
     url.searchParams.set('to', timeAt(Math.max(one, other)));
-    // The click at the end of the drag must not open the link of a bar.
+    // The drag ends with a click, which must not open the link of a bar.
     addEventListener('click', (click) => click.preventDefault(), { once: true, capture: true });
     location.assign(url);
   }

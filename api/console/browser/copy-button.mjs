@@ -1,4 +1,4 @@
-/** A button that copies the text in `data-text`, and confirms it for a moment. */
+/** A button that copies the text in `data-text`. After that, it shows a confirmation for a moment. */
 class CopyButton extends HTMLElement {
   connectedCallback() {
     this.hidden = false;

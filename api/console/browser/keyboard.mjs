@@ -8,7 +8,7 @@ const isTyping = (/** @type {EventTarget | null} */ target) =>
 
 const rows = () => /** @type {HTMLElement[]} */ ([...document.querySelectorAll('main a.row-link')]);
 
-/** Moves the focus from row to row of a list. */
+/** Moves the focus by `by` rows in a list. */
 const moveFocus = (/** @type {number} */ by) => {
   const all = rows();
   const at = all.indexOf(/** @type {HTMLElement} */ (document.activeElement));
@@ -16,7 +16,7 @@ const moveFocus = (/** @type {number} */ by) => {
   next?.focus();
 };
 
-/** Follows links and focuses fields when their keys (in `data-hotkey`, such as `g d`) are pressed. */
+/** Follows a link or focuses a field when its keys are pressed. The keys are in `data-hotkey`, for example `g d`. */
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   const keys = before === '' ? event.key : `${before} ${event.key}`;

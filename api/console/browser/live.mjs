@@ -1,15 +1,18 @@
 import { Idiomorph } from './idiomorph.mjs';
 
 /**
- * The time between two refreshes: the first change is shown at once. While changes go on, the time doubles up to the
- * maximum, so that many open pages do not slow the platform down.
+ * The minimum and maximum time between two refreshes. The first change is shown at once. While more changes arrive, the
+ * time doubles up to the maximum, so that many open pages do not slow the platform down.
  */
 const MIN_REFRESH_MS = 500;
 const MAX_REFRESH_MS = 4_000;
-/** The stream has a heartbeat every 15 s. After this silence the connection counts as lost. */
+/** After this time without a message, the connection counts as lost. The stream sends a heartbeat every 15 s. */
 const MAX_SILENCE_MS = 20_000;
 const RETRY_MS = 2_000;
-/** Scrolled down further than this, a list does not move under the reader. */
+/**
+ * If the page is scrolled down by more than this, new rows are only announced, so that the list does not move while it
+ * is read.
+ */
 const TOP_PX = 120;
 
 const main = /** @type {HTMLElement} */ (document.querySelector('#main'));
@@ -31,9 +34,11 @@ let timer = 0;
 let isPaused = false;
 let isBusy = false;
 let isOver = false;
-/** Whether a change waits for the next refresh. */
+/** Whether a change has arrived that the page does not show yet. */
 let isStale = false;
-/** Whether the next refresh may move rows: the reader has asked for it. */
+/**
+ * Whether the next refresh may move rows although the page is scrolled down, because the reader has pressed a button.
+ */
 let mayMove = false;
 
 const labelOf = (/** @type {Element | null} */ element) => element?.querySelector('[data-label]');
@@ -47,7 +52,7 @@ const secondsText = (/** @type {number} */ ms) => {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 };
 
-/** Shows the state of the connection, as it is now. */
+/** Shows the current state of the connection. */
 const showState = () => {
   if (!button) return;
   const state = isOver ? 'over' : isPaused ? 'paused' : lostSince > 0 ? 'lost' : poll || source?.readyState === 1 ? 'live' : 'connecting';
@@ -66,7 +71,7 @@ const showState = () => {
   if (label) label.textContent = texts[state];
 };
 
-/** Gives rows an id, so that the morphing recognises them where they have moved to. */
+/** Gives each row an id. By the ids, Idiomorph recognises rows that have moved. */
 const nameRows = (/** @type {Element} */ root) => {
   for (const row of root.querySelectorAll('[data-id]:not([id])'))
     row.id = `row-${row.getAttribute('data-kind') ?? ''}-${row.getAttribute('data-id')}`;
@@ -74,7 +79,10 @@ const nameRows = (/** @type {Element} */ root) => {
 
 const rowsOf = (/** @type {Element} */ root) => [...root.querySelectorAll('tr[data-id], li[data-id]')].map((row) => row.id);
 
-/** What the browser or the reader has changed stays: open details and dialogs, typed texts, results of checks. */
+/**
+ * Keeps what the reader has changed when the page is replaced: open details and dialogs, typed texts, and results of
+ * checks.
+ */
 const CALLBACKS = {
   /** @type {(name: string, element: Element) => boolean} */
   beforeAttributeUpdated: (name, element) => !(name === 'open' && /^(DETAILS|DIALOG)$/.test(element.tagName)),
@@ -99,7 +107,9 @@ const showNewRows = (/** @type {number} */ count) => {
   if (count > 0) say(text);
 };
 
-/** Puts the fetched page in the place of the shown one, or says how many rows are new if the reader is further down. */
+/**
+ * Replaces the content by that of the fetched page. If the page is scrolled down, only announces how many rows are new.
+ */
 const show = (/** @type {string} */ html) => {
   const next = new DOMParser().parseFromString(html, 'text/html').querySelector('#main');
   if (!next) return;
@@ -123,7 +133,7 @@ const lost = () => {
   lostSince ||= Date.now();
 };
 
-/** Fetches the page again. A redirect leads to the sign-in: the session has ended. */
+/** Fetches the page again. A redirect leads to the sign-in page, so it means that the session has ended. */
 const refresh = async () => {
   const headers = newestToken ? { 'consistency-token': newestToken } : undefined;
   try {
@@ -170,7 +180,7 @@ const onMessage = (/** @type {MessageEvent} */ event) => {
   onChange();
 };
 
-/** Connects to the stream of changes, from the newest change that is known. */
+/** Connects to the stream of changes, starting after the newest known change. */
 const connect = () => {
   if (!stream || isOver) return;
   source?.close();
@@ -184,7 +194,8 @@ const connect = () => {
   };
   source.onerror = () => {
     lost();
-    // The server refused: the page says whether the session has ended. Otherwise the browser connects again by itself.
+    // The server has refused the connection. Refreshing the page shows whether the session has ended. After other
+    // errors, the browser connects again by itself.
     if (source?.readyState === EventSource.CLOSED) {
       onChange();
       setTimeout(() => document.hidden || connect(), RETRY_MS);
@@ -194,7 +205,7 @@ const connect = () => {
   for (const name of ['heartbeat', ...categories]) source.addEventListener(name, onMessage);
 };
 
-/** Looks each second whether the connection still lives, and counts the time since it was lost. */
+/** Checks every second whether the connection is alive, and shows how long ago it was lost. */
 const watch = () => {
   if (document.hidden || isOver) return;
   if (poll && Date.now() - refreshedAt >= Number(poll)) onChange();

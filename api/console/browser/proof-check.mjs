@@ -1,10 +1,10 @@
-// Checks the proof of an audit entry in the reader's browser: the leaf of the event, the path to the root, the signed
-// head, and the chain of keys. The rules are the same as in infra/audit/verify-audit-export.mjs. The check uses only
-// the event, the proof and the public keys from the server, and no result of a check by the server.
+// This module checks the proof of an audit entry in the reader's browser: the leaf of the event, the path to the root,
+// the signed head, and the chain of keys. The rules are the same as in infra/audit/verify-audit-export.mjs. From the
+// server, it uses the event, the proof and the public keys, but no result of a check.
 
 const encoder = new TextEncoder();
 
-/** The bytes of a hash or a signature; none if the text is no base64url, so that nothing matches it. @param {string} text */
+/** Decodes base64url. An invalid text yields no bytes, which match nothing. @param {string} text */
 const bytesOf = (text) => {
   try {
     return Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (one) => one.charCodeAt(0));
@@ -34,14 +34,14 @@ const sha256 = async (...parts) => {
 const ZERO = Uint8Array.of(0);
 const ONE = Uint8Array.of(1);
 
-/** The hash of the leaf of an event, whose text is as the list of events shows it. @param {string} text */
+/** Returns the hash of an event's leaf. `text` is the event as the list of events contains it. @param {string} text */
 export const leafHash = (text) => sha256(ZERO, encoder.encode(text));
 
 /** @param {string} left @param {string} right */
 const nodeHash = (left, right) => sha256(ONE, bytesOf(left), bytesOf(right));
 
 /**
- * The root that a leaf and its path lead to (RFC 9162, 2.1.3.2); null if the path has not the right length.
+ * Returns the root to which a leaf and its path lead (RFC 9162, 2.1.3.2); null if the path has the wrong length.
  * @param {{ leaf: string, index: number, size: number, path: readonly string[] }} proof
  */
 export const rootFromPath = async ({ leaf, index, size, path }) => {
@@ -59,7 +59,7 @@ export const rootFromPath = async ({ leaf, index, size, path }) => {
 };
 
 /**
- * Whether the tree of `head` begins with that of the head before it (RFC 9162, 2.1.4.2).
+ * Returns whether the tree of the head starts with the tree of the head before it (RFC 9162, 2.1.4.2).
  * @param {{ size: number, root: string }} before
  * @param {{ size: number, root: string, consistency: readonly string[] }} head
  */
@@ -94,7 +94,8 @@ const isSignedBy = async ({ public_key }, text, signature) => {
 };
 
 /**
- * Checks that each key has the id of its bytes, and is signed by the key before it. @returns what is wrong, or null
+ * Checks that the id of each key is derived from its bytes, and that each key is signed by the key before it.
+ * @returns what is wrong; null if nothing is
  * @param {readonly { key_id: string, public_key: string, cross_signature: string | null }[]} keys
  */
 export const checkKeys = async (keys) => {
@@ -147,7 +148,7 @@ const answerOf = async (path) => {
   throw Object.assign(new Error(detail), { status: response.status });
 };
 
-/** The events of a page are between brackets. A page of one event has no separator. @param {string} page */
+/** Removes the brackets of a list with a single event. @param {string} page */
 const onlyEvent = (page) => page.slice(1, -1);
 
 /** @param {Record<string, string | undefined>} entry */
@@ -176,7 +177,7 @@ const proveHead = async ({ tenant: tenant_id = '', head = '{}', before = '' }) =
 };
 
 const define = () => {
-  /** Checks the entry or head in its data when its button is pressed, and shows a tick or a cross. */
+  /** A button that checks the audit entry or the signed head in its attributes, and shows a tick or a cross. */
   class ProofCheck extends HTMLElement {
     connectedCallback() {
       this.dataset.ready = '';

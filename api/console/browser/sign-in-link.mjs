@@ -1,4 +1,4 @@
-/** Moves the code of a sign-in link from the URL into the form, and removes it from the URL at once. */
+/** Moves the code of a sign-in link from the URL to the form. It disappears from the URL at once. */
 const code = location.hash.slice(1);
 if (code !== '') {
   history.replaceState(null, '', location.pathname);

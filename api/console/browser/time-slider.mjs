@@ -1,6 +1,6 @@
 /**
- * A slider over the events of a page. While it moves, it shows the event at its place; when it is released, it opens
- * the page at that event.
+ * A slider over the events of a page. While the reader moves it, it shows the name of the event. When it is released,
+ * it opens the page as of this event.
  */
 class TimeSlider extends HTMLElement {
   connectedCallback() {
@@ -16,7 +16,7 @@ class TimeSlider extends HTMLElement {
     range.addEventListener('change', () => {
       const index = Number(range.value);
       const url = new URL(this.dataset.url ?? '', location.href);
-      // The newest event is the present, which needs no parameter.
+      // As of the newest event, the page shows the current state. So `as_of` is omitted.
       if (index < ticks.length - 1) url.searchParams.set('as_of', ticks[index]?.[0] ?? '');
       location.assign(url);
     });

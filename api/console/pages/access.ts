@@ -113,7 +113,8 @@ const gridOf = ({ roles }: Grid, visit: Visit): Child => {
 const TENANT_OPTIONS = [['', 'choose'], ...TENANT_ROLES.map((one) => [one, one] as const), ['none', 'remove from the tenant']] as const;
 
 /**
- * Renders the form for a preview: which users gain and lose which permissions if a member's role in the tenant changes.
+ * Renders the form of a preview, and its result. It shows which users would gain or lose which permissions if a
+ * member's role in the tenant changed.
  */
 const whatIf = (visit: Visit, users: Names, preview: Answer<readonly Difference[]> | undefined, agents: Names): Child => {
   const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
@@ -144,13 +145,13 @@ const saveOf = (visit: Visit): Child => {
     : formLink(visit, rows.changeMemberRole, { ...path, role }, 'Change the role', { look: 'primary' });
 };
 
-/** Whether the visitor may change roles. Only members may, and only on a page of the present. */
+/** Whether the visitor may change roles on this page. Only members of the tenant may, and not on a page of the past. */
 export const mayManageAccess = ({ tenant, me, query }: Visit): boolean =>
   (tenant?.permissions.includes('tenant:members:write') ?? false) && !me?.read_only && !query.has('as_of');
 
 /**
- * Returns the headers that mark a call as coming from a page of this site. This is safe after a link, because a preview
- * changes nothing.
+ * Returns the headers that mark an API call as made by a page of this site. Here, this is safe even if a link of
+ * another site opens the page, because a preview changes nothing.
  */
 export const ownPage = ({ origin }: Pick<Visit, 'origin'>) => ({ headers: { origin, 'sec-fetch-site': 'same-origin' } });
 

@@ -35,7 +35,7 @@ const GRANT_OPTIONS = [
   ['none', 'revoke'],
 ] as const;
 
-/** The data for a page about one member and one agent. */
+/** What a page about one member and one agent needs. */
 type Explained = {
   readonly visit: Visit;
   readonly access: Access;
@@ -187,7 +187,10 @@ const answers = (explained: Explained, effective: Effective): Child => {
   return ul({ class: 'answers' }, ...shown.map((permission) => answerOf(permission, explained)));
 };
 
-/** The page that shows the members' access to one agent, its reasons, and the effect of a change. */
+/**
+ * The page that shows the access of the members to one agent. For one member, it also shows the reasons, and the effect
+ * of a change.
+ */
 export const agentAccessPage = page({
   path: '/console/t/:tenant_id/agents/:agent_id/access',
   permit: 'tenant:audit:read',

@@ -15,7 +15,7 @@ const { div, form, label, input, button, p } = tags;
 const fromOf = ({ query }: Visit): string => pastTime(query.get('from') ?? '', Date.now()) ?? '';
 const toOf = ({ query }: Visit): string | null => pastTime(query.get('to') ?? '', Date.now());
 
-/** Returns the revision in an ETag, for example 12 for `"12"`. */
+/** Returns the revision that an ETag contains, such as 12 for `"12"`. */
 const revisionOf = (etag: string | null): string | null => /^"(\d+)"$/.exec(etag ?? '')?.[1] ?? null;
 
 const timesForm = (visit: Visit) =>
@@ -29,8 +29,8 @@ const timesForm = (visit: Visit) =>
   );
 
 /**
- * The page that compares an agent at two times: the differences, the events between them, and the way to restore the
- * earlier state.
+ * The page that compares an agent at two times. It shows the differences and the events between them, and offers to
+ * restore the earlier state.
  */
 export const agentComparePage = page({
   path: '/console/t/:tenant_id/agents/:agent_id/compare',

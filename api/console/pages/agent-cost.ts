@@ -10,7 +10,7 @@ const { div, aside, p, strong } = tags;
 
 const dollars = (amount: number): string => `$${amount.toFixed(amount < 1 && amount > 0 ? 4 : 2)}`;
 
-/** The page with the cost of an agent in this month, and its hourly limit. */
+/** The page with the costs of an agent in this month, and its hourly limit. */
 export const agentCostPage = page({
   path: '/console/t/:tenant_id/agents/:agent_id/cost',
   permit: 'tenant:read',

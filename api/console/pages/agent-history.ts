@@ -5,7 +5,9 @@ import { historyList } from '../parts/history.ts';
 import { pager } from '../parts/pager.ts';
 import { withQuery } from '../visit.ts';
 
-/** The page with all events of an agent, the newest first, and the fields that each changed. */
+/**
+ * The page with all events of an agent, newest first. For each event, it shows the fields that the event has changed.
+ */
 export const agentHistoryPage = page({
   path: '/console/t/:tenant_id/agents/:agent_id/history',
   permit: 'tenant:read',

@@ -23,7 +23,8 @@ export const agentRunnerPage = page({
     const { ask, rows } = visit;
     const path = agentParams(visit);
     const { agent, may } = agentCalls(visit);
-    // This call is made only if the visitor may make it, because otherwise it would be recorded as a refused access.
+    // Without the permission, this call would be recorded as a refused access. So it is made only if the visitor has
+    // the permission.
     const keys = may.then((effective) => (mayOf(effective)('agent:settings:write') ? ask(rows.listRunnerKeys, path) : null));
     return { agent, may, presence: ask(rows.getRunnerPresence, path), keys };
   },

@@ -11,8 +11,8 @@ const { div, code, p } = tags;
 const yesNo = (value: boolean): string => (value ? 'yes' : 'no');
 
 /**
- * The page with the settings of an agent, each with the form that changes it, and the actions that deactivate or delete
- * the agent.
+ * The page with the settings of an agent. Each setting has a link to the form that changes it. The page also offers to
+ * deactivate or delete the agent.
  */
 export const agentSettingsPage = page({
   path: '/console/t/:tenant_id/agents/:agent_id/settings',

@@ -61,7 +61,10 @@ const agentFacts = ({
 type Models = ReplyOf<Rows['listAgentModels']>;
 type Catalogue = ReplyOf<Rows['listModels']>;
 
-/** Renders the model chain. Each model except the first can be moved up. */
+/**
+ * Renders the models of an agent in order of priority (the model chain). All models except the first have a button to
+ * move up.
+ */
 const chainOf = (models: Models, catalogue: Answer<Catalogue>, visit: Visit, onAgent: MayOnAgent): Child => {
   const names = new Map(catalogue.ok ? catalogue.value.map(({ id, name }) => [id, name]) : []);
   const path = agentParams(visit);

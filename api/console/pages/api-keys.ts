@@ -14,7 +14,7 @@ type Uses = Answer<ReplyOf<Rows['listAuditLogs']>> | undefined;
 
 const USES = 200;
 
-/** Maps the ids of keys to the IP addresses of their last use, from the audit log. */
+/** Maps the ids of keys to the IP addresses from which they were last used, according to the audit log. */
 const placesOf = (uses: Uses): ReadonlyMap<string, string> =>
   new Map(
     (uses?.ok ? uses.value : []).toReversed().flatMap(({ resource_id, ip }) => (resource_id && ip ? [[resource_id, ip] as const] : [])),

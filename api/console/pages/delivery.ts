@@ -58,7 +58,7 @@ const signatureStep = ({ received_at, matched_secret, outcome, reason, provider 
   };
 };
 
-/** Returns the steps of a delivery in order: signature, verdict, log, broker, attempts, sessions. */
+/** Returns the steps in the processing of a delivery, in order: signature, verdict, log, broker, attempts, sessions. */
 const stepsOf = (delivery: Detail): TrailStep[] => {
   const { outcome, reason, published_at, attempts, causation, received_at, redactions } = delivery;
   const first = { icon: 'webhook', tone: 'calm', title: 'Received', detail: `${delivery.size_bytes} bytes`, at: received_at } as const;
@@ -108,7 +108,7 @@ const payloadCard = ({ payload, payload_missing, outcome }: Detail, bodyPath: st
   );
 };
 
-/** The providers of deliveries that did not come through an integration: skills, cron jobs, benchmark runs and mail. */
+/** The providers whose deliveries come through no integration: skills, cron jobs, benchmark runs and mail. */
 const WITHOUT_INTEGRATION: readonly (string | null)[] = ['skill', 'cron', 'benchmark', 'mail'];
 
 const curlCard = (delivery: Detail, { origin, params }: Visit) => {
@@ -153,7 +153,7 @@ const factsOf = (delivery: Detail, links: Links, { params, may }: Visit) => {
   });
 };
 
-/** The page of one delivery, from its signature to its acknowledgement. */
+/** The page of a delivery, which shows its processing from the signature to the acknowledgement. */
 export const deliveryPage = page({
   path: '/console/t/:tenant_id/deliveries/:delivery_id',
   permit: 'tenant:read',

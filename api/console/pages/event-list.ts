@@ -28,7 +28,7 @@ const FILTERS: readonly FilterField[] = [
 ];
 const NAMES = FILTERS.map(({ name }) => name);
 
-/** Returns the order of the list: the one in the URL; by default, the newest first. */
+/** Returns the order of the list from the URL; by default, newest first. */
 const orderOf = ({ query }: Visit): string => query.get('order') ?? 'newest';
 
 const actorOf = ({ metadata }: Event): string => {
@@ -36,7 +36,7 @@ const actorOf = ({ metadata }: Event): string => {
   return kind === 'system' ? id : `${kind} ${abbreviated(id)}`;
 };
 
-/** Returns the name of a stream in short form: its category and a shortened id. */
+/** Returns a short name of a stream: its category and a shortened id. */
 export const shortStream = (stream: string): string => {
   const [category = '', rest = ''] = stream.split(/-(.*)/s);
   return `${category} ${abbreviated(rest.slice(rest.indexOf('.') + 1))}`;
@@ -83,7 +83,7 @@ const orders = (visit: Visit) => {
   ]);
 };
 
-/** The page with the events of the tenant as the log stores them. */
+/** The page with the events of a tenant as they are stored in the log. */
 export const eventListPage = page({
   path: '/console/t/:tenant_id/events',
   permit: 'tenant:audit:read',

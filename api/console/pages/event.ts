@@ -39,7 +39,7 @@ const factsOf = (event: EventDetail, at: At) => {
   });
 };
 
-/** The page of one event as the log stores it, with its neighbours, causes, effects and resources. */
+/** The page of one event as it is stored in the log, with its neighbours, causes, effects and resources. */
 export const eventPage = page({
   path: '/console/t/:tenant_id/events/:event_id',
   permit: 'tenant:audit:read',

@@ -79,7 +79,7 @@ const factsOf = (integration: Integration, agentName: string | undefined, { para
   });
 };
 
-/** The page of one integration: its URL, its secret, the last use of the old secret, and its deliveries. */
+/** The page of an integration: its URL, its secret, the last use of the previous secret, and its deliveries. */
 export const integrationPage = page({
   path: '/console/t/:tenant_id/integrations/:integration_id',
   permit: 'tenant:integrations:read',

@@ -18,7 +18,7 @@ type Member = ReplyOf<Rows['listMembers']>[number];
 const LAST_OWNER = 'The only OWNER: make another member OWNER first';
 
 /**
- * Renders the actions for a member. Only an OWNER may change an OWNER, and the last OWNER of a tenant cannot be
+ * Renders the actions on a member. Only an OWNER may change another OWNER, and the last OWNER of a tenant cannot be
  * changed.
  */
 const actionsFor = (member: Member, owners: number, visit: Visit): Child => {

@@ -22,7 +22,7 @@ const titled = (title: string, href: string, ...content: Parameters<typeof secti
 
 const nameOf = ({ tenant }: Visit): string => tenant?.name ?? 'Tenant';
 
-/** The first page of a tenant: its latest deliveries, its agents, and the latest changes by people. */
+/** The first page of a tenant, with its latest deliveries, its agents, and the latest changes that people have made. */
 export const overviewPage = page({
   path: '/console/t/:tenant_id',
   permit: 'tenant:read',

@@ -35,7 +35,7 @@ type Step = { readonly name: string; readonly title: string; readonly isDone: bo
 
 const failed = (answers: readonly Answer<unknown>[]) => answers.find((one) => !one.ok);
 
-/** Reads what the tenant already has. Returns the problem if one of the calls fails. */
+/** Reads what the tenant already has. If a call fails, the result is its problem. */
 const readProgress = async (visit: Visit): Promise<Answer<Progress>> => {
   const { ask, rows, params, query } = visit;
   const tenant_id = params.tenant_id!;
@@ -165,13 +165,14 @@ const stepView = (current: string | undefined) => (step: Step, index: number) =>
     div(
       null,
       h2(null, step.title, step.isDone ? span({ class: 'hidden' }, ' (done)') : null),
-      // The content of a later step is shown only when the steps before it are done, because it needs their results.
+      // The content of a step needs the results of the steps before it. So it is shown only when these are done.
       step.isDone || step.name === current ? step.content : null,
     ),
   );
 
 /**
- * The page with the first steps, from an empty tenant to an acknowledged delivery. Each step is ticked when it is done.
+ * The page that guides through the first steps, from an empty tenant to an acknowledged delivery. Finished steps are
+ * ticked.
  */
 export const startPage = page({
   path: '/console/t/:tenant_id/start',

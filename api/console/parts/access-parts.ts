@@ -6,13 +6,13 @@ import { type Child, tags } from './tags.ts';
 const { a, caption, div, label, option, select, span, table, tbody, td, th, thead, tr } = tags;
 
 export type Difference = z.output<typeof DifferenceSchema>;
-/** Maps ids to the names of members or agents. */
+/** The names of members or agents by id. */
 export type Names = ReadonlyMap<string, string>;
 
-/** Returns the name of a member; if they have none, their e-mail address. */
+/** Returns the name of a member or, if there is none, the e-mail address. */
 export const memberName = ({ name, email }: { readonly name: string | null; readonly email: string }): string => name ?? email;
 
-/** Renders a choice with a label. Its first option has an empty value, and means no change. */
+/** Renders a select control with a label. Its first option has an empty value, which means no change. */
 export const choice = (name: string, text: string, value: string | null, options: readonly (readonly [string, string])[]): Child =>
   div(
     null,
@@ -23,7 +23,7 @@ export const choice = (name: string, text: string, value: string | null, options
 const change = (labels: readonly string[], sign: string, tone: string): Child =>
   labels.length === 0 ? span({ class: 'quiet' }, '—') : span({ class: tone }, `${sign} ${labels.join(', ')}`);
 
-/** Renders a table of the permissions that users would gain and lose. */
+/** Renders a table of the permissions that users would gain or lose. */
 export const differenceTable = (differences: readonly Difference[], users: Names, agents: Names, at: (rest: string) => string): Child =>
   differences.length === 0
     ? emptyState({ icon: 'check', title: 'Nobody gains or loses anything', why: 'The change leaves every permission as it is.' })

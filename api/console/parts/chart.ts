@@ -3,17 +3,15 @@ import { type Child, tags } from './tags.ts';
 
 const { figure, figcaption, table, caption, thead, tbody, tr, th, td, div, ul, li, span } = tags;
 
-/** The maximum number of bars in a chart. If there are more buckets, neighbours are added up. */
+/** The maximum number of bars in a chart. If there are more buckets, neighbouring ones are added up. */
 export const MAX_BUCKETS = 120;
 
 export type ChartTone = 'good' | 'warn' | 'bad' | 'dead' | 'busy' | 'calm' | 'accent';
 
-/** One part of each bar. `tone` is its colour; its pattern depends on its index among the parts. */
+/** A series: one part of each bar. `tone` is its colour. Its pattern depends on its index in the list of series. */
 export type ChartSeries = { readonly label: string; readonly tone: ChartTone };
 
-/**
- * One bar: `label` is its full name, `values` has the number for each series, and `href` links to the counted items.
- */
+/** A bar. `label` is its full name. `values` contains one number per series. `href` links to the counted items. */
 export type ChartBucket = { readonly label: string; readonly values: readonly number[]; readonly href?: string };
 
 export type Chart = {
@@ -24,7 +22,7 @@ export type Chart = {
   readonly buckets: readonly ChartBucket[];
   /** Formats a number; by default, with thousands separators. */
   readonly format?: (value: number) => string;
-  /** The title of the first column of the table. */
+  /** The title of the first column in the table of the numbers. */
   readonly bucketName?: string;
 };
 
@@ -34,7 +32,7 @@ const svg = (name: string, attributes: Readonly<Record<string, unknown>>, ...chi
 
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
-/** Adds up neighbouring buckets so that at most MAX_BUCKETS remain. */
+/** Adds up neighbouring buckets, so that at most MAX_BUCKETS remain. */
 export const merged = (buckets: readonly ChartBucket[]): readonly ChartBucket[] => {
   const size = Math.ceil(buckets.length / MAX_BUCKETS);
   if (size <= 1) return buckets;
@@ -45,7 +43,7 @@ export const merged = (buckets: readonly ChartBucket[]): readonly ChartBucket[] 
   });
 };
 
-/** The patterns by which series can be told apart without colour: none, stripes, dots, crosses, lines. */
+/** The patterns that distinguish the series without colours: none, stripes, dots, crosses, lines. */
 const MARKS: readonly (readonly Child[])[] = [
   [],
   [svg('path', { d: 'M-2 2 2 -2M0 8 8 0M6 10 10 6', class: 'mark-line' })],
@@ -64,7 +62,7 @@ const patternOf = (id: string, { tone }: ChartSeries, index: number) =>
     ...MARKS[index % MARKS.length]!,
   );
 
-/** Returns a round number that is at least `value`, for the top of the axis. */
+/** Returns a round number that is not less than `value`, for the top of the axis. */
 export const axisTop = (value: number): number => {
   if (value <= 0) return 1;
   const unit = 10 ** Math.floor(Math.log10(value));
@@ -105,7 +103,7 @@ const drawing = (chart: Chart, scale: Scale) => {
     {
       viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
       preserveAspectRatio: 'none',
-      // An image must not contain links.
+      // The role `img` does not allow links inside the chart.
       role: buckets.some(({ href }) => href !== undefined) ? 'group' : 'img',
       'aria-labelledby': `${id}-title`,
       class: 'chart-bars',
@@ -156,8 +154,8 @@ const tableOf = ({ title, series, buckets, format = String, bucketName = 'Time' 
 const plain = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 6 });
 
 /**
- * Renders stacked bars as SVG, with a legend, and the same numbers as a table for screen readers. Each colour has a
- * pattern, too.
+ * Renders a chart of stacked bars as SVG, with a legend. For screen readers, it adds a table of the numbers. Each
+ * series has a colour and a pattern.
  */
 export const barChart = (given: Chart): Child => {
   const chart = { ...given, buckets: merged(given.buckets), format: given.format ?? plain };

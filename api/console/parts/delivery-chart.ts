@@ -11,12 +11,12 @@ type Summary = ReplyOf<(typeof deliverySummaryOperations)['summarizeDeliveries']
 
 const TONES = { accepted: 'good', blocked: 'warn', rejected: 'bad', dead: 'dead' } as const;
 
-/** Returns the time of a bucket, to the minute. */
+/** Formats the start of a bucket, without seconds. */
 const minuteOf = (at: string): string => absoluteTime(at).replace(/:\d\d\.\d+ UTC$/, '');
 
 /**
- * Renders the numbers of deliveries over time, by outcome. A bar links to the deliveries in its time; dragging selects
- * a time range.
+ * Renders a chart of the number of deliveries over time, by outcome. A bar links to its deliveries. Dragging over the
+ * chart selects a time range.
  */
 export const deliveryChart = ({ buckets }: Summary, title: string, hrefOf: (from: string, to: string) => string) => {
   const [first, last] = [buckets[0], buckets.at(-1)];

@@ -5,7 +5,7 @@ const { div, p, h2 } = tags;
 
 type Empty = { readonly icon: IconName; readonly title: string; readonly why: string };
 
-/** Renders the text for an empty list: what it would contain, why it is empty, and the next step. */
+/** Renders what replaces an empty list: what the list would contain, why it is empty, and what to do next. */
 export const emptyState = ({ icon: name, title, why }: Empty, ...next: Child[]) =>
   div(
     { class: 'empty', 'data-empty': '' },

@@ -11,8 +11,8 @@ export type EventDetail = z.output<typeof EventDetailSchema>;
 type LinkedEvent = EventDetail['causes'][number];
 
 /**
- * Maps the types of resources in events to the paths of their pages. A resource without a page is linked to its audit
- * entries.
+ * The paths of the pages for types of resources in events. For a type that is not listed, the link leads to the
+ * resource's audit entries.
  */
 const PAGES: Readonly<Record<string, string>> = { agent: '/agents', delivery: '/deliveries' };
 

@@ -6,18 +6,18 @@ export type Label = Access['labels'][number];
 export type AgentRole = NonNullable<Access['role']>;
 export type GrantRole = NonNullable<Access['grant']>;
 
-/** Maps each role on agents to the labels of its permissions. */
+/** The labels of the permissions that each role on agents has. */
 export type Grid = Readonly<Record<string, readonly string[]>>;
 
 /**
- * A step of the explanation why a member has or lacks a permission. `gives` says whether this step gives the
- * permission.
+ * A step in the explanation why a member has a permission or lacks it. `gives` says whether the permission comes from
+ * this step.
  */
 export type Step = { readonly name: string; readonly value: string; readonly gives: boolean };
 
 /**
- * A change after which a member would have a permission. `change` is the change of one role or grant; null for other
- * kinds of changes.
+ * A change that would give a permission to a member. `change` is set if it is a change of one role or grant; for any
+ * other kind of change, it is null.
  */
 export type Way = {
   readonly text: string;
@@ -36,8 +36,8 @@ const gridStep = (roles: readonly AgentRole[], label: Label, grid: Grid): Step =
 };
 
 /**
- * Returns the steps of the explanation: the role in the tenant, the role and the grant on the agent, and the
- * permissions of the roles.
+ * Returns the steps of the explanation, in order: the role in the tenant, the role on the agent, the grant on the
+ * agent, and the permissions of these roles.
  */
 export const chainOf = ({ tenant_role, role, grant }: Access, label: Label, grid: Grid): readonly Step[] => {
   const isAdmin = tenant_role === 'OWNER' || tenant_role === 'ADMIN';
@@ -49,7 +49,7 @@ export const chainOf = ({ tenant_role, role, grant }: Access, label: Label, grid
   ];
 };
 
-/** Returns the smallest changes after which a member would have a permission, the smallest first. */
+/** Returns the smallest changes that would give a permission to a member, the smallest first. */
 export const waysTo = (
   { role, grant }: Access,
   label: Label,

@@ -5,14 +5,17 @@ const { a, span } = tags;
 type ExternalLink = { readonly label: string; readonly url: string };
 type LinkValues = Readonly<Record<string, string | null>>;
 
-/** Fills in the placeholders of a link. Returns null if the value of one of them is unknown. */
+/** Replaces the placeholders of a link by values. Null if the value of one placeholder is unknown. */
 export const linkUrl = ({ url }: ExternalLink, values: LinkValues): string | null => {
   const names = [...url.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
   if (names.some((name) => (values[name] ?? null) === null)) return null;
   return url.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name]!));
 };
 
-/** The tenant's links to other systems whose placeholders all have a value; null if there is none. */
+/**
+ * Renders the tenant's links to other systems. Only links whose placeholders all have a value are shown; null if there
+ * is none.
+ */
 export const externalLinks = (links: readonly ExternalLink[], values: LinkValues): Child => {
   const filled = links.flatMap((link) => {
     const href = linkUrl(link, values);
@@ -25,5 +28,5 @@ export const externalLinks = (links: readonly ExternalLink[], values: LinkValues
   );
 };
 
-/** The trace id in a trace context (W3C); null without one. */
+/** Returns the trace id of a W3C trace context (`traceparent`); null if there is none. */
 export const traceIdOf = (traceparent: string | null): string | null => traceparent?.split('-')[1] ?? null;

@@ -2,7 +2,7 @@ import { type Child, tags } from './tags.ts';
 
 const { dl, dt, dd, div, section, h2 } = tags;
 
-/** Renders a list of names with values. Entries with the value null are left out. */
+/** Renders names with their values. An entry whose value is null is left out. */
 export const facts = (entries: Readonly<Record<string, Child>>) =>
   dl(
     { class: 'facts' },
@@ -11,5 +11,5 @@ export const facts = (entries: Readonly<Record<string, Child>>) =>
     ),
   );
 
-/** Renders a part of a page with a title. */
+/** Renders a section of a page with a title. */
 export const card = (title: string, ...children: Child[]) => section({ class: 'card' }, h2(null, title), ...children);

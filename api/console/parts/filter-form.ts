@@ -3,7 +3,7 @@ import { tags } from './tags.ts';
 
 const { form, label, input, button, span, details, summary, div, a, select, option } = tags;
 
-/** A filter of a list: a text field or, with options, a choice. */
+/** A filter of a list. It is a text field or, if it has options, a select control. */
 export type FilterField = {
   readonly name: string;
   readonly label: string;
@@ -23,8 +23,8 @@ const fieldOf = ({ name, label: text, placeholder, options }: FilterField, value
 };
 
 /**
- * Renders the filters of a list as a form that can be opened. The form sets query parameters of the page; `kept` are
- * the values of other parameters, which do not change.
+ * Renders the filters of a list as a form that can be opened. The form sets query parameters of the page. `kept`
+ * contains the parameters that stay the same.
  */
 export const filterForm = (path: string, fields: readonly FilterField[], values: Values, kept: Values = {}) => {
   const set = fields.filter(({ name }) => values[name]).length;
@@ -44,6 +44,6 @@ export const filterForm = (path: string, fields: readonly FilterField[], values:
   );
 };
 
-/** Returns the values of these query parameters of a page that are not empty. */
+/** Returns those query parameters of a page that have one of these names and are not empty. */
 export const valuesIn = (query: URLSearchParams, names: readonly string[]): Values =>
   Object.fromEntries(names.flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])));

@@ -4,14 +4,14 @@ const { nav, a, form, input, button, label, span } = tags;
 
 type Option = { readonly value: string | null; readonly label: Child; readonly href: string };
 
-/** Renders links that each filter a list by one value. */
+/** Renders links. Each link filters the list by one value. */
 export const filterTabs = (name: string, current: string | null, options: readonly Option[]) =>
   nav(
     { 'aria-label': name, class: 'tabs' },
     ...options.map(({ value, label: text, href }) => a({ href, 'aria-current': value === current ? 'true' : null }, text)),
   );
 
-/** Renders a search field that keeps the other filters of the page. */
+/** Renders a search field. Searching does not change the other filters of the page. */
 export const searchField = (
   action: string,
   { name, value, placeholder }: { name: string; value: string; placeholder: string },

@@ -2,7 +2,7 @@ import { type Child, tags } from './tags.ts';
 
 const { div, h1, p } = tags;
 
-/** Renders the title of a page, with actions at the right. */
+/** Renders the title of a page, with the actions on the right. */
 export const heading = (title: Child, subtitle: Child, ...actions: Child[]) =>
   div(
     { class: 'heading' },

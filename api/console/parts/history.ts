@@ -16,13 +16,13 @@ const shown = (value: unknown): string => {
   return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
 };
 
-/** Returns the words of an event type: `AgentModelChainReordered` becomes `Agent model chain reordered`. */
+/** Converts an event type to words: `AgentModelChainReordered` becomes `Agent model chain reordered`. */
 export const wordsOf = (type: string): string => {
   const [first = '', ...rest] = type.replace(/([a-z])([A-Z])/g, '$1 $2').split(' ');
   return [first, ...rest.map((word) => word.toLowerCase())].join(' ');
 };
 
-/** Renders a table of the fields that an event changed, with their old and new values. */
+/** Renders a table of the fields that an event has changed, with their old and new values. */
 export const changeTable = ({ changes }: Pick<HistoryEntry, 'changes'>): Child =>
   changes.length === 0
     ? null
@@ -55,7 +55,7 @@ const entryOf = (entry: HistoryEntry) =>
     ),
   );
 
-/** Renders the events of a resource, the newest first, each with the fields that it changed. */
+/** Renders the events of a resource, newest first. Each event has a table of the fields that it has changed. */
 export const historyList = (answer: Answer<readonly HistoryEntry[]>): Child => {
   if (!answer.ok) return problemPanel(answer.problem);
   if (answer.value.length === 0) return p({ class: 'quiet' }, 'No events.');

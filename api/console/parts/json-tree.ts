@@ -27,7 +27,7 @@ const node = (name: string, value: unknown, depth: number): Child => {
   return li(null, details({ open: depth < 1 }, summary(null, label, ' ', span({ class: 'quiet' }, size)), ul(null, ...shown, more)));
 };
 
-/** Renders a JSON value as a tree that can be opened and closed. A text that is not JSON is shown unchanged. */
+/** Renders a JSON value as a tree whose nodes can be opened and closed. A text is shown unchanged. */
 export const jsonTree = (value: unknown): Child => {
   if (typeof value === 'string') return pre({ class: 'raw' }, value.slice(0, 100_000));
   if (!isContainer(value)) return pre({ class: 'raw' }, JSON.stringify(value) ?? '');

@@ -4,7 +4,7 @@ import { tags } from './tags.ts';
 
 const { nav, a, span } = tags;
 
-/** Returns the cursor of the next page of a list, from the Link header; null on the last page. */
+/** Returns the cursor of the next page of a list, which is in the Link header; null on the last page. */
 export const nextCursor = ({ headers }: Pick<Answer<unknown>, 'headers'>): string | null => {
   const path = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
   return path === undefined ? null : new URL(path, 'http://localhost').searchParams.get('cursor');
@@ -14,7 +14,7 @@ type Labels = { readonly first: string; readonly next: string };
 
 const NEWEST_FIRST: Labels = { first: 'Newest', next: 'Older' };
 
-/** Renders links to the next page of a list and back to its start. `linkTo` returns the URL of the page at a cursor. */
+/** Renders links to the next page and to the first page of a list. `linkTo` returns the URL for a cursor. */
 export const pager = (
   answer: Answer<unknown>,
   isFirst: boolean,

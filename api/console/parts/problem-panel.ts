@@ -5,15 +5,15 @@ import { type Child, tags } from './tags.ts';
 
 const { div, p, strong, span, a } = tags;
 
-/** The code of the problem that a new sign-in at the issuer solves. */
+/** The code of the problem that can be solved by signing in at the issuer again. */
 export const RECENT_SIGN_IN = 'recent_sign_in_required';
 
 const signInAgain = (returnTo: string): Child =>
   p(null, a({ class: 'button', href: `/auth/login?max_age=0&return_to=${encodeURIComponent(returnTo)}` }, 'Sign in again'));
 
 /**
- * What failed and why, with the id under which the log has it. `returnTo` is the path to open after a new sign-in, if
- * that solves the problem.
+ * Renders a problem: what failed and why, and the request id, which is also in the server's log. If signing in again
+ * solves the problem, the page offers this, and `returnTo` is shown afterwards.
  */
 export const problemPanel = ({ title, detail, code, request_id, retry_after }: Problem, returnTo = '/console') =>
   div(
@@ -33,8 +33,8 @@ export const problemPanel = ({ title, detail, code, request_id, retry_after }: P
   );
 
 /**
- * Renders the value of an answer or, if it is a problem, the problem in its place. Other parts of the page are not
- * affected.
+ * Renders the value of an answer. If the answer is a problem, renders the problem in its place, and the other parts of
+ * the page stay as they are.
  */
 export const panel = <T>(answer: Answer<T>, view: (value: T) => Child): Child =>
   answer.ok ? view(answer.value) : problemPanel(answer.problem);

@@ -14,15 +14,15 @@ const check = (attributes: Readonly<Record<string, string>>, label: string): Chi
   );
 
 /**
- * Renders a button that proves in the reader's browser that an entry is covered by a signed head. Without JavaScript,
- * it is hidden.
+ * Renders a button that checks in the browser whether an entry of the audit log is included in a signed head (the
+ * signed root hash of the log). Without JavaScript, it is hidden.
  */
 export const entryProof = (tenant_id: string, { id, position }: { readonly id: string; readonly position: string }): Child =>
   check({ 'data-tenant': tenant_id, 'data-event': id, 'data-position': position }, 'Check the proof');
 
 /**
- * Renders a button that checks a head in the reader's browser: its signature, and that its tree starts with the tree of
- * the previous head.
+ * Renders a button that checks a signed head in the browser: its signature, and whether its tree starts with the tree
+ * of the previous head.
  */
 export const headProof = (tenant_id: string, head: object, before: object | null): Child =>
   check(

@@ -8,7 +8,7 @@ const JSON_TYPE = 'Choose the content type application/json.';
 const OURS = 'Paste the secret. Only the answer that created it shows it: if it is lost, replace it.';
 const CHECKED = 'Save. The provider checks the address at once, and Annals answers that check.';
 
-/** For each provider, where its settings take the URL and the secret of an integration. */
+/** For each provider, the steps that enter the URL and the secret of an integration in the provider's settings. */
 const SETUPS: Readonly<Record<string, Setup>> = {
   github: {
     name: 'GitHub',
@@ -143,9 +143,9 @@ const SETUPS: Readonly<Record<string, Setup>> = {
   },
 };
 
-/** Returns the name of a provider for people. */
+/** Returns the name of a provider as people know it. */
 export const providerName = (provider: string): string => SETUPS[provider]?.name ?? provider;
 
-/** Renders the steps to connect a provider to an integration's URL. */
+/** Renders the steps that connect a provider with the URL of an integration. */
 export const setupSteps = (provider: string) =>
   ol({ class: 'setup-steps' }, ...(SETUPS[provider]?.steps ?? []).map((step) => li(null, step)));

@@ -4,7 +4,7 @@ import { tags } from './tags.ts';
 
 const { code, button, span } = tags;
 
-/** Returns the first and the last characters of an id. */
+/** Returns a shortened id: its first and last four characters. A short id is returned unchanged. */
 export const abbreviated = (id: string): string => (id.length <= 12 ? id : `${id.slice(0, 4)}…${id.slice(-4)}`);
 
 /** Renders a button that copies a text. Without JavaScript, it is hidden. */

@@ -4,8 +4,8 @@ import type { deliveryOperationsOf } from '../../webhooks/delivery.ts';
 type Delivery = ReplyOf<ReturnType<typeof deliveryOperationsOf>['getDelivery']>;
 
 /**
- * The signature of a provider: the header with the signature, its prefix, its encoding, and further headers of the
- * request.
+ * How a provider signs: the header of the signature, its prefix and its encoding. `id` and `event` are names of other
+ * headers.
  */
 type Scheme = {
   readonly header: string;
@@ -15,10 +15,7 @@ type Scheme = {
   readonly event?: string;
 };
 
-/**
- * Maps providers to their signatures. Only providers whose signature is the HMAC-SHA-256 of the body alone are
- * included.
- */
+/** The signature schemes of providers. Only those are included that sign the body alone with HMAC-SHA-256. */
 const SCHEMES: Readonly<Record<string, Scheme>> = {
   github: { header: 'x-hub-signature-256', prefix: 'sha256=', encoding: 'hex', id: 'x-github-delivery', event: 'x-github-event' },
   bitbucket: { header: 'x-hub-signature', prefix: 'sha256=', encoding: 'hex', id: 'x-request-uuid', event: 'x-event-key' },
@@ -26,12 +23,12 @@ const SCHEMES: Readonly<Record<string, Scheme>> = {
   shopify: { header: 'x-shopify-hmac-sha256', prefix: '', encoding: 'base64', id: 'x-shopify-webhook-id', event: 'x-shopify-topic' },
 };
 
-/** Quotes a text as one word for a POSIX shell. */
+/** Quotes a text as a single word of a POSIX shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /**
- * Returns shell commands that send the body of a delivery again, with a new delivery id and signed with $SECRET. They
- * contain no secret. Null if the signature of the provider is of another kind, or there is no body.
+ * Returns shell commands that send the body of a delivery again, with a new delivery id. They sign it with $SECRET, so
+ * they contain no secret themselves. Null if the provider signs in another way, or if there is no body.
  */
 export const signedCurl = (delivery: Delivery, origin: string, tenant_id: string): string | null => {
   const { id, provider, event, content_type, integration_id, payload_missing } = delivery;

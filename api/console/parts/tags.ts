@@ -7,18 +7,21 @@ export type Node = JSXNode | string | null;
 type Elements = JSX.IntrinsicElements;
 type Tag<Name extends keyof Elements> = (attributes?: Elements[Name] | null, ...children: Child[]) => JSXNode;
 
-/** Matches characters that are invisible or change the direction of text, so that a text can look like another one. */
+/**
+ * Matches invisible characters, and characters that change the direction of text. They can make a text look like
+ * another text.
+ */
 const INVISIBLE = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Replaces invisible characters by their code points, such as ⟦U+202E⟧. */
+/** Replaces these characters by their code points, such as ⟦U+202E⟧. */
 export const visible = (text: string): string =>
   text.replace(INVISIBLE, (character) => `⟦U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}⟧`);
 
 const visibleChild = (child: Child): Child => (typeof child === 'string' ? visible(child) : child);
 
 /**
- * The HTML elements as functions: `tr({ 'data-id': id }, td(null, name))`. Texts and attribute values are always
- * escaped.
+ * The HTML elements as functions, for example `tr({ 'data-id': id }, td(null, name))`. Texts and attribute values are
+ * always escaped.
  */
 export const tags = new Proxy(
   {},

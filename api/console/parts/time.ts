@@ -3,7 +3,7 @@ import { tags } from './tags.ts';
 
 const { span } = tags;
 
-/** Formats a time in UTC for people: `23 Nov 2026, 09:46:41.123`. */
+/** Formats a time in UTC as people read it: `23 Nov 2026, 09:46:41.123`. */
 export const absoluteTime = (at: string): string => {
   const [day = '', time = ''] = new Date(at).toISOString().split('T');
   const [year, month, date] = day.split('-');
@@ -11,7 +11,7 @@ export const absoluteTime = (at: string): string => {
   return `${Number(date)} ${name} ${year}, ${time.replace('Z', '')} UTC`;
 };
 
-/** Renders how long ago something happened. Without JavaScript, shows the absolute time. */
+/** Renders how long ago a time was. Without JavaScript, the full time is shown. */
 export const ago = (at: string | null, never = 'never') =>
   at === null
     ? span({ class: 'quiet' }, never)

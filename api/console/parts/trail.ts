@@ -4,7 +4,7 @@ import { duration, exact } from './time.ts';
 
 const { ol, li, div, strong, span } = tags;
 
-/** One step in the processing of a delivery. `at` is null if its time is unknown. */
+/** A step in the processing of a delivery. `at` is null if the time of the step is unknown. */
 export type TrailStep = {
   readonly icon: IconName;
   readonly tone: 'good' | 'warn' | 'bad' | 'dead' | 'busy' | 'calm';
@@ -14,9 +14,9 @@ export type TrailStep = {
 };
 
 /**
- * Returns the time that each step took: since the latest earlier step whose time is known. If the clocks of two
- * processes differ, so that a step seems to be earlier than a previous one, it took no time. So the durations add up to
- * the total time.
+ * Returns the duration of each step: the time since the latest earlier step with a known time. The clocks of two
+ * processes can differ, so that a step seems to be earlier than the step before it. Such a step has the duration zero,
+ * so that all durations add up to the total.
  */
 export const gaps = (steps: readonly Pick<TrailStep, 'at'>[]): (number | null)[] => {
   let latest: number | null = null;
@@ -30,7 +30,7 @@ export const gaps = (steps: readonly Pick<TrailStep, 'at'>[]): (number | null)[]
 
 const totalOf = (durations: readonly (number | null)[]): number => durations.reduce<number>((sum, gap) => sum + (gap ?? 0), 0);
 
-/** Renders the processing of a delivery step by step, with the time that each step took. */
+/** Renders the steps in the processing of a delivery, each with its duration. */
 export const trailOf = (steps: readonly TrailStep[]) => {
   const durations = gaps(steps);
   const total = totalOf(durations);

@@ -96,7 +96,7 @@ const operationOf = (path: string, method: ApiOperation['method'], value: unknow
 
 /**
  * Returns the operations of an OpenAPI document, in the order of the document.
- * @throws ZodError if it is not such a document
+ * @throws ZodError if the value is not an OpenAPI document
  */
 export const operationsIn = (json: unknown): readonly ApiOperation[] => {
   const { paths, components } = Document.parse(json);
@@ -107,8 +107,8 @@ export const operationsIn = (json: unknown): readonly ApiOperation[] => {
 };
 
 /**
- * Reads the operations from the OpenAPI document of a running platform, so that they fit its version.
- * @throws Error of one line if the platform does not answer or has no such document
+ * Reads the operations from the OpenAPI document of a running platform, so that they match the platform's version.
+ * @throws Error of one line if the platform does not answer or its document cannot be read
  */
 export const readOperations = async (url: string): Promise<readonly ApiOperation[]> => {
   const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);

@@ -44,7 +44,10 @@ const printJson = (value: unknown, { output }: ApiOptions): void => {
 
 const nextPage = (response: Response): string | null => /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1] ?? null;
 
-/** Reads a JSON response and, with `--all`, the pages that follow it. Prints a problem, and then returns undefined. */
+/**
+ * Reads a JSON response and, with `--all`, the pages that follow it. If the service refuses a page, prints the problem
+ * and returns undefined.
+ */
 const readPages = async (service: Service, first: Response, options: ApiOptions): Promise<unknown> => {
   const value: unknown = await first.json();
   if (!options.all || !Array.isArray(value)) return value;
@@ -77,7 +80,7 @@ const printAnswer = async (service: Service, response: Response, options: ApiOpt
 
 const readSource = async (source: string): Promise<string> => (source === '-' ? readText(process.stdin) : source);
 
-/** Returns the id of the first tenant of the key's user. Used if the call of an operation names no tenant. */
+/** Returns the id of the first tenant of the key's user. Used if the arguments of an operation name no tenant. */
 const firstTenant = async (service: Service): Promise<string | undefined> => {
   const response = await send(service, { method: 'GET', path: '/me', headers: {} });
   const { tenants = [] } = response.ok ? ((await response.json()) as { tenants?: { id: string }[] }) : {};

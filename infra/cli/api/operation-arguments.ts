@@ -20,7 +20,7 @@ type Given = { readonly name: string; readonly value: string | null };
 const OUTPUTS = ['json', 'table'] as const;
 const OWN_OPTIONS = ['json', 'all', 'output'];
 
-/** Returns the name of the option for a field: `If-Match` becomes `--if-match`. `-` and `_` mean the same. */
+/** Returns the name of the option for a field: `If-Match` becomes `if-match`. An underscore becomes a hyphen. */
 export const optionName = (name: string): string => name.toLowerCase().replaceAll('_', '-');
 
 const typesOf = ({ type, anyOf = [] }: FieldSchema): readonly string[] => [...[type ?? []].flat(), ...anyOf.flatMap(typesOf)];
@@ -94,7 +94,7 @@ const ownOptions = (given: readonly Given[], isOwn: (name: string) => boolean): 
 };
 
 /**
- * Creates the form of an upload. The value of a field with a file is the path of the file.
+ * Creates the multipart form of an upload. For a field that holds a file, the given value is the path of the file.
  * @throws Error if a file cannot be read
  */
 const formOf = async (fields: ReadonlyMap<string, readonly string[]>, operation: ApiOperation): Promise<FormData> => {

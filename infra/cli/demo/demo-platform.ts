@@ -23,7 +23,7 @@ export type DemoPlatform = {
 const PREPARATION_TIMEOUT_MS = 5_000;
 /**
  * The mode of the demo's directory: other users may pass through it. If root runs the demo, PostgreSQL runs as another
- * user and must reach its own directory inside.
+ * user, and must reach its own directory inside the demo's directory.
  */
 const PASSABLE = 0o711;
 
@@ -37,7 +37,7 @@ const startPlatform = async (config: Config, dir: string, report: (line: string)
   const port = await freePort();
   const broker = { natsUrl: undefined, natsAccountSeed: undefined, natsRunnerAccountSeed: undefined };
   const embedded = { eventstoreUrl: undefined, databaseUrl: undefined, ...broker };
-  // The processes of the platform read the environment. Without these variables, they cannot use parts of another
+  // The processes of the platform inherit the environment. Without these variables, they cannot use parts of another
   // platform, such as its master key.
   for (const name of variableNames) delete process.env[name];
   const own: Config = { ...config, ...embedded, annalsData: join(dir, 'data'), host: '127.0.0.1', port };

@@ -68,12 +68,15 @@ const count = <T>(items: readonly T[], matches: (item: T) => boolean): number =>
 type Sent = { posts: number; retried: number; accepted: number; redelivered: number; rejected: number; others: number };
 
 /**
- * Whether a delivery was accepted. A delivery can be recorded although its response was 503. The repeated post then
- * gets 200, as a redelivery.
+ * Whether a delivery was accepted. A delivery can be recorded although its response was 503. In this case, posting it
+ * again gives 200, as for a redelivery.
  */
 const isAccepted = ({ status, posts }: Answer): boolean => status === 202 || (status === 200 && posts > 1);
 
-/** Posts every delivery once. Then posts every third one again, and every tenth one with a forged signature. */
+/**
+ * Posts every delivery once. Then posts every third delivery again, and every tenth one with another id and a forged
+ * signature.
+ */
 const send = async (hook: string, secret: string, deliveries: readonly Delivery[]): Promise<Sent> => {
   const again = deliveries.filter((_, index) => index % 3 === 0);
   const forged = deliveries.filter((_, index) => index % 10 === 0).map((delivery) => ({ ...delivery, id: randomUUID() }));
@@ -104,7 +107,7 @@ const observe = async (api: Client, platform: DemoPlatform, setup: Setup, delive
     (found) => found.length >= deliveries.length,
     DELIVERY_TIMEOUT_MS,
   );
-  // Events that are wrongly run twice can still arrive, so this waits a little longer to count them.
+  // An event that is wrongly run twice may arrive late, so this waits a little longer before it counts.
   await sleep(SETTLE_MS);
   const ids = linesOf(join(platform.dir, 'delivered'));
   const bodies = new Map(deliveries.map(({ id, body }) => [id, body]));
@@ -139,8 +142,8 @@ const report = (total: number, sent: Sent, observed: Observed): number => {
 };
 
 /**
- * Everything that the demo must undo at its end: its runner, and the resources at these paths. While `setup` is
- * pending, more resources can be created.
+ * Everything that the demo must undo at its end: its runner, and the resources at the paths in `created`. While `setup`
+ * is pending, more resources can be created.
  */
 type Traces = { readonly runners: ChildProcess[]; readonly created: string[]; setup?: Promise<Setup> };
 

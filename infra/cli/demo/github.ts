@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** One webhook delivery of GitHub. */
 export type Delivery = { readonly id: string; readonly event: string; readonly body: string };
 
-/** One delivery for each example payload in the package @octokit/webhooks-examples. */
+/** Returns one delivery for each example payload in the package @octokit/webhooks-examples. */
 export const exampleDeliveries = (): Delivery[] => {
   const examples = createRequire(import.meta.url)('@octokit/webhooks-examples') as { name: string; examples: unknown[] }[];
   return examples.flatMap(({ name, examples: payloads }) =>

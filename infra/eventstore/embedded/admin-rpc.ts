@@ -16,7 +16,10 @@ const path = (dir: string): string => join(dir, 'serving');
 export const writeAddressFile = (dir: string, address: string): void => replaceFile(path(dir), `${address}\n`);
 export const removeAddressFile = (dir: string): void => fs.rmSync(path(dir), { force: true });
 
-/** Creates a gRPC method that EventStoreDB does not have. It runs `work` and sends the resulting text to the caller. */
+/**
+ * Creates a gRPC method of our own, which EventStoreDB does not have. It runs `work` and sends the resulting text to
+ * the caller.
+ */
 export const textMethod =
   (work: () => Promise<string>) =>
   (call: Call): Receiver =>

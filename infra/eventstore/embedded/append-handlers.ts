@@ -26,8 +26,8 @@ const failureStatus = (target: Target, result: Exclude<AppendResult, { kind: 'do
 };
 
 /**
- * Streams.Append: the first message names the stream, and each further message holds one event. The call gets one
- * response.
+ * Creates the handler of Streams.Append. The first message names the stream, and each further message holds one event.
+ * The call gets one response.
  */
 export const appendMethod =
   (writer: Writer) =>
@@ -74,7 +74,7 @@ export const appendMethod =
     };
   };
 
-/** Streams.Delete or Streams.Tombstone, depending on `kind`. */
+/** Creates the handler of Streams.Delete or Streams.Tombstone, depending on `kind`. */
 export const removeMethod =
   (writer: Writer, kind: 'delete' | 'tombstone') =>
   (call: Call): Receiver =>

@@ -14,7 +14,7 @@ const EVENT_OVERHEAD_BYTES = 100;
 /** `data`: bytes of event data. `total`: the same plus event types, metadata and an overhead per event. */
 export type Size = { data: number; total: number };
 
-/** Returns the size of these events plus `from`. */
+/** Returns the total size of the events, added to the size `from`. */
 export const sizeOf = (events: ProposedEvent[], from: Size = { data: 0, total: 0 }): Size => {
   let { data, total } = from;
   for (const event of events) {

@@ -19,11 +19,14 @@ const expectation = (expected: Wide, { revision, noStream, any, exists }: Kinds)
   return expected === NO_STREAM ? emptyField(noStream) : uintField(revision, expected);
 };
 
-/** The response to an Append that succeeded. */
+/** Returns the response to an Append that succeeded. */
 export const appended = (revision: number, position: number | undefined): Buffer =>
   framedMessage(messageField(1, ...successOf(revision, position)));
 
-/** The response to Append if the stream is not at the expected revision. The call itself ends without an error. */
+/**
+ * Returns the response to an Append if the stream is not at the expected revision. The call itself ends without an
+ * error.
+ */
 export const wrongVersion = (expected: Wide, current: number): Buffer =>
   framedMessage(
     messageField(
@@ -33,7 +36,7 @@ export const wrongVersion = (expected: Wide, current: number): Buffer =>
     ),
   );
 
-/** The response to a Delete or Tombstone that succeeded. */
+/** Returns the response to a Delete or Tombstone that succeeded. */
 export const removed = (position: number | undefined): Buffer =>
   framedMessage(position === undefined ? emptyField(2) : positionMessage(1, position));
 
@@ -69,7 +72,8 @@ export const batchWrongVersion = (reference: BatchReference, expected: Wide, cur
   );
 
 /**
- * The response if a damaged record prevents the append. The client does not know this error type, so it shows `reason`.
+ * Returns the response if a damaged record prevents the append. The client does not know this error type, so it shows
+ * `reason`.
  */
 export const batchDamaged = (reference: BatchReference, reason: string): Buffer =>
   batchResponse(
@@ -83,8 +87,8 @@ export const batchDamaged = (reference: BatchReference, reason: string): Buffer 
   );
 
 /**
- * The response that a real node sends while it cannot accept requests. The client does not know this error type, so it
- * shows the text.
+ * Returns the response that EventStoreDB sends while it cannot accept requests. The client does not know this error
+ * type, so it shows `reason`.
  */
 export const batchNotReady = (reference: BatchReference, reason: string): Buffer =>
   batchResponse(
@@ -107,8 +111,8 @@ export const batchTooLarge = (reference: BatchReference, limit: number): Buffer 
   batchError(reference, 3, 'MaximumAppendSizeExceeded', uintField(1, limit));
 
 /**
- * Returns the message that confirms a subscription. This function and the next three encode the responses to Read that
- * contain no event.
+ * Returns the message that confirms a subscription. The functions below encode the other responses to Read that contain
+ * no event.
  */
 export const confirmation = (id: string): Buffer => framedMessage(messageField(2, textField(1, id)));
 export const checkpoint = (position: number): Buffer => framedMessage(positionMessage(3, position));

@@ -19,13 +19,13 @@ export const createAppendSignals = () => {
   };
 
   return {
-    /** Marks a stream as having an event in the current batch, if a subscription waits for it. */
+    /** Marks a stream that gets an event in the current batch, if a subscription waits for this stream. */
     mark: (stream: string): void => {
       if (waiting.has(stream)) marked.add(stream);
     },
 
     /**
-     * Must be called when the batch is written. Wakes the subscriptions to marked streams and those to the whole log.
+     * Wakes the subscriptions to marked streams and those to the whole log. Must be called when the batch is written.
      */
     wakeMarked: (): void => {
       const streams = marked;

@@ -29,8 +29,8 @@ const tablesOf = (dir: string): string[] => {
 
 /**
  * Copies the index: its manifest and the tables that the manifest names. Meanwhile, the running store may merge tables
- * and delete the old ones. If it does, copies again with the new manifest. After six attempts, leaves the copy without
- * an index: a store rebuilds a missing index from the log.
+ * and delete the old ones. In this case, the function starts again with the new manifest. After six attempts, it leaves
+ * the copy without an index. A store rebuilds a missing index from the log.
  */
 const copyIndex = (from: string, to: string, attempt = 0): void => {
   if (!fs.existsSync(join(from, 'manifest.json'))) return;
@@ -60,8 +60,8 @@ const recordBackup = (dir: string, backup: BackupRecord): void => {
 
 /**
  * Copies a store, running or not, into a new directory. The index is copied before the log, so that it refers to no
- * event beyond the copied log. An incomplete append at the log's end is cut off. The secret is not copied: the copy
- * creates its own at its first start.
+ * event beyond the copied log. If the log ends in an incomplete append, it is cut off. The secret is not copied; the
+ * copy creates its own when it is first started.
  * @returns the position of the copied log's end
  * @throws Error of one line if a directory is not suitable
  */

@@ -42,7 +42,7 @@ const rejectionOf = (open: OpenAppend, unfinishedBytes: number): Buffer | undefi
   return limit ? batchTooLarge(reference, limit) : undefined;
 };
 
-/** Collects the responses that belong to one batch of the log, so that one write sends them all. */
+/** Collects the responses to the appends of one log batch, so that they are sent with one write. */
 const createResponseQueue = (writer: Writer, call: Call) => {
   let responses: Buffer[] = [];
   let pending = 0;
@@ -81,8 +81,8 @@ const createResponseQueue = (writer: Writer, call: Call) => {
 };
 
 /**
- * Streams.BatchAppend: one call carries many appends. Each append consists of one or more messages and gets one
- * response.
+ * Creates the handler of Streams.BatchAppend. One call carries many appends. Each append consists of one or more
+ * messages and gets one response.
  */
 export const batchAppendMethod =
   (writer: Writer) =>

@@ -7,10 +7,10 @@ const PROBES = 5;
  */
 export type Bloom = { bits: Uint8Array; add: (key: number) => void; mayHave: (key: number) => boolean };
 
-/** The size in bytes of a filter for this many keys. */
+/** Returns the size in bytes of a filter for this many keys. */
 export const bloomSize = (keys: number): number => Math.max(8, Math.ceil((keys * BITS_PER_KEY) / 8));
 
-/** A filter that uses `bits` as its storage: `add` changes them in place. */
+/** Returns a filter that uses `bits` as its storage: `add` changes them in place. */
 export const bloomOf = (bits: Uint8Array): Bloom => {
   const count = bits.length * 8;
   const step = (key: number): number => (Math.imul((key / 4294967296) >>> 0, 0x9e3779b1) ^ (key >>> 15)) | 1;

@@ -23,7 +23,7 @@ const isBefore = (a: Source, b: Source): boolean => {
 
 /**
  * Merges the next entries of all sources, in sorted order, until the slice is full.
- * @returns the number of values that it wrote
+ * @returns how many values of the slice are filled
  */
 const fillSlice = (sources: Source[], slice: Float64Array): number => {
   let filled = 0;

@@ -47,8 +47,8 @@ const hasIdAt = ({ index, log }: Parts, stream: Stream, revision: number, { id }
 };
 
 /**
- * Returns the outcome of a repeated append whose last event has this revision. The outcome has the event's position,
- * unless the event is no longer visible.
+ * Returns the outcome of a repeated append. `revision` is the revision of its last event. The outcome has the event's
+ * position, unless the event is no longer visible.
  */
 const repeatOutcome = ({ index, log }: Parts, stream: Stream, metadata: StreamMetadata | null, revision: number): Outcome => {
   const visible = visibleOf(stream, metadata);
@@ -58,8 +58,8 @@ const repeatOutcome = ({ index, log }: Parts, stream: Stream, metadata: StreamMe
 };
 
 /**
- * Whether a stream counts as tombstoned. As on a real node, an empty metadata stream (`$$name`) counts as tombstoned if
- * the stream that it describes (`name`) is.
+ * Whether a stream counts as tombstoned. The stream `$$name` contains the metadata of the stream `name`. As in
+ * EventStoreDB, an empty metadata stream counts as tombstoned if its stream is tombstoned.
  */
 const isTombstoned = (streams: StreamCache, stream: Stream): boolean =>
   stream.tombstoned || (stream.last < 0 && stream.name.startsWith('$$') && streams.get(stream.name.slice(2)).tombstoned);
@@ -82,8 +82,8 @@ const decideAtAnyRevision = (parts: Parts, stream: Stream, metadata: StreamMetad
 };
 
 /**
- * Decides a request whose expected revision is lower than the stream's last one. If the stream has the same event ids
- * at the same revisions, the request is a repeat; otherwise it is a conflict. Exception: a deleted stream can be
+ * Decides a request whose expected revision is lower than the stream's last revision. If the stream has the same event
+ * ids at the same revisions, the request is a repeat; otherwise it is a conflict. Exception: a deleted stream can be
  * written as if it did not exist.
  */
 const decideAtPassedRevision = (parts: Parts, stream: Stream, metadata: StreamMetadata | null, request: AppendRequest): Outcome => {
@@ -97,9 +97,9 @@ const decideAtPassedRevision = (parts: Parts, stream: Stream, metadata: StreamMe
 };
 
 /**
- * Returns the function that decides requests, one after another in the order of the log. Each decision takes the
- * earlier ones into account, even if they are not on disk yet. The function adds the events of a request to the log's
- * batch. If a record that the decision needs is damaged, the function throws before it adds anything.
+ * Returns the function that decides requests, one after another in the order of the log. It adds the events of an
+ * accepted request to the log's batch. Each decision takes the earlier requests into account, even if they are not on
+ * disk yet. If a record that the decision needs is damaged, the function throws before it adds anything.
  */
 export const createConcurrencyCheck = (parts: Parts) => {
   const { streams } = parts;

@@ -1,11 +1,11 @@
-/** The end of a call: a gRPC code, a text, and the trailers from which the client builds its error. */
+/** The result with which a call ends: a gRPC code, a text, and the trailers from which the client builds its error. */
 export type Status = { code: number; message: string; trailers?: Record<string, string> };
 
 export const ok: Status = { code: 0, message: '' };
 
 /**
- * The maximum number of characters of a message or trailer. Header frames above 16 KB would end the connection with all
- * its calls.
+ * The maximum length of a message or trailer, in characters. Header frames above 16 KB would end the connection with
+ * all its calls.
  */
 const MAX_MESSAGE_LENGTH = 1_000;
 const shorten = (text: string): string =>
@@ -21,15 +21,15 @@ const status = (code: number, message: string, exception?: string, trailers: Rec
   ),
 });
 
-/** The status with gRPC code UNKNOWN. A real node uses it for requests that it cannot handle. */
+/** Returns a status with the gRPC code UNKNOWN. EventStoreDB uses it for requests that it cannot handle. */
 export const unknown = (message: string): Status => status(2, message);
-/** The exact status of a real node whose request handler has failed. */
+/** The status that EventStoreDB sends if its request handler fails, with the same text. */
 export const handlerFailure = unknown('Exception was thrown by handler.');
 export const deadlineExceeded = status(4, 'Deadline exceeded');
 export const accessDenied = status(7, 'Access Denied', 'access-denied');
 export const resourceExhausted = (message: string): Status => status(8, message);
 export const unimplemented = (path: string): Status => status(12, `${path} is not part of the embedded store`);
-/** Returns the status for a stored record that is unreadable, so that a retry cannot help. */
+/** Returns the status for a stored record that is unreadable. A retry cannot help. */
 export const dataLoss = (message: string): Status => status(15, message);
 export const unavailable = (message: string): Status => status(14, message);
 export const badRequest = (message: string): Status => status(3, message);

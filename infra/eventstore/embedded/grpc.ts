@@ -12,7 +12,7 @@ const MAX_RESETS = 1_000_000;
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
 const CLOSE_TIMEOUT_MS = 500;
 /**
- * A call stops sending when this many bytes are unsent because its caller reads slowly. It continues when fewer than
+ * A call stops sending when its caller reads slowly and this many bytes are unsent. It continues when fewer than
  * RESUME_UNSENT_BYTES are unsent.
  */
 const MAX_UNSENT_BYTES = 192 << 10;
@@ -21,10 +21,13 @@ const RESUME_UNSENT_BYTES = 96 << 10;
 /** One gRPC call, as the server sees it. */
 export type Call = {
   readonly headers: IncomingHttpHeaders;
-  /** In milliseconds since 1970; Infinity if the caller set none. */
+  /** The deadline in milliseconds since 1970; Infinity if the caller set none. */
   readonly deadline: number;
   readonly isClosed: () => boolean;
-  /** Sends a framed message. @returns false if the sender must await `drained` before it sends the next one */
+  /**
+   * Sends a framed message.
+   * @returns false if the caller must await `drained` before it sends the next message
+   */
   readonly send: (framed: Buffer) => boolean;
   readonly drained: () => Promise<void>;
   /** Whether too many bytes are unsent, so that `drained` does not resolve at once. */
@@ -33,14 +36,15 @@ export type Call = {
   /** Ends the call early. If nothing was sent yet, the caller gets the status; otherwise the call is cancelled. */
   readonly abort: (status: Status) => void;
   /**
-   * Sets the one listener that runs when the call is over, whichever side ended it. It replaces the previous listener.
+   * Sets the only listener for the end of the call, and replaces the previous listener. It is called whichever side
+   * ends the call.
    */
   readonly onClose: (then: () => void) => void;
 };
 
 /**
- * Receives the caller's messages. `bytes` is a view of a shared buffer: use or copy it before this turn of the event
- * loop ends.
+ * Receives the caller's messages. `bytes` is a view of a shared buffer. It must be used or copied before the current
+ * turn of the event loop ends.
  */
 export type Receiver = { message: (bytes: Buffer) => void; end: () => void; maxMessageBytes?: number };
 export type Methods = Record<string, (call: Call) => Receiver>;
@@ -67,7 +71,7 @@ const deadlineOf = (timeout: string | string[] | undefined): number => {
   return amount && unit ? Date.now() + Number(amount) * MS_PER_UNIT[unit]! : Number.POSITIVE_INFINITY;
 };
 
-/** Percent-encodes all characters except printable ASCII, and also encodes the percent sign itself. */
+/** Percent-encodes the percent sign, and all characters that are not printable ASCII. */
 const percentEncode = (text: string): string => text.replace(/[^\x20-\x24\x26-\x7e]+/gu, encodeURIComponent);
 
 const trailersOf = ({ code, message, trailers }: Status): Record<string, string> => ({
@@ -78,7 +82,7 @@ const trailersOf = ({ code, message, trailers }: Status): Record<string, string>
 
 const RESPONSE_HEADERS = { ':status': 200, 'content-type': 'application/grpc+proto' };
 
-/** Writes a call's messages, and counts the bytes that the connection has not sent yet. */
+/** Creates the writer of a call's messages. It counts the bytes that the connection has not sent yet. */
 const createFlowControl = (stream: ServerHttp2Stream) => {
   let unsent = 0;
   let resume = () => {};
@@ -218,7 +222,10 @@ const destroyAll = (sessions: Iterable<ServerHttp2Session>): void => {
   for (const session of sessions) session.destroy();
 };
 
-/** A gRPC server over plain HTTP/2. `authorize` returns the status with which a call is rejected, or undefined. */
+/**
+ * Creates a gRPC server over plain HTTP/2. `authorize` returns the status with which a call is rejected; undefined if
+ * the call is allowed.
+ */
 export const grpcServer = (
   methods: Methods,
   authorize: (headers: IncomingHttpHeaders) => Status | undefined,
@@ -226,8 +233,8 @@ export const grpcServer = (
   const server = createServer({
     maxSessionMemory: 1024,
     settings: { initialWindowSize: 4 << 20, maxConcurrentStreams: 100_000 },
-    // Only the platform calls this server, and it cancels many reads early. A limit on resets would end the connection
-    // with all its calls.
+    // By default, the server ends a connection that resets many calls, with all its other calls. Only the platform
+    // calls this server, and it cancels many reads early, so the limits are higher here.
     streamResetBurst: MAX_RESETS,
     streamResetRate: MAX_RESETS,
   });

@@ -28,7 +28,10 @@ const readManifest = (dir: string): Manifest => {
   }
 };
 
-/** Opens the manifest's tables, newest first. If one is damaged, none is used and the index is rebuilt from the log. */
+/**
+ * Opens the manifest's tables, newest first. If one of them is damaged, none of them is used, and the index is rebuilt
+ * from the log.
+ */
 const openTables = (dir: string, manifest: Manifest): Table[] => {
   const open: Table[] = [];
   try {
@@ -47,7 +50,10 @@ const removeUnlistedTables = (dir: string, { tables }: Manifest): void => {
 
 const levelOf = ({ count }: Table): number => Math.max(0, Math.floor(Math.log(count / MEMTABLE_ENTRIES) / Math.log(MERGE_FAN_IN)));
 
-/** The index of the first of MERGE_FAN_IN neighbouring tables that have the same level; -1 if there are none. */
+/**
+ * Returns the index of the first of MERGE_FAN_IN neighbouring tables that have the same level; -1 if there are no such
+ * tables.
+ */
 const findMergeRun = (tables: Table[]): number =>
   tables.findIndex((table, at) => {
     const run = tables.slice(at, at + MERGE_FAN_IN);
@@ -154,7 +160,7 @@ export const openIndexTables = (dir: string) => {
       writeTableNow(path, memtable);
       publish(set, [openTable(path), ...set.tables], checkpoint);
     },
-    /** The tables contain all events before this log position. */
+    /** Returns the log position up to which the tables contain all events. */
     checkpoint: (): number => manifest.checkpoint,
     last: (key: number): Entry | undefined => lastIn(set.tables, key),
     find: (key: number, revision: number): number | undefined => findIn(set.tables, key, revision),

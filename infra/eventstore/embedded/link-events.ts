@@ -7,7 +7,7 @@ import { isWithinMaxAge, stateOf, visibleOf } from './visibility.ts';
 
 type Parts = { log: Log; index: Index; streams: StreamCache };
 
-/** The recorded event that a link points to; undefined if that event is no longer visible. */
+/** Returns the recorded event to which a link points; undefined if that event is no longer visible. */
 const targetOf = ({ log, index, streams }: Parts, name: string, revision: number): Buffer | undefined => {
   if (stateOf(streams, name) !== 'present') return undefined;
   const stream = streams.get(name);
@@ -19,8 +19,8 @@ const targetOf = ({ log, index, streams }: Parts, name: string, revision: number
 };
 
 /**
- * The response for a link event. It contains the event that the link points to, and the link itself. Undefined if the
- * event's data does not have the form of a link.
+ * Returns the response for a link event. It contains the event to which the link points, and the link itself. Undefined
+ * if the event's data do not have the form of a link.
  */
 export const resolvedLink = (parts: Parts, records: Buffer, at: number, position: number): Buffer | undefined => {
   const link = recordedAt(records, at);

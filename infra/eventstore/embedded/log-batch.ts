@@ -6,8 +6,8 @@ const INITIAL_BYTES = 4 << 20;
 export type LogBatch = ReturnType<typeof createLogBatch>;
 
 /**
- * The records of one batch, in memory. They stay readable after the commit until the next batch begins, because live
- * subscriptions read them from here.
+ * Creates the buffer for the records of one batch. The records stay readable after the commit until the next batch
+ * begins, because live subscriptions read them from here.
  */
 export const createLogBatch = () => {
   let bytes = Buffer.allocUnsafe(INITIAL_BYTES);
@@ -27,8 +27,9 @@ export const createLogBatch = () => {
   };
 
   /**
-   * Adds an event to the batch and sets `position` and `batchStart` of `location`. The event can be read immediately,
-   * before the batch is committed. @returns the position of the event
+   * Adds an event to the batch and sets `position` and `batchStart` of `location`. The event can be read even before
+   * the batch is committed.
+   * @returns the position of the event
    */
   const addEvent = (event: ProposedEvent, location: RecordLocation): number => {
     const size = maxRecordSize(event, location.stream.length);
@@ -48,7 +49,7 @@ export const createLogBatch = () => {
     return { bytes: bytes.subarray(from, to), next: start + to };
   };
 
-  /** The record at a position; undefined if no record begins there. */
+  /** Returns the record at a position; undefined if no record begins there. */
   const record = (position: number): Buffer | undefined => {
     const rest = bytes.subarray(Math.min(position - start, used), used);
     return isIntactAt(rest, 0, position) ? rest.subarray(0, sizeAt(rest, 0)) : undefined;
@@ -62,7 +63,7 @@ export const createLogBatch = () => {
     record,
     contains: (position: number): boolean => position >= start,
     contents: (): Buffer => bytes.subarray(0, used),
-    /** The position after the last event of the batch. */
+    /** Returns the position after the last event of the batch. */
     end: (): number => start + used,
   };
 };

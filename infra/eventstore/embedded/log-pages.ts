@@ -13,8 +13,8 @@ import {
 } from './segment.ts';
 
 /**
- * Complete records in the log's order. `next` is the position at which to continue. If `bytes` is empty, there are no
- * more records.
+ * Complete records in the log's order. `next` is the position of the next page. If `bytes` is empty, there are no more
+ * records.
  */
 export type Page = { bytes: Buffer; next: number };
 
@@ -27,18 +27,19 @@ const indexOf = (segments: Segment[], position: number): number => {
   return index;
 };
 
-/** The segment that contains a position. */
+/** Returns the segment (one file of the log) that contains a position. */
 export const segmentAt = (segments: Segment[], position: number): Segment => segments[indexOf(segments, position)]!;
 
 /**
- * Returns the position that the header of an intact record must have. In a plain segment, it follows from the file
- * offset. In a packed segment, records were moved, so the position is taken from the record's own header.
+ * Returns the position that the header of an intact record must contain. In a plain segment, the position follows from
+ * the file offset. In a packed segment, scavenging has moved records, so the position is taken from the record's own
+ * header.
  */
 const expectedPosition = (segment: Segment, bytes: Buffer, at: number, offset: number): number =>
   segment.packed ? positionAt(bytes, at) : segment.base + offset + at;
 
 /**
- * Returns records, starting at a position, about `size` bytes of them. Their checksums are not verified.
+ * Returns about `size` bytes of records, starting at a position. Their checksums are not verified.
  * @throws Error if the first record is unreadable
  */
 export const readPage = (segments: Segment[], position: number, size: number): Page => {
@@ -53,8 +54,8 @@ export const readPage = (segments: Segment[], position: number, size: number): P
 };
 
 /**
- * Returns the intact records from a file offset up to the first damaged one. Undefined if the first record is damaged,
- * if there is no record, or if `offset` is undefined.
+ * Returns the intact records from a file offset up to the first damaged record. Undefined if the first record is
+ * damaged, if there is no record, or if `offset` is undefined.
  */
 const intactRecordsFrom = (segment: Segment, offset: number | undefined, size: number): Page | undefined => {
   if (offset === undefined) return undefined;
@@ -66,8 +67,8 @@ const intactRecordsFrom = (segment: Segment, offset: number | undefined, size: n
     at += sizeAt(bytes, at);
   }
   if (at === 0) return undefined;
-  // In a packed segment, the next position would come from the header of the next record, which is not verified yet. So
-  // the next page starts at the lowest possible position instead.
+  // In a packed segment, the position of the next record is in its own header, which is not verified yet. So the next
+  // page starts at the lowest possible position instead.
   const next = segment.packed && offset + at < recordsEnd(segment) ? last + 1 : positionAfter(segment, offset + at);
   return { bytes: bytes.subarray(0, at), next };
 };
@@ -115,7 +116,8 @@ export const readPageBefore = (segments: Segment[], position: number, size: numb
     let at = bytes.length;
     while (at > 0) {
       const before = at - bytes.readUInt32LE(at - 4);
-      // A damaged trailer can point to the start of an earlier record, which is intact but does not end here.
+      // A damaged trailer can point to the start of an earlier record. That record is intact but does not end at
+      // `before`.
       if (!isIntactAt(bytes, before, expectedPosition(segment, bytes, before, first)) || before + sizeAt(bytes, before) !== at) break;
       at = before;
     }

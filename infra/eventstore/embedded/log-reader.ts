@@ -8,7 +8,7 @@ import { findExactOffset, offsetOf, readRecords, recordsEnd, type Segment } from
 
 const PAGE_BYTES = 128 << 10;
 
-/** The record at a position, read into `scratch` if it fits; undefined if no intact record begins there. */
+/** Returns the record at a position, read into `scratch` if it fits; undefined if no intact record begins there. */
 const readRecord = (segments: Segment[], position: number, scratch: Buffer): Buffer | undefined => {
   if (position < 0 || position >= endOf(segments)) return undefined;
   const segment = segmentAt(segments, position);
@@ -23,8 +23,8 @@ const readRecord = (segments: Segment[], position: number, scratch: Buffer): Buf
 };
 
 /**
- * Whether scavenging has removed the record at a position. This is so if the next record of the packed segment is
- * intact and has a higher position, or if there is no further record.
+ * Whether scavenging has removed the record at a position. It has if the segment is packed, and the next record is
+ * intact and has a higher position, or there is no further record.
  */
 const isFreed = (segment: Segment, position: number): boolean => {
   if (!segment.packed) return false;
@@ -59,7 +59,8 @@ const isFreeable = (segment: Segment, position: number): boolean => {
 };
 
 /**
- * Creates the functions that read the log: the current batch from memory, and everything before it from the segments.
+ * Creates the functions that read the log. They read the current batch from memory, and everything before it from the
+ * segments.
  */
 export const createLogReader = (segments: Segment[], batch: LogBatch) => {
   const readBuffer = createReadBuffer();
@@ -67,7 +68,7 @@ export const createLogReader = (segments: Segment[], batch: LogBatch) => {
   const read = (position: number, scratch: Buffer): Buffer | undefined =>
     batch.contains(position) ? batch.record(position) : readRecord(segments, position, scratch);
 
-  /** The record at a position; undefined if no intact record begins there. */
+  /** Returns the record at a position; undefined if no intact record begins there. */
   const record = (position: number): Buffer | undefined =>
     readBuffer.copyOf(position) ?? read(position, Buffer.allocUnsafe(FIRST_READ_BYTES));
 
@@ -75,14 +76,14 @@ export const createLogReader = (segments: Segment[], batch: LogBatch) => {
     record,
 
     /**
-     * Complete but unverified records from a position on. The result is a view: use it before this turn of the event
-     * loop ends.
+     * Returns complete but unverified records, starting at a position. The result is a view, which is valid only until
+     * the current turn of the event loop ends.
      */
     page: (position: number, size = PAGE_BYTES): Page =>
       batch.contains(position) ? batch.page(position, size) : readPage(segments, position, size),
 
     /**
-     * Returns verified records from a position up to the first damaged one. Records of the batch in memory are not
+     * Returns verified records from a position up to the first damaged record. Records of the batch in memory are not
      * verified.
      * @throws Error if the first record is damaged
      */
@@ -90,13 +91,13 @@ export const createLogReader = (segments: Segment[], batch: LogBatch) => {
       batch.contains(position) ? batch.page(position, size) : readIntactPage(segments, position, size),
 
     /**
-     * Verified records that end right before a position. `next` is the position of the first of them.
-     * @throws if the record just before is damaged
+     * Returns verified records that end right before a position. `next` is the position of the first of them.
+     * @throws if the record just before the position is damaged
      */
     pageBefore: (position: number, size = PAGE_BYTES): Page => readPageBefore(segments, position, size),
 
     /**
-     * The record at the position of an event; undefined if scavenging has removed the record.
+     * Returns the record at the position of an event; undefined if scavenging has removed the record.
      * @throws if it is damaged
      */
     recordOrFreed: (position: number): Buffer | undefined => record(position) ?? findMissedRecord(segments, position),
@@ -109,15 +110,17 @@ export const createLogReader = (segments: Segment[], batch: LogBatch) => {
     },
 
     /**
-     * Whether a read may start at this position: an event is there, or scavenging may have removed one.
-     * @throws if the event there is damaged
+     * Whether a read may start at this position. It may if an event is there, or if scavenging may have removed an
+     * event there.
+     * @throws if the event at the position is damaged
      */
     isReadablePosition: (position: number): boolean =>
       record(position) !== undefined || isFreeable(segmentAt(segments, position), position),
 
     /**
-     * The position right after the damaged record at `position`, if an intact record begins there or the log ends
-     * there; otherwise undefined. A reader that has passed the damaged record before can continue at this position.
+     * Returns the position right after the damaged record at `position`. Undefined unless an intact record begins
+     * there, or the log ends there. A reader that already has the event of the damaged record can continue at the
+     * returned position.
      */
     positionAfterDamaged: (position: number): number | undefined => {
       const segment = segmentAt(segments, position);

@@ -18,13 +18,13 @@ const appendTo = (segment: Segment, bytes: Buffer, onDiskFull: () => void): void
   segment.length += bytes.length;
 };
 
-/** Creates the functions that append batches to the last segment, and begin a new segment when the last one is full. */
+/** Creates the functions that append batches to the last segment. When it is full, they begin a new segment. */
 export const createLogWriter = (dir: string, segments: Segment[], batch: LogBatch) => {
   let preallocation: Preallocation | undefined;
   const last = (): Segment => segments.at(-1)!;
 
   /**
-   * Starts a new segment, and cuts the preallocated zeros off the full one. Call it only while no zeros are being
+   * Starts a new segment, and cuts the preallocated zeros off the full one. Must not be called while zeros are being
    * written.
    */
   const startSegment = (): void => {
@@ -35,7 +35,10 @@ export const createLogWriter = (dir: string, segments: Segment[], batch: LogBatc
     full?.trim();
   };
 
-  /** Begins a batch at the log's end, in a new segment if the last is full. @returns the position of its first event */
+  /**
+   * Begins a batch at the log's end. If the last segment is full, starts a new one.
+   * @returns the position of the batch's first event
+   */
   const startBatch = (): number => {
     if (last().length >= SEGMENT_BYTES && !preallocation?.isWriting()) startSegment();
     const start = endOf(segments);
@@ -51,9 +54,8 @@ export const createLogWriter = (dir: string, segments: Segment[], batch: LogBatc
 
   /**
    * Writes and syncs the batch. If it throws because the disk is full, nothing was written. After any other error, the
-   * contents of the disk are unknown. Space for the next batches is preallocated only after a small batch: a large
-   * batch spreads the cost of the file system's journal over many events, so writing zeros would only slow the disk
-   * down.
+   * contents of the disk are unknown. It preallocates space for the next batches only after a small batch. Large
+   * batches need no preallocation: they spread the cost of the file system's journal over many events.
    */
   const commit = (isSmall: boolean): void => {
     const segment = last();
@@ -68,7 +70,7 @@ export const createLogWriter = (dir: string, segments: Segment[], batch: LogBatc
     startBatch,
     commit,
     addEvent: batch.addEvent,
-    /** The position after the last event of the current batch, even if the batch is not written yet. */
+    /** Returns the position after the last event of the current batch, even if the batch is not written yet. */
     batchEnd: batch.end,
     /** Whether a batch of this many bytes can be written now. If not, the caller must wait for `whenWritable`. */
     canStartBatch: (bytes: number): boolean => preallocation === undefined || preallocation.fits(bytes),

@@ -30,7 +30,7 @@ export const openLog = (dir: string) => {
   return {
     dir,
     segments,
-    /** The position at which the next event will be written. */
+    /** Returns the position at which the next event will be written. */
     end: (): number => endOf(segments),
     ...createLogReader(segments, batch),
     ...createLogWriter(dir, segments, batch),

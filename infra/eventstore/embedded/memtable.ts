@@ -1,11 +1,11 @@
 import { TOMBSTONE_REVISION } from './record.ts';
 
-/** Revision and log position of a stream's last event. */
+/** The revision and the log position of a stream's last event. */
 export type Entry = { revision: number; position: number };
 
 /**
- * The positions of one stream's events, starting with revision `first`. The position of an event that scavenging has
- * removed is ABSENT. `tombstone` is the position of the tombstone, or -1.
+ * The log positions of one stream's events. The first one in `positions` is that of revision `first`. The position of
+ * an event that scavenging has removed is ABSENT. `tombstone` is the position of the tombstone, or -1.
  */
 type StreamEntries = { first: number; positions: number[]; tombstone: number };
 
@@ -70,8 +70,8 @@ export const createMemtable = () => {
   };
 
   /**
-   * Appends to `into` the positions of the stream's revisions `from` to `to`, in ascending order. Skips revisions that
-   * this memtable does not contain.
+   * Appends to `into` the log positions of the stream's events from revision `from` to `to`, in ascending order. Skips
+   * revisions that this memtable does not contain.
    */
   const range = (key: number, from: number, to: number, into: number[]): void => {
     const entries = streams.get(key);

@@ -1,6 +1,8 @@
 import { bytesOf, readFields } from './protobuf.ts';
 
-/** The part of a stream's metadata that decides which events are visible. `raw` is the original text with all keys. */
+/**
+ * The part of a stream's metadata that decides which events are visible. `raw` is the complete text of the metadata.
+ */
 export type StreamMetadata = { truncateBefore: number; maxCount: number; maxAgeMs: number; raw: string };
 
 /** A stream whose `$tb` ("truncate before") has at least this value is soft-deleted. */

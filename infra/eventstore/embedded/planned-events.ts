@@ -9,7 +9,7 @@ import { metadataEvent } from './system-events.ts';
 
 export type Parts = { log: Log; index: Index; streams: StreamCache; recent: RecentIds; markAppended: (stream: string) => void };
 
-/** An event that an append will write, with the revision it gets. */
+/** An event that an append will write. `revision` is the revision that the event will get. */
 export type PlannedEvent = { stream: Stream; event: ProposedEvent; revision: number };
 
 const EMPTY_NAME = Buffer.alloc(0);
@@ -50,7 +50,7 @@ export const writePlanned = ({ log, index, streams, recent, markAppended }: Part
 
 /**
  * Plans a metadata event for a stream. `ahead` is the number of events that the same append writes to the metadata
- * stream before it.
+ * stream before this event.
  */
 export const plannedMetadata = (streams: StreamCache, { name }: Stream, text: string, ahead = 0): PlannedEvent => {
   const stream = streams.get(`$$${name}`);
@@ -58,9 +58,9 @@ export const plannedMetadata = (streams: StreamCache, { name }: Stream, text: st
 };
 
 /**
- * Returns the metadata event that an append must add because it revives a soft-deleted stream; undefined if it does not
- * revive one. An append to the metadata stream of a deleted stream revives that stream, too. In that case, like a real
- * node, the store writes the new metadata a second time, with the revision at which the stream continues.
+ * Returns the metadata event that an append must add because it revives a soft-deleted stream; undefined if it revives
+ * none. An append to the metadata stream of a deleted stream revives that stream, too. In this case, as in
+ * EventStoreDB, the new metadata are written a second time, with the revision at which the stream continues.
  */
 export const revivalOf = (
   streams: StreamCache,

@@ -20,9 +20,9 @@ const writeZeros = (file: number, at: number): Promise<void> =>
 export type Preallocation = ReturnType<typeof createPreallocation>;
 
 /**
- * Fills the space after the log's end with zeros before it is needed. A batch then does not change the file's size, so
- * its sync does not wait for the file system's journal. The zeros are written in the background. If none are left, an
- * append simply extends the file.
+ * Creates the preallocation of a segment, which fills the space after the log's end with zeros in the background. A
+ * batch then does not change the file's size, so its sync does not wait for the file system's journal. If no zeros are
+ * left, an append simply extends the file.
  */
 export const createPreallocation = (segment: Segment) => {
   /** The file offset up to which zeros or events have been written. */
@@ -47,7 +47,7 @@ export const createPreallocation = (segment: Segment) => {
     }
   };
 
-  /** Must be called after an append, which may have written beyond the preallocated zeros. */
+  /** Takes into account that an append may have written beyond the preallocated zeros. */
   const noteGrowth = (): void => {
     end = Math.max(end, segment.length);
   };
@@ -65,8 +65,8 @@ export const createPreallocation = (segment: Segment) => {
     /** Whether this many bytes can be appended now without overlapping zeros that are being written. */
     fits: (bytes: number): boolean => writing === undefined || segment.length + bytes <= end,
     /**
-     * Must be called after the file is truncated to the segment's length: the zeros beyond it are gone, so
-     * preallocation starts again from there.
+     * Must be called after the file is truncated to the segment's length. Preallocation then starts again from there,
+     * because the zeros beyond it are gone.
      */
     reset: (): void => {
       end = segment.length;
@@ -78,7 +78,7 @@ export const createPreallocation = (segment: Segment) => {
       isStopped = true;
       return writing ?? Promise.resolve();
     },
-    /** Stops, and cuts the zeros off the file. Must be called only while no zeros are being written. */
+    /** Stops preallocation, and cuts the zeros off the file. Must not be called while zeros are being written. */
     trim: (): void => {
       isStopped = true;
       if (file !== undefined) fs.closeSync(file);

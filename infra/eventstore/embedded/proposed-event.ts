@@ -15,7 +15,7 @@ import {
 } from './protobuf.ts';
 import type { ProposedEvent } from './record.ts';
 
-/** An event of an append is invalid. The message is the same as that of a real node. */
+/** Thrown if an event of an append is invalid. The message is the same as that of EventStoreDB. */
 export class InvalidEvent extends Error {}
 
 const EMPTY: Span = spanOf(Buffer.alloc(0));
@@ -43,8 +43,8 @@ const structuredText = (words: Fields): Buffer => {
 };
 
 /**
- * Converts a UUID message, which contains a text or two numbers, to 36 bytes of lower-case text. Undefined if it is not
- * a UUID.
+ * Converts a UUID message to 36 bytes of lower-case text. The message contains a text or two numbers. Undefined if it
+ * is not a UUID.
  */
 const uuidText = (message: Span): Span | undefined => {
   const { bytes, at, length } = message;
@@ -62,8 +62,8 @@ const isNil = ({ bytes, at, length }: Span): boolean => {
 };
 
 /**
- * Whether the `length` bytes from offset `at` equal `wanted`. For so few bytes, a loop is faster than a call into the
- * runtime.
+ * Whether the `length` bytes from offset `at` equal `wanted`. The compared texts are short, so a loop is faster than a
+ * call into the runtime.
  */
 const hasBytesAt = (bytes: Buffer, at: number, length: number, wanted: Buffer): boolean => {
   if (length !== wanted.length) return false;

@@ -3,7 +3,7 @@ export type Wide = number | bigint;
 
 export type Cursor = { bytes: Buffer; at: number; end: number };
 
-/** The error of a message that cannot be parsed. */
+/** Returns the error for a message that cannot be parsed. */
 export const malformed = (): Error => new RangeError('malformed message');
 
 export const cursorOf = (bytes: Buffer): Cursor => ({ bytes, at: 0, end: bytes.length });
@@ -40,8 +40,8 @@ export const readLength = (c: Cursor): number => {
 };
 
 /**
- * A range of a buffer. It is not a Buffer view, because creating a view costs about as much as all other work on a
- * small event.
+ * A range of a buffer. It is not a view (a Buffer of its own), because creating a view costs about as much as all other
+ * work on a small event.
  */
 export type Span = { readonly bytes: Buffer; readonly at: number; readonly length: number };
 
@@ -50,7 +50,8 @@ export const spanTo = (c: Cursor, to: number): Span => ({ bytes: c.bytes, at: c.
 export const viewOf = ({ bytes, at, length }: Span): Buffer => bytes.subarray(at, at + length);
 
 /**
- * Reads a length-delimited value. The result is a view, not a copy: it is valid in this turn of the event loop only.
+ * Reads a length-delimited value. The result is a view and not a copy. It is valid only until the current turn of the
+ * event loop ends.
  */
 export const readBytes = (c: Cursor): Buffer => {
   const length = readLength(c);
@@ -73,7 +74,7 @@ export const skipField = (c: Cursor, wireType: number): void => {
 export type Fields = Map<number, Wide | Buffer>;
 
 /**
- * Reads all integer and length-delimited fields. `each` is called for every value, also those of repeated fields.
+ * Reads all integer and length-delimited fields. Calls `each` for every value, also for all values of repeated fields.
  * @throws RangeError if the message is malformed
  */
 export const readFields = (bytes: Buffer, each?: (field: number, value: Wide | Buffer) => void): Fields => {
@@ -93,19 +94,19 @@ export const readFields = (bytes: Buffer, each?: (field: number, value: Wide | B
   return fields;
 };
 
-/** The value of a length-delimited field; undefined if the message does not have it. */
+/** Returns the value of a length-delimited field; undefined if the message does not have it. */
 export const bytesOf = (fields: Fields, field: number): Buffer | undefined => {
   const value = fields.get(field);
   return Buffer.isBuffer(value) ? value : undefined;
 };
 
-/** The value of an integer field; 0 if the message does not have it. */
+/** Returns the value of an integer field; 0 if the message does not have it. */
 export const wideOf = (fields: Fields, field: number): Wide => {
   const value = fields.get(field);
   return value === undefined || Buffer.isBuffer(value) ? 0 : value;
 };
 
-/** How many bytes `writeVarint` needs for a value. */
+/** Returns the number of bytes that `writeVarint` needs for a value. */
 export const varintSize = (value: Wide): number => {
   let size = 1;
   if (typeof value === 'bigint') for (let rest = value >> 7n; rest > 0n; rest >>= 7n) size++;
@@ -113,7 +114,10 @@ export const varintSize = (value: Wide): number => {
   return size;
 };
 
-/** Writes a variable-length integer at offset `at`. @returns the offset after it */
+/**
+ * Writes a variable-length integer at offset `at`.
+ * @returns the offset after the integer
+ */
 export const writeVarint = (to: Buffer, at: number, value: Wide): number => {
   if (typeof value === 'bigint') {
     let rest = value;
@@ -134,7 +138,7 @@ const taggedBuffer = (field: number, wireType: number, size: number): [Buffer, n
   return [out, writeVarint(out, 0, tag)];
 };
 
-/** Encodes one field of a message. The next three functions do the same for other types of fields. */
+/** Encodes an integer field of a message. The next three functions encode other types of fields. */
 export const uintField = (field: number, value: Wide): Buffer => {
   const [out, at] = taggedBuffer(field, 0, varintSize(value));
   writeVarint(out, at, value);

@@ -4,15 +4,18 @@ import type { Packed, Segment } from './segment.ts';
 export const FIRST_READ_BYTES = 4 << 10;
 
 /**
- * Creates a buffer that remembers the last record that was read into it. Looking up a stream reads its last event,
- * which is often requested next.
+ * Creates a buffer that caches the last record that was read into it. The look-up of a stream reads the stream's last
+ * event, which is often requested next.
  */
 export const createReadBuffer = () => {
   const bytes = Buffer.alloc(FIRST_READ_BYTES);
   let cached: { position: number; segment: Segment; packed: Packed | undefined; size: number } | undefined;
 
   return {
-    /** Drops the cached record. @returns the buffer, for the next read to overwrite */
+    /**
+     * Drops the cached record.
+     * @returns the buffer, into which the caller may read another record
+     */
     reuse: (): Buffer => {
       cached = undefined;
       return bytes;
@@ -21,7 +24,7 @@ export const createReadBuffer = () => {
     remember: (position: number, segment: Segment, record: Buffer | undefined): void => {
       if (record?.buffer === bytes.buffer) cached = { position, segment, packed: segment.packed, size: record.length };
     },
-    /** A copy of the record if it is the cached one and its segment has not been scavenged since. */
+    /** Returns a copy of the record at a position, if it is cached and its segment has not been scavenged since. */
     copyOf: (position: number): Buffer | undefined =>
       cached?.position === position && cached.segment.packed === cached.packed ? Buffer.from(bytes.subarray(0, cached.size)) : undefined,
   };

@@ -15,7 +15,10 @@ import { isWithinMaxAge, stateOf, visibleOf } from './visibility.ts';
 export type Parts = { log: Log; index: Index; streams: StreamCache; signals: AppendSignals };
 export type Reading = { call: Call; request: ReadRequest; response: ResponseWriter };
 
-/** Sends the collected responses. Then lets other calls run or, if the reader is slow, waits until it has caught up. */
+/**
+ * Sends the collected responses. If the reader is slow, waits until it has received enough of them; otherwise lets
+ * other calls run.
+ */
 export const yieldToOthers = async ({ call, response }: Reading): Promise<void> => {
   if (response.flush()) await new Promise((resolve) => setImmediate(resolve));
   else await call.drained();
@@ -28,7 +31,10 @@ const bounds = (from: From<Wide>, backwards: boolean, low: number, last: number)
   return { from: Math.max(low, from === 'start' ? 0 : Number(from)), to: last };
 };
 
-/** Sends a stream's events. @returns the status with which the call ends, or undefined if it succeeded */
+/**
+ * Sends a stream's events.
+ * @returns the status with which the call ends; undefined if it succeeded
+ */
 export const readStream = async (parts: Parts, reading: Reading, source: StreamSource): Promise<Status | undefined> => {
   const { call, request, response } = reading;
   const { name, identifier } = source.named;
@@ -42,7 +48,7 @@ export const readStream = async (parts: Parts, reading: Reading, source: StreamS
   const range = bounds(source.from, request.backwards, visible.low, stream.last);
   let left = request.count;
   // The first page of a backward read covers only as many revisions as events were requested. If some of these events
-  // are not visible, full pages follow.
+  // are not visible, complete pages follow.
   let maxEvents = left;
   while (left > 0 && range.from <= range.to && !call.isClosed()) {
     const from = request.backwards ? Math.max(range.from, range.to - maxEvents + 1) : range.from;
@@ -116,8 +122,8 @@ const backwards = async ({ log }: Parts, reading: Reading, from: number): Promis
 };
 
 /**
- * Sends the log's events. Only a forward read includes the event at the start position.
- * @returns the status with which the call ends, or undefined if it succeeded
+ * Sends the events of the whole log. Only a forward read includes the event at the start position.
+ * @returns the status with which the call ends; undefined if it succeeded
  */
 export const readAll = async (parts: Parts, reading: Reading, source: AllSource): Promise<Status | undefined> => {
   const { log } = parts;

@@ -4,12 +4,12 @@ const SLOTS = 1 << 16;
 const MAX_GENERATION_SIZE = SLOTS / 2;
 
 /**
- * The probable location of the event with an id. Two ids can have the same hash, so the caller must compare the id of
- * the event at this location.
+ * The probable location of the event with a certain id. Two ids can have the same hash, so the caller must compare the
+ * id of the event at this location.
  */
 export type RecentEvent = { stream: number; revision: number };
 
-/** A 53-bit hash of an event id. */
+/** Returns a 53-bit hash of an event id. */
 const keyOf = ({ bytes, at: from, length }: Span): number => {
   let a = 0x9e3779b9;
   let b = 0x85ebca6b;
@@ -23,8 +23,8 @@ const keyOf = ({ bytes, at: from, length }: Span): number => {
 };
 
 /**
- * A hash table from key to stream and revision. It consists of number arrays, which the garbage collector need not
- * scan.
+ * Creates a hash table from the hash of an event id to the event's stream and revision. It consists of number arrays,
+ * which the garbage collector need not scan.
  */
 const createTable = () => {
   const keys = new Float64Array(SLOTS);
@@ -60,8 +60,8 @@ const createTable = () => {
 export type RecentIds = ReturnType<typeof createRecentIds>;
 
 /**
- * Creates the memory of recent event ids and of the places where they were first written. With it, the store recognises
- * a repeated append that expects no particular revision. As on a real node, it is lost at a restart.
+ * Creates the memory of recent event ids, with the place where each was first written. With it, the store recognises a
+ * repeated append that expects no particular revision. As in EventStoreDB, a restart loses this memory.
  */
 export const createRecentIds = () => {
   let young = createTable();

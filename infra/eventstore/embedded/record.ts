@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib';
 import { readVarint, type Span, varintSize, type Wide, writeVarint } from './protobuf.ts';
 
 /**
- * The size of a record's header. It is followed by the frame: the event in the form in which the server sends it to
- * readers (a framed ReadResp), so that a read only has to copy it.
+ * The size of a record's header. After the header comes the frame. It contains the event in the form in which the
+ * server sends it to readers (a framed ReadResp), so that a read only copies it.
  */
 export const HEADER_BYTES = 56;
 const TRAILER_BYTES = 4;
@@ -31,7 +31,7 @@ export type ProposedEvent = { id: Span; type: Span; json: boolean; data: Span; c
 export type RecordLocation = { stream: Buffer; revision: number; position: number; created: number; batchStart: number; flags: number };
 
 const contentTypeEntries = new Map<boolean, Buffer>();
-/** The encoded metadata entry `content-type`. */
+/** Returns the encoded metadata entry `content-type`. */
 const contentTypeEntry = (json: boolean): Buffer => {
   const cached = contentTypeEntries.get(json);
   if (cached) return cached;
@@ -50,8 +50,8 @@ const contentTypeEntry = (json: boolean): Buffer => {
 let createdAt = Number.NaN;
 let createdBytes = Buffer.alloc(0);
 /**
- * The encoded metadata entry `created`. The last encoded entry is cached, because most events of a batch have the same
- * time.
+ * Returns the encoded metadata entry `created`. The last encoded entry is cached, because most events of a batch have
+ * the same time.
  */
 const createdEntry = (ms: number): Buffer => {
   if (ms === createdAt) return createdBytes;
@@ -88,7 +88,8 @@ const sizesOf = (event: ProposedEvent, { stream, revision, position }: RecordLoc
 };
 
 /**
- * Returns an upper bound of a record's size in bytes. It is cheap to compute, and holds wherever the record is written.
+ * Returns an upper bound of a record's size in bytes. It is cheap to compute, and does not depend on where the record
+ * is written.
  */
 export const maxRecordSize = (event: ProposedEvent, nameLength: number): number =>
   OVERHEAD_BYTES + 320 + nameLength + event.type.length + event.custom.length + event.data.length;
@@ -151,8 +152,8 @@ export const writeRecord = (to: Buffer, from: number, event: ProposedEvent, loca
 };
 
 /**
- * `end` is the offset in the buffer at which the frame ends. The other fields are the offsets in the record and the
- * lengths of the stream's name and of the event type.
+ * Where the parts of a record are. `end` is the offset in the buffer at which the frame ends. The other fields are the
+ * offsets (in the record) and the lengths of the stream's name and of the event type.
  */
 type Layout = { end: number; nameAt: number; nameLength: number; typeAt: number; typeLength: number };
 
@@ -194,7 +195,7 @@ const writeEnvelope = (to: Buffer, from: number, location: RecordLocation, layou
 
 // The following functions read parts of the record that starts at offset `at`.
 export const sizeAt = (bytes: Buffer, at: number): number => bytes.readUInt32LE(at);
-/** The record's distance in bytes from the start of its batch. */
+/** Returns the record's distance in bytes from the start of its batch. */
 export const batchDistanceAt = (bytes: Buffer, at: number): number => bytes.readUInt32LE(at + 8);
 export const flagsAt = (bytes: Buffer, at: number): number => bytes[at + 12]!;
 export const positionAt = (bytes: Buffer, at: number): number => bytes.readDoubleLE(at + 16);
@@ -209,7 +210,7 @@ export const nameAt = (bytes: Buffer, at: number): Buffer => headerSlice(bytes, 
 export const typeAt = (bytes: Buffer, at: number): Buffer => headerSlice(bytes, at, 48);
 export const frameAt = (bytes: Buffer, at: number): Buffer => bytes.subarray(at + HEADER_BYTES, at + sizeAt(bytes, at) - TRAILER_BYTES);
 
-/** The RecordedEvent message inside the frame. */
+/** Returns the RecordedEvent message inside the frame. */
 export const recordedAt = (bytes: Buffer, at: number): Buffer => {
   const c = { bytes, at: at + HEADER_BYTES + 6, end: bytes.length };
   readVarint(c);
@@ -218,7 +219,7 @@ export const recordedAt = (bytes: Buffer, at: number): Buffer => {
   return bytes.subarray(c.at, c.at + length);
 };
 
-/** The event's id as 36 bytes of text. */
+/** Returns the event's id as 36 bytes of text. */
 export const idAt = (bytes: Buffer, at: number): Buffer => recordedAt(bytes, at).subarray(4, 40);
 
 /** Whether a complete record with this position and a correct checksum begins at offset `at`. */

@@ -15,7 +15,7 @@ type Options = { resolveLinks: boolean; structuredIds: boolean };
 
 export type ResponseWriter = ReturnType<typeof createResponseWriter>;
 
-/** Collects a call's responses into chunks. Stored frames are copied without decoding them. */
+/** Collects the responses to a call into chunks. Stored frames are copied without decoding them. */
 export const createResponseWriter = (call: Call, parts: Parts, { resolveLinks, structuredIds }: Options) => {
   let chunk = Buffer.alloc(0);
   let filled = 0;
@@ -40,7 +40,7 @@ export const createResponseWriter = (call: Call, parts: Parts, { resolveLinks, s
     filled += frame.copy(chunk, filled);
   };
 
-  /** Adds the event of the record at `at`. */
+  /** Adds the event of the record at offset `at`. */
   const addEvent = (records: Buffer, at: number): void => {
     const link = resolveLinks && flagsAt(records, at) & LINK;
     const frame = (link ? resolvedLink(parts, records, at, positionAt(records, at)) : undefined) ?? frameAt(records, at);

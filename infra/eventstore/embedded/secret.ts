@@ -7,8 +7,8 @@ import { accessDenied, type Status } from './grpc-status.ts';
 import { FEATURES, GOSSIP } from './server-info-handlers.ts';
 
 /**
- * The secret of a store, which callers must send as their connection name. The first start creates it and stores it in
- * the store's directory.
+ * Returns the secret of a store, which callers must send as their connection name. The first start creates the secret
+ * and stores it in the store's directory.
  */
 export const secretOf = (dir: string): string => {
   const path = join(dir, 'secret');
@@ -27,7 +27,8 @@ const PUBLIC_METHODS = new Set<unknown>([FEATURES, GOSSIP]);
 /** Rejects every call that does not send the secret as its connection name. */
 export const requireSecret = (secret: string): ((headers: IncomingHttpHeaders) => Status | undefined) => {
   const expected = digest(secret);
-  // The last accepted connection name is remembered, so that a digest is not computed for every call.
+  // The connection name contains the secret and is compared by its digest. The last accepted name is kept, so that its
+  // digest is not computed again for every call.
   let accepted = '';
   return (headers) => {
     const name = String(headers['connection-name'] ?? '');

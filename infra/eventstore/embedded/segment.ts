@@ -5,10 +5,10 @@ import { damageError } from './corruption.ts';
 import { HEADER_BYTES, isIntactAt, OVERHEAD_BYTES, positionAt, sizeAt } from './record.ts';
 
 /**
- * A file of the log. In a plain segment, a record's position is the segment's base plus its offset in the file.
- * Scavenging rewrites a segment as a packed one, in which each record's header has its position, and a table lists
- * every 32nd record. `length` is the length of the log that the segment covers, including its header: the next segment
- * starts at `base + length`.
+ * A file of the log. In a plain segment, a record's position is the segment's base plus the record's offset in the
+ * file. Scavenging rewrites a segment as a packed segment. There, the header of each record contains its position, and
+ * a table lists every 32nd record. `length` is the length of the log that the segment covers, including the segment's
+ * header. The next segment starts at `base + length`.
  */
 export type Segment = { path: string; file: number; base: number; length: number; packed: Packed | undefined };
 export type Packed = { positions: Float64Array; offsets: Float64Array; bytes: number };
@@ -18,7 +18,7 @@ const MAGIC = 'annals log 1';
 const PACKED_MAGIC = 'annals pack1';
 const RECORDS_PER_MARK = 32;
 
-/** The file name of the segment that begins at a position. */
+/** Returns the file name of the segment that begins at a position. */
 const segmentName = (base: number): string => `${String(base).padStart(16, '0')}.log`;
 
 const headerOf = (magic: string, base: number, table: number): Buffer => {
@@ -45,8 +45,8 @@ export const createSegment = (dir: string, base: number): Segment => {
 };
 
 /**
- * Writes a packed copy of a segment: header, records, length of the log that it covers, table of positions and offsets.
- * `replaceSegment` then puts the copy in place of the original.
+ * Writes a packed copy of a segment: the header, the records, the length of the log that the segment covers, and the
+ * table of positions and offsets. The copy takes the place of the original only in `replaceSegment`.
  */
 export const writePacked = async (path: string, { base, length }: Segment, records: AsyncIterable<Buffer>): Promise<void> => {
   const file = fs.openSync(path, 'w', 0o600);
@@ -104,8 +104,8 @@ export const openSegment = (path: string): Segment => {
 };
 
 /**
- * Sets the length of each plain segment except the last one: it ends where the next one starts. After a power failure,
- * preallocated zeros may follow in its file.
+ * Sets the length of each plain segment except the last one: it ends where the next segment starts. After a power
+ * failure, its file may contain preallocated zeros beyond this end.
  * @throws Error if anything but zeros follows
  */
 export const setSegmentEnds = (segments: Segment[]): Segment[] => {
@@ -119,7 +119,10 @@ export const setSegmentEnds = (segments: Segment[]): Segment[] => {
   return segments;
 };
 
-/** The number of bytes from offset `from` to the last byte that is not zero. Zeros are preallocated space, not data. */
+/**
+ * Returns the number of bytes from offset `from` to the last byte that is not zero. Zeros at the end are preallocated
+ * space, not data.
+ */
 export const nonZeroLength = ({ file, length }: Segment, from: number): number => {
   const bytes = readUpTo(file, from, Math.max(0, length - from));
   let end = bytes.length;
@@ -144,8 +147,8 @@ const MAX_SPAN_BYTES = 64 << 10;
 type MarkedSpan = { from: number; until: number; peek: (offset: number, size: number) => Buffer };
 
 /**
- * Returns the part of a packed segment that contains a position: from one entry ("mark") of the segment's table to the
- * next. A part of at most MAX_SPAN_BYTES is read with one call.
+ * Returns the part of a packed segment that contains a position. The part goes from one entry ("mark") of the segment's
+ * table to the next. If it has at most MAX_SPAN_BYTES, it is read with one call.
  */
 const markedSpanOf = (file: number, { positions, offsets, bytes }: Packed, position: number): MarkedSpan => {
   const mark = Math.max(0, countUpTo(positions, position) - 1);
@@ -157,10 +160,10 @@ const markedSpanOf = (file: number, { positions, offsets, bytes }: Packed, posit
 };
 
 /**
- * Finds the file offset of a position by walking over the records, starting at the last mark before the position. The
- * walk also stops at a record whose header or trailer contradicts its neighbours. The caller verifies the record at the
- * returned offset, and so finds the damage. If the record just before the stop is damaged, returns the offset of that
- * record instead, because it may be the record at `position`.
+ * Finds the file offset of the record at `position`. Starts at the last entry of the segment's table before `position`,
+ * and goes from record to record until it reaches `position`. Stops earlier at a record whose header or trailer does not
+ * fit the neighbouring records. Then returns this offset, or that of the record before if that one is damaged, because
+ * either may be the wanted record. The caller verifies the record at the returned offset, and so detects the damage.
  */
 const packedOffset = (file: number, packed: Packed, position: number): number => {
   const { from, until, peek } = markedSpanOf(file, packed, position);
@@ -179,8 +182,8 @@ const packedOffset = (file: number, packed: Packed, position: number): number =>
 };
 
 /**
- * The offset of the intact record with exactly this position in a packed segment; undefined if there is none. Tries
- * every offset, because the sizes of damaged records before it cannot be trusted.
+ * Returns the offset of the intact record with exactly this position in a packed segment; undefined if there is none.
+ * Tries every offset, because the sizes of damaged records before it cannot be trusted.
  */
 export const findExactOffset = ({ file, packed }: Segment, position: number): number | undefined => {
   if (!packed) return undefined;
@@ -191,20 +194,25 @@ export const findExactOffset = ({ file, packed }: Segment, position: number): nu
   return undefined;
 };
 
-/** The file offset of the first record at or after a position; the end of the records if there is none. */
+/**
+ * Returns the file offset of the first record at or after a position. If there is none, returns the end of the records.
+ */
 export const offsetOf = ({ file, base, length, packed }: Segment, position: number): number =>
   packed ? packedOffset(file, packed, position) : Math.min(length, Math.max(SEGMENT_HEADER_BYTES, position - base));
 
-/** The file offset at which the records end. */
+/** Returns the file offset at which the records end. */
 export const recordsEnd = ({ length, packed }: Segment): number => packed?.bytes ?? length;
 
-/** The position at which to continue after the record that ends at `offset`. */
+/**
+ * Returns the log position of the record that follows at file offset `offset`. If no record follows, returns the end of
+ * the segment.
+ */
 export const positionAfter = ({ file, base, length, packed }: Segment, offset: number): number => {
   if (!packed) return base + offset;
   return offset < packed.bytes ? positionAt(readUpTo(file, offset, HEADER_BYTES), 0) : base + length;
 };
 
-/** Complete records from an offset on: about `size` bytes, but at least one record if there is one. */
+/** Returns complete records from an offset on: about `size` bytes, but at least one record if there is one. */
 export const readRecords = (segment: Segment, offset: number, size: number): Buffer => {
   const left = recordsEnd(segment) - offset;
   if (left < OVERHEAD_BYTES) return Buffer.alloc(0);
@@ -219,7 +227,7 @@ export const readRecords = (segment: Segment, offset: number, size: number): Buf
 
 const sizeBefore = (bytes: Buffer, end: number): number => bytes.readUInt32LE(end - 4);
 
-/** Complete records that end at an offset: about `size` bytes, but at least one record if there is one. */
+/** Returns complete records that end at an offset: about `size` bytes, but at least one record if there is one. */
 export const readRecordsBefore = (segment: Segment, offset: number, size: number): Buffer => {
   if (offset <= SEGMENT_HEADER_BYTES) return Buffer.alloc(0);
   const last = Math.min(offset, readUpTo(segment.file, offset - 4, 4).readUInt32LE(0));

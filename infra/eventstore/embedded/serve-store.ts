@@ -29,12 +29,13 @@ const handleRead = async (parts: Parts, call: Call, message: Buffer): Promise<St
   try {
     return await (source.kind === 'stream' ? stream(parts, reading, source) : all(parts, reading, source));
   } finally {
-    // If a damaged record ended the read, the events before it must still be sent.
+    // If a damaged record ended the read, the events before that record must still be sent, so this is also done after
+    // an error.
     response.flush();
   }
 };
 
-/** Streams.Read: one method serves both reads and subscriptions. */
+/** Creates the handler of Streams.Read, which serves both reads and subscriptions. */
 const readMethod =
   (parts: Parts) =>
   (call: Call): Receiver =>
@@ -53,7 +54,7 @@ const readMethod =
     });
 
 /**
- * Returns a function that never runs `work` twice at the same time: a call during a run gets the result of that run.
+ * Returns a function that never runs `work` twice at the same time. A call during a run gets the result of that run.
  */
 const singleFlight = <T>(work: () => Promise<T>): (() => Promise<T>) => {
   let running: Promise<T> | undefined;
@@ -90,7 +91,7 @@ export type ServeOptions = {
   /** Whether every user of this machine may call the store without the secret. */
   open: boolean;
   host?: string;
-  /** Called with the lines for the operator. By default, prints them. */
+  /** Called with each line of text for the operator. By default, the lines are printed. */
   print?: (line: string) => void;
 };
 

@@ -37,14 +37,19 @@ const respondWith =
     maxMessageBytes: 1024,
   });
 
-/** ServerFeatures.GetSupportedMethods: the methods and the version that the client may expect. */
+/**
+ * Creates the handler of ServerFeatures.GetSupportedMethods. The response contains the version and the methods that the
+ * client may expect.
+ */
 export const featuresMethod = respondWith(() => supported);
 
 const LEADER = 8;
 const instance = randomUUID().replaceAll('-', '');
 const half = (at: number): bigint => BigInt(`0x${instance.slice(at, at + 16)}`);
 
-/** Gossip.Read: describes a cluster whose only member, the leader, is this store. */
+/**
+ * Creates the handler of Gossip.Read. The response describes a cluster whose only member, the leader, is this store.
+ */
 export const gossipMethod = (host: string, port: () => number) =>
   respondWith(() =>
     framedMessage(

@@ -42,8 +42,7 @@ export const createTableWriter = (path: string, maxStreams: number) => {
   };
 
   /**
-   * Writes the end of the table. Unless `close` is false, also syncs and closes the file, and blocks until that is
-   * done.
+   * Writes the end of the table. Unless `close` is false, also syncs and closes the file, which blocks the event loop.
    */
   const finishNow = (close = true): void => {
     const filters = Buffer.concat([bufferOf(Float64Array.from(pageStarts)), bufferOf(bloom.bits)]);

@@ -12,7 +12,7 @@ export const PAGE_ENTRIES = 128;
 const ENTRY_BYTES = ENTRY_FIELDS * 8;
 const CHECKSUM_STEP_BYTES = 1 << 20;
 
-/** Has the page that was read last, of any table. Successive look-ups of one stream mostly need the same page. */
+/** Contains the page that was read last, of any table. Successive look-ups of one stream mostly need the same page. */
 const pageBuffer = new Float64Array(PAGE_ENTRIES * ENTRY_FIELDS);
 const pageBufferBytes = Buffer.from(pageBuffer.buffer);
 const bufferedPage: { table: symbol | undefined; page: number } = { table: undefined, page: -1 };
@@ -60,7 +60,7 @@ const readPage = ({ file, identity, count }: OpenTable, page: number): Float64Ar
   return pageBuffer.subarray(0, entries * ENTRY_FIELDS);
 };
 
-/** The number of the last page that begins at or before an entry; -1 if every page begins after it. */
+/** Returns the number of the last page that begins at or before an entry; -1 if every page begins after it. */
 const pageOf = ({ pageStarts }: OpenTable, key: number, revision: number): number => {
   let low = 0;
   let high = pageStarts.length / 2;
@@ -72,7 +72,7 @@ const pageOf = ({ pageStarts }: OpenTable, key: number, revision: number): numbe
   return low - 1;
 };
 
-/** The index of the page's first entry that is not before this key and revision. */
+/** Returns the index of the page's first entry that is not before this key and revision. */
 const seek = (page: Float64Array, key: number, revision: number): number => {
   let low = 0;
   let high = page.length / ENTRY_FIELDS;
@@ -104,9 +104,9 @@ const hasValidChecksum = ({ file, count, checksum }: OpenTable): boolean => {
 export type Table = ReturnType<typeof openTable>;
 
 /**
- * Opens a table of the index: a file of sorted entries. The first entry of each page and the Bloom filter are held in
+ * Opens a table of the index: a file of sorted entries. The first entry of each page and the Bloom filter are kept in
  * memory.
- * @throws if it is damaged
+ * @throws if the file is damaged
  */
 export const openTable = (path: string) => {
   const file = fs.openSync(path, 'r');
@@ -118,8 +118,8 @@ export const openTable = (path: string) => {
   const { count, bloomBytes } = table;
 
   /**
-   * Appends to `into` the positions of the stream's revisions `from` to `to`, in ascending order. Skips revisions that
-   * this table does not contain.
+   * Appends to `into` the log positions of the stream's events from revision `from` to `to`, in ascending order. Skips
+   * revisions that this table does not contain.
    */
   const range = (key: number, from: number, to: number, into: number[]): void => {
     if (!table.bloom.mayHave(key)) return;
@@ -135,9 +135,9 @@ export const openTable = (path: string) => {
   return {
     path,
     count,
-    /** An upper bound of the number of streams in the table, from the size of its filter. */
+    /** An upper bound of the number of streams in the table. It is computed from the size of the Bloom filter. */
     maxStreams: Math.ceil((bloomBytes * 8) / 12),
-    /** The entries from index `from` up to, but not including, index `to`. */
+    /** Returns the entries from index `from` up to, but not including, index `to`. */
     read: (from: number, to: number): Float64Array =>
       doublesOf(readUpTo(file, from * ENTRY_BYTES, (Math.min(to, count) - from) * ENTRY_BYTES)),
     last: (key: number): Entry | undefined => lastOf(table, key),

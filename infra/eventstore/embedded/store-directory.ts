@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Creates the error for a directory that a command cannot work on: the operator has to name another one. The exit code
- * is 2.
+ * Creates the error for a directory on which a command cannot work. It ends the command with exit code 2, because the
+ * operator has to name another directory.
  */
 export const wrongDirectory = (message: string): Error => Object.assign(new Error(message), { exitCode: 2 });
 

@@ -14,7 +14,7 @@ import { createWriter, type Writer } from './writer.ts';
 
 export type Store = ReturnType<typeof openStore>;
 
-/** A real node writes this event first into its log, so this store does the same. */
+/** The first event in the log. EventStoreDB writes the same event first. */
 const FIRST_EVENT = { stream: '$$$scavenges', metadata: '{\n  "$maxAge": 2592000\n}' };
 
 const writeFirstEvent = (streams: StreamCache, writer: Writer): void => {
@@ -26,8 +26,8 @@ const writeFirstEvent = (streams: StreamCache, writer: Writer): void => {
 };
 
 /**
- * Opens the store of a directory, without a server. `onFatalError` is called when the contents of the disk are unknown
- * after a failed write.
+ * Opens the store of a directory, without a server. After a failed write, the contents of the disk are unknown; then
+ * `onFatalError` is called.
  * @throws if its log is damaged
  */
 export const openStore = (dir: string, onFatalError: (error: unknown) => void) => {

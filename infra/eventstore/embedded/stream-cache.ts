@@ -17,7 +17,8 @@ export type Stream = {
 };
 
 /**
- * The error if the index names a position at which there is no event, for example because scavenging has removed it.
+ * Returns the error for the case that the index names a position at which there is no event, for example because
+ * scavenging has removed it.
  */
 const staleIndexError = (position: number): Error =>
   Object.assign(new Error(`the index names position ${position}, but no event is there: run "annals store verify"`), {
@@ -30,14 +31,17 @@ const MAX_GENERATION_SIZE = 20_000;
 export type StreamCache = ReturnType<typeof createStreamCache>;
 
 /**
- * Creates the functions that find streams by name. The recently used streams are in memory, in two generations: when
- * the young generation is full, it replaces the old one.
+ * Creates the functions that find streams by name. The recently used streams are cached in two maps: when the young map
+ * is full, it replaces the old one.
  */
 export const createStreamCache = (log: Log, index: Index, hash: typeof keyOf = keyOf) => {
   let young = new Map<string, Stream>();
   let old = new Map<string, Stream>();
 
-  /** Looks a stream up in the index. Different names may have the same key, so the name in the log's record decides. */
+  /**
+   * Looks a stream up in the index. Different names may have the same key, so the name is compared with the name in the
+   * log's record.
+   */
   const load = (name: string): Stream => {
     const bytes = Buffer.from(name);
     for (let probe = 0; ; probe++) {
@@ -63,7 +67,10 @@ export const createStreamCache = (log: Log, index: Index, hash: typeof keyOf = k
 
   const get = (name: string): Stream => young.get(name) ?? remember(old.get(name) ?? load(name));
 
-  /** The stream's metadata, or null if it has none. @throws if its record is damaged */
+  /**
+   * Returns the stream's metadata; null if it has none.
+   * @throws if the record of the metadata is damaged
+   */
   const metadata = (stream: Stream): StreamMetadata | null => {
     if (stream.metadata !== undefined) return stream.metadata;
     const meta = get(`$$${stream.name}`);

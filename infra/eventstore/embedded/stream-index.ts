@@ -46,7 +46,7 @@ const startFlush = (state: IndexState, end: number): void => {
       process.stderr.write(`store: the index could not be written and is retried in ${RETRY_DELAY_MS / 1_000} s: ${error}\n`);
       if (state.frozen === full && !state.isClosing) setTimeout(attempt, RETRY_DELAY_MS).unref();
     });
-  // This also waits for the previous background work: a merge that the previous flush started may still be running.
+  // The previous background work is also waited for: a merge that the previous flush started may still be running.
   state.background = Promise.all([state.background, attempt()]).then(() => {});
 };
 
@@ -63,9 +63,9 @@ const closeIndex = async (state: IndexState, end: number): Promise<void> => {
 };
 
 /**
- * The index: the log position of every event, by stream key and revision. The newest entries are in memory, the others
- * in sorted tables, which are written in the background. At the start, events that the tables do not contain are read
- * from the log. The index can always be rebuilt from the log.
+ * Opens the index, which contains the log position of every event, by stream key and revision. The newest entries are
+ * in memory, the others in sorted tables, which are written in the background. At the start, events that the tables do
+ * not contain are read from the log. The index can always be rebuilt from the log.
  */
 export const openIndex = (dir: string) => {
   makeDirectory(dir);
@@ -85,7 +85,8 @@ export const openIndex = (dir: string) => {
     find: (key: number, revision: number): number | undefined =>
       state.active.find(key, revision) ?? state.frozen?.find(key, revision) ?? tables.find(key, revision),
     /**
-     * The positions of the stream's revisions `from` to `to`, in ascending order. Skips revisions that do not exist.
+     * Returns the log positions of the stream's events from revision `from` to `to`, in ascending order. Skips
+     * revisions that do not exist.
      */
     range: (key: number, from: number, to: number): number[] => {
       const positions: number[] = [];
@@ -96,36 +97,36 @@ export const openIndex = (dir: string) => {
     },
     /**
      * Whether the index on disk (or the part being written now) lists this revision as the stream's last event.
-     * Scavenging must keep the record of that event: after a crash, the index is restored from disk before the log is
-     * read again, and takes the stream's name from that record.
+     * Scavenging must keep the record of that event. After a crash, the index is restored from disk before the log is
+     * read, and takes the stream's name from that record.
      */
     isPersistedLast: (key: number, revision: number): boolean =>
       state.frozen?.last(key)?.revision === revision || tables.last(key)?.revision === revision,
     /**
-     * If there are many entries in memory, starts to write them to a table in the background. Call this between
-     * batches, with the position of the log's end.
+     * If there are many entries in memory, starts to write them to a table in the background. Must be called between
+     * batches. `end` is the position of the log's end.
      */
     flushIfFull: (end: number): void => {
       if (isFull()) startFlush(state, end);
     },
     /**
-     * Writes the entries in memory to a table. After that, the index on disk lists no event before the log's end `end`
-     * as the last one of a stream that has later events.
+     * Writes the entries in memory to a table. `end` is the position of the log's end. After this, the index on disk is
+     * up to date: the event that it lists as a stream's last one was the last one at `end`.
      */
     flush: async (end: number): Promise<void> => {
       await state.background;
       if (state.active.size() > 0 && !state.frozen) startFlush(state, end);
       await state.background;
     },
-    /** Like `flushIfFull`, but blocks until the table is written. For use while the log is read into the index. */
+    /** Like `flushIfFull`, but blocks until the table is written. Used while the log is read into the index. */
     flushIfFullNow: (end: number): void => {
       if (isFull()) writeActive(state, end);
     },
-    /** After a start, or after `reset`, the log must be read from this position on. */
+    /** Returns the position from which the log must be read after a start or after `reset`. */
     checkpoint: (): number => state.activeFrom,
     /** Drops the entries of the active memtable. */
     reset: (): void => state.active.clear(),
-    /** Drops all entries, because they do not match the log. Call this only while no requests are served. */
+    /** Drops all entries, because they do not match the log. Must not be called while requests are served. */
     discard: (): void => {
       tables.discard();
       state.active.clear();

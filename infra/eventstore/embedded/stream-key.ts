@@ -1,4 +1,7 @@
-/** A 53-bit hash of a stream's name. If another name already has the key, a higher `probe` gives a different key. */
+/**
+ * Returns a 53-bit hash of a stream's name. If another name already has this key, a higher `probe` gives a different
+ * key.
+ */
 export const keyOf = (name: string, probe = 0): number => {
   let a = 0xdeadbeef ^ probe;
   let b = 0x41c6ce57 ^ probe;

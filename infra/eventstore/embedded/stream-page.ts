@@ -5,8 +5,8 @@ import type { Index } from './stream-index.ts';
 
 export const PAGE_EVENTS = 256;
 /**
- * A page ends when its events reach this size in bytes, so that a slow reader of large events uses no more memory than
- * a slow reader of small ones.
+ * A page ends when its events reach this size in bytes. So a slow reader of large events uses no more memory than a
+ * slow reader of small events.
  */
 const PAGE_BYTES = 128 << 10;
 /** Records whose distance in the log is less than this many bytes are read together. */
@@ -16,7 +16,8 @@ type Parts = { log: Log; index: Index };
 type Found = { bytes: Buffer; at: number };
 
 /**
- * Calls `handle` with the record at each position, until it returns false. Skips records that scavenging has removed.
+ * Calls `handle` with the record at each position, until `handle` returns false. Skips records that scavenging has
+ * removed.
  */
 const eachRecord = (log: Log, positions: number[], handle: (found: Found) => boolean): void => {
   let page: { bytes: Buffer; start: number } = { bytes: Buffer.alloc(0), start: 0 };
@@ -38,8 +39,8 @@ const eachRecord = (log: Log, positions: number[], handle: (found: Found) => boo
 };
 
 /**
- * Divides the positions into groups, and yields the last group first. A group covers only so many bytes of the log that
- * all its records can be in memory together.
+ * Divides the positions into groups, and yields the last group first. The log range that a group covers is limited, so
+ * that it fits into memory.
  */
 const groupsBackwards = function* (positions: number[]): Generator<number[]> {
   for (let end = positions.length; end > 0; ) {
@@ -51,8 +52,8 @@ const groupsBackwards = function* (positions: number[]): Generator<number[]> {
 };
 
 /**
- * Calls `handle` with the stream's events from revision `from` to `to`, in descending order if `backwards`. Stops when
- * a page is full.
+ * Calls `handle` with the stream's events from revision `from` to `to`; with `backwards`, in descending order. Stops
+ * when a page is full.
  * @returns the revision at which to continue
  */
 export const streamPage = (

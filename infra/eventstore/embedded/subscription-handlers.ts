@@ -51,7 +51,7 @@ export const followStream = async (
   if (stateOf(parts.streams, name) === 'deleted') return streamDeleted(name);
   response.add(confirmation(randomUUID()));
   let next = from === 'start' ? 0 : from === 'end' ? parts.streams.get(name).last + 1 : Number(from) + 1;
-  // Like a real node, a subscription to a stream that does not exist yet never sends CaughtUp.
+  // As in EventStoreDB, a subscription to a stream that does not exist yet never sends CaughtUp.
   let hasReportedEnd = stateOf(parts.streams, name) === 'absent';
   response.flush();
   while (!call.isClosed()) {
@@ -69,8 +69,8 @@ export const followStream = async (
 };
 
 /**
- * Creates the checkpoints of a filtered subscription: one after every `interval` examined events, and one when the
- * subscription has reached the log's end. Their positions never go back.
+ * Creates the checkpoints of a filtered subscription. One is sent after every `interval` examined events, and one when
+ * the subscription has reached the log's end. Their positions never decrease.
  */
 const createCheckpoints = (interval: number, start: number) => {
   let sinceLast = 0;
@@ -90,8 +90,8 @@ const createCheckpoints = (interval: number, start: number) => {
 };
 
 /**
- * Returns the start position. If the record there is damaged, also returns where to continue: the subscriber has
- * already received that event, and does not need it again.
+ * Returns the start position. If the record at this position is damaged, also returns the position at which to
+ * continue. The subscriber does not need the damaged event, because it has already received it.
  */
 const startOf = (parts: Parts, from: LogPosition): [number | undefined, number?] => {
   try {

@@ -7,7 +7,7 @@ const EMPTY = textSpan('');
 const metadataType = textSpan('$metadata');
 const tombstoneType = textSpan('$streamDeleted');
 
-/** An event that the store itself writes to a metadata stream. */
+/** Returns a metadata event that the store itself writes to a metadata stream. */
 export const metadataEvent = (text: string): ProposedEvent => ({
   id: textSpan(randomUUID()),
   type: metadataType,
@@ -16,7 +16,7 @@ export const metadataEvent = (text: string): ProposedEvent => ({
   custom: EMPTY,
 });
 
-/** The last event of a tombstoned stream. */
+/** Returns a tombstone: the last event of a tombstoned stream. */
 export const tombstoneEvent = (): ProposedEvent => ({
   id: textSpan(randomUUID()),
   type: tombstoneType,
@@ -25,5 +25,5 @@ export const tombstoneEvent = (): ProposedEvent => ({
   custom: EMPTY,
 });
 
-/** The empty event that is stored to mark the position of an append without events. */
+/** Returns the empty event that is stored to mark the position of an append without events. */
 export const noEvent = (): ProposedEvent => ({ id: textSpan(randomUUID()), type: EMPTY, json: false, data: EMPTY, custom: EMPTY });

@@ -76,10 +76,10 @@ const findings = function* (segment: Segment): Generator<Finding> {
 
 const printable = (bytes: Buffer): string => JSON.stringify(bytes.toString().slice(0, 200));
 
-/** Describes a damaged event as far as the header of its record is readable. */
+/** Describes a damaged event. The text contains as much as the header of the event's record allows. */
 const describeDamage = (segment: Segment, { offset, bytes }: Extract<Finding, { isIntact: false }>): string => {
   const isComplete = bytes.length >= OVERHEAD_BYTES && hasPlausibleSize(bytes, 0);
-  // In a packed segment, only the record's header has its position. The position is accepted if it is within the
+  // In a packed segment, a record's position is only in its header. The position is accepted if it is within the
   // segment.
   const position = segment.packed && isComplete ? positionAt(bytes, 0) : segment.base + offset;
   const isReadable = isComplete && positionAt(bytes, 0) === position && position > segment.base && position < segment.base + segment.length;
@@ -105,8 +105,8 @@ const verifyLog = (segments: Segment[], onEvent: (bytes: Buffer, at: number) => 
 };
 
 /**
- * Creates the check of the index. It counts the events before the index's checkpoint that the index does not find at
- * their position in the log.
+ * Creates the check of the index. It counts the events before the index's checkpoint that cannot be found through the
+ * index.
  */
 const indexCheck = (dir: string) => {
   const index = openIndex(join(dir, 'index'));

@@ -3,12 +3,12 @@ import { createdMsAt } from './record.ts';
 import type { Stream, StreamCache } from './stream-cache.ts';
 
 /**
- * The events of a stream that readers see: those with revision `low` or higher that were created at `oldest`
- * (milliseconds since 1970) or later.
+ * Which events of a stream readers see: those with revision `low` or higher that were created at `oldest` (milliseconds
+ * since 1970) or later.
  */
 export type Visible = { low: number; oldest: number };
 
-/** Returns the events of a stream that its $tb, $maxCount and $maxAge leave visible. */
+/** Returns which events of a stream are visible under its $tb, $maxCount and $maxAge. */
 export const visibleOf = (stream: Stream, metadata: StreamMetadata | null): Visible => {
   // A metadata stream shows only its last event, regardless of its own metadata.
   if (stream.name.startsWith('$$')) return { low: Math.max(0, stream.last), oldest: 0 };
@@ -21,8 +21,8 @@ export const visibleOf = (stream: Stream, metadata: StreamMetadata | null): Visi
 export const isWithinMaxAge = (bytes: Buffer, at: number, { oldest }: Visible): boolean => oldest === 0 || createdMsAt(bytes, at) >= oldest;
 
 /**
- * Returns the state of a stream for readers. 'deleted': it was tombstoned (a metadata stream: together with its
- * stream). 'absent': it has no event, or was soft-deleted.
+ * Returns the state of a stream for readers. 'deleted': the stream was tombstoned, or it is the metadata stream of a
+ * tombstoned stream. 'absent': it has no event, or was soft-deleted.
  */
 export const stateOf = (streams: StreamCache, name: string): 'present' | 'absent' | 'deleted' => {
   const stream = streams.get(name);

@@ -15,7 +15,7 @@ type Parts = {
   decide: Decide;
   /** Called after a batch that wrote events. */
   onAppended: () => void;
-  /** Called when a batch could not be written: its data in memory must be discarded. */
+  /** Called when a batch could not be written. The data of the batch in memory must be discarded. */
   onDiscarded: () => void;
   /** Called when the contents of the disk are unknown. It must end the process. */
   onFatalError: (error: unknown) => void;
@@ -34,8 +34,8 @@ const maxSizeOf = ({ events, stream }: AppendRequest): number =>
 const maxSizeOfAll = (jobs: Job[]): number => jobs.reduce((sum, { request }) => sum + maxSizeOf(request), 0);
 
 /**
- * Decides one request. If it meets a damaged record, only this request fails, because a decision reads everything that
- * it needs before it adds anything.
+ * Decides one request. A decision reads everything that it needs before it adds anything. So if it meets a damaged
+ * record, only this request fails.
  */
 const decideOne = (decide: Decide, request: AppendRequest): Outcome => {
   try {
@@ -57,7 +57,7 @@ const writeBatch = ({ log, decide }: Parts, jobs: Job[]): AppendResult[] => {
 
 /**
  * Writes the requests as one batch.
- * @returns the results; undefined after a fatal error, in which case no request may be answered
+ * @returns the results; undefined after a fatal error. In this case, no request may be answered
  */
 const tryWriteBatch = (parts: Parts, jobs: Job[]): AppendResult[] | undefined => {
   try {
@@ -72,8 +72,8 @@ const tryWriteBatch = (parts: Parts, jobs: Job[]): AppendResult[] | undefined =>
 export type Writer = ReturnType<typeof createWriter>;
 
 /**
- * Creates the writer, which commits requests in groups: those that arrive in one turn of the event loop are decided,
- * written and synced together, and then answered.
+ * Creates the writer, which commits requests in groups. Requests that arrive in one turn of the event loop are decided,
+ * written and synced together, and answered after that.
  */
 export const createWriter = (parts: Parts) => {
   const { log } = parts;
@@ -101,7 +101,7 @@ export const createWriter = (parts: Parts) => {
       if (queue.push(job) === 1) setImmediate(flush);
     },
     /**
-     * Calls `callback` once, when all requests of the next batch are answered. So a connection can send all its
+     * Calls `callback` once, when all requests of the next batch are answered. With this, a connection can send all its
      * responses in one write.
      */
     afterBatch: (callback: () => void): void => void callbacks.add(callback),
