@@ -7,21 +7,39 @@ import { agentCostPage } from './console/pages/agent-cost.ts';
 import { agentHistoryPage } from './console/pages/agent-history.ts';
 import { agentListPage } from './console/pages/agent-list.ts';
 import { agentRunnerPage } from './console/pages/agent-runner.ts';
+import { agentSchedulesPage } from './console/pages/agent-schedules.ts';
 import { agentSettingsPage } from './console/pages/agent-settings.ts';
 import { agentSkillsPage } from './console/pages/agent-skills.ts';
 import { apiKeysPage } from './console/pages/api-keys.ts';
 import { auditPage } from './console/pages/audit.ts';
 import { auditHeadsPage } from './console/pages/audit-heads.ts';
 import { costListPage } from './console/pages/cost-list.ts';
+import { cronJobPage } from './console/pages/cron-job.ts';
 import { deliveryPage } from './console/pages/delivery.ts';
 import { deliveryListPage } from './console/pages/delivery-list.ts';
 import { deliveryProblemsPage } from './console/pages/delivery-problems.ts';
+import { driftPage } from './console/pages/drift.ts';
 import { eventPage } from './console/pages/event.ts';
 import { eventListPage } from './console/pages/event-list.ts';
+import { findAnywherePage, findPage } from './console/pages/find.ts';
+import { guardrailsPage } from './console/pages/guardrails.ts';
 import { integrationPage } from './console/pages/integration.ts';
 import { integrationListPage } from './console/pages/integration-list.ts';
+import { mePage } from './console/pages/me.ts';
 import { membersPage } from './console/pages/members.ts';
 import { overviewPage } from './console/pages/overview.ts';
+import { platformPage } from './console/pages/platform.ts';
+import { platformAccountsPage } from './console/pages/platform-accounts.ts';
+import { platformAuditPage } from './console/pages/platform-audit.ts';
+import { platformModelsPage } from './console/pages/platform-models.ts';
+import { platformPlansPage } from './console/pages/platform-plans.ts';
+import { platformTenantPage } from './console/pages/platform-tenant.ts';
+import { platformTenantsPage } from './console/pages/platform-tenants.ts';
+import { platformUsersPage } from './console/pages/platform-users.ts';
+import { projectionPage } from './console/pages/projection.ts';
+import { projectionListPage } from './console/pages/projection-list.ts';
+import { rebuildPage } from './console/pages/rebuild.ts';
+import { scheduleListPage } from './console/pages/schedule-list.ts';
 import { sessionPage } from './console/pages/session.ts';
 import { sessionListPage } from './console/pages/session-list.ts';
 import { startPage } from './console/pages/start.ts';
@@ -35,6 +53,7 @@ export const consolePages: readonly Page[] = [
   deliveryPage,
   integrationListPage,
   integrationPage,
+  guardrailsPage,
   agentListPage,
   agentPage,
   auditPage,
@@ -47,11 +66,29 @@ export const consolePages: readonly Page[] = [
   agentCostPage,
   agentHistoryPage,
   agentSettingsPage,
+  agentSchedulesPage,
+  cronJobPage,
   apiKeysPage,
+  scheduleListPage,
   sessionListPage,
   sessionPage,
   accessPage,
   agentAccessPage,
   membersPage,
   costListPage,
+  projectionListPage,
+  projectionPage,
+  rebuildPage,
+  driftPage,
+  platformPage,
+  platformTenantsPage,
+  platformTenantPage,
+  platformUsersPage,
+  platformModelsPage,
+  platformPlansPage,
+  platformAccountsPage,
+  platformAuditPage,
+  mePage,
+  findPage,
+  findAnywherePage,
 ];

@@ -44,11 +44,13 @@ import type { Operations } from './http/operation.ts';
 import { allowedAccountOperations } from './identity/allowed-account.ts';
 import { apiKeyOperations } from './identity/api-key.ts';
 import { meOperations } from './identity/me.ts';
+import { mySignInOperations } from './identity/my-sign-ins.ts';
 import { userOperations } from './identity/user.ts';
 import { mailboxOperationsOf } from './mail/mailbox.ts';
 import { messageOperationsOf } from './mail/message.ts';
 import { marketplaceOperationsOf } from './marketplace/listing.ts';
 import { memoryOperations } from './memory/memory.ts';
+import { healthOperations, type ReadHealth } from './operations/health.ts';
 import { type ProjectionAdmin, projectionAdminOperations } from './operations/projection-admin.ts';
 import { redactionOperations } from './redaction/redaction-patterns.ts';
 import { agentRuntimeOperationsOf } from './runners/agent-runtime.ts';
@@ -56,6 +58,7 @@ import { runnerCredentialOperations } from './runners/runner-credential.ts';
 import { runnerPresenceOperations } from './runners/runner-presence.ts';
 import { blackoutOperations } from './schedule/blackout.ts';
 import { cronJobOperations } from './schedule/cron-job.ts';
+import { cronOccurrenceOperations } from './schedule/cron-occurrences.ts';
 import { cronPreviewOperations } from './schedule/cron-preview.ts';
 import { auditSessionOperations } from './sessions/audit-sessions.ts';
 import { sessionOperations } from './sessions/session.ts';
@@ -80,7 +83,7 @@ import { skillWebhookOperations } from './webhooks/skill-webhook.ts';
 import { testDeliveryOperationsOf } from './webhooks/test-delivery.ts';
 import { tryGuardrailsOperationOf } from './webhooks/try-guardrails.ts';
 
-/** The functions that operations need from infra/, apart from their context. */
+/** The functions that the operations need from infra/, in addition to their context. */
 export type OperationPorts = {
   readonly codeHost: CodeHost;
   readonly datasets: DatasetHost;
@@ -97,10 +100,11 @@ export type OperationPorts = {
   readonly evaluateTrial: EvaluateTrial;
   readonly webhookPorts: WebhookPorts;
   readonly projectionAdmin: ProjectionAdmin;
+  readonly readHealth: ReadHealth;
   readonly mail: MailSettings;
 };
 
-/** Returns the tables of operations of all areas. The key of an area is its heading in the OpenAPI document. */
+/** Returns the operations of each area. The key of an area is its heading in the OpenAPI document. */
 const areasOf = ({
   codeHost,
   datasets,
@@ -116,6 +120,7 @@ const areasOf = ({
   evaluateTrial,
   webhookPorts,
   projectionAdmin,
+  readHealth,
   mail,
 }: OperationPorts): Readonly<Record<string, Operations>> => ({
   Agents: {
@@ -159,7 +164,7 @@ const areasOf = ({
   Marketplace: marketplaceOperationsOf(importPorts),
   Autocomplete: autocompleteOperations,
   Sessions: { ...sessionOperations, ...auditSessionOperations },
-  Schedules: { ...cronJobOperations, ...cronPreviewOperations, ...blackoutOperations },
+  Schedules: { ...cronJobOperations, ...cronPreviewOperations, ...cronOccurrenceOperations, ...blackoutOperations },
   Tenants: {
     ...tenantOperations,
     ...eraseTenantOperations(erasure),
@@ -175,12 +180,12 @@ const areasOf = ({
     ...planOperations,
     ...paymentOperationsOf(payments),
   },
-  Users: { ...meOperations, ...userOperations, ...allowedAccountOperations },
+  Users: { ...meOperations, ...mySignInOperations, ...userOperations, ...allowedAccountOperations },
   Audit: { ...auditOperations, ...auditProofOperations, ...eventOperations },
-  Operators: projectionAdminOperations(projectionAdmin),
+  Operators: { ...healthOperations(readHealth), ...projectionAdminOperations(projectionAdmin) },
 });
 
-/** Returns all operations by operation id. */
+/** Returns all operations by their operation ids. */
 export const operationsOf = (ports: OperationPorts): Operations =>
   Object.fromEntries(
     Object.entries(areasOf(ports)).flatMap(([area, operations]) =>

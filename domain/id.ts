@@ -16,6 +16,7 @@ const EXAMPLE_IDS = {
   skill: 'cke0w9ax4rhv1tn7dq3zs5mjf',
   tool: 'ck3n8v1r6t0y5w2q7e4u9i1o3',
   plan: 'ch5dnsipzz5fk2z9ri19r0wyo',
+  'sign-in': 'c0w4r8t2y6u1i5o9p3a7s0d4f',
   'API key': 'cjfljooa5lqsaj08xui6d39zz',
   'runner credential': 'cjqwx4hh5344tfjgvq4k7bn7x',
   'webhook integration': 'cj8b7tfq7xkwo886vompzom75',

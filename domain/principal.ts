@@ -23,6 +23,8 @@ export type Principal =
       readonly read_only?: true;
       /** When the browser signed in at the issuer (RFC 3339 UTC); absent for all other credentials. */
       readonly signed_in_at?: string;
+      /** The id of the browser's sign-in; absent for all other credentials. */
+      readonly sign_in_id?: string;
     }
   | {
       readonly kind: 'runner';
@@ -30,7 +32,7 @@ export type Principal =
       readonly tenant_id: string;
       readonly key_id: string;
       readonly read_only?: true;
-      /** If true, the tenant is suspended: the only thing that the runner may still do is to end its sessions. */
+      /** If true, the tenant is suspended. The runner may then only end its sessions. */
       readonly is_suspended?: true;
     }
   | { readonly kind: 'system'; readonly name: string };

@@ -10,6 +10,7 @@ import { credentialRequests } from './credentials/credential-request.ts';
 import { linkedIdentities } from './credentials/linked-identity.ts';
 import { allowedAccounts } from './identity/allowed-account.ts';
 import { apikeys } from './identity/api-key.ts';
+import { signIns } from './identity/sign-in.ts';
 import { users } from './identity/user.ts';
 import { mailboxes } from './mail/mailbox.ts';
 import { messages } from './mail/message.ts';
@@ -54,6 +55,7 @@ export const projections = [
   replays,
   runnerCredentials,
   sessions,
+  signIns,
   skills,
   tenants,
   tools,

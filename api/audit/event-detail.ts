@@ -68,7 +68,7 @@ const linkOf = ({ event_id: id, type, at, stream, position }: Recorded): Link =>
 const fieldsOf = ({ data, meta }: Recorded): Fields => (data instanceof Uint8Array ? (meta.facts ?? {}) : (data as Fields));
 
 /** Returns the event if it belongs to the tenant and the audit log shows it; otherwise null. */
-const eventOf = async (ctx: Ctx, event_id: string): Promise<Recorded | null> => {
+export const eventOf = async (ctx: Ctx, event_id: string): Promise<Recorded | null> => {
   const position = await positionOfEvent(ctx.reads, event_id);
   const event = position && (await ctx.eventAt(position));
   return event && event.meta.tenant === ctx.tenant && !EXCLUDED_CATEGORIES.has(event.category) ? event : null;
@@ -82,7 +82,7 @@ const eventsIn = (ctx: Ctx, stream: string, options: { from: number; limit: numb
 
 const textsIn = (values: readonly unknown[]): string[] => [...new Set(values.filter((value) => typeof value === 'string'))];
 
-/** Returns the ids of the events and of the deliveries that an event names as its causes. */
+/** Returns the ids of the events and the deliveries that caused this event. */
 const namedCauses = ({ meta, category }: Recorded, fields: Fields): { events: string[]; deliveries: string[] } => {
   const { repeats, event_id, deliveries = [], failures = [], cause, delivery_id } = fields;
   const messages = [...(deliveries as Fields[]), ...(failures as Fields[])];
@@ -120,7 +120,7 @@ const effectLinks = async (ctx: Ctx, event: Recorded): Promise<Link[]> => {
 
 const ID = /^c[a-z0-9]{24}$/;
 
-/** Returns the resources that an event is about, followed by those in its fields. */
+/** Returns the resource of an event, followed by the resources whose ids are in its fields. */
 const resourcesOf = (event: Recorded): { type: string; id: string }[] => {
   const { resource_type, resource_id, agent_id, key_id, user_id } = entryOf(event);
   const named = Object.entries(fieldsOf(event)).flatMap(([name, value]) => {

@@ -13,37 +13,41 @@ import {
 import { agentsWithReadableChats, visibleAgents } from '../agents/readable-agents.ts';
 import { type Ctx, operation } from '../http/operation.ts';
 import { Decimal } from '../http/paging.ts';
+import { EXACT_TYPES, findById } from './exact-id.ts';
+
+const TYPES = [...MENTION_TYPES, ...EXACT_TYPES] as const;
+type ItemType = (typeof TYPES)[number];
 
 const AutocompleteItem = z
   .object({
     id: z.string().meta({ description: 'The id of the resource; the digest of a file', examples: ['czdoc9is0j8ht9lgmxg9edn58'] }),
     label: z.string().meta({ description: 'The name that people see', examples: ['Reviewer'] }),
-    type: z.enum(MENTION_TYPES).meta({ description: 'The type of the resource' }),
+    type: z.enum(TYPES).meta({ description: 'The type of the resource' }),
     detail: z
       .string()
       .nullable()
       .meta({
         description:
-          'The slug of an agent or skill, the e-mail address of a user, the name of a tool, the content type of a file, the status of a session',
+          'The slug of an agent or skill, the e-mail address of a user, the name of a tool, the content type of a file, the status of a session, the outcome of a delivery, the time of an event',
         examples: ['reviewer'],
       }),
   })
   .meta({ id: 'AutocompleteItem' });
 type Item = z.output<typeof AutocompleteItem>;
 
-const TYPE = `(${MENTION_TYPES.join('|')})`;
+const TYPE = `(${TYPES.join('|')})`;
 
 const Query = z.strictObject({
   q: z.string().max(255).default('').meta({ description: 'The text that has been typed; without it, the first of each type are listed' }),
   types: z
     .string()
-    .regex(new RegExp(`^${TYPE}(,${TYPE})*$`), `must be a list of these, separated by commas: ${MENTION_TYPES.join(', ')}`)
+    .regex(new RegExp(`^${TYPE}(,${TYPE})*$`), `must be a list of these, separated by commas: ${TYPES.join(', ')}`)
     .optional()
     .meta({ description: 'Only these types, separated by commas; default: all', examples: ['agent,user'] }),
   limit: Decimal(integer(1, 200).default(50)).meta({ description: 'How many items the response may have' }),
 });
 
-/** Returns the filter for the rows of a type that the caller may see. */
+/** Returns the filter that selects the rows of this type that the caller may see. */
 const filterFor = async (ctx: Ctx, type: MentionType): Promise<MentionFilter> => {
   const tenant_id = ctx.tenant;
   switch (type) {
@@ -61,8 +65,8 @@ const filterFor = async (ctx: Ctx, type: MentionType): Promise<MentionFilter> =>
 };
 
 /**
- * Returns the item for a matching row; an empty list if it has no text. A user without a name is shown by their e-mail
- * address.
+ * Returns the item for a row that matches the search; an empty list if the row has no text to show. For a user without
+ * a name, the text is the e-mail address.
  */
 const itemOf = (type: MentionType, { id, label, detail }: Mention): Item[] => {
   const shown = label ?? (type === 'user' ? detail : null);
@@ -72,8 +76,8 @@ const itemOf = (type: MentionType, { id, label, detail }: Mention): Item[] => {
 const NOWHERE = 3;
 
 /**
- * Returns how well an item matches: 0 if its label starts with the text, 1 if one of its words does, 2 if the label
- * only contains the text.
+ * Returns the rank of an item; 0 is best. 0: its label starts with the text. 1: a word in the label starts with the
+ * text. 2: the label contains the text elsewhere. NOWHERE: the label does not contain it.
  */
 const rankOf = ({ label }: Item, text: string): number => {
   const at = label.toLowerCase().indexOf(text);
@@ -82,7 +86,7 @@ const rankOf = ({ label }: Item, text: string): number => {
   return /[\p{L}\p{N}]/u.test(label[at - 1]!) ? 2 : 1;
 };
 
-/** Sorts items: better matches first, then shorter labels first. */
+/** Sorts items: the best matches first, and equally good ones by the length of their labels, shortest first. */
 const ranked = (items: readonly Item[], q: string): Item[] => {
   const text = q.toLowerCase();
   return items
@@ -94,7 +98,7 @@ const ranked = (items: readonly Item[], q: string): Item[] => {
     .map(({ item }) => item);
 };
 
-/** Drops duplicate items. There can be some, because the same file can belong to several sessions. */
+/** Removes duplicate items. A file that belongs to several sessions is found several times. */
 const withoutRepeats = (items: readonly Item[]): Item[] => [...new Map(items.map((item) => [`${item.type} ${item.id}`, item])).values()];
 
 export const autocompleteOperations = {
@@ -103,19 +107,21 @@ export const autocompleteOperations = {
     path: '/tenant/:tenant_id/autocomplete',
     summary: 'Complete the name of what a text mentions',
     details:
-      'Finds agents, users, skills, tools, files of sessions and sessions that the caller may see, the best matches first. Texts of less than three characters must be the start of a name.',
+      'Finds agents, users, skills, tools, files of sessions and sessions that the caller may see, the best matches first. A whole id also finds its agent, session, delivery or event. Texts of less than three characters must be the start of a name.',
     permit: 'tenant:read',
     query: Query,
     reply: z.array(AutocompleteItem),
     projection: agents.name,
     run: async (ctx, { q, types, limit }) => {
-      const wanted = types === undefined ? MENTION_TYPES : [...new Set(types.split(',') as MentionType[])];
+      const wanted: readonly ItemType[] = types === undefined ? TYPES : [...new Set(types.split(',') as ItemType[])];
+      const searched = wanted.filter((type): type is MentionType => MENTION_TYPES.includes(type as MentionType));
       const find = async (type: MentionType): Promise<Item[]> => {
         const found = await findMentions(ctx.reads, type, q, await filterFor(ctx, type), limit);
         return found.flatMap((mention) => itemOf(type, mention));
       };
-      const items = withoutRepeats((await Promise.all(wanted.map(find))).flat());
-      return { body: JSON.stringify(ranked(items, q).slice(0, limit)), next: null };
+      const items = withoutRepeats((await Promise.all(searched.map(find))).flat());
+      const byId = await findById(ctx, q, wanted);
+      return { body: JSON.stringify([...byId, ...ranked(items, q)].slice(0, limit)), next: null };
     },
   }),
 };

@@ -6,49 +6,56 @@ import type { Visit } from './visit.ts';
 
 const { a, button, form, input, dialog, div, h2, p, span } = tags;
 
-/** The path parameters of an operation. For a form, also the values with which its fields are filled in. */
+/** The path parameters of an operation. For a link to a form, they can also contain initial values of its fields. */
 export type ActionParams = Readonly<Record<string, string>>;
 
 type Look = {
   readonly icon?: IconName;
   /**
-   * The style of the link or button: `primary` for the main action of a page, `danger` for an action that removes
-   * something.
+   * The style of the link or button. `primary`: the main action of a page. `danger`: an action that removes something.
    */
   readonly look?: 'primary' | 'danger' | 'small' | 'ghost' | 'ghost small' | 'ghost small marked';
   /**
-   * The page to show after the change. By default, the page of the resource. After the creation of a resource, its page
-   * is shown in any case.
+   * The page to show after the change; by default, the page of the resource. Ignored if the change creates a resource:
+   * in this case, the page of the new resource is shown.
    */
   readonly returnTo?: string;
-  /** The page to show after the change, even if the change creates a resource. */
+  /** The page to show after the change, even after the creation of a resource. It takes precedence over `returnTo`. */
   readonly next?: string;
-  /** Whether the link or button has the focus when the page opens. */
+  /** Whether the link or button is focused when the page opens. */
   readonly isFirst?: boolean;
-  /** Decides about permissions on an agent. If it is absent, actions on agents are not shown. */
+  /**
+   * Decides about the visitor's permissions on an agent. Without it, actions that need such a permission are hidden.
+   */
   readonly onAgent?: MayOnAgent | undefined;
 };
 
 export type ActionLook = Look & {
-  /** The question of a dialog before the change. If it is absent, the button acts at once. */
+  /** The question of the dialog that opens before the change. Without it, the button acts at once. */
   readonly confirm?: string;
-  /** Whether only the icon is visible. Screen readers read the label. */
+  /** Whether only the icon is visible. The label is then for screen readers. */
   readonly isIconOnly?: boolean;
-  /** The fields of the body. */
+  /** The fields of the request body. */
   readonly body?: Readonly<Record<string, string>>;
 };
 
-/** Returns the operation id of a row in the table. */
+/** Returns the operation id of a row in the tables of operations. */
 const operationIdOf = ({ rows }: Pick<Visit, 'rows'>, row: Operation): string =>
   Object.entries(rows as unknown as Readonly<Record<string, Operation>>).find(([, one]) => one === row)?.[0] ?? '';
 
-/** Whether an action is shown. Pages of the past show no forms and buttons, because these always change the present. */
+/**
+ * Whether an action is shown. Pages of the past have no forms and buttons, because a change always applies to the
+ * present.
+ */
 const isShown = (visit: Visit, row: Operation, onAgent: MayOnAgent | undefined): boolean =>
   !visit.query.has('as_of') && mayCall(visit, row, onAgent);
 
 const classOf = (...names: (string | undefined)[]): string => names.filter((name) => name !== undefined).join(' ');
 
-/** Returns a link to the form of an operation; null if the visitor may not call it. `params` fills in its fields. */
+/**
+ * Returns a link to the form of an operation; null if the visitor may not call the operation. `params` are initial
+ * values of the form.
+ */
 export const formLink = (visit: Visit, row: Operation, params: ActionParams, label: string, look: Look = {}): Child => {
   if (!isShown(visit, row, look.onAgent)) return null;
   const to: Record<string, string> = look.next ? { next: look.next } : { return_to: look.returnTo ?? visit.path };
@@ -59,8 +66,8 @@ export const formLink = (visit: Visit, row: Operation, params: ActionParams, lab
 };
 
 /**
- * Returns a button that calls an operation; null if the visitor may not call it. With `confirm`, a dialog asks first.
- * The dialog works without JavaScript.
+ * Returns a button that calls an operation; null if the visitor may not call the operation. With `confirm`, a dialog
+ * asks before the call. It needs no JavaScript.
  */
 export const actionButton = (visit: Visit, row: Operation, params: ActionParams, label: string, look: ActionLook = {}): Child => {
   if (!isShown(visit, row, look.onAgent)) return null;
@@ -70,7 +77,7 @@ export const actionButton = (visit: Visit, row: Operation, params: ActionParams,
     ...Object.entries(params).map(([name, value]) => hidden(`:${name}`, value)),
     ...Object.entries(look.body ?? {}).map(([name, value]) => hidden(`/${name}`, value)),
     ...(row.method === 'post' ? [hidden('_key', crypto.randomUUID())] : []),
-    hidden('_return', look.returnTo ?? visit.path),
+    look.next ? hidden('_next', look.next) : hidden('_return', look.returnTo ?? visit.path),
   ];
   const content = [look.icon ? icon(look.icon) : null, span({ class: look.isIconOnly ? 'hidden' : '' }, label)];
   const act = (...children: Child[]) =>

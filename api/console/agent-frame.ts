@@ -14,34 +14,37 @@ type Agent = ReplyOf<Rows['getAgent']>;
 type Effective = Answer<ReplyOf<Rows['readEffectivePermissions']>>;
 
 /**
- * The tabs of an agent: their labels, their paths below the agent's page, and the permission on the agent or the tenant
- * that each needs.
+ * The tabs of an agent: the label of each, its path below the agent's page, and the permission that it needs on the
+ * agent or the tenant.
  */
 const TABS: readonly (readonly [label: string, path: string, needs?: string])[] = [
   ['Overview', ''],
   ['Runner', '/runner'],
   ['Skills and tools', '/skills'],
   ['Access', '/access', 'tenant:audit:read'],
+  ['Schedules', '/cron-jobs'],
   ['Cost', '/cost'],
   ['History', '/history'],
   ['Settings', '/settings'],
 ];
 
-/** Returns the path parameters of the operations on the agent of a page. */
+/** Returns the path parameters of operations on the agent of this page. */
 export const agentParams = ({ params }: Visit): { readonly tenant_id: string; readonly agent_id: string } => ({
   tenant_id: params.tenant_id!,
   agent_id: params.agent_id!,
 });
 
-/** Returns the calls that every tab of an agent makes: they read the agent, and the visitor's permissions on it. */
+/**
+ * Returns the calls that every tab of an agent makes. They read the agent, and the visitor's permissions on the agent.
+ */
 export const agentCalls = (visit: Visit) => ({
   agent: visit.ask(visit.rows.getAgent, agentParams(visit)),
   may: visit.ask(visit.rows.readEffectivePermissions, agentParams(visit)),
 });
 
 /**
- * Returns the function that decides which permissions the visitor has on the agent of a tab. They have none if the API
- * did not return any.
+ * Returns the function that says which permissions the visitor has on the agent of a tab. If they could not be read,
+ * the function returns false for all.
  */
 export const mayOf = (effective: Effective): MayOnAgent => {
   const allowed = effective.ok ? effective.value.permissions.filter((one) => one.allowed).map(({ id }) => String(id)) : [];
@@ -95,7 +98,7 @@ const tabsOf = (visit: Visit, current: string, may: MayOnAgent) =>
     ),
   );
 
-/** Renders a tab of an agent: heading, the actions that the visitor may take, tabs, and the content. */
+/** Renders a tab of an agent: the heading, the actions that the visitor may use, the row of tabs, and the content. */
 export const agentTab = (
   visit: Visit,
   current: string,

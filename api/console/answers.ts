@@ -2,6 +2,7 @@ import type { Context, Hono } from 'hono';
 import type { Problem } from '../http/ask.ts';
 import type { Operations } from '../http/operation.ts';
 import type { SignInCookies } from '../identity/sign-in-cookies.ts';
+import { readDegraded } from './degraded-strip.ts';
 import { framed } from './frame.ts';
 import { SECURITY_HEADERS } from './headers.ts';
 import type { Page } from './page.ts';
@@ -13,12 +14,12 @@ import type { Rows } from './rows.ts';
 import type { Visit } from './visit.ts';
 
 export type ConsoleDeps = {
-  /** The application whose operations the console calls. */
+  /** The API, whose operations the console calls. */
   readonly app: Pick<Hono, 'request'>;
   readonly operations: Operations;
   readonly pages: readonly Page[];
   readonly cookies: Pick<SignInCookies, 'origin' | 'session'>;
-  /** Whether people can sign in with an OpenID issuer. */
+  /** Whether people can sign in at an OpenID issuer. */
   readonly hasIssuer: boolean;
   /** The URL path below which the assets are served. */
   readonly assets: string;
@@ -26,13 +27,15 @@ export type ConsoleDeps = {
 
 export type Frame = Parameters<typeof framed>[2];
 
+const TENANT_ID = /^c[0-9a-z]{24}$/;
+
 export const SIGN_IN = '/console/sign-in';
 
 const { h1, a, p } = tags;
 
 /**
- * Returns the path if it is the path of a console page; otherwise, the path of the start page. Any other text could
- * lead to another host.
+ * Returns `text` if it is the path of a console page; otherwise, the path of the start page. So the result cannot lead
+ * to another host.
  */
 export const consolePath = (text: string | null | undefined): string =>
   text && /^\/console(?:[/?][\x21-\x7e]*)?$/.test(text) && !text.startsWith('/console//') ? text : '/console';
@@ -74,15 +77,20 @@ export const failedPage = (problem: Problem): Frame => ({
 });
 
 /**
- * Identifies the visitor. `params` are parameters of the page that are not in its path. Returns the response that ends
- * the request if nobody is signed in, or if the API cannot say who is.
+ * Identifies the visitor. `params` are parameters of the page in addition to those in its path. If nobody is signed in,
+ * or the API cannot say who is, the result is the response that ends the request.
  */
 export const identify = async (c: Context, deps: ConsoleDeps, params: Readonly<Record<string, string>> = {}): Promise<Visit | Response> => {
   const { app, operations, cookies, assets } = deps;
   const requested = visitOf(c, { app, rows: operations as unknown as Rows, origin: cookies.origin });
-  const visit = { ...requested, params: { ...requested.params, ...params } };
-  if (cookies.session(c) === undefined) return redirect(c, signInPath(visit, false));
-  const me = await visit.ask(visit.rows.readMe, {});
+  const known = { ...requested, params: { ...requested.params, ...params } };
+  if (cookies.session(c) === undefined) return redirect(c, signInPath(known, false));
+  const { tenant_id = '' } = known.params;
+  const [me, degraded] = await Promise.all([
+    known.ask(known.rows.readMe, TENANT_ID.test(tenant_id) ? { tenant_id } : {}),
+    readDegraded(app),
+  ]);
+  const visit = { ...known, degraded };
   if (me.ok) return withVisitor(visit, me.value);
   if (me.problem.status === 401 || me.problem.status === 403) return redirect(c, signInPath(visit, true));
   return htmlResponse(c, framed(assets, visit, failedPage(me.problem)), 503);

@@ -6,7 +6,8 @@ import { nextCursor } from './parts/pager.ts';
 import type { Visit } from './visit.ts';
 
 /**
- * For each field with an id: the operation that lists the possible resources, and the fields that people know them by.
+ * For each field that contains an id: the operation that lists the possible resources, and the fields by which people
+ * recognise a resource.
  */
 const SOURCES: Readonly<Record<string, { readonly list: string; readonly id?: string; readonly names: readonly string[] }>> = {
   agent_id: { list: 'listAgents', names: ['name'] },
@@ -16,6 +17,7 @@ const SOURCES: Readonly<Record<string, { readonly list: string; readonly id?: st
   skill_id: { list: 'listSkills', names: ['name'] },
   tool_id: { list: 'listTools', names: ['display_name', 'name'] },
   integration_id: { list: 'listWebhookIntegrations', names: ['label'] },
+  tenant_id: { list: 'listTenants', names: ['name', 'slug'] },
   plan_id: { list: 'listPlans', names: ['name'] },
   benchmark: { list: 'listBenchmarks', id: 'slug', names: ['display_name'] },
 };
@@ -30,8 +32,8 @@ const sourcesOf = ({ path, body }: Form, given: Readonly<Record<string, string>>
 };
 
 /**
- * Reads the resources that can be chosen in the id fields of a form, as far as the visitor may list them. If a list is
- * too long or cannot be read, it is left out, and the user must type the id.
+ * Reads the resources that can be chosen in the id fields of a form. A list is left out if it is too long, or if the
+ * visitor may not read it; the visitor must then type the id.
  */
 export const readChoices = async (
   visit: Visit,

@@ -1,6 +1,7 @@
 import type { Problem } from '../http/ask.ts';
 import type { Operation } from '../http/operation.ts';
 import { type Form, labelOf } from './form.ts';
+import type { Companion } from './form-companion.ts';
 import { bodyFields, type Choices, fieldView } from './form-fields.ts';
 import { heading } from './parts/heading.ts';
 import { icon } from './parts/icon.ts';
@@ -11,16 +12,16 @@ import { type Child, tags } from './parts/tags.ts';
 
 const { form, input, button, a, div, p, h2, ul, li, section, dl, dt, dd, code, pre } = tags;
 
-/** A form to render: its operation, its content, and the state with which the change is compared. */
+/** A form to render: its operation, its content, and the state of the resource on which the change is based. */
 export type DrawnForm = {
   readonly operation: string;
   readonly row: Operation;
   readonly form: Form;
   readonly params: Readonly<Record<string, string>>;
-  /** The values of the fields. */
+  /** The current values of the fields. */
   readonly value: unknown;
   readonly query: Readonly<Record<string, unknown>>;
-  /** The body with which the form was first rendered. */
+  /** The body with which the form was rendered for the first time. */
   readonly drawn: unknown;
   readonly etag: string | null;
   readonly key: string;
@@ -29,20 +30,21 @@ export type DrawnForm = {
   readonly choices: Choices;
   readonly errors: readonly { readonly pointer: string; readonly message: string }[];
   readonly problem: Problem | null;
-  /** The path of the form, with what a link to it fills in. */
+  readonly companion: Companion | null;
+  /** The URL of the form, including the initial values that the link to it has set. */
   readonly path: string;
 };
 
 const DANGEROUS = /^(delete|erase|revoke|remove|retire|disconnect|close|suspend|lift|unlink|hide|disallow|yank)/;
 
-/** Whether an operation removes something, so that its button must warn. */
+/** Whether an operation removes or disables something. Its button then looks dangerous. */
 export const isDangerous = (operation: string): boolean => DANGEROUS.test(operation);
 
 const hidden = (name: string, value: string | null) => (value === null ? null : input({ type: 'hidden', name, value }));
 
 /**
- * Renders the hidden fields: the values for `If-Match` and `Idempotency-Key`, and the body with which the fields are
- * compared.
+ * Renders the hidden fields. They contain the values of If-Match and Idempotency-Key, and the JSON of the originally
+ * rendered values. From these, the submit finds out which fields the visitor has changed.
  */
 const controls = ({ drawn, etag, key, returnTo, next, params, form: { path } }: DrawnForm): readonly Child[] => [
   hidden('_key', key),
@@ -82,7 +84,7 @@ const paramField = (name: string, choices: Choices): Child =>
     { at: `:${name}`, value: '', errors: new Map(), choices },
   );
 
-/** Lists the errors at the top, each with a link to its field. */
+/** Lists the errors above the form, each with a link to its field. */
 const errorList = ({ problem, errors, path }: DrawnForm): Child => {
   if (!problem && errors.length === 0) return null;
   if (errors.length === 0) return problemPanel(problem!, path);
@@ -102,9 +104,16 @@ const errorList = ({ problem, errors, path }: DrawnForm): Child => {
   );
 };
 
+/** Renders the second button of a form, which calls another operation. */
+const companionButton = ({ companion }: DrawnForm): Child => {
+  if (!companion) return null;
+  const { operation, label, part } = companion;
+  return button({ formaction: `/console/run/${operation}`, name: part ? '_part' : null, value: part ?? null } as never, label);
+};
+
 const tone = (operation: string): string => (isDangerous(operation) ? 'danger' : 'primary');
 
-/** Renders the form of an operation. It works without JavaScript. */
+/** Renders the form of an operation, which works without JavaScript. */
 export const formView = (drawn: DrawnForm): Child => {
   const { operation, row, form: fields, value, query, params, choices, errors, returnTo } = drawn;
   const first = fields.body?.kind === 'group' ? fields.body.fields.find(({ isRequired }) => isRequired) : undefined;
@@ -112,8 +121,7 @@ export const formView = (drawn: DrawnForm): Child => {
   const missing = fields.path.filter((name) => !params[name]);
   return form(
     { method: 'post', action: `/console/run/${operation}`, class: 'card form', autocomplete: 'off', 'data-form': operation },
-    // The Enter key presses the first button of a form. So this hidden button comes before the buttons that change
-    // lists.
+    // The Enter key presses the first button of a form. So this hidden button comes before the buttons that edit lists.
     button({ class: 'hidden', tabindex: -1, 'aria-hidden': 'true' } as never, row.summary),
     errorList(drawn),
     ...controls(drawn),
@@ -125,12 +133,13 @@ export const formView = (drawn: DrawnForm): Child => {
     div(
       { class: 'actions form-actions' },
       button({ class: tone(operation) }, row.summary),
+      companionButton(drawn),
       a({ class: 'button', href: returnTo ?? '/console' }, 'Cancel'),
     ),
   );
 };
 
-/** Renders the page of a form: its title, the description of the operation, and the fields. */
+/** Renders the page of a form. `before` is shown above the form. */
 export const formPage = (drawn: DrawnForm, ...before: Child[]): readonly Child[] => [
   heading(drawn.row.summary, drawn.row.details ?? null),
   ...before,
@@ -139,7 +148,7 @@ export const formPage = (drawn: DrawnForm, ...before: Child[]): readonly Child[]
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 
-/** Renders the page after a change whose response has a secret. The secret is not shown again. */
+/** Renders the page after a change whose response contains a secret. The secret is shown only on this page. */
 export const secretPage = (
   row: Operation,
   reply: unknown,
@@ -180,7 +189,7 @@ export const secretPage = (
   ];
 };
 
-/** Renders the page after a repeated request for a secret, which cannot be shown again. */
+/** Renders the page after a repeated request for a secret. The secret cannot be shown a second time. */
 export const shownBeforePage = (target: string): readonly Child[] => [
   heading('Already shown', null),
   section(
@@ -190,6 +199,9 @@ export const shownBeforePage = (target: string): readonly Child[] => [
   ),
 ];
 
-/** Renders the response of an operation that changes nothing, such as a preview, above the form that it came from. */
+/**
+ * Renders the response of an operation that changes nothing, such as a preview. It is shown above the form that called
+ * the operation.
+ */
 export const answerCard = (reply: unknown): Child =>
   section({ class: 'card answer', role: 'status' }, h2(null, 'Answer'), reply === null ? p({ class: 'quiet' }, 'Done') : jsonTree(reply));

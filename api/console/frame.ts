@@ -1,5 +1,7 @@
 import { jsx } from 'hono/jsx';
 import { apiDrawer } from './api-drawer.ts';
+import { breakGlassStrip } from './break-glass-strip.ts';
+import { degradedStrip } from './degraded-strip.ts';
 import type { Live } from './live.ts';
 import { navigationOf } from './navigation.ts';
 import type { NavEntry } from './page.ts';
@@ -38,15 +40,15 @@ export type Framed = {
   readonly nav: string;
   readonly trail: readonly (readonly [string, string])[];
   readonly content: readonly Child[];
-  /** The control with which a visitor goes to a time in the past, at the top of the page. */
+  /** The control at the top of the page with which visitors go to a time in the past. */
   readonly timeEntry?: Child;
-  /** The bar that a page of the past shows at its top. */
+  /** The bar at the top of a page that shows a time in the past. */
   readonly timeStrip?: Child;
-  /** How the page is kept up to date; null or absent: it is not. */
+  /** How the page is kept up to date. Null or absent: it is not updated. */
   readonly live?: Live | null;
 };
 
-const SCRIPTS = ['relative-time.js', 'copy-button.mjs', 'keyboard.mjs', 'time-slider.mjs', 'live.mjs'] as const;
+const SCRIPTS = ['relative-time.js', 'copy-button.mjs', 'keyboard.mjs', 'time-slider.mjs', 'command-palette.mjs', 'live.mjs'] as const;
 
 const document = (assets: string, { theme }: Pick<Visit, 'theme'>, name: string, content: Child): string => {
   const page = html(
@@ -71,8 +73,10 @@ const brand = () => a({ href: '/console', class: 'brand' }, icon('git-commit-hor
 
 const initials = (name: string): string => [...name.trim()].slice(0, 1).join('').toUpperCase();
 
-const tenantSwitcher = (tenants: readonly MyTenant[], current: string | undefined) => {
-  const shown = tenants.find(({ id }) => id === current);
+const tenantSwitcher = ({ me, params, breakGlass }: Visit) => {
+  const tenants: readonly MyTenant[] = me?.tenants ?? [];
+  const current = params.tenant_id;
+  const shown = tenants.find(({ id }) => id === current) ?? breakGlass;
   const name = shown?.name ?? (current === undefined ? 'Platform' : 'Another tenant');
   const label = [span({ class: 'avatar', 'aria-hidden': 'true' }, initials(name)), strong(null, name), icon('chevrons-up-down')];
   return details(
@@ -133,8 +137,8 @@ const visitor = (visit: Visit) => {
   const name = me.user?.name ?? me.user?.email ?? 'Signed in';
   return div(
     { class: 'visitor' },
-    div(
-      { class: 'who' },
+    a(
+      { class: 'who', href: '/console/me', title: 'Your account and browsers' },
       span({ class: 'avatar round', 'aria-hidden': 'true' }, initials(name)),
       div(null, strong(null, name), me.user?.email && me.user.email !== name ? span({ class: 'quiet' }, me.user.email) : null),
     ),
@@ -154,7 +158,7 @@ const sidebar = (visit: Visit, current: string) => {
   return aside(
     { id: 'nav', popover: 'auto', class: 'sidebar', 'aria-label': 'Console' },
     brand(),
-    tenantSwitcher(visit.me?.tenants ?? [], visit.params.tenant_id),
+    tenantSwitcher(visit),
     nav(
       { 'aria-label': 'Main' },
       navList(entries.tenant, current),
@@ -175,18 +179,34 @@ const breadcrumb = (trail: Framed['trail'], name: string) =>
     ),
   );
 
-/** Renders a whole HTML document: a page of a signed-in visitor with navigation, breadcrumbs and header. */
+/** Renders the link to the search page. With JavaScript, it opens the command palette instead. */
+const findLink = ({ me, params: { tenant_id } }: Visit) =>
+  me === null
+    ? null
+    : a(
+        {
+          href: tenant_id === undefined ? '/console/find' : tenantPath(tenant_id, '/find'),
+          class: 'button ghost small',
+          'data-palette': '',
+          title: 'Find (Ctrl K)',
+          'aria-label': 'Find',
+        },
+        icon('search'),
+      );
+
+/** Renders a complete HTML document for a signed-in visitor, with navigation, breadcrumbs and header. */
 export const framed = (
   assets: string,
   visit: Visit,
   { title: name, nav: current, trail, content, timeEntry, timeStrip, live }: Framed,
-): string =>
-  document(
+): string => {
+  const glass = breakGlassStrip(visit);
+  return document(
     assets,
     visit,
     name,
     div(
-      { class: timeStrip ? 'frame past' : 'frame' },
+      { class: ['frame', ...(timeStrip ? ['past'] : []), ...(glass ? ['glass'] : [])].join(' ') },
       a({ href: '#main', class: 'skip' }, 'Skip to the content'),
       sidebar(visit, current),
       div(
@@ -197,15 +217,18 @@ export const framed = (
           breadcrumb(trail, name),
           live?.state ?? null,
           timeEntry ?? null,
+          findLink(visit),
         ),
+        glass,
         timeStrip ?? null,
         live?.notices ?? null,
-        main({ id: 'main', tabindex: -1, ...live?.attributes }, ...content),
+        main({ id: 'main', tabindex: -1, ...live?.attributes }, degradedStrip(visit), ...content),
         apiDrawer(visit),
       ),
     ),
   );
+};
 
-/** Renders a whole HTML document without navigation, such as the sign-in page. */
+/** Renders a complete HTML document without navigation, such as the sign-in page. */
 export const plainDocument = (assets: string, visit: Pick<Visit, 'theme'>, name: string, ...content: Child[]): string =>
   document(assets, visit, name, main({ id: 'main', class: 'alone' }, div({ class: 'alone-brand' }, brand()), ...content));

@@ -1,11 +1,13 @@
 import type { NavEntry } from './page.ts';
-import { tenantPath, type Visit } from './visit.ts';
+import { platformPath, tenantPath, type Visit } from './visit.ts';
 
 const TENANT_PAGES: readonly NavEntry[] = [
   { label: 'Overview', icon: 'layout-dashboard', path: '', permit: 'tenant:read', hotkey: 'g o' },
   { label: 'Deliveries', icon: 'inbox', path: '/deliveries', permit: 'tenant:read', hotkey: 'g d' },
   { label: 'Integrations', icon: 'plug', path: '/integrations', permit: 'tenant:integrations:read', hotkey: 'g i' },
+  { label: 'Guardrails', icon: 'shield-alert', path: '/guardrails', permit: 'tenant:integrations:read', hotkey: 'g r' },
   { label: 'Agents', icon: 'bot', path: '/agents', permit: 'tenant:read', hotkey: 'g a' },
+  { label: 'Schedules', icon: 'calendar-clock', path: '/schedules', permit: 'tenant:read', hotkey: 'g t' },
   { label: 'Costs', icon: 'gauge', path: '/costs', permit: 'tenant:billing:read', hotkey: 'g c' },
   { label: 'Sessions', icon: 'message-square', path: '/sessions', permit: 'tenant:audit:read', hotkey: 'g s' },
   { label: 'Access', icon: 'shield-check', path: '/access', permit: 'tenant:audit:read' },
@@ -16,9 +18,18 @@ const TENANT_PAGES: readonly NavEntry[] = [
   { label: 'API keys', icon: 'key-round', path: '/api-keys', permit: 'tenant:keys:write', hotkey: 'g k' },
 ];
 
-const PLATFORM_PAGES: readonly NavEntry[] = [];
+const PLATFORM_PAGES: readonly NavEntry[] = [
+  { label: 'Health', icon: 'activity', path: platformPath(), permit: 'platform', hotkey: 'g h' },
+  { label: 'Projections', icon: 'database', path: platformPath('/projections'), permit: 'platform', hotkey: 'g p' },
+  { label: 'Tenants', icon: 'building-2', path: platformPath('/tenants'), permit: 'platform' },
+  { label: 'Users', icon: 'user-round', path: platformPath('/users'), permit: 'platform' },
+  { label: 'Accounts', icon: 'key-round', path: platformPath('/allowed-accounts'), permit: 'platform' },
+  { label: 'Models', icon: 'cpu', path: platformPath('/models'), permit: 'platform' },
+  { label: 'Plans', icon: 'layers', path: platformPath('/plans'), permit: 'platform' },
+  { label: 'Platform audit', icon: 'scroll-text', path: platformPath('/audit-logs'), permit: 'platform' },
+];
 
-/** Returns the navigation entries that the visitor may open. */
+/** Returns the navigation entries of the pages that the visitor may open. */
 export const navigationOf = (visit: Visit): { readonly tenant: readonly NavEntry[]; readonly platform: readonly NavEntry[] } => {
   const { tenant_id } = visit.params;
   const ofTenant = tenant_id === undefined ? [] : TENANT_PAGES.map((entry) => ({ ...entry, path: tenantPath(tenant_id, entry.path) }));

@@ -1,7 +1,7 @@
 import type { Operation } from '../http/operation.ts';
 import type { Visit } from './visit.ts';
 
-/** Returns the permissions that an operation requires; null if any visitor may call it. */
+/** Returns the permissions that an operation requires; null if every visitor may call it. */
 const permissionsOf = ({ permit }: Pick<Operation, 'permit'>): readonly string[] | null => {
   if (permit === 'none' || permit === 'any') return null;
   return typeof permit === 'string' ? [permit] : permit.all;
@@ -9,12 +9,12 @@ const permissionsOf = ({ permit }: Pick<Operation, 'permit'>): readonly string[]
 
 const isOnAgent = (permission: string): boolean => permission.startsWith('agent:');
 
-/** Whether a visitor has a permission on an agent. */
+/** Says whether the visitor has a permission on an agent. */
 export type MayOnAgent = (permission: string) => boolean;
 
 /**
- * Returns the function that decides which permissions the visitor has on an agent. They have none if the API refuses to
- * return them.
+ * Returns the function that says which permissions the visitor has on an agent. If they cannot be read, the function
+ * returns false for all.
  */
 export const readMayOnAgent = async ({ ask, rows }: Visit, tenant_id: string, agent_id: string): Promise<MayOnAgent> => {
   const answer = await ask(rows.readEffectivePermissions, { tenant_id, agent_id });
@@ -22,12 +22,15 @@ export const readMayOnAgent = async ({ ask, rows }: Visit, tenant_id: string, ag
   return (permission) => allowed.includes(permission);
 };
 
-/** Whether the page is of a tenant of which the visitor is no member: a super-admin can read there, but change nothing. */
+/**
+ * Whether the visitor is not a member of the tenant of the page. A super-admin can be such a guest, who may read but
+ * not change anything.
+ */
 const isGuest = ({ params, tenant }: Visit): boolean => params.tenant_id !== undefined && tenant === null;
 
 /**
- * Whether the visitor may call an operation that changes something, as far as its row determines this. `onAgent`
- * decides about the permissions on the agent.
+ * Whether the visitor may call an operation that changes something. Only the row's `permit` is checked. `onAgent` says
+ * which permissions the visitor has on the agent.
  */
 export const mayCall = (visit: Visit, row: Pick<Operation, 'permit'>, onAgent: MayOnAgent = () => false): boolean => {
   const permissions = permissionsOf(row);
@@ -36,14 +39,22 @@ export const mayCall = (visit: Visit, row: Pick<Operation, 'permit'>, onAgent: M
 };
 
 /**
- * Whether the visitor may call such an operation with these path parameters. Asks the API about an agent only if this
- * is necessary.
+ * Whether the visitor may open the form of an operation in the tenant of the page. The form of an operation on an agent
+ * first asks for the agent. So the permissions on the agent cannot be checked here.
+ */
+export const mayOpenForm = (visit: Visit, row: Pick<Operation, 'permit'>): boolean => {
+  const isAboutAgent = visit.params.tenant_id !== undefined && permissionsOf(row)?.some(isOnAgent);
+  return isAboutAgent ? !visit.me?.read_only && !isGuest(visit) && visit.may('tenant:read') : mayCall(visit, row);
+};
+
+/**
+ * Whether the visitor may call an operation that changes something with these path parameters. The API is asked about
+ * permissions on an agent only if it is necessary.
  */
 export const mayRun = async (visit: Visit, row: Pick<Operation, 'permit'>, params: Readonly<Record<string, string>>): Promise<boolean> => {
   const isAboutAgent = permissionsOf(row)?.some(isOnAgent) ?? false;
   const { tenant_id, agent_id } = params;
   const isAsked = isAboutAgent && tenant_id && agent_id && !visit.me?.read_only;
-  // If no agent is given yet, its permissions cannot be checked: the form first asks for the agent.
-  if (isAboutAgent && tenant_id && !agent_id) return !visit.me?.read_only && visit.may('tenant:read');
+  if (isAboutAgent && tenant_id && !agent_id) return mayOpenForm(visit, row);
   return mayCall(visit, row, isAsked ? await readMayOnAgent(visit, tenant_id, agent_id) : undefined);
 };

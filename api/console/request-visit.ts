@@ -9,15 +9,15 @@ import { type Me, THEMES, type Theme, type Visit } from './visit.ts';
 export const THEME_COOKIE = 'annals_theme';
 
 /**
- * The headers of the visitor's request that are copied to the calls of operations, so that these are authorized and
- * recorded like requests of the visitor.
+ * The headers that are copied from the visitor's request to the API calls. So the calls are authorized and recorded
+ * like requests of the visitor.
  */
 const REPEATED_HEADERS = ['cookie', 'origin', 'sec-fetch-site', 'user-agent', 'x-forwarded-for', 'forwarded', 'via', 'traceparent'];
 
-/** The values that the application passes to the handlers of the console with a request. */
+/** The values that the application passes to the console with each request. */
 export type ConsoleEnv = {
   readonly incoming?: { readonly socket?: unknown };
-  /** The id of the visitor's request. The API calls of the page have the same id. */
+  /** The id of the visitor's request. The API calls of the page use the same id. */
   readonly requestId: string;
 };
 
@@ -45,8 +45,8 @@ export type VisitDeps = { readonly app: Pick<Hono, 'request'>; readonly rows: Ro
 const CONSISTENCY_TOKEN = /^\d{1,20}:\d{1,20}$/;
 
 /**
- * Makes the reads wait until they show a change: the one after which the browser was led to the page, whose token is in
- * the parameter `after`, or the one because of which a page is refreshed, whose token is in the Consistency-Token header.
+ * Makes the reads of a page wait until they contain a change, whose consistency token is known. After a form, the token
+ * is in the query parameter `after`. When a page updates itself, the token is in the Consistency-Token header.
  */
 const afterChange = (ask: Ask, query: URLSearchParams, header: string | undefined): Ask => {
   const token = header ?? query.get('after') ?? '';
@@ -55,8 +55,8 @@ const afterChange = (ask: Ask, query: URLSearchParams, header: string | undefine
 };
 
 /**
- * Makes reads return the state at a time in the past, if they support that. `onPresent` is called with the summaries of
- * the others.
+ * Makes reads return the state at a past time. A read that does not support this returns the present state, and
+ * `onPresent` is called with its summary.
  */
 const atTime = (ask: Ask, asOf: string | null, onPresent: (summary: string) => void): Ask => {
   if (asOf === null) return ask;
@@ -64,13 +64,13 @@ const atTime = (ask: Ask, asOf: string | null, onPresent: (summary: string) => v
     const fields = (row.query as { readonly shape?: object } | undefined)?.shape ?? {};
     if (!isRead(row) || Object.hasOwn(sent, 'as_of')) return ask(row, sent, options);
     if (Object.hasOwn(fields, 'as_of')) return ask(row, { ...sent, as_of: asOf }, options);
-    // The identity of the visitor is only shown in the header, which always shows the present.
+    // This read only serves the page header, which always shows the present.
     if (row.path !== '/me') onPresent(row.summary);
     return ask(row, sent, options);
   };
 };
 
-/** Creates the visit (the data about the request for a page) without the visitor. */
+/** Creates a visit: the data about a request for a page. The visitor is still missing. */
 export const visitOf = (c: Context, { app, rows, origin }: VisitDeps): Visit => {
   const url = new URL(c.req.url);
   const calls: Call[] = [];
@@ -86,6 +86,7 @@ export const visitOf = (c: Context, { app, rows, origin }: VisitDeps): Visit => 
     presentReads: present,
     me: null,
     tenant: null,
+    breakGlass: null,
     may: () => false,
     ask: afterChange(
       atTime(ask, asOf, (summary) => present.push(summary)),
@@ -95,23 +96,29 @@ export const visitOf = (c: Context, { app, rows, origin }: VisitDeps): Visit => 
     rows,
     calls,
     theme: themeOf(c),
+    degraded: [],
     origin,
     requestId: (c.env as ConsoleEnv).requestId,
   };
 };
 
-const mayIn = (me: Me, tenant: Visit['tenant'], permission: string): boolean => {
+const breakGlassOf = ({ break_glass }: Me, tenant: Visit['tenant']): Visit['breakGlass'] =>
+  break_glass && !tenant ? { ...break_glass, isOpen: Date.parse(break_glass.until) > Date.now() } : null;
+
+const mayIn = (me: Me, { tenant, breakGlass }: Pick<Visit, 'tenant' | 'breakGlass'>, permission: string): boolean => {
   if (permission === 'any' || me.permissions.includes(permission)) return true;
   if (tenant) return tenant.permissions.includes(permission);
-  // A super-admin can open any tenant for reading, but change nothing in it. Each such read is recorded.
-  return me.permissions.includes('platform') && permission.endsWith(':read');
+  // A super-admin with break-glass access can read the tenant, but cannot change anything there. Each of these reads is
+  // recorded.
+  return (breakGlass?.isOpen ?? false) && permission.endsWith(':read');
 };
 
 /**
- * Adds the signed-in user to a visit: their data, the tenant that they look at, and the function that checks their
+ * Adds the signed-in user to a visit: their data, the tenant of the page, and the function that checks their
  * permissions.
  */
 export const withVisitor = (visit: Visit, me: Me): Visit => {
   const tenant = me.tenants.find(({ id }) => id === visit.params.tenant_id) ?? null;
-  return { ...visit, me, tenant, may: (permission) => mayIn(me, tenant, permission) };
+  const breakGlass = breakGlassOf(me, tenant);
+  return { ...visit, me, tenant, breakGlass, may: (permission) => mayIn(me, { tenant, breakGlass }, permission) };
 };

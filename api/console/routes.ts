@@ -13,6 +13,7 @@ import {
   signInPath,
   unknownPage,
 } from './answers.ts';
+import { endedAccess } from './break-glass.ts';
 import { framed } from './frame.ts';
 import { liveOf } from './live.ts';
 import type { Page } from './page.ts';
@@ -23,7 +24,7 @@ import type { Rows } from './rows.ts';
 import { mountForms } from './run-form.ts';
 import { linkPage, signInPage } from './sign-in.ts';
 import { keepingTime, readTicks, timeEntry, timeStrip } from './time-machine.ts';
-import { THEMES, tenantPath, type Visit, withQuery } from './visit.ts';
+import { platformPath, THEMES, tenantPath, type Visit, withQuery } from './visit.ts';
 
 const PREFERENCE_TTL_SECONDS = 400 * 86_400;
 const UNCHANGED = 'The session has ended: sign in again. You return to the page that you were on.';
@@ -39,22 +40,22 @@ const nothingThen: Frame = {
   ],
 };
 
-/** Returns the event before the newest one of a page; null if there is none. */
+/** Returns the position of the event before the newest one; null if there is none. */
 const eventBack = async (visit: Visit): Promise<string | null> => (await readTicks(visit))[1]?.position ?? null;
 
 /**
- * Returns a redirect if the query parameter `as_of` must be replaced by an exact time, or removed because it means the
- * present. Returns null if the page can be shown.
+ * Handles the query parameter `as_of`. Returns a redirect if it must be replaced by an exact time, or removed because
+ * it means the present. Null if the page can be shown as requested.
  */
 const toItsTime = async (c: Context, visit: Visit): Promise<Response | null> => {
   const wanted = visit.query.get('as_of');
   if (wanted === 'back') return redirect(c, withQuery(visit, { as_of: await eventBack(visit) }));
   if (wanted === '' || wanted === 'now') return redirect(c, withQuery(visit, { as_of: null }));
-  // A time in words is replaced by an exact time, so that the URL shows the same page tomorrow.
+  // A time in words, such as `yesterday`, is replaced by an exact time. So the URL shows the same page tomorrow.
   return visit.asOf !== null && visit.asOf !== wanted ? redirect(c, withQuery(visit, { as_of: visit.asOf })) : null;
 };
 
-/** Renders the whole document of a page: in the normal layout, or in the amber layout of the past. */
+/** Renders the complete document of a page. A page of the past has an amber layout. */
 const inTime = async (deps: ConsoleDeps, visit: Visit, frame: Frame): Promise<string> => {
   const { asOf, query } = visit;
   if (!visit.params.tenant_id) return framed(deps.assets, visit, frame);
@@ -71,7 +72,7 @@ const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
   const visit = await identify(c, deps);
   if (visit instanceof Response) return visit;
   const show = (frame: Frame, status: number) => htmlResponse(c, framed(deps.assets, visit, frame), status);
-  if (!visit.may(page.permit)) return show(unknownPage, 404);
+  if (!visit.may(page.permit)) return show(endedAccess(visit) ?? unknownPage, 404);
   const elsewhere = await toItsTime(c, visit);
   if (elsewhere) return elsewhere;
   const started = Object.entries(page.asks(visit));
@@ -89,12 +90,13 @@ const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
   return htmlResponse(c, html, main && !main.ok ? main.status : isBadTime ? 422 : 200);
 };
 
-/** Redirects to the visitor's first tenant. */
+/** Redirects to the visitor's first tenant. A super-admin without a tenant gets the page of the platform. */
 const showStart = (deps: ConsoleDeps) => async (c: Context) => {
   const visit = await identify(c, deps);
   if (visit instanceof Response) return visit;
   const [first] = visit.me?.tenants ?? [];
   if (first) return redirect(c, tenantPath(first.id));
+  if (visit.may('platform')) return redirect(c, platformPath());
   const nothing = emptyState(
     {
       icon: 'building-2',
@@ -108,7 +110,7 @@ const showStart = (deps: ConsoleDeps) => async (c: Context) => {
 
 const formOf = async (c: Context): Promise<Readonly<Record<string, string>>> => Object.fromEntries(new URLSearchParams(await c.req.text()));
 
-/** Calls one of the sign-in routes with the fields of a form. */
+/** Sends the fields of a form to one of the API's sign-in routes. */
 const signInWith = async (c: Context, { app }: ConsoleDeps, path: string, fields: Readonly<Record<string, string>>) => {
   const headers = { 'content-type': 'application/json' };
   const response = await sendAsVisitor(app, c)({ method: 'POST', path, body: JSON.stringify(fields), headers });
@@ -159,8 +161,8 @@ const mountPreferences = (app: Hono, { cookies }: ConsoleDeps): void => {
 };
 
 /**
- * Creates the console: its pages, and the forms to sign in, to sign out and to choose the theme. It answers only
- * /console and the paths below it.
+ * Creates the console: its pages, and the forms to sign in, to sign out and to choose a theme. It handles only /console
+ * and the paths below it.
  */
 export const createConsole = (
   deps: ConsoleDeps,
@@ -175,8 +177,7 @@ export const createConsole = (
     const visit = await identify(c, deps);
     return visit instanceof Response ? visit : htmlResponse(c, framed(deps.assets, visit, unknownPage), 404);
   };
-  // If the tenant is in the path, the page for an unknown path looks like the page for a path that the visitor may not
-  // see.
+  // A path that does not exist gets the same page as a path that the visitor may not see, including the tenant in it.
   app.get('/console/t/:tenant_id/*', showUnknown);
   app.notFound(showUnknown);
   app.onError((error) => {

@@ -11,15 +11,26 @@ import type { modelOperations } from '../agents/model.ts';
 import type { auditOperations } from '../audit/audit-log.ts';
 import type { auditProofOperations } from '../audit/audit-proof.ts';
 import type { eventOperations } from '../audit/event-log.ts';
+import type { autocompleteOperations } from '../autocomplete/autocomplete.ts';
 import type { agentCostOperations } from '../billing/agent-costs.ts';
 import type { budgetUsageOperations } from '../billing/budget-usage.ts';
 import type { costBreakdownOperations } from '../billing/cost-breakdown.ts';
+import type { planOperations } from '../billing/plan.ts';
 import type { DiffQuery, HistoryEntries, ResourceDiff } from '../http/history-schemas.ts';
 import type { TypedOperation } from '../http/operation.ts';
+import type { allowedAccountOperations } from '../identity/allowed-account.ts';
 import type { apiKeyOperations } from '../identity/api-key.ts';
 import type { meOperations } from '../identity/me.ts';
+import type { mySignInOperations } from '../identity/my-sign-ins.ts';
+import type { userOperations } from '../identity/user.ts';
+import type { healthOperations } from '../operations/health.ts';
 import type { projectionAdminOperations } from '../operations/projection-admin.ts';
+import type { redactionOperations } from '../redaction/redaction-patterns.ts';
 import type { runnerPresenceOperations } from '../runners/runner-presence.ts';
+import type { blackoutOperations } from '../schedule/blackout.ts';
+import type { cronJobOperations } from '../schedule/cron-job.ts';
+import type { cronOccurrenceOperations } from '../schedule/cron-occurrences.ts';
+import type { cronPreviewOperations } from '../schedule/cron-preview.ts';
 import type { auditSessionOperations } from '../sessions/audit-sessions.ts';
 import type { sessionOperations } from '../sessions/session.ts';
 import type { agentSkillOperations } from '../skills/agent-skills.ts';
@@ -35,10 +46,14 @@ import type { guardrailOperations } from '../webhooks/guardrails.ts';
 import type { integrationOperations } from '../webhooks/integration.ts';
 import type { replayOperations } from '../webhooks/replay.ts';
 import type { testDeliveryOperationsOf } from '../webhooks/test-delivery.ts';
+import type { tryGuardrailsOperationOf } from '../webhooks/try-guardrails.ts';
 
 type History<Path extends string> = TypedOperation<Path, undefined, undefined, typeof HistoryEntries>;
 
-/** The operations that read histories. Their operation ids are made from the names of the resources. */
+/**
+ * The operations that read histories. Their ids are composed at run time from the names of the resources, so their
+ * types are declared here.
+ */
 type HistoryRows = {
   readonly diffAgent: TypedOperation<'/tenant/:tenant_id/agents/:agent_id/diff', typeof DiffQuery, undefined, typeof ResourceDiff>;
   readonly readAgentHistory: History<'/tenant/:tenant_id/agents/:agent_id/history'>;
@@ -70,11 +85,23 @@ export type Rows = typeof agentOperations &
   typeof auditProofOperations &
   typeof eventOperations &
   typeof meOperations &
+  typeof autocompleteOperations &
+  typeof blackoutOperations &
+  typeof cronJobOperations &
+  typeof cronOccurrenceOperations &
+  typeof cronPreviewOperations &
+  typeof userOperations &
+  typeof allowedAccountOperations &
+  typeof planOperations &
+  ReturnType<typeof healthOperations> &
+  typeof mySignInOperations &
   typeof sessionOperations &
   typeof auditSessionOperations &
   typeof integrationOperations &
   typeof agentIntegrationOperations &
   typeof guardrailOperations &
+  typeof redactionOperations &
+  ReturnType<typeof tryGuardrailsOperationOf> &
   typeof replayOperations &
   ReturnType<typeof testDeliveryOperationsOf> &
   ReturnType<typeof codeRefOperationsOf> &

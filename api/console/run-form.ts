@@ -5,10 +5,12 @@ import { isRead, type Operation } from '../http/operation.ts';
 import { assertOwnPage } from '../identity/sign-in-cookies.ts';
 import { type ConsoleDeps, consolePath, htmlResponse, identify, redirect, signInPath, unknownPage } from './answers.ts';
 import { type Form, formOf } from './form.ts';
+import { answerView } from './form-answer.ts';
 import { bodyOf, changedFields, queryOf } from './form-body.ts';
 import { readChoices } from './form-choices.ts';
+import { companionOf, submittedFields, suggestedFor } from './form-companion.ts';
 import { conflictView, isSaved, merged, readLastChange } from './form-conflict.ts';
-import { answerCard, type DrawnForm, formPage, secretPage, shownBeforePage } from './form-page.ts';
+import { type DrawnForm, formPage, secretPage, shownBeforePage } from './form-page.ts';
 import { askAny, readBefore } from './form-read.ts';
 import { withRowsEdited } from './form-rows.ts';
 import { afterToken, resultPath } from './form-target.ts';
@@ -18,7 +20,7 @@ import { RECENT_SIGN_IN } from './parts/problem-panel.ts';
 import type { Child } from './parts/tags.ts';
 import { mayRun } from './permission.ts';
 import { runnerCommand } from './runner-command.ts';
-import { tenantPath, type Visit } from './visit.ts';
+import { platformPath, tenantPath, type Visit } from './visit.ts';
 
 const MAX_FORM_BYTES = 4 * 1_024 * 1_024;
 
@@ -31,10 +33,11 @@ type Run = {
   readonly form: Form;
   readonly params: Readonly<Record<string, string>>;
   /**
-   * The page to show after the change, unless the change creates a resource: then the page of the resource is shown.
+   * The page to show after the change. It is ignored if the change creates a resource: in this case, the page of the
+   * new resource is shown.
    */
   readonly returnTo: string | null;
-  /** The page to show after the change in any case. */
+  /** The page to show after the change, even after the creation of a resource. It takes precedence over `returnTo`. */
   readonly next: string | null;
 };
 
@@ -43,16 +46,24 @@ const show = (
   content: readonly Child[],
   status = 200,
 ): Response => {
-  const { tenant_id } = visit.params;
+  const { tenant_id, ...params } = visit.params;
+  const frame = { title: row?.summary ?? 'Not found', nav: '', content };
+  // The forms of platform operations have the navigation of the platform, even if they are about a tenant.
+  if (row && /^(?:\/api\/v1)?\/admin\//.test(row.path))
+    return htmlResponse(
+      c,
+      framed(deps.assets, { ...visit, params, breakGlass: null }, { ...frame, trail: [['Platform', platformPath()]] }),
+      status,
+    );
   const trail = tenant_id ? [[visit.tenant?.name ?? 'Tenant', tenantPath(tenant_id)] as const] : [];
-  return htmlResponse(c, framed(deps.assets, visit, { title: row?.summary ?? 'Not found', nav: '', trail, content }), status);
+  return htmlResponse(c, framed(deps.assets, visit, { ...frame, trail }), status);
 };
 
 const showUnknown = (c: Context, deps: ConsoleDeps, visit: Visit): Response =>
   htmlResponse(c, framed(deps.assets, visit, unknownPage), 404);
 
 /**
- * Finds the operation of a form, and checks that the visitor may call it. Otherwise, returns the response that says so.
+ * Finds the operation of a form, and checks that the visitor may call it. If not, returns the response that says so.
  */
 const startRun = async (c: Context, deps: ConsoleDeps, fields: URLSearchParams): Promise<Run | Response> => {
   const operation = c.req.param('operation') ?? '';
@@ -69,20 +80,24 @@ const startRun = async (c: Context, deps: ConsoleDeps, fields: URLSearchParams):
 
 const newKey = (): string => crypto.randomUUID();
 
-/** Whether the page of an unknown address is shown in place of a problem. */
+/** Whether a problem is shown like an unknown path, so that it reveals nothing. */
 const isLikeUnknown = ({ status, code }: Problem): boolean => [403, 404].includes(status) && code !== RECENT_SIGN_IN;
 
-/** Renders the form of a run, with its content. */
+/** Renders the form of a run (one request to show or submit a form). */
 const draw = async (run: Run, shown: Partial<DrawnForm>, before: readonly Child[] = []): Promise<readonly Child[]> => {
   const { visit, deps, operation, row, form, params } = run;
-  const choices = await readChoices(visit, form, { operations: deps.operations, params });
+  const { operations } = deps;
+  const [choices, companion] = await Promise.all([
+    readChoices(visit, form, { operations, params }),
+    companionOf(visit, operations, { operation, params }),
+  ]);
   const returnTo = run.next ?? run.returnTo ?? resultPath(row, deps.pages, { params, reply: {} });
   const drawn = { value: undefined, query: {}, drawn: undefined, etag: null, key: newKey(), errors: [], problem: null };
   const path = `/console/run/${operation}?${new URLSearchParams({ ...params, ...(run.next ? { next: run.next } : { return_to: returnTo }) })}`;
-  return formPage({ ...drawn, operation, row, form, params, choices, returnTo, next: run.next, path, ...shown }, ...before);
+  return formPage({ ...drawn, operation, row, form, params, choices, companion, returnTo, next: run.next, path, ...shown }, ...before);
 };
 
-/** Returns the fields of a body that a link to the form fills in. Secrets are not taken from a URL. */
+/** Returns the initial values that a link sets in the form's body. A URL cannot set secrets. */
 const prefilled = (form: Form, query: URLSearchParams): Record<string, unknown> => {
   if (form.body?.kind !== 'group') return {};
   const fields = form.body.fields.filter(({ isSecret, name }) => !isSecret && query.has(`/${name}`));
@@ -90,8 +105,8 @@ const prefilled = (form: Form, query: URLSearchParams): Record<string, unknown> 
 };
 
 /**
- * Maps the parameters of a link to the names of fields in the form: `agent_id` is a path parameter if the operation has
- * one, otherwise a field of the body.
+ * Converts the parameters of a link to names of form fields. For example, `agent_id` is a path parameter if the
+ * operation has one; otherwise, it is a field of the body.
  */
 const fieldsOfLink = (c: Context, { path, body, query }: Form): URLSearchParams => {
   const inBody = new Set(body?.kind === 'group' ? body.fields.map(({ name }) => name) : []);
@@ -116,13 +131,14 @@ const showForm = (deps: ConsoleDeps) => async (c: Context) => {
   const problem = read && !read.answer.ok ? read.answer.problem : null;
   if (problem && isLikeUnknown(problem)) return showUnknown(c, deps, visit);
   const drawn = read?.before.value;
+  const suggested = await suggestedFor(visit, operation);
   const value =
     typeof drawn === 'object' && drawn !== null && !Array.isArray(drawn)
       ? { ...drawn, ...prefilled(form, fields) }
-      : (drawn ?? prefilled(form, fields));
+      : (drawn ?? { ...suggested.value, ...prefilled(form, fields) });
   return show(
     run,
-    await draw(run, { value, drawn, etag: read?.before.etag ?? null, query: queryOf(form, fields), problem }),
+    await draw(run, { value, drawn, etag: read?.before.etag ?? suggested.etag, query: queryOf(form, fields), problem }),
     problem?.status,
   );
 };
@@ -138,8 +154,8 @@ type Sent = {
 const isGroup = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Returns the part of a body that is sent: all of it or, if there is a resource to compare with, the changed fields and
- * the required ones.
+ * Returns the fields of a body that are sent. If the resource could be read before, these are the changed and the
+ * required fields; otherwise, all fields.
  */
 const sentFields = (form: Form, { body, drawn, etag }: Sent): object => {
   if (Array.isArray(body)) return { items: body };
@@ -151,12 +167,18 @@ const sentFields = (form: Form, { body, drawn, etag }: Sent): object => {
   return { ...Object.fromEntries(required), ...changedFields(body, drawn) };
 };
 
-const headersOf = ({ row }: Run, { key, etag }: Sent): Record<string, string> => ({
-  ...(row.method === 'post' || row.oneTimeSecret ? { 'idempotency-key': key } : {}),
+/**
+ * Matches the ids of operations that record nothing. Their forms send no Idempotency-Key, because the key would be
+ * recorded.
+ */
+const RECORDS_NOTHING = /^(preview|test|try)[A-Z]/;
+
+const headersOf = ({ row, operation }: Run, { key, etag }: Sent): Record<string, string> => ({
+  ...((row.method === 'post' && !RECORDS_NOTHING.test(operation)) || row.oneTimeSecret ? { 'idempotency-key': key } : {}),
   ...(etag !== null && !row.noETag ? { 'if-match': etag } : {}),
 });
 
-/** Shows a new secret. For a runner key, also shows the command that uses it. */
+/** Shows a new secret. For a runner key, also shows the command that starts a runner with it. */
 const showSecret = async (run: Run, reply: unknown, target: string): Promise<Response> => {
   const { visit, operation, params, row } = run;
   const agent = operation === 'createRunnerKey' ? await visit.ask(visit.rows.getAgent, params as never) : null;
@@ -166,20 +188,21 @@ const showSecret = async (run: Run, reply: unknown, target: string): Promise<Res
 };
 
 const showResult = (run: Run, sent: Sent, answer: Answer<unknown> & { ok: true }): Promise<Response> | Response => {
-  const { c, deps, row, params, returnTo, next } = run;
+  const { c, deps, visit, operation, row, params, returnTo, next } = run;
   const own = resultPath(row, deps.pages, { params, reply: answer.value });
   const target = afterToken(next ?? (returnTo && row.status !== 201 ? returnTo : own), answer.headers.get('consistency-token'));
   if (row.oneTimeSecret && answer.status !== 204) return showSecret(run, answer.value, target);
-  if (row.noETag && row.reply && answer.headers.get('consistency-token') === null)
-    return draw(run, { value: sent.body, drawn: sent.drawn, query: sent.query }, [answerCard(answer.value)]).then((content) =>
-      show(run, content),
-    );
+  const isUnrecorded = next === null && !row.location && answer.headers.get('consistency-token') === null;
+  if (row.noETag && row.reply && (isUnrecorded || RECORDS_NOTHING.test(operation)))
+    return draw(run, { value: sent.body, drawn: sent.drawn, etag: sent.etag, query: sent.query }, [
+      answerView(operation, answer.value, visit),
+    ]).then((content) => show(run, content));
   return redirect(c, target);
 };
 
 /**
- * Shows what somebody else changed meanwhile. If the resource already has the visitor's values, the change counts as
- * saved.
+ * Shows what somebody else has changed meanwhile. If the resource already has the visitor's values, the change counts
+ * as saved.
  */
 const showConflict = async (run: Run, sent: Sent, problem: Problem): Promise<Response> => {
   const { visit, deps, operation, form, params, row } = run;
@@ -211,8 +234,8 @@ const showProblem = async (run: Run, sent: Sent, { problem, status, headers }: A
     return show(run, shownBeforePage(run.next ?? run.returnTo ?? own));
   }
   if (status === 412 && sent.etag !== null) return showConflict(run, sent, problem);
-  // After a server error, the same Idempotency-Key is used again, so that a repeated request takes effect only once,
-  // whether or not the first one did.
+  // After a server error, it is unknown whether the request took effect. The next attempt uses the same
+  // Idempotency-Key, so that it takes effect only once.
   const key = status >= 500 ? sent.key : newKey();
   const shown = { value: sent.body, drawn: sent.drawn, etag: sent.etag, query: sent.query, key, errors: problem.errors ?? [], problem };
   return show(run, await draw(run, shown), status);
@@ -231,7 +254,7 @@ const runForm = (deps: ConsoleDeps) => async (c: Context) => {
   assertOwnPage(c, deps.cookies);
   if (new URL(c.req.url).searchParams.has('as_of'))
     return c.text('The past cannot be changed: open the page without as_of.', 409, SECURITY_HEADERS);
-  const fields = new URLSearchParams(await c.req.text());
+  const fields = submittedFields(await c.req.text());
   const run = await startRun(c, deps, fields);
   if (run instanceof Response) return run;
   const { form, params, visit, row } = run;
@@ -247,7 +270,7 @@ const runForm = (deps: ConsoleDeps) => async (c: Context) => {
   return answer.ok ? showResult(run, sent, answer) : showProblem(run, sent, answer);
 };
 
-/** Adds the forms: each operation that changes something has a form at /console/run/{operation}. */
+/** Adds the routes of the forms. Each operation that changes something has a form at /console/run/{operation}. */
 export const mountForms = (app: Hono, deps: ConsoleDeps): void => {
   app.get('/console/run/:operation', showForm(deps));
   app.post('/console/run/:operation', bodyLimit({ maxSize: MAX_FORM_BYTES }), runForm(deps));

@@ -1,39 +1,43 @@
 import type { Ask, Call, ReplyOf } from '../http/ask.ts';
 import type { Rows } from './rows.ts';
 
-/** The data about the visitor: the response of `GET /me`. */
+/** The response of `GET /me`, which describes the visitor. */
 export type Me = ReplyOf<Rows['readMe']>;
 export type MyTenant = Me['tenants'][number];
 
 export const THEMES = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];
 
-/** The data about one request for a page of the console. */
+/** The data about one request for a console page. */
 export type Visit = {
-  /** The path of the page. `url` is the path with the query. */
+  /** The path of the page. `url` also contains the query. */
   readonly path: string;
   readonly url: string;
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** The time or position in the past that the page shows; null for the present. */
+  /** The past time or position that the page shows; null for the present. */
   readonly asOf: string | null;
   /**
-   * The summaries of the reads on a page of the past that returned the present state, because they do not support the
-   * past.
+   * The titles of the reads on a page of the past that do not support past times, and therefore returned the present
+   * state.
    */
   readonly presentReads: readonly string[];
-  /** The data about the visitor. Null if `GET /me` failed, and on pages before the sign-in. */
+  /** The description of the visitor. Null on pages before the sign-in, and if `GET /me` failed. */
   readonly me: Me | null;
-  /** The tenant in the path, if the visitor is a member of it; otherwise null. */
+  /** The tenant in the path; null if the visitor is not a member of it. */
   readonly tenant: MyTenant | null;
-  /** Whether the visitor has a permission: `platform`, `any`, or a permission on the tenant in the path. */
+  /** The visitor's last break-glass access to the tenant in the path. Null for members, and if there was none. */
+  readonly breakGlass: (NonNullable<Me['break_glass']> & { readonly isOpen: boolean }) | null;
+  /** Whether the visitor has a permission. This is `platform`, `any`, or a permission on the tenant in the path. */
   readonly may: (permission: string) => boolean;
   readonly ask: Ask;
   readonly rows: Rows;
-  /** The calls that this page has made so far. */
+  /** The API calls that the page has made so far. */
   readonly calls: readonly Call[];
   readonly theme: Theme;
-  /** The URL of this host, for the commands that pages show. */
+  /** The parts of the platform that do not work at the moment; empty on pages before the sign-in. */
+  readonly degraded: readonly string[];
+  /** The origin of this site's URLs, for the commands that pages show. */
   readonly origin: string;
   readonly requestId: string;
 };
@@ -41,7 +45,10 @@ export type Visit = {
 /** Returns the path of a page of a tenant. */
 export const tenantPath = (tenant_id: string, rest = ''): string => `/console/t/${tenant_id}${rest}`;
 
-/** Returns the query of the page with some parameters replaced; a null removes its parameter. */
+/** Returns the path of a page about the platform. */
+export const platformPath = (rest = ''): string => `/console/platform${rest}`;
+
+/** Returns the URL of the page with some query parameters replaced. The value null removes a parameter. */
 export const withQuery = ({ path, query }: Pick<Visit, 'path' | 'query'>, changes: Readonly<Record<string, string | null>>): string => {
   const next = new URLSearchParams(query);
   next.delete('after');

@@ -6,13 +6,12 @@ type Json = Record<string, unknown>;
 export type Schemas = Json;
 
 /**
- * Changes the references in a schema so that they point to the components of the OpenAPI document, where the named
- * schemas are.
+ * Makes the references of a schema point to the components of the OpenAPI document, which contain the named schemas.
  */
 const withComponentReferences = (schema: unknown): unknown =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'));
 
-/** Returns a JSON Schema in which `change` has replaced every subschema, from the inside to the outside. */
+/** Returns a JSON Schema in which every subschema was replaced by the result of `change`, the innermost first. */
 const mapSchema = (schema: Json, change: (schema: Json) => Json): Json => {
   const map = (one: unknown): unknown => (typeof one === 'object' && one !== null ? mapSchema(one as Json, change) : one);
   const mapped = Object.entries(schema).map(([keyword, value]) => {
@@ -26,8 +25,8 @@ const mapSchema = (schema: Json, change: (schema: Json) => Json): Json => {
 };
 
 /**
- * Removes parts of a schema that do not help a reader: the long pattern of a date-time, and the bounds of JavaScript's
- * integers.
+ * Removes the parts of a schema that do not help readers: the long pattern of a date-time, and the bounds of
+ * JavaScript's safe integers.
  */
 const withoutNoise = ({ pattern, minimum, maximum, ...schema }: Json): Json => ({
   ...schema,
@@ -37,8 +36,8 @@ const withoutNoise = ({ pattern, minimum, maximum, ...schema }: Json): Json => (
 });
 
 /**
- * Moves a default value into the description. If it were in the keyword `default`, generators of typed clients would
- * require the field in requests.
+ * Moves a default value from the keyword `default` into the description. Because of the keyword, generators of typed
+ * clients would require the field in requests.
  */
 const withDefaultInText = ({ default: value, ...schema }: Json): Json => {
   if (value === undefined) return schema;
@@ -47,8 +46,8 @@ const withDefaultInText = ({ default: value, ...schema }: Json): Json => {
 };
 
 /**
- * Converts a zod schema to JSON Schema. Adds the named schemas to which it refers to `schemas`. In named schemas of
- * requests (`input`), the descriptions contain the default values.
+ * Converts a zod schema to JSON Schema. Adds the named schemas that it uses to `schemas`. If `io` is `input`, the
+ * descriptions in these named schemas contain the default values.
  */
 export const schemaOf = (schema: z.ZodType, io: 'input' | 'output', schemas: Schemas): unknown => {
   const { $defs, properties } = z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any' }) as unknown as {
@@ -63,7 +62,7 @@ export const schemaOf = (schema: z.ZodType, io: 'input' | 'output', schemas: Sch
   return mapSchema(withComponentReferences(properties.it) as Json, withoutNoise);
 };
 
-/** Converts the schema of a request body to a JSON Schema that does not refer to components of the document. */
+/** Converts the zod schema of a request body to a JSON Schema that does not refer to the document's components. */
 export const requestSchemaOf = (schema: z.ZodType): unknown => {
   const schemas: Schemas = {};
   const { $ref, ...rest } = schemaOf(schema, 'input', schemas) as Json;
@@ -76,7 +75,7 @@ export const pathParameters = (path: string): string[] => [...path.matchAll(/:([
 /** Converts a path to the form of OpenAPI: `/tenant/:tenant_id/agents` becomes `/tenant/{tenant_id}/agents`. */
 export const templateOf = (path: string): string => path.replace(/:([a-z_]+)/g, '{$1}');
 
-/** Maps the part of the path before a parameter to the name of the resource that the parameter identifies. */
+/** The descriptions of path parameters. Each key is the path segment before the parameter. */
 const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   tenant: 'The id of the tenant',
   tenants: 'The id of the tenant',
@@ -103,6 +102,7 @@ const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   imports: 'The id of the import',
   versions: 'The version',
   connectors: 'The name of the connector: lower-case letters, digits and hyphens',
+  'sign-ins': 'The id of the sign-in',
   'api-keys': 'The id of the API key',
   'runner-keys': 'The id of the runner key',
   'runner-credentials': 'The id of the credential',
@@ -134,7 +134,7 @@ const queryParameter = (name: string, { description, ...schema }: Json, required
   schema,
 });
 
-/** Returns the OpenAPI parameters of a route: the path parameters, followed by the query parameters. */
+/** Returns the OpenAPI parameters of a route: first those of the path, followed by those of the query. */
 export const parametersOf = (path: string, query: z.ZodType | undefined, schemas: Schemas): unknown[] => {
   const inPath = pathParameters(path).map((name) => pathParameter(path, name));
   if (!query) return inPath;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { TENANT_PERMISSIONS, tenantRoleAllows, tenantRoleOf } from '../../domain/access/permission.ts';
 import * as Agent from '../../domain/agents/agent.ts';
+import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import * as User from '../../domain/identity/user.ts';
 import type { Principal } from '../../domain/principal.ts';
@@ -51,15 +52,30 @@ const MeRead = z
       description: 'The permissions on the platform or, if the credential is bound to a tenant, those in this tenant',
       examples: [['tenant:read']],
     }),
+    break_glass: z
+      .object({
+        tenant_id: idOf('tenant'),
+        name: z.string().meta({ description: 'The name of the tenant', examples: ['Acme'] }),
+        until: Timestamp.meta({ description: 'When the access ends, or ended' }),
+      })
+      .nullable()
+      .meta({
+        description: 'The last break-glass access of the caller to the tenant in `tenant_id`, even if it has ended; null without one',
+        examples: [null],
+      }),
     read_only: z.boolean().meta({ description: 'Whether the API key of the caller allows only reads' }),
   })
   .meta({ id: 'MeRead' });
 
+const MeQuery = z.strictObject({
+  tenant_id: idOf('tenant', 'The tenant whose `break_glass` is shown').optional(),
+});
+
 type MyTenant = z.output<typeof MeRead>['tenants'][number];
 
 /**
- * Returns one of the caller's tenants, with the caller's role in it. Returns null if the tenant is closed or the caller
- * is no longer a member.
+ * Returns one tenant of the caller, with the caller's role in it. Null if the tenant is closed or the caller is no
+ * longer a member.
  */
 const tenantOf = async (ctx: Ctx, id: string): Promise<MyTenant | null> => {
   const { state } = await ctx.load(Tenant, id);
@@ -71,8 +87,8 @@ const tenantOf = async (ctx: Ctx, id: string): Promise<MyTenant | null> => {
 };
 
 /**
- * Returns the ids of the tenants in which the credential is valid: the tenant to which it is bound; if it is not bound,
- * all tenants of the user.
+ * Returns the ids of the tenants in which the credential is valid. A credential that is bound to a tenant is valid only
+ * there. Any other credential of a user is valid in all tenants of the user.
  */
 const tenantIds = async (ctx: Ctx, principal: Principal): Promise<string[]> => {
   if (principal.kind === 'runner') return [principal.tenant_id];
@@ -82,7 +98,8 @@ const tenantIds = async (ctx: Ctx, principal: Principal): Promise<string[]> => {
 };
 
 /**
- * Returns the caller's permissions on the whole platform; if the credential is bound to a tenant, those in this tenant.
+ * Returns the caller's permissions: those in the tenant to which the credential is bound or, if it is not bound, those
+ * on the whole platform.
  */
 const permissionsOf = (principal: Principal, tenants: readonly MyTenant[]): string[] => {
   if (principal.kind !== 'user') return [];
@@ -90,8 +107,17 @@ const permissionsOf = (principal: Principal, tenants: readonly MyTenant[]): stri
   return principal.super_admin ? ['platform'] : [];
 };
 
-/** Returns the description of the caller: the user with their tenants or, for a runner key, the agent. */
-const readMe = async (ctx: Ctx) => {
+/** Returns until when the caller may read the tenant as a super-admin; null if they have never opened this access. */
+const breakGlassOf = async ({ principal, load }: Ctx, tenant_id: string | undefined) => {
+  const isSuperAdmin = principal.kind === 'user' && principal.super_admin && principal.bound_to === null;
+  if (!isSuperAdmin || tenant_id === undefined) return null;
+  const { state } = await load(Tenant, tenant_id);
+  const until = Tenant.isClosed(state) ? undefined : state.super_admin_access[principal.user_id];
+  return until === undefined ? null : { tenant_id, name: state.name, until };
+};
+
+/** Returns the description of the caller: a user with their tenants, or the agent of a runner key. */
+const readMe = async (ctx: Ctx, { tenant_id }: z.output<typeof MeQuery>) => {
   const { principal, actor } = ctx;
   const user =
     principal.kind === 'user'
@@ -102,7 +128,8 @@ const readMe = async (ctx: Ctx) => {
   const tenants = (await Promise.all(ids.map((id) => tenantOf(ctx, id)))).filter((tenant) => tenant !== null);
   const permissions = permissionsOf(principal, tenants);
   const read_only = principal.kind !== 'system' && principal.read_only === true;
-  return { id: actor.id, revision: -1, position: null, state: { user, tenants, agent, actor, permissions, read_only } };
+  const break_glass = await breakGlassOf(ctx, tenant_id);
+  return { id: actor.id, revision: -1, position: null, state: { user, tenants, agent, actor, permissions, break_glass, read_only } };
 };
 
 export const meOperations = {
@@ -111,6 +138,7 @@ export const meOperations = {
     path: '/me',
     summary: 'Read who the caller is',
     permit: 'any',
+    query: MeQuery,
     reply: MeRead,
     projection: users.name,
     noETag: true,

@@ -55,7 +55,7 @@ const MailRead = z
 type StoredRow = z.output<typeof AgentAttachmentRow>;
 type ShownMessage = Message & { readonly attachments: readonly StoredRow[] };
 
-/** Maps message ids to the stored attachments of the messages. */
+/** Maps message ids to the attachments of the messages, as the read model has them. */
 const attachmentsOf = async (ctx: Ctx, ids: readonly string[]): Promise<Map<string, StoredRow[]>> => {
   const found = ids.length === 0 ? [] : await attachmentsOfMessages(ctx.reads, ctx.tenant, ids);
   return Map.groupBy(found, ({ message_id }) => message_id);
@@ -70,8 +70,8 @@ const withAttachments = async (ctx: Ctx, found: readonly Message[]) => {
 };
 
 /**
- * Returns the attachments that a message had at the position of an as-of read. It was received with them, or they were
- * added later.
+ * Returns the attachments that a message had at the log position of an as-of read. An attachment counts if the message
+ * was received with it, or if it had been added by then.
  */
 const attachedThen = async (ctx: Ctx, { at, attachments }: ShownMessage): Promise<readonly StoredRow[]> => {
   const added = await Promise.all(attachments.map(({ id }) => ctx.load(Attachment, id)));
@@ -79,7 +79,7 @@ const attachedThen = async (ctx: Ctx, { at, attachments }: ShownMessage): Promis
 };
 
 /**
- * Waits until the read model contains the attachments that were added before this request.
+ * Waits until the read model contains all attachments that were added before this request.
  * @throws Refusal not_caught_up
  */
 const catchUp = async (ctx: Ctx): Promise<void> => {
@@ -94,7 +94,7 @@ export const messageOperationsOf = (settings: MailSettings, readDelivery: ReadDe
     path: `${AGENT}/mail`,
     summary: 'Send mail as an agent',
     details:
-      'Agents of the tenant get it without SMTP. Mail to any other address is refused with 403 unless the tenant and the agent have `external_mail_enabled`. It is tried again for about eight hours.',
+      'Agents of the tenant get it without SMTP. Mail to any other address is refused with 403 unless the tenant and the agent have `external_mail_enabled`. It is tried again for about four hours.',
     permit: { all: ['agent:assign'], runner: true },
     body: MailSend,
     reply: MailRead,

@@ -26,6 +26,18 @@ export const ProjectionStatus = z
       .string()
       .nullable()
       .meta({ description: 'The process that writes it', examples: ['host-1:4711'] }),
+    drift: z
+      .object({
+        at: Timestamp.meta({ description: 'When the rows were compared' }),
+        sampled: z.int().meta({ description: 'How many rows were compared' }),
+        differing: z.int().meta({ description: 'How many of them differed from what the log yields' }),
+        first_diverging_event: z
+          .string()
+          .nullable()
+          .meta({ description: 'The first event that such a row did not reflect; null if none differed', examples: [null] }),
+      })
+      .nullable()
+      .meta({ description: 'The result of the last comparison with the log; null if there was none', examples: [null] }),
   })
   .meta({ id: 'ProjectionStatus' });
 
@@ -35,6 +47,17 @@ const Difference = z.object({
   only: z.enum(['old', 'new']).nullable().meta({ description: 'Whether the row exists only in the old or only in the new table' }),
   columns: z.array(z.string()).meta({ description: 'The columns that differ', examples: [['updated_at']] }),
   touched: z.string().meta({ description: 'The event that last changed the row', examples: ['0197a3c4-5e6f-7a8b-9c0d-1e2f3a4b5c6d'] }),
+});
+
+const OperatorRead = z.object({
+  kind: z.enum(['user', 'agent', 'system']).meta({ description: 'What kind of actor this is' }),
+  id: z
+    .string()
+    .meta({ description: 'The id of the user, or the name of the part of the platform', examples: ['cagb8wd2opnlj1oqbntoemz4x'] }),
+  name: z
+    .string()
+    .nullable()
+    .meta({ description: 'The name at that time; null if there is none', examples: ['Ada'] }),
 });
 
 export const Rebuild = z
@@ -57,8 +80,44 @@ export const Rebuild = z
       })
       .nullable()
       .meta({ description: 'How its rows differ from the live ones; null until it is ready', examples: [null] }),
+    requested_at: Timestamp.meta({ description: 'When it was requested' }),
+    requested_by: OperatorRead.nullable().meta({ description: 'Who requested it; null if that is not known' }),
+    ended_at: Timestamp.nullable().meta({ description: 'When it was promoted or aborted; null before', examples: [null] }),
+    decided_by: OperatorRead.nullable().meta({
+      description: 'Who decided to promote or to abort it; null if nobody has',
+      examples: [null],
+    }),
+    reason: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why it was promoted; null if no reason was given', examples: [null] }),
   })
   .meta({ id: 'Rebuild' });
+
+const Excerpt = z.string().nullable();
+
+export const RowDifference = z
+  .object({
+    table: z.string().meta({ description: 'The name of the table', examples: ['agents'] }),
+    key: z.record(z.string(), z.unknown()).meta({ description: 'The key of the row', examples: [{ id: 'czdoc9is0j8ht9lgmxg9edn58' }] }),
+    column: z
+      .string()
+      .nullable()
+      .meta({
+        description: 'The column that differs; null if only one side has the row, which is then shown as a whole',
+        examples: ['name'],
+      }),
+    live: Excerpt.meta({ description: 'The live value as text, at most 200 characters of it', examples: ['Reviewer'] }),
+    rebuilt: Excerpt.meta({ description: 'The rebuilt value as text, at most 200 characters of it', examples: ['Triage'] }),
+    last_event_id: z
+      .string()
+      .nullable()
+      .meta({
+        description: 'The event that last changed the row; null if it is no longer in the log',
+        examples: ['0197a3c4-5e6f-7a8b-9c0d-1e2f3a4b5c6d'],
+      }),
+  })
+  .meta({ id: 'RowDifference' });
 
 export const ParkedEvent = z
   .object({

@@ -5,11 +5,15 @@ import { sortKey } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import { connectedSince, lastSeen, type RunnerConnection } from '../../domain/runners/runner-presence.ts';
+import { agentPage } from '../../projections/agents/agent.queries.ts';
 import { keysBefore, unexpiredKeys } from '../../projections/runners/runner-credential.queries.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { firstMessageAt, lastAcknowledgedAt, messagesAfter } from '../../projections/webhooks/runner-queue.queries.ts';
+import { agentVisibility } from '../agents/readable-agents.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
+import { listQuery, windowOf } from '../http/paging.ts';
+import { boundedMap } from '../http/scoped-cache.ts';
 
 export const RunnerPresence = z
   .object({
@@ -32,14 +36,14 @@ export const RunnerPresence = z
 type AgentPath = { readonly tenant_id: string; readonly agent_id: string };
 
 /**
- * The maximum number of pages of credentials that are read. A runner renews its credential at least once an hour, so
- * this covers several weeks.
+ * The maximum number of pages of credentials that are read. They cover several weeks, because a runner gets a new
+ * credential at least once an hour.
  */
 const MAX_PAGES = 100;
 
 /**
- * Returns the connections of the agent's runners: the open ones, and the earlier ones that overlap or adjoin them
- * without a gap.
+ * Returns the open connections of the agent's runners. Also returns earlier connections as long as no time without a
+ * connection lies between them and the open ones.
  */
 const connectionsOf = async ({ reads, at }: Ctx, broker: RunnerBroker, agent: AgentPath): Promise<RunnerConnection[]> => {
   const now = at();
@@ -58,43 +62,68 @@ const connectionsOf = async ({ reads, at }: Ctx, broker: RunnerBroker, agent: Ag
   return found;
 };
 
-/**
- * Counts the deliveries that wait for a runner: those at the broker, and those that were not sent to the broker yet.
- */
+/** Counts the deliveries that wait for a runner. They are either at the broker or not yet sent to it. */
 const waitingOf = async ({ reads }: Ctx, agent: AgentPath, { waiting, first, publishedThrough }: AgentQueue) => {
   const end = publishedThrough ? sortKey(publishedThrough) : '';
   const unpublished = await messagesAfter(reads, agent, end);
-  // This text sorts after the last published place and before every later place.
+  // This text sorts after the sort key of the last published message, and before every later sort key.
   const since = first?.position ? sortKey(first.position) : `${end}0`;
   const oldest = waiting + unpublished === 0 ? null : await firstMessageAt(reads, agent, since);
   return { waiting: waiting + unpublished, oldest_waiting_at: oldest ?? first?.at ?? null };
 };
 
-const readPresence =
-  (broker: RunnerBroker) =>
-  async (ctx: Ctx, { tenant_id, agent_id }: AgentPath) => {
-    const agent = { tenant_id, agent_id };
-    await loadAgent(ctx, agent_id);
-    const [queue, connections, acknowledged_at] = await Promise.all([
-      broker.queueOf(tenant_id, agent_id),
-      connectionsOf(ctx, broker, agent),
-      lastAcknowledgedAt(ctx.reads, agent),
-    ]);
-    const presence = {
-      agent_id,
-      connected_since: connectedSince(connections),
-      last_seen_at: lastSeen([acknowledged_at, ...connections.map(({ active_at }) => active_at)]),
-      running: queue.running,
-      ...(await waitingOf(ctx, agent, queue)),
-    };
-    return { doc: JSON.stringify(RunnerPresence.parse(presence)), revision: null };
+const readPresence = async (ctx: Ctx, broker: RunnerBroker, { tenant_id, agent_id }: AgentPath): Promise<string> => {
+  const agent = { tenant_id, agent_id };
+  const [queue, connections, acknowledged_at] = await Promise.all([
+    broker.queueOf(tenant_id, agent_id),
+    connectionsOf(ctx, broker, agent),
+    lastAcknowledgedAt(ctx.reads, agent),
+  ]);
+  const presence = {
+    agent_id,
+    connected_since: connectedSince(connections),
+    last_seen_at: lastSeen([acknowledged_at, ...connections.map(({ active_at }) => active_at)]),
+    running: queue.running,
+    ...(await waitingOf(ctx, agent, queue)),
   };
+  return JSON.stringify(RunnerPresence.parse(presence));
+};
+
+/** How long the presence of an agent is cached, in milliseconds. Several users may watch the same list of agents. */
+const REUSED_MS = 1_000;
+const MAX_REUSED = 10_000;
+/** The number of agents whose state is read from the broker in parallel. */
+const BATCH = 10;
+
+/** Creates the function that returns the presence of one agent as JSON. The data are at most REUSED_MS old. */
+const createPresenceCache = (broker: RunnerBroker) => {
+  const recent = boundedMap<{ readonly at: number; readonly doc: Promise<string> }>(MAX_REUSED);
+  return (ctx: Ctx, agent: AgentPath): Promise<string> => {
+    const key = `${agent.tenant_id} ${agent.agent_id}`;
+    const last = recent.get(key);
+    if (last && performance.now() - last.at < REUSED_MS) return last.doc;
+    const doc = readPresence(ctx, broker, agent);
+    recent.set(key, { at: performance.now(), doc });
+    doc.catch(() => recent.delete(key));
+    return doc;
+  };
+};
+
+const AGENT_IDS = /^c[a-z0-9]{24}(,c[a-z0-9]{24}){0,199}$/;
+
+const query = listQuery({
+  agent_id: z
+    .string()
+    .regex(AGENT_IDS, 'must be a list of at most 200 ids of agents, separated by commas')
+    .optional()
+    .meta({ description: 'Only these agents, separated by commas; at most 200' }),
+}).omit({ sort: true });
 
 /**
- * Creates the operation that shows whether runners of an agent are connected. `broker` reads the state of the message
+ * Creates the operations that show whether runners of agents are connected. `broker` reads the state of the message
  * broker.
  */
-export const runnerPresenceOperations = (broker: RunnerBroker) => ({
+export const runnerPresenceOperations = (broker: RunnerBroker, presenceOf = createPresenceCache(broker)) => ({
   getRunnerPresence: operation({
     method: 'get',
     path: '/tenant/:tenant_id/agents/:agent_id/runner',
@@ -105,6 +134,30 @@ export const runnerPresenceOperations = (broker: RunnerBroker) => ({
     reply: RunnerPresence,
     projection: deliveries.name,
     noETag: true,
-    run: readPresence(broker),
+    run: async (ctx, { tenant_id, agent_id }) => {
+      await loadAgent(ctx, agent_id);
+      return { doc: await readPresence(ctx, broker, { tenant_id, agent_id }), revision: null };
+    },
+  }),
+  listRunners: operation({
+    method: 'get',
+    path: '/tenant/:tenant_id/runners',
+    summary: 'List which agents have connected runners',
+    details:
+      'One entry for each agent that the caller may see. An entry can be one second old. The connections come from the message broker. 503 if it does not answer.',
+    permit: 'tenant:read',
+    query,
+    reply: z.array(RunnerPresence),
+    projection: deliveries.name,
+    noETag: true,
+    run: async (ctx, { tenant_id, agent_id, ...window }) => {
+      const visibility = await agentVisibility(ctx);
+      const { body, next } = await agentPage(ctx.reads, tenant_id, { visibility, ids: agent_id?.split(',') }, windowOf(window));
+      const ids = (JSON.parse(body) as { id: string }[]).map(({ id }) => id);
+      const docs: string[] = [];
+      for (let first = 0; first < ids.length; first += BATCH)
+        docs.push(...(await Promise.all(ids.slice(first, first + BATCH).map((id) => presenceOf(ctx, { tenant_id, agent_id: id })))));
+      return { body: `[${docs}]`, next };
+    },
   }),
 });

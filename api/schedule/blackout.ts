@@ -40,15 +40,15 @@ export const SuppressedOccurrence = z
   .meta({ id: 'SuppressedOccurrence' });
 
 /**
- * Returns the first future occurrences of each job that a blackout would suppress. Jobs of agents that the caller may
- * not see are left out.
- * @throws Refusal invalid if the blackout is for an agent that the caller does not see
+ * Returns the first occurrences of each job that a blackout would suppress from now on. Jobs of agents that the caller
+ * may not see are left out.
+ * @throws Refusal invalid if the blackout is for an agent that the caller may not see
  */
 const suppressedOccurrences = async (ctx: Ctx, blackout: z.output<typeof CronBlackoutCreate>) => {
   Blackout.assertOrdered(blackout);
   const { agent_id } = blackout;
   if (agent_id !== null) await assertVisibleAgent(ctx, agent_id);
-  const jobs = await activeJobsOf(ctx.reads, ctx.tenant, agent_id);
+  const jobs = await activeJobsOf(ctx.reads, ctx.tenant, agent_id === null ? undefined : [agent_id]);
   const found = await Promise.all(
     jobs.map(async ({ id }) => {
       const { state } = await ctx.load(CronJob, id);
@@ -61,11 +61,14 @@ const suppressedOccurrences = async (ctx: Ctx, blackout: z.output<typeof CronBla
   return found.flat().sort((a, b) => (a.due_at < b.due_at ? -1 : 1));
 };
 
-/** Whether the caller sees every agent of the tenant, as OWNER, ADMIN and AUDITOR do. */
+/** Whether the caller may see every agent of the tenant. OWNER, ADMIN and AUDITOR may. */
 const seesAllAgents = async (ctx: Ctx): Promise<boolean> =>
   (await ctx.may('tenant:settings:write')) || (await ctx.may('tenant:audit:read'));
 
-/** Returns the ids of the agents with blackouts that the caller may see; undefined if the caller sees all agents. */
+/**
+ * Returns the ids of the agents that have blackouts and that the caller may see; undefined if the caller may see all
+ * agents.
+ */
 const visibleAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> => {
   if (await seesAllAgents(ctx)) return undefined;
   const candidates = await blackoutAgentsOf(ctx.reads, ctx.tenant);
@@ -73,7 +76,10 @@ const visibleAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> =
   return candidates.filter((_, n) => visible[n]);
 };
 
-/** Whether the caller may see a blackout. A blackout for an agent that the caller may not see is hidden. */
+/**
+ * Whether the caller may see a blackout. A blackout for a single agent is visible only to callers who may see the
+ * agent.
+ */
 const isVisible = async (ctx: Ctx, agent_id: string | null): Promise<boolean> =>
   agent_id === null || (await seesAllAgents(ctx)) || ctx.may('agent:read', agent_id);
 

@@ -43,7 +43,7 @@ const BreakGlassOpened = z
 
 type TenantStatistics = { readonly agent_count: number; readonly last_active_at: string | null };
 
-/** Returns the data about a tenant that only the read models contain. @throws Refusal unavailable */
+/** Returns the data about a tenant that are only in the read models. @throws Refusal unavailable */
 const statisticsOf = async ({ reads }: Ctx, id: string): Promise<TenantStatistics> => {
   const [agent_count, last_active_at] = await Promise.all([agentCount(reads, id), lastActiveAt(reads, id)]);
   return { agent_count, last_active_at };
@@ -51,13 +51,13 @@ const statisticsOf = async ({ reads }: Ctx, id: string): Promise<TenantStatistic
 const lastKnownStatistics = staleIfError<TenantStatistics>({ agent_count: 0, last_active_at: null });
 
 /**
- * Like `statisticsOf`, but for the response to a mutation, which must not fail because the mutation is already
- * recorded: if the read models are unavailable, returns the last known values; if there are none, 0 and null.
+ * Like `statisticsOf`, but for the response to a mutation. The mutation is already recorded, so the response must not
+ * fail. If the read models are unavailable, returns the last known values; if there are none, 0 and null.
  */
 const statisticsOrLastKnown = (ctx: Ctx, { id }: Loaded<Tenant.Tenant>): Promise<TenantStatistics> =>
   ctx.sideEffect(() => lastKnownStatistics(ctx.reads, id, statisticsOf(ctx, id)));
 
-/** Returns the tenant's state, with the numbers of its members and agents. */
+/** Returns the tenant's state, and how many members and agents it has. */
 const stateWithCounts = ({ state }: Loaded<Tenant.Tenant>, { agent_count }: TenantStatistics) => ({
   ...state,
   member_count: Object.keys(state.members).length,
@@ -87,10 +87,13 @@ export const tenantOperations = {
     path: '/admin/tenants',
     summary: 'List the tenants',
     permit: 'platform',
-    query: listQuery({}, TENANT_SORTS),
+    query: listQuery(
+      { q: z.string().min(1).max(255).optional().meta({ description: 'Only tenants with this text in their name, slug or id' }) },
+      TENANT_SORTS,
+    ),
     reply: z.array(AdminTenantRead),
     projection: tenants.name,
-    run: (ctx, window) => tenantPage(ctx.reads, windowOf(window, TENANT_SORTS)),
+    run: (ctx, { q, ...window }) => tenantPage(ctx.reads, q, windowOf(window, TENANT_SORTS)),
   }),
   createTenant: operation({
     method: 'post',

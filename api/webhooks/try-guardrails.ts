@@ -10,7 +10,7 @@ import {
 } from '../../commands/webhooks/try-guardrails.ts';
 import { idOf } from '../../domain/id.ts';
 import { triedDeliveries } from '../../projections/webhooks/tried-deliveries.queries.ts';
-import { type Operations, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
 
 const Verdict = z.enum(['pass', 'label', 'redact', 'block']);
 
@@ -28,11 +28,20 @@ const GuardrailTrialRow = z
       .nullable()
       .meta({ description: 'The rule or the built-in check with the verdict now', examples: ['no-secrets'] }),
     redactions: z.int().meta({ description: 'How many parts of the body the tried rules would replace', examples: [1] }),
+    microseconds: z.int().meta({ description: 'How long the tried rules took, in microseconds', examples: [180] }),
+    times: z
+      .array(
+        z.object({
+          rule: z.string().meta({ description: 'The rule; `redaction`: the redaction patterns', examples: ['no-secrets'] }),
+          microseconds: z.int().meta({ description: 'How long it took, in microseconds', examples: [180] }),
+        }),
+      )
+      .meta({ description: 'How long each rule took that was evaluated' }),
   })
   .meta({ id: 'GuardrailTrialRow' });
 
-/** Creates the operation that tries rules. `ports` read deliveries from the log and evaluate rules. */
-export const tryGuardrailsOperationOf = (ports: TrialPorts): Operations => ({
+/** Creates the operation that tries guardrail rules. `ports` read deliveries from the log and evaluate the rules. */
+export const tryGuardrailsOperationOf = (ports: TrialPorts) => ({
   tryGuardrails: operation({
     method: 'post',
     path: '/tenant/:tenant_id/guardrails/try',

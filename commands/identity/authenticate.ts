@@ -13,6 +13,8 @@ import { assertMaySignIn, type Claims, resolveSignedInUser } from './sign-in.ts'
 export type AuthenticatorDeps = ApiKeyAuthenticatorDeps & {
   /** Called for each request that a user makes with a token or a cookie, that is, without an API key. */
   readonly onUserSeen: (user: User.User) => void;
+  /** Called for each request that a browser makes with the cookie of a sign-in. */
+  readonly onSignInSeen: (signIn: SignIn.SignIn) => void;
   /**
    * Verifies a token of the configured issuer, and returns the claims in it. Null if no issuer is configured.
    * @throws Refusal unauthorized, unavailable
@@ -53,7 +55,7 @@ const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
  * a browser that has signed in.
  */
 export const createAuthenticator = (deps: AuthenticatorDeps): Authenticator => {
-  const { cache, digest, onUserSeen, verifyToken, isMember, systemContext, now } = deps;
+  const { cache, digest, onUserSeen, onSignInSeen, verifyToken, isMember, systemContext, now } = deps;
   const apiKeys = createApiKeyAuthenticator(deps);
 
   const byToken = async (claims: Claims): Promise<Principal> => {
@@ -87,10 +89,15 @@ export const createAuthenticator = (deps: AuthenticatorDeps): Authenticator => {
       const [id = ''] = cookie.split('.');
       const signIn = isId25(id) ? (await cache.loadCached(SignIn, PLATFORM, id)).state : SignIn.initial;
       if (!SignIn.isValidFor(signIn, digest(cookie), now())) throw unauthorized('Sign in again at /auth/login');
-      if (signIn.key_id !== null) return { ...(await userOf(await apiKeys.loadKey(signIn.key_id))), sign_in_id: id };
+      if (signIn.key_id !== null) {
+        const principal = await userOf(await apiKeys.loadKey(signIn.key_id));
+        onSignInSeen(signIn);
+        return { ...principal, sign_in_id: id };
+      }
       const { state: user } = await cache.loadCached(User, PLATFORM, signIn.user_id);
       await assertMaySignIn(systemContext(), user, isMember);
       onUserSeen(user);
+      onSignInSeen(signIn);
       const { by, signed_in_at } = signIn;
       return { ...User.principalOf(user), ...(by === 'oidc' && { signed_in_at }), sign_in_id: id };
     },

@@ -1,7 +1,7 @@
 import { PLATFORM } from '../../domain/event.ts';
 import * as SignIn from '../../domain/identity/sign-in.ts';
 import * as User from '../../domain/identity/user.ts';
-import { Refusal } from '../../domain/refusal.ts';
+import { notFound, Refusal } from '../../domain/refusal.ts';
 import type { Ctx, Loaded } from '../context.ts';
 import { isAllowedAccount } from './allowed-account.ts';
 import type { IsMember } from './membership.ts';
@@ -75,6 +75,35 @@ export const signIn = async (ctx: Ctx, user_id: string, how: SignInBy): Promise<
   const created = await ctx.transact(SignIn, id, SignIn.start(fields), { expectNew: true, ignoreIfMatch: true });
   await recordSeen(ctx, user_id);
   return { ...created, state: { ...created.state, cookie } };
+};
+
+/**
+ * Whose sign-ins a caller may see and end: all sign-ins of a user or, if `key_id` is set, only those by this API key.
+ */
+export type SignInOwner = { readonly user_id: string; readonly key_id?: string | undefined };
+
+/**
+ * Returns which sign-ins the caller may see and end: their own. A caller whose API key is limited to a tenant gets only
+ * the sign-ins that were made with this key.
+ * @throws Refusal forbidden if the caller is no user
+ */
+export const signInOwner = ({ principal }: Pick<Ctx, 'principal'>): SignInOwner => {
+  if (principal.kind !== 'user') throw new Refusal('forbidden', 'Only a user has sign-ins');
+  const { user_id, bound_to, key_id } = principal;
+  return { user_id, ...(bound_to !== null && key_id !== null && { key_id }) };
+};
+
+/**
+ * Ends a sign-in of the caller.
+ * @throws Refusal forbidden, not_found if the sign-in belongs to another user or has ended
+ */
+export const endOwnSignIn = (ctx: Ctx, id: string): Promise<Loaded<SignIn.SignIn>> => {
+  const { user_id, key_id } = signInOwner(ctx);
+  return ctx.transact(SignIn, id, (signIn) => {
+    const isOwn = signIn.user_id === user_id && (key_id === undefined || signIn.key_id === key_id);
+    if (!isOwn || signIn.status !== 'active') throw notFound();
+    return SignIn.end(signIn);
+  });
 };
 
 export const signOut = (ctx: Ctx, id: string): Promise<Loaded<SignIn.SignIn>> => ctx.transact(SignIn, id, SignIn.end);

@@ -1,29 +1,42 @@
 import type { Decision } from '../../domain/aggregate.ts';
-import { PLATFORM } from '../../domain/event.ts';
+import { type Actor, PLATFORM } from '../../domain/event.ts';
 import * as Maintenance from '../../domain/operations/projection-maintenance.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Ctx, Loaded } from '../context.ts';
+import { Reason } from '../tenants/tenant.ts';
+
+export const PromotionReason = Reason.partial().meta({ id: 'PromotionReason' });
 
 /** How a rebuild ends. `promote`: the new rows replace the old ones. `abort`: the new rows are dropped. */
 export type RebuildDecision = 'promote' | 'abort';
 
+/**
+ * Who asked for a rebuild or decided about it. `name` is the operator's name when this happened; null if the operator
+ * has none.
+ */
+export type Operator = { readonly kind: Actor['kind']; readonly id: string; readonly name: string | null };
+
 export type RebuildProgress = {
   readonly state: 'running' | 'ready' | 'promoted' | 'aborted' | 'failed';
+  /** Who decided how the rebuild ended or will end; null if nobody has decided, or if it is unknown who did. */
+  readonly decided_by: Operator | null;
   /** A decision that was requested before and has not been carried out yet; undefined if there is none. */
   readonly requested: RebuildDecision | undefined;
 };
 
 /**
- * Whether the caller must request this decision about a rebuild: true unless the same decision is already requested.
- * @throws Refusal conflict if the rebuild has ended, has not caught up (for `promote`), or if the other decision is
- * already requested
+ * Whether an operator must request this decision about a rebuild: true unless they have already requested it.
+ * @throws Refusal conflict if the rebuild has ended, has not caught up (for `promote`), or if the other decision, or
+ * another operator's, is already requested
  */
-export const mustRequest = (decision: RebuildDecision, { state, requested }: RebuildProgress): boolean => {
-  if (state === 'promoted' || state === 'aborted') throw new Refusal('conflict', `The rebuild has already been ${state}`);
+export const mustRequest = (decision: RebuildDecision, by: Operator, { state, decided_by, requested }: RebuildProgress): boolean => {
+  const other = decided_by?.name ?? decided_by?.id;
+  if (state === 'promoted' || state === 'aborted')
+    throw new Refusal('conflict', `The rebuild has already been ${state}${other ? ` by ${other}` : ''}`);
   if (decision === 'promote' && state !== 'ready')
     throw new Refusal('conflict', 'The rebuild has not caught up yet: try again', { retryAfter: 1 });
-  if (requested !== undefined && requested !== decision)
-    throw new Refusal('conflict', `Another operator has already requested to ${requested} this rebuild`);
+  if (requested !== undefined && (requested !== decision || decided_by?.id !== by.id))
+    throw new Refusal('conflict', `${other ?? 'Another operator'} has already requested to ${requested} this rebuild`);
   return requested === undefined;
 };
 
@@ -45,10 +58,8 @@ const record = async <T>(
 };
 
 /** Records that an operator promoted a rebuild. @returns the rebuild, with the position of the recorded event */
-export const recordPromotion = <T extends { id: string; projection: string; version: number }>(
-  ctx: MaintenanceContext,
-  rebuild: T,
-): Promise<Loaded<T>> => record(ctx, rebuild.projection, Maintenance.promote(rebuild.projection, rebuild.version, rebuild.id), rebuild);
+export const recordPromotion = <T extends Maintenance.PromotedRebuild>(ctx: MaintenanceContext, rebuild: T): Promise<Loaded<T>> =>
+  record(ctx, rebuild.projection, Maintenance.promote(rebuild), rebuild);
 
 /**
  * Records that an operator retried a parked event.

@@ -35,7 +35,7 @@ export const RedactionTest = z
 
 /** The maximum number of steps (see `sizeOf`) per character for all patterns of a tenant together. */
 const MAX_SIZE = 4_000;
-/** The maximum number of steps of one test, which takes at most about a tenth of a second. */
+/** The maximum number of steps of one test. So many steps take at most about a tenth of a second. */
 const MAX_STEPS = 8_000_000;
 
 type Patterns = readonly RedactionPatterns.RedactionPattern[];
@@ -43,7 +43,8 @@ type Patterns = readonly RedactionPatterns.RedactionPattern[];
 const sizeOf = ({ patterns: compiler }: Ctx, patterns: Patterns): number =>
   patterns.reduce((sum, { pattern }) => sum + compiler.sizeOf(pattern), 0);
 
-const assertUsable = (ctx: Ctx, pointer: string, patterns: Patterns): void => {
+/** Checks the redaction patterns at `pointer` in the request. @throws Refusal invalid */
+export const assertUsablePatterns = (ctx: Ctx, pointer: string, patterns: Patterns): void => {
   for (const [index, { pattern, tag }] of patterns.entries()) {
     assertPattern(ctx, `${pointer}/${index}/pattern`, pattern);
     if (patterns.findIndex((other) => other.pattern === pattern && other.tag === tag) < index)
@@ -72,7 +73,7 @@ export const replaceRedactionPatterns = (
   ctx: Ctx,
   { items }: { readonly items: z.output<typeof CustomRedactionPatterns> },
 ): Promise<Loaded<RedactionPatterns.RedactionPatterns>> => {
-  assertUsable(ctx, '', items);
+  assertUsablePatterns(ctx, '', items);
   return ctx.transact(RedactionPatterns, ctx.tenant, RedactionPatterns.replace(items));
 };
 
@@ -82,7 +83,7 @@ export const replaceRedactionPatterns = (
  */
 export const testRedactionPatterns = async (ctx: Ctx, { text: original, patterns }: z.output<typeof RedactionTest>) => {
   const loaded = await ctx.load(RedactionPatterns, ctx.tenant);
-  if (patterns) assertUsable(ctx, '/patterns', patterns);
+  if (patterns) assertUsablePatterns(ctx, '/patterns', patterns);
   const tested = patterns ?? loaded.state.patterns;
   if (!isQuick(ctx, original, tested))
     throw invalid('/text', 'takes too long with these patterns: shorten it, or test fewer patterns', 'too_complex');

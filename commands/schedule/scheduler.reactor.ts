@@ -41,7 +41,9 @@ export const reasonNotToCall = async (
 export type SchedulerPorts = {
   readonly parseCron: ParseCron;
   readonly loadJob: (job: Pick<DueJob, 'tenant_id' | 'id'>) => Promise<CronJob.CronJob>;
-  /** Returns the reason why no job of this agent fires at present, and why no job can call it; null if they can. */
+  /**
+   * Returns the reason why no job of this agent fires at present, and why no job can call it; null if there is none.
+   */
   readonly inactiveReason: (tenant_id: string, agent_id: string) => Promise<InactiveReason | null>;
   readonly blackouts: (tenant_id: string) => Promise<readonly PresentBlackout[]>;
   /** Whether an earlier run of the job has not ended yet. */
@@ -75,11 +77,12 @@ const suppressionOf = async (ports: SchedulerPorts, job: CronJob.CronJob, dueAt:
  * Decides about all occurrences of a job up to `now` (RFC 3339 UTC) that are not decided yet. The jobs from the read
  * model are only candidates: the stream of each occurrence decides. So an occurrence is decided only once, even if
  * there is a second scheduler, a crash, or an outdated read model.
- * @returns the number of occurrences that were examined; 0 if the schedule has changed since
+ * @returns when the job is due next, as far as its schedule determines this: null for never; undefined if nothing was
+ * examined, because the schedule has changed since
  */
-export const decideDue = async (ports: SchedulerPorts, due: DueJob, now: string): Promise<number> => {
+export const decideDue = async (ports: SchedulerPorts, due: DueJob, now: string): Promise<string | null | undefined> => {
   const job = await ports.loadJob(due);
-  if (job.status !== 'active' || job.schedule_revision !== due.schedule_revision) return 0;
+  if (job.status !== 'active' || job.schedule_revision !== due.schedule_revision) return undefined;
   const recurrence = CronJob.recurrenceOf(job, job.scheduled_at, ports.parseCron);
   const occurrences = CronRun.dueOccurrences(recurrence, due.next_fire_at, now);
   for (const occurrence of occurrences) {
@@ -87,5 +90,5 @@ export const decideDue = async (ports: SchedulerPorts, due: DueJob, now: string)
     const id = CronRun.occurrenceId(job.id, occurrence.due_at);
     await ports.transact({ tenant_id: job.tenant_id, id }, CronRun.decide(job, occurrence, suppression));
   }
-  return occurrences.length;
+  return occurrences.at(-1)?.next;
 };

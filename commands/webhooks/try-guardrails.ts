@@ -4,12 +4,13 @@ import { Id25 } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
 import { jsonOf, mediaOf } from '../../domain/webhooks/body-inspection.ts';
 import type { DeliveryFacts } from '../../domain/webhooks/delivery.ts';
-import type { RuleSubject, RulesResult } from '../../domain/webhooks/guardrail-evaluation.ts';
+import type { RuleSubject, RulesResult, RuleTime } from '../../domain/webhooks/guardrail-evaluation.ts';
 import { GuardrailRules } from '../../domain/webhooks/guardrail-rule.ts';
 import { createTrial, type TrialVerdict, verdictThen } from '../../domain/webhooks/guardrail-trial.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import { type RuleSet, ruleSetOf } from '../../domain/webhooks/rule-set.ts';
 import type { Ctx } from '../context.ts';
+import { assertUsablePatterns, CustomRedactionPatterns } from '../redaction/redaction-patterns.ts';
 import type { ReadDelivery, StoredDelivery } from './delivery.ts';
 import { assertUsable } from './guardrails.ts';
 import type { ReceivedContent } from './webhook-ports.ts';
@@ -24,6 +25,9 @@ const MAX_TRIAL_MS = 10_000;
 export const GuardrailTrial = z
   .strictObject({
     rules: GuardrailRules.meta({ description: 'The rules to try, in place of those of the tenant and of the integrations' }),
+    redaction_patterns: CustomRedactionPatterns.default([]).meta({
+      description: 'The redaction patterns to try, in place of those of the tenant',
+    }),
     from: InstantText.meta({
       description: 'Tries deliveries that were received at or after this time',
       examples: ['2026-03-14T00:00:00.000Z'],
@@ -74,6 +78,9 @@ export type TrialRow = {
   readonly verdict_then: TrialVerdict['verdict'];
   readonly rule: string | null;
   readonly redactions: number;
+  /** How long the tried rules took together, in microseconds, and how long each of them took. */
+  readonly microseconds: number;
+  readonly times: readonly RuleTime[];
 };
 
 const NO_CONTENT: ReceivedContent = { body: new Uint8Array(0), media: 'json', json: 'json', needsChecks: false };
@@ -101,12 +108,16 @@ const contentOf = async (stored: StoredDelivery, { readsBody }: RuleSet, budget:
 
 const NOTHING_FOUND: RulesResult = { verdicts: [], reason: null, bytes: null, redactions: [] };
 
-const rowOf = (delivery_id: string, facts: DeliveryFacts, now: ReturnType<ReturnType<typeof createTrial>> | null): TrialRow => ({
+type Decided = ReturnType<ReturnType<typeof createTrial>>;
+
+const rowOf = (delivery_id: string, facts: DeliveryFacts, now: Decided | null, times: readonly RuleTime[]): TrialRow => ({
   delivery_id,
   verdict_now: now?.verdict ?? null,
   verdict_then: verdictThen(facts).verdict,
   rule: now?.rule ?? null,
   redactions: now?.redactions.reduce((sum, { count }) => sum + count, 0) ?? 0,
+  microseconds: times.reduce((sum, { microseconds }) => sum + microseconds, 0),
+  times,
 });
 
 /**
@@ -116,16 +127,17 @@ const rowOf = (delivery_id: string, facts: DeliveryFacts, now: ReturnType<Return
 export const tryGuardrails = async (
   ctx: Ctx,
   { readDelivery, evaluate, clock }: TrialPorts,
-  { rules }: z.output<typeof GuardrailTrial>,
+  { rules, redaction_patterns }: z.output<typeof GuardrailTrial>,
   delivery_ids: readonly string[],
 ): Promise<TrialRow[]> => {
-  const set = ruleSetOf({ tenant: rules, integration: [], redactions: [] }, { tenant: ctx.tenant, integration: '' });
+  const sources = { tenant: rules, integration: [], redactions: redaction_patterns };
+  const set: RuleSet = { ...ruleSetOf(sources, { tenant: ctx.tenant, integration: '' }), isTimed: true };
   const decide = createTrial(set.rates);
   const budget: Budget = { bytes: MAX_TRIED_BYTES, until: clock() + MAX_TRIAL_MS };
 
   const evaluateOne = async (stored: StoredDelivery): Promise<RulesResult | null> => {
     const { facts } = stored;
-    if (facts.reason === 'not_json' || facts.reason === 'too_deep' || set.rules.length === 0) return NOTHING_FOUND;
+    if (facts.reason === 'not_json' || facts.reason === 'too_deep' || (set.rules.length === 0 && !set.readsBody)) return NOTHING_FOUND;
     if (clock() > budget.until) return null;
     const content = await contentOf(stored, set, budget);
     const subject = { size: facts.size_bytes, event: facts.event, causationDepth: facts.cause?.depth ?? 0 };
@@ -137,7 +149,7 @@ export const tryGuardrails = async (
     const stored = await readDelivery(ctx.tenant, id);
     if (!stored) continue;
     const result = await evaluateOne(stored);
-    rows.push(rowOf(id, stored.facts, result && decide(stored.facts, result)));
+    rows.push(rowOf(id, stored.facts, result && decide(stored.facts, result), result?.times ?? []));
   }
   return rows;
 };
@@ -145,9 +157,10 @@ export const tryGuardrails = async (
 /** Checks the arguments of a trial. @returns its times in UTC @throws Refusal invalid */
 export const checkTrial = (
   ctx: Ctx,
-  { rules, ...times }: z.output<typeof GuardrailTrial>,
+  { rules, redaction_patterns, ...times }: z.output<typeof GuardrailTrial>,
 ): { readonly from: string; readonly to: string } => {
   const [from, to] = [instantOf(times.from), instantOf(times.to)];
   assertUsable(ctx, '/rules', rules);
+  assertUsablePatterns(ctx, '/redaction_patterns', redaction_patterns);
   return { from, to };
 };

@@ -1,6 +1,7 @@
 import { isSameDigest, NO_DIGEST } from '../digest.ts';
 import type { Recorded } from '../event.ts';
 import { Refusal } from '../refusal.ts';
+import { isUsageDue } from './usage.ts';
 
 export const category = 'signin';
 export const platform = true;
@@ -19,13 +20,21 @@ export type SignInFields = {
 export const SIGN_IN_WAYS = ['oidc', 'link', 'key'] as const;
 export type SignInWay = (typeof SIGN_IN_WAYS)[number];
 
-export type SignInEvent = { type: 'SignedIn'; data: SignInFields } | { type: 'SignedOut'; data: object };
+export type SignInEvent =
+  | { type: 'SignedIn'; data: SignInFields }
+  | { type: 'SignInSeen'; data: object }
+  | { type: 'SignedOut'; data: object };
 
 /**
  * The sign-in of a browser. Its id is derived from the `state` parameter of the OAuth flow or from the sign-in link, so
  * each of them can sign in only once.
  */
-export type SignIn = Required<SignInFields> & { status: 'absent' | 'active' | 'ended'; id: string; signed_in_at: string };
+export type SignIn = Required<SignInFields> & {
+  status: 'absent' | 'active' | 'ended';
+  id: string;
+  signed_in_at: string;
+  last_seen_at: string;
+};
 
 export const initial: SignIn = {
   status: 'absent',
@@ -36,12 +45,15 @@ export const initial: SignIn = {
   by: 'oidc',
   key_id: null,
   signed_in_at: '',
+  last_seen_at: '',
 };
 
 export const evolve = (signIn: SignIn, event: Recorded<SignInEvent>): SignIn => {
   switch (event.type) {
     case 'SignedIn':
-      return { ...signIn, ...event.data, status: 'active', id: event.id, signed_in_at: event.at };
+      return { ...signIn, ...event.data, status: 'active', id: event.id, signed_in_at: event.at, last_seen_at: event.at };
+    case 'SignInSeen':
+      return { ...signIn, last_seen_at: event.at };
     case 'SignedOut':
       return { ...signIn, status: 'ended' };
   }
@@ -54,6 +66,12 @@ export const start =
     if (status !== 'absent') throw new Refusal('unauthorized', 'This sign-in was already completed: start again at /auth/login');
     return [{ type: 'SignedIn', data: fields }];
   };
+
+/** Records that the browser made a request, at most once an hour. */
+export const recordUse =
+  (at: string) =>
+  ({ status, last_seen_at }: SignIn): SignInEvent[] =>
+    status === 'active' && isUsageDue(last_seen_at, at) ? [{ type: 'SignInSeen', data: {} }] : [];
 
 export const end = ({ status }: SignIn): SignInEvent[] => (status === 'active' ? [{ type: 'SignedOut', data: {} }] : []);
 

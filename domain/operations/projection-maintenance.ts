@@ -5,8 +5,16 @@ export const category = 'upkeep';
 export const platform = true;
 
 export type ProjectionMaintenanceEvent =
-  | { type: 'ProjectionPromoted'; data: { projection: string; version: number; rebuild_id: string } }
+  | { type: 'ProjectionPromoted'; data: { projection: string; version: number; rebuild_id: string; reason?: string } }
   | { type: 'ParkedEventRetried'; data: { projection: string; event_id: string } };
+
+/** A rebuild that an operator promotes, and why; the reason is null if none was given. */
+export type PromotedRebuild = {
+  readonly id: string;
+  readonly projection: string;
+  readonly version: number;
+  readonly reason: string | null;
+};
 
 /** `promoted` is the id of the rebuild that was promoted last; null if there is none. */
 export type ProjectionMaintenance = { promoted: string | null };
@@ -18,9 +26,11 @@ export const evolve = (maintenance: ProjectionMaintenance, event: Recorded<Proje
 
 /** Records that an operator promoted a rebuild of a projection, so that the rebuilt rows replace the old ones. */
 export const promote =
-  (projection: string, version: number, rebuild_id: string) =>
-  ({ promoted }: ProjectionMaintenance): ProjectionMaintenanceEvent[] =>
-    promoted === rebuild_id ? [] : [{ type: 'ProjectionPromoted', data: { projection, version, rebuild_id } }];
+  ({ id, projection, version, reason }: PromotedRebuild) =>
+  ({ promoted }: ProjectionMaintenance): ProjectionMaintenanceEvent[] => {
+    if (promoted === id) return [];
+    return [{ type: 'ProjectionPromoted', data: { projection, version, rebuild_id: id, ...(reason ? { reason } : {}) } }];
+  };
 
 /** Records that an operator retried an event that the projection could not apply before. */
 export const retry = (projection: string, event_id: string) => (): ProjectionMaintenanceEvent[] => [

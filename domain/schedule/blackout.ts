@@ -114,7 +114,24 @@ const daysAfter = ({ start_date, end_date }: BlackoutFields, years: number): rea
   inYear(end_date, Number(end_date.slice(0, 4)) + years),
 ];
 
-/** Whether the blackout covers this point in time (RFC 3339). */
+/** The number of years for which `periodsFrom` lists the periods of a yearly blackout. */
+const MAX_YEARS = 30;
+const LAST_YEAR = 9_999;
+
+const yearOf = (date: string): number => Number(date.slice(0, 4));
+
+/** Returns the first and the last day of each period of the blackout that does not end before this day. */
+export const periodsFrom = (blackout: BlackoutFields, day: string): readonly (readonly [first: string, last: string])[] => {
+  const { end_date, recurring_yearly } = blackout;
+  const first = Math.max(0, yearOf(day) - yearOf(end_date));
+  const years = recurring_yearly ? Array.from({ length: MAX_YEARS }, (_, n) => first + n) : [0];
+  return years
+    .filter((after) => yearOf(end_date) + after < LAST_YEAR || after === 0)
+    .map((after) => daysAfter(blackout, after))
+    .filter(([, last]) => last >= day);
+};
+
+/** Whether the blackout covers the point in time `instant` (RFC 3339). */
 export const covers = (blackout: BlackoutFields, instant: string): boolean => {
   const day = localTimeOf(instant, blackout.timezone).slice(0, 10);
   if (day < blackout.start_date) return false;

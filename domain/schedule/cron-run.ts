@@ -67,11 +67,14 @@ export type CronRun = {
   /** Whether the run has started and not ended. */
   readonly is_open: boolean;
   /**
-   * When the next attempt is due or, if a message to the agent is not answered yet, when its attempt fails; null if
-   * neither applies.
+   * When the next attempt is due. While a message to the agent is not answered, this is when its attempt fails instead.
+   * Null if there is nothing to wait for.
    */
   readonly next_attempt_at: string | null;
-  /** The last message to the agent; null before the first one, and if the target is external. */
+  /**
+   * The delivery and the id of the last message to the agent. Null before the first message, and if the target is
+   * external.
+   */
   readonly delivery_id: string | null;
   readonly message_id: string | null;
   /** Whether the last message is neither acknowledged nor given up. */
@@ -152,23 +155,29 @@ export type DueOccurrence = { readonly due_at: string; readonly next: string | n
 
 const MAX_LATENESS_MS = 3_600_000;
 /**
- * The maximum number of occurrences that are decided in one step. After a long downtime, the next steps decide the
- * others.
+ * The maximum number of occurrences that are decided in one step. After a long downtime, further steps decide the
+ * remaining ones.
  */
 export const MAX_DUE = 500;
 
 /**
+ * Whether an occurrence is too late to fire at `now`: by more than an hour, by more than the time to the `next` one, or
+ * because the next one is due, too.
+ */
+export const isTooLate = (due_at: string, next: string | null, now: string): boolean => {
+  const interval = next === null ? MAX_LATENESS_MS : Date.parse(next) - Date.parse(due_at);
+  return (next !== null && next <= now) || Date.parse(now) - Date.parse(due_at) > Math.min(interval, MAX_LATENESS_MS);
+};
+
+/**
  * Returns the occurrences from `first` to `now`, the oldest first, at most MAX_DUE. All but the newest one are missed.
- * The newest one is missed, too, if it is late by more than an hour, or by more than the time to the next one. So a
- * clock that jumps forward makes a job fire only once.
+ * The newest one is missed, too, if it is too late. So a clock that jumps forward makes a job fire only once.
  */
 export const dueOccurrences = (recurrence: Recurrence, first: string, now: string): DueOccurrence[] => {
   const due: DueOccurrence[] = [];
   for (let due_at: string | null = first; due_at !== null && due_at <= now && due.length < MAX_DUE; ) {
     const next = nextOccurrence(recurrence, due_at);
-    const lateness = Date.parse(now) - Date.parse(due_at);
-    const interval = next === null ? MAX_LATENESS_MS : Date.parse(next) - Date.parse(due_at);
-    due.push({ due_at, next, isMissed: (next !== null && next <= now) || lateness > Math.min(interval, MAX_LATENESS_MS) });
+    due.push({ due_at, next, isMissed: isTooLate(due_at, next, now) });
     due_at = next;
   }
   return due;

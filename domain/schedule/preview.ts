@@ -1,4 +1,4 @@
-import { appliesTo, type BlackoutFields, covers } from './blackout.ts';
+import { appliesTo, type BlackoutFields, covers, periodsFrom } from './blackout.ts';
 import { nextOccurrence, type Recurrence } from './recurrence.ts';
 
 export type PresentBlackout = BlackoutFields & { readonly id: string };
@@ -35,22 +35,38 @@ export const preview = (recurrence: Recurrence, { agent_id, blackouts, after, li
   return occurrences;
 };
 
-/** The due times that the preview of a blackout checks: those after `after`, at most `limit` results. */
+/** The due times that a preview of a blackout returns: those after `after`, at most `limit` of them. */
 export type SuppressionOptions = { readonly after: string; readonly limit: number };
 
 /** The maximum number of due times that are checked for one job. */
 const MAX_CHECKED = 10_000;
+const DAY_MS = 86_400_000;
 
-/** Returns the due times of a job that the blackout would suppress, at most `limit`. */
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** Returns the start, in UTC, of the day that is `days` days after `date`; at most the end of the year 9999. */
+const startOf = (date: string, days: number): string =>
+  new Date(Math.min(LAST_MS, Date.parse(`${date}T00:00:00.000Z`) + days * DAY_MS)).toISOString();
+
+/**
+ * Returns the due times of a job that the blackout would suppress, at most `limit`. Checks only the days of the
+ * blackout. A local date can start up to 14 hours before the same date in UTC, and end up to 12 hours after it, so the
+ * search starts a day earlier and ends a day later.
+ */
 export const suppressedBy = (blackout: BlackoutFields, recurrence: Recurrence, { after, limit }: SuppressionOptions): string[] => {
-  const start = `${blackout.start_date}T00:00:00.000Z`;
-  // A local date can start up to 14 hours before the same date in UTC, so the search starts a day earlier.
-  const dayBefore = new Date(Date.parse(start) - 86_400_000).toISOString();
   const suppressed: string[] = [];
-  let dueAt = nextOccurrence(recurrence, dayBefore > after ? dayBefore : after);
-  for (let checked = 0; dueAt !== null && suppressed.length < limit && checked < MAX_CHECKED; checked++) {
-    if (covers(blackout, dueAt)) suppressed.push(dueAt);
-    dueAt = nextOccurrence(recurrence, dueAt);
+  let checked = 0;
+  let from = after;
+  for (const [first, last] of periodsFrom(blackout, startOf(after.slice(0, 10), -1).slice(0, 10))) {
+    const start = startOf(first, -1);
+    if (start > from) from = start;
+    for (let dueAt = nextOccurrence(recurrence, from); ; dueAt = nextOccurrence(recurrence, from)) {
+      if (dueAt === null || suppressed.length === limit || checked === MAX_CHECKED) return suppressed;
+      if (dueAt >= startOf(last, 2)) break;
+      if (covers(blackout, dueAt)) suppressed.push(dueAt);
+      from = dueAt;
+      checked++;
+    }
   }
   return suppressed;
 };

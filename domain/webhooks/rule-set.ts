@@ -8,13 +8,14 @@ export type RateRule = { readonly name: string; readonly action: GuardrailRule['
 /**
  * Everything that applies to the deliveries of one integration. `rules` has the rules of the tenant, followed by those
  * of the integration, except rules of the kind `rate`, which are in `rates`. `readsBody`: whether a rule or a redaction
- * pattern needs the content of the body.
+ * pattern needs the content of the body. `isTimed`: whether the evaluation measures how long each rule takes.
  */
 export type RuleSet = {
   readonly rules: readonly GuardrailRule[];
   readonly rates: readonly RateRule[];
   readonly redactions: readonly RedactionPattern[];
   readonly readsBody: boolean;
+  readonly isTimed?: true;
 };
 
 /**
@@ -53,8 +54,9 @@ export const ruleSetOf = ({ tenant, integration, redactions }: RuleSources, owne
 };
 
 /**
- * Creates a cached form of `ruleSetOf`: it returns the same rule set for an integration as long as none of the sources
- * changes. `key` is the state object of the integration, which is replaced when its rules change.
+ * Creates a function that works like `ruleSetOf`, but with a cache: it returns the same rule set for an integration as
+ * long as none of the sources changes. `key` is the state object of the integration, which is replaced when its rules
+ * change.
  */
 export const createRuleSets = () => {
   const known = new WeakMap<object, { readonly sources: RuleSources; readonly set: RuleSet }>();

@@ -1,20 +1,20 @@
 import { isIP } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
 import type pg from 'pg';
+import { fail, none, ok, type Result, warn } from '../health/finding.ts';
+import type { Expected } from '../health/health-checks.ts';
 import { databaseTime } from '../projector/health-counts.ts';
-import { fail, none, ok, type Result, warn } from './finding.ts';
-import type { Expected } from './health-checks.ts';
 
 const TIMEOUT_MS = 4_000;
 const DAY_MS = 86_400_000;
 const MIN_CERTIFICATE_DAYS = 14;
 /**
- * The maximum time in milliseconds by which a clock may be ahead. Tokens of users that are issued further in the future
- * are refused.
+ * The maximum number of milliseconds by which another clock may be ahead. Tokens of users with a later issue time are
+ * refused.
  */
 const MAX_CLOCK_DIFFERENCE_MS = 30_000;
 const LARGE_CLOCK_DIFFERENCE_MS = 2_000;
-/** The precision of the header Date in milliseconds: it has no fractions of a second. */
+/** The precision of the Date header in milliseconds. The header has no fractions of a second. */
 const DATE_HEADER_RESOLUTION_MS = 1_000;
 const HTTPS_PORT = 443;
 
@@ -85,7 +85,7 @@ export const checkCertificate = async (publicUrl: string): Promise<Result> => {
 
 const causeOf = (error: Error): string => String((error.cause as { code?: string } | undefined)?.code ?? error.message);
 
-/** Checks that the URL PUBLIC_URL reaches this platform. `isSet`: whether PUBLIC_URL is set. */
+/** Checks that requests to PUBLIC_URL reach this platform. `isSet`: whether PUBLIC_URL is set. */
 export const checkPublicUrl = async (publicUrl: string, isSet: boolean, { isKnown, platform }: Expected): Promise<Result> => {
   if (!isSet) return none('not checked: PUBLIC_URL is not set');
   const answer = await fetch(`${publicUrl}/readyz`, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch((error: Error) => error);

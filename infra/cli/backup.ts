@@ -3,9 +3,9 @@ import { copyBlobs } from '../blobs/copy-blobs.ts';
 import { openBlobPlace, openDirectoryPlace } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
 import { backupStore } from '../eventstore/embedded/backup-store.ts';
+import { readSpoolTotals } from '../health/spool-check.ts';
 import { spoolDirectory } from '../spool/spool-slots.ts';
 import { bytesText, filesText } from './blob-access.ts';
-import { readSpoolTotals } from './spool-check.ts';
 
 /** Returns the directory of the event store in a backup; `filesIn` returns the directory of the files. */
 export const storeIn = (dir: string): string => join(dir, 'store');

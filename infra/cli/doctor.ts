@@ -1,39 +1,27 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
+import { checkBlobStore } from '../health/blob-check.ts';
+import { checkClamav } from '../health/clamav-check.ts';
+import { examine as examineWithin, type Finding, findingText, none, ok, type Result } from '../health/finding.ts';
+import * as Check from '../health/health-checks.ts';
+import { checkNats, checkSyncInterval } from '../health/nats-check.ts';
+import { checkSignIn } from '../health/sign-in-check.ts';
+import { checkMailReceiver, checkSmtp } from '../health/smtp-check.ts';
+import { checkSpool } from '../health/spool-check.ts';
 import { listenUrl, loopback } from '../listen-url.ts';
 import { MIN_SAFE_VERSION } from '../nats/server-version.ts';
 import { checkCertificate, checkClocks, checkPublicUrl } from './address-checks.ts';
-import { checkBlobStore } from './blob-check.ts';
-import { checkClamav } from './clamav-check.ts';
-import { type Finding, fail, findingText, none, ok, type Result } from './finding.ts';
-import * as Check from './health-checks.ts';
 import { checkKeyAges } from './key-age-check.ts';
-import { findServices, reasonOf, type ServiceLocations } from './locate-services.ts';
+import { findServices, type ServiceLocations } from './locate-services.ts';
 import { checkMasterKey } from './master-key-check.ts';
-import { checkNats, checkSyncInterval } from './nats-check.ts';
 import { checkOAuth } from './oauth-check.ts';
-import { checkSignIn } from './sign-in-check.ts';
-import { checkMailReceiver, checkSmtp } from './smtp-check.ts';
-import { checkSpool } from './spool-check.ts';
 import { checkStripe } from './stripe-check.ts';
 
 const CHECK_TIMEOUT_MS = 5_000;
 
-const timeout = (): Promise<never> =>
-  sleep(CHECK_TIMEOUT_MS, undefined, { ref: false }).then(() =>
-    Promise.reject(new Error(`no answer within ${CHECK_TIMEOUT_MS / 1_000} s`)),
-  );
-
-/** Runs a check. If the check throws or takes too long, the part counts as down; `downAdvice` then says what to do. */
-const examine = async (part: string, downAdvice: string, check: () => Promise<Result>): Promise<Finding> => {
-  try {
-    return { part, ...(await Promise.race([check(), timeout()])) };
-  } catch (error) {
-    return { part, ...fail(reasonOf(error), downAdvice) };
-  }
-};
+const examine = (part: string, downAdvice: string, check: () => Promise<Result>): Promise<Finding> =>
+  examineWithin({ part, downAdvice, timeoutMs: CHECK_TIMEOUT_MS }, check);
 
 const startAdvice = ({ annalsData, eventstoreUrl, databaseUrl, natsUrl }: Config): string =>
   eventstoreUrl && databaseUrl && natsUrl
@@ -86,7 +74,7 @@ const examineNats = (config: Config, services: ServiceLocations): Promise<Findin
   return examine('NATS', advice, async () => (services.natsUrl ? checkNats(services, advice) : none('not checked: it has never run here')));
 };
 
-/** Makes the checks that do not need the services. `eventstoreUrl` is null if there is no event store yet. */
+/** Makes the checks that need neither the database nor NATS. `eventstoreUrl` is null if there is no event store yet. */
 const examineMachine = (config: Config, eventstoreUrl: string | null, expected: Check.Expected): Promise<Finding[]> => {
   const { annalsData, masterKeyFile, publicUrl, natsUrl } = config;
   const isPublic = publicUrl !== listenUrl(config);

@@ -1,16 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openLog } from '../eventstore/client.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
+import { none, ok, type Result, warn } from '../health/finding.ts';
 import { isDue, type KeyReport, reportKeys } from '../rotation/key-report.ts';
 import { openRotationRecord } from '../rotation/rotation-record.ts';
 import { openMasterKeys } from '../vault/master-keys.ts';
 import { NAME_KEY, readWrappedKeys, wrapperOf, wrapsOf } from '../vault/wrapped-keys.ts';
-import { none, ok, type Result, warn } from './finding.ts';
 import { ageText } from './vault-status.ts';
 
-/**
- * The maximum time to find all keys, in milliseconds. In a very large log it takes longer, and the check is given up.
- */
+/** The maximum time to find all keys, in milliseconds. The check of a very large log takes longer, and is given up. */
 const TIMEOUT_MS = 4_000;
 const RUNNING_FOR_LONG_MS = 3_600_000;
 
@@ -23,7 +21,10 @@ const agesOf = (report: KeyReport, masterSince: string): string => {
   return `the master key is ${ageText(masterSince)}${dataKeys}`;
 };
 
-/** Returns the finding about the age of a log's keys, and about a rotation that was not completed. @throws LogError */
+/**
+ * Returns the finding about the age of a log's keys, and about a key rotation that was not completed.
+ * @throws LogError
+ */
 export const keyFinding = async (log: Log, masterKeyFile: string): Promise<Result> => {
   const [nameKey] = await readWrappedKeys(log, NAME_KEY.tenant, NAME_KEY.id);
   if (!nameKey) return none('there are no keys yet: the first start creates them');

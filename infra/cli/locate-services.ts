@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { readJson, readText } from '../durable-files.ts';
 import { LogError } from '../eventstore/event-log.ts';
+import { reasonOf } from '../health/finding.ts';
 import { isUnavailable } from '../postgres/pool.ts';
 
 /** The URLs of a platform's services. The URL of NATS may be unknown. */
@@ -51,12 +52,6 @@ export const locateServices = (config: Config): ServiceLocations => {
   const found = findServices(config);
   if (!found) throw new Error(`there is no platform in ${config.annalsData}: run annals start, or set EVENTSTORE_URL and DATABASE_URL`);
   return found;
-};
-
-/** Returns the reason why a service cannot be reached: the error message without the text that the driver adds. */
-export const reasonOf = (error: unknown): string => {
-  const [line = ''] = String((error as Error).message).split('\n', 1);
-  return /connect E[A-Z]+ [^\s]*[^\s.]/.exec(line)?.[0] ?? line;
 };
 
 const isUnreachable = (error: unknown): boolean => isUnavailable(error) || (error instanceof LogError && error.kind === 'unavailable');

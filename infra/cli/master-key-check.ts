@@ -1,9 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
 import type { WrappedKeys } from '../../domain/wrapped-key.ts';
 import { openLog } from '../eventstore/client.ts';
+import { fail, none, ok, type Result, warn } from '../health/finding.ts';
 import { openMasterKeys } from '../vault/master-keys.ts';
 import { NAME_KEY, readWrappedKeys, unwrapKeys } from '../vault/wrapped-keys.ts';
-import { fail, none, ok, type Result, warn } from './finding.ts';
 
 const RESTORE_ADVICE = 'restore it from its copy, or set MASTER_KEY_FILE to the key that this platform was started with';
 

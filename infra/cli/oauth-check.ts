@@ -4,8 +4,8 @@ import { Refusal } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
 import type { Config } from '../config.ts';
 import { createGuardedClient } from '../egress/guarded-client.ts';
+import { fail, none, ok, type Result, warn } from '../health/finding.ts';
 import { createOAuthClients } from '../oauth/oauth-clients.ts';
-import { fail, none, ok, type Result, warn } from './finding.ts';
 
 type OAuthConfig = Pick<Config, 'oauth' | 'publicUrl' | 'egressAllow'>;
 type Clients = ReturnType<typeof createOAuthClients>;
@@ -14,8 +14,8 @@ type Clients = ReturnType<typeof createOAuthClients>;
 const UNKNOWN_TOKEN = 'annals-doctor';
 
 /**
- * Matches the error codes of providers that do not know the client, or whose secret for the client is another one: by
- * RFC 6749, from GitHub, from Slack.
+ * Matches the error codes of providers that do not know the client, or that have another secret for it. The codes are
+ * those of RFC 6749, of GitHub and of Slack.
  */
 const WRONG_CLIENT = /^(?:invalid_client|unauthorized_client|incorrect_client_credentials|invalid_client_id|bad_client_secret)/;
 
@@ -25,8 +25,8 @@ type Problem = { readonly message: string; readonly advice: string } | null;
 const adviceOf = (provider: string): string => `correct ${clientVariables(provider).join(' and ')}`;
 
 /**
- * Sends an invalid refresh token to a provider. A provider that knows the client refuses the token; a provider that
- * does not know it refuses the client.
+ * Sends an invalid refresh token to a provider. A provider that knows the OAuth client refuses the token. A provider
+ * that does not know the client refuses the client. Returns null in the first case.
  */
 const problemOf = async (clients: Clients, provider: string, { label, tokenUrl }: OAuthProvider): Promise<Problem> => {
   try {
@@ -42,8 +42,8 @@ const problemOf = async (clients: Clients, provider: string, { label, tokenUrl }
 };
 
 /**
- * Checks whether each provider accepts the OAuth client of this installation, with one request each. By default,
- * `providers` are all known ones.
+ * Checks whether each provider accepts the OAuth client of this installation, with one request to each provider. By
+ * default, `providers` contains all known providers.
  */
 export const checkOAuth = async (
   { oauth, publicUrl, egressAllow }: OAuthConfig,

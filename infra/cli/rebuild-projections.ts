@@ -19,6 +19,7 @@ const POLL_INTERVAL_MS = 250;
 const BAR_WIDTH = 30;
 /** The actor of the recorded events. The operator who runs this command is not a user of the platform. */
 const ACTOR = { kind: 'system', id: 'annals rebuild' } as const;
+const OPERATOR = { ...ACTOR, name: null };
 
 type Services = { readonly db: pg.Client; readonly admin: OpenedProjectionAdmin; readonly ctx: MaintenanceContext };
 type Comparison = Rebuild['comparison'];
@@ -95,18 +96,19 @@ export type RebuildOptions = {
 };
 
 /**
- * Rebuilds one projection and promotes the new rows. If `ifEqual` is set, it keeps the old rows when any row differs.
+ * Rebuilds one projection and promotes the new rows. If `ifEqual` is set and any row differs, it keeps the old rows.
  * @returns whether the new rows were promoted
  */
 const rebuildOne = async (services: Services, name: string, { ifEqual, json }: RebuildOptions): Promise<boolean> => {
   const { admin, ctx } = services;
   const { show, end } = progressDisplay(json);
-  const started = (await admin.rebuild(name))!;
+  const started = (await admin.rebuild(name, OPERATOR))!;
   const ready = await waitFor(services, started, ['ready', 'promoted', 'aborted'], show);
   const mustAbort = ifEqual && ready.comparison !== null && ready.comparison.differing > 0;
   if (ready.state === 'ready') {
-    if (mustAbort) await admin.abort(name, ready.id);
-    else await recordPromotion(ctx, (await admin.promote(name, ready.id))!);
+    const choice = { name, id: ready.id, by: OPERATOR, reason: null };
+    if (mustAbort) await admin.abort(choice);
+    else await recordPromotion(ctx, (await admin.promote(choice))!);
   }
   const { state, comparison } = await waitFor(services, ready, ['promoted', 'aborted'], show);
   const isPromoted = state === 'promoted';
@@ -140,7 +142,10 @@ const namesOf = ({ projection, all }: RebuildOptions): readonly string[] => {
   return [projection];
 };
 
-/** Says, after Ctrl-C, what happens to the rebuild, and exits. @returns a function that ends this behaviour */
+/**
+ * Handles Ctrl-C: prints what happens to the rebuild, and exits.
+ * @returns a function that removes this handler
+ */
 const announceInterruption = (name: string, remaining: readonly string[]): (() => void) => {
   const onSignal = (signal: NodeJS.Signals): void => {
     const rest = remaining.length > 0 ? `; not started: ${remaining.join(', ')}` : '';

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import { createGuardedClient } from '../egress/guarded-client.ts';
+import { fail, none, ok, type Result, warn } from '../health/finding.ts';
 import { openStripe } from '../payments/stripe-provider.ts';
-import { fail, none, ok, type Result, warn } from './finding.ts';
 
 type PaymentConfig = Pick<Config, 'stripeSecretKey' | 'stripeWebhookSecret' | 'egressAllow'>;
 
@@ -23,7 +23,8 @@ export const checkStripe = async (
   } catch (error) {
     const { type } = error as { type?: string };
     if (type === 'StripeAuthenticationError') return fail('Stripe refuses STRIPE_SECRET_KEY', 'correct STRIPE_SECRET_KEY');
-    // A restricted key may lack the right to read prices. It is enough that Stripe knows the key.
+    // A restricted key may lack the permission to read prices. This error shows that Stripe knows the key, which is
+    // enough.
     if (type !== 'StripePermissionError') return fail('Stripe does not answer', 'allow connections to api.stripe.com:443');
   } finally {
     await client.close();

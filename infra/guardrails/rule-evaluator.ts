@@ -7,16 +7,16 @@ import type { RulesTask } from './rules-worker.ts';
 const NO_BYTES = new Uint8Array(0);
 
 /**
- * Creates the function that evaluates rules. Rules that do not read the body are evaluated at once in this thread, and
- * are compiled once per rule set. All other rules, and the built-in checks that must still be made, run in a separate
- * thread.
+ * Creates the function that evaluates rules. Rules that do not read the body are compiled once per rule set, and
+ * evaluated at once in this thread. All other rules, and the built-in checks that are still to be made, run in a
+ * separate thread.
  */
 export const createRuleEvaluator = (options: RulesClientOptions) => {
   const client = createRulesClient(options);
   const compiled = new WeakMap<RuleSet, EvaluateRules>();
 
   const compiledRules = (set: RuleSet): EvaluateRules => {
-    const known = compiled.get(set) ?? compileRules(set.rules, [], ruleTools);
+    const known = compiled.get(set) ?? compileRules(set.rules, [], ruleTools, set.isTimed && (() => performance.now()));
     compiled.set(set, known);
     return known;
   };

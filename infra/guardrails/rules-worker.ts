@@ -17,7 +17,9 @@ export type RulesTask = {
   readonly content: ReceivedContent;
 };
 
-/** `unknown`: this thread does not have the rule set, or no longer. `failed`: the evaluation threw this error. */
+/**
+ * The reply of the thread. `unknown`: the thread does not have the rule set. `failed`: the evaluation threw this error.
+ */
 export type RulesReply = { readonly id: number } & (
   | { readonly result: RulesResult }
   | { readonly unknown: true }
@@ -39,8 +41,10 @@ const joined = (body: ReceivedBody): Uint8Array => {
   return bytes;
 };
 
+const clockOf = ({ isTimed }: RuleSet) => (isTimed ? () => performance.now() : undefined);
+
 const findOrCompile = ({ set, rules }: RulesTask): EvaluateRules | undefined => {
-  const known = sets.get(set) ?? (rules && compileRules(rules.rules, rules.redactions, ruleTools));
+  const known = sets.get(set) ?? (rules && compileRules(rules.rules, rules.redactions, ruleTools, clockOf(rules)));
   if (known) sets.set(set, known);
   return known;
 };

@@ -23,10 +23,10 @@ export type ConsoleAssets = {
 
 const require = createRequire(import.meta.url);
 const CONSOLE = join(import.meta.dirname, '../../api/console');
-/** The files that make up the style sheet, in this order. Later layers take precedence. */
+/** The files that make up the style sheet, in this order. */
 const STYLES = [
   'tokens', 'base', 'frame', 'parts', 'lists', 'details', 'forms', 'audit', 'access', 'chart', 'sessions', 'costs', 'steps', 'integrations',
-  'deliveries', 'time', 'live', 'sign-in',
+  'deliveries', 'schedules', 'time', 'live', 'palette', 'sign-in',
 ] as const; // biome-ignore format: a list of names
 const DIGEST_CHARACTERS = 16;
 
@@ -76,7 +76,8 @@ const contents = async (): Promise<readonly (readonly [string, Asset['type'], st
     ['icons.svg', 'image/svg+xml', sprite],
     ['favicon.svg', 'image/svg+xml', FAVICON],
     ['relative-time.js', 'text/javascript', relativeTime],
-    // The package minifies only its classic script.
+    // The package has a minified file only as a classic script, not as a module. So that file is served with an export
+    // added.
     ['idiomorph.mjs', 'text/javascript', `${morph}\nexport { Idiomorph };`],
     ...own,
   ];

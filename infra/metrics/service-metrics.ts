@@ -14,11 +14,12 @@ const BLOCK_BYTES = 512;
 type Check = () => boolean | Promise<boolean>;
 
 /**
- * For each service, a function that checks whether it answers this process. If the promise is rejected, it does not.
+ * For each service, a function that checks whether the service answers this process. If it does not, the function's
+ * promise rejects.
  */
 export type DependencyChecks = Readonly<Record<'event_store' | 'postgres' | 'nats', Check> & { file_store?: Check }>;
 
-/** Adds the histogram of the appends to the log, and returns the function that observes one. */
+/** Adds the histogram of the duration of appends to the log, and returns the function that observes one append. */
 export const measureAppends = ({ registry }: Pick<ProcessMetrics, 'registry'>) => {
   const durations = createHistogram<'outcome'>(
     registry,
@@ -47,15 +48,16 @@ export const addDependencyMetrics = (metrics: ProcessMetrics, checks: Dependency
   });
 
 /**
- * Whether the event store in use is the embedded one in this data directory. The URL of that one contains its secret.
+ * Whether the event store in use is the embedded one in this data directory. If so, its URL contains the secret in the
+ * directory.
  */
-const isStoreOf = (dir: string, eventstoreUrl: string): boolean => {
+export const isStoreOf = (dir: string, eventstoreUrl: string): boolean => {
   const secret = readText(join(dir, 'secret'));
   return secret !== undefined && eventstoreUrl.includes(`connectionName=${encodeURIComponent(secret)}`);
 };
 
 /** Returns the number of bytes that the files of a directory occupy on the disk. */
-const occupiedBytes = async (dir: string): Promise<number> => {
+export const occupiedBytes = async (dir: string): Promise<number> => {
   let bytes = 0;
   for (const entry of await readdir(dir, { withFileTypes: true, recursive: true })) {
     if (!entry.isFile()) continue;
@@ -73,8 +75,8 @@ const freeBytes = (dir: string): Promise<number | null> =>
   );
 
 /**
- * Returns the size of the embedded event store (null if it is not on this machine), and the free space for the data
- * directory.
+ * Returns the size of the embedded event store, and the free space for the data directory. The size is null if the
+ * store is not on this machine.
  */
 export const readStorage = async ({ annalsData, eventstoreUrl = '' }: Pick<Config, 'annalsData' | 'eventstoreUrl'>) => {
   const dir = join(annalsData, 'store');

@@ -42,7 +42,10 @@ export type ApplicationOptions = {
   readonly logger: Logger;
   readonly publicUrl: string;
   readonly operations: Operations;
-  /** Mounts the routes outside the tables. `attempt` counts failed attempts to log in (see RequestAuthentication). */
+  /**
+   * Mounts the routes that are not in the route tables. `attempt` counts failed attempts to sign in (see
+   * RequestAuthentication).
+   */
   readonly plainRoutes: (app: Hono, runtime: Runtime, attempt: RequestAuthentication['attempt']) => void;
   readonly address: (c: Context) => string | null;
   readonly corsOrigins?: readonly string[] | undefined;
@@ -57,7 +60,7 @@ export type ApplicationOptions = {
 const SYSTEM = { kind: 'system', name: 'annals' } as const;
 
 /**
- * Converts an unexpected error into the refusal that the client sees, and logs the details that the refusal leaves out.
+ * Converts an unexpected error to the refusal that the client gets. Logs the details that the refusal does not contain.
  */
 const unexpectedError =
   (logger: Logger) =>
@@ -121,6 +124,7 @@ export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptio
     verifiedKeys: verifiedKeyCache(),
     onKeyUsed: usage.keyUsed,
     onUserSeen: usage.userSeen,
+    onSignInSeen: usage.signInSeen,
     verifyToken: signIn.verify,
     isMember,
     systemContext,

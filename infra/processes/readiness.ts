@@ -1,11 +1,11 @@
 import type { Readiness } from '../../api/operations/system-routes.ts';
 import { projections } from '../../projections/registry.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import { platformIdOf } from '../eventstore/platform-id.ts';
 import type { PostgresReads } from '../readmodel/postgres-read-model.ts';
 import type { SpoolStatus } from '../spool/spool-storage.ts';
-import { platformIdOf } from './platform-id.ts';
 
-/** The status of a part is reused for this many milliseconds, because /readyz may be requested often. */
+/** The time in milliseconds for which the status of a part is reused. /readyz may be requested often. */
 export const STATUS_TTL_MS = 500;
 
 /** Returns a function that runs `ask` at most once every `ttlMs` milliseconds. Calls in between get the last result. */
@@ -21,10 +21,10 @@ export const memoizeFor = <T>(ttlMs: number, ask: () => Promise<T>): (() => Prom
   };
 };
 
-/** A delivery that has waited in the spool for this many milliseconds is reported. */
+/** The maximum time in milliseconds that a delivery may wait in the spool before /readyz reports it. */
 const MAX_SPOOLED_MS = 5_000;
 
-/** Returns the parts of the spool that need attention, for /readyz. */
+/** Returns the problems of the spool that /readyz reports. */
 const degradedSpool = ({ canTake, parked, oldestAt }: SpoolStatus): string[] => [
   ...(canTake ? [] : ['spool']),
   ...(parked > 0 || (oldestAt !== null && Date.now() - oldestAt > MAX_SPOOLED_MS) ? ['spooled deliveries'] : []),
@@ -40,7 +40,7 @@ export type ReadinessOptions = {
 
 /**
  * Creates the function that checks whether deliveries can be accepted. They can if the log answers and the last append
- * of a delivery did not fail, or if the spool can take deliveries.
+ * of a delivery did not fail. They also can if the spool can take deliveries.
  */
 export const createReadiness = ({ log, isFailing, spool, degraded }: ReadinessOptions): (() => Promise<Readiness>) => {
   const isReachable = memoizeFor(STATUS_TTL_MS, () =>

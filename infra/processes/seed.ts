@@ -4,11 +4,11 @@ import { faultOfAdminKey } from '../../commands/identity/admin-key.ts';
 import { type FirstKey, seedPlatform } from '../../commands/operations/seed-platform.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
-import { MARKER_STREAM } from './platform-id.ts';
+import { MARKER_STREAM } from '../eventstore/platform-id.ts';
 
 /**
  * Creates the resources that an empty log needs at the first start. Does nothing if the log is already marked as
- * seeded. `show` is called with the first API key before the log is marked: if the process crashes in between, the next
+ * seeded. `show` is called with the first API key before the log is marked. If the process crashes in between, the next
  * start shows the key again.
  */
 export const seed = async (
@@ -28,8 +28,8 @@ export const seed = async (
 };
 
 /**
- * Reports if ANNALS_ADMIN_KEY is set but is not an API key of a super-admin. Only the first start creates this key;
- * later, the variable changes nothing.
+ * If ANNALS_ADMIN_KEY is set but is not an API key of a super-admin, reports this. Only the first start creates the key
+ * of this variable. Later, the variable changes nothing.
  */
 export const checkAdminKey = async (ctx: Ctx, adminKey: string | undefined, report: (line: string) => void): Promise<void> => {
   const fault = adminKey === undefined ? null : await faultOfAdminKey(ctx, adminKey);

@@ -5,6 +5,7 @@ import { type ChangeStreams, mountTenantChanges } from '../../api/audit/tenant-c
 import { mountPaymentWebhook } from '../../api/billing/payment-webhook.ts';
 import { mountOAuthCallback } from '../../api/credentials/oauth-callback.ts';
 import { openapi } from '../../api/http/openapi.ts';
+import type { ReadHealth } from '../../api/operations/health.ts';
 import { mountSystemRoutes } from '../../api/operations/system-routes.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { operationsOf } from '../../api/routes.ts';
@@ -19,14 +20,12 @@ import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { parseYaml } from '../archives/parse-yaml.ts';
 import { unpackZip } from '../archives/unpack-zip.ts';
-import { createBackoff } from '../backoff.ts';
 import { createDatasetClient } from '../benchmarks/dataset-client.ts';
 import { openBlobPlace, openBlobStore } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
 import { createGuardedClient } from '../egress/guarded-client.ts';
 import { erasurePorts } from '../erasure/erasure-ports.ts';
 import { type LogOptions, openLog } from '../eventstore/client.ts';
-import { LogError } from '../eventstore/event-log.ts';
 import { createVirusScan } from '../files/clamav.ts';
 import { createCodeHost } from '../git/code-host.ts';
 import { createRuleEvaluator } from '../guardrails/rule-evaluator.ts';
@@ -63,36 +62,21 @@ import { webhookPorts } from '../webhooks/webhook-ports.ts';
 import { type ApplicationOptions, createApplication } from './application.ts';
 import { openApplicationCache } from './application-cache.ts';
 import { createBlobHealth } from './blob-health.ts';
+import { createHealthReport } from './health-report.ts';
 import { startMailReceiver } from './mail-receiver.ts';
 import { createReadiness, memoizeFor, readModelsReady, STATUS_TTL_MS } from './readiness.ts';
+import { retryUntilAvailable } from './retry-until-available.ts';
 import { checkAdminKey, seed } from './seed.ts';
 import { createServeMetrics } from './serve-metrics.ts';
 import { mountUploadRoutes } from './upload-routes.ts';
 
-/** /readyz waits for the database for at most this many milliseconds when it reads which workers have reported. */
+/** The maximum time in milliseconds that /readyz waits for the database when it reads which workers have reported. */
 const WORKER_STATUS_TIMEOUT_MS = 300;
-/** A start waits for a spool on a slow disk for at most this many milliseconds. */
+/** The maximum time in milliseconds that a start waits for a spool on a slow disk. */
 const SPOOL_OPEN_TIMEOUT_MS = 5_000;
-/** The time limit for rules that are tried on a past delivery, in milliseconds. */
+/** The time limit in milliseconds for a trial run of rules on a past delivery. */
 const TRIAL_TIME_LIMIT_MS = 250;
-const STORE_RETRY_DELAY = { minMs: 25, maxMs: 1_000 };
 const { version } = packageJson;
-
-/**
- * Runs `work`, and repeats it while the event store is unavailable, because the event store may still be starting.
- * `what` is the name of the work in log lines.
- */
-const retryUntilAvailable = async <T>(work: () => Promise<T>, logger: Logger, what: string): Promise<T> => {
-  for (const backoff = createBackoff(STORE_RETRY_DELAY); ; ) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof LogError) || error.kind !== 'unavailable') throw error;
-      logger.warn(`${what} waits for the event store: ${error.message}`);
-      await backoff.wait();
-    }
-  }
-};
 
 /** Sends the first API key to the supervisor, or prints it if there is no supervisor. */
 const deliverFirstKey = (first: FirstKey, link: string): void => {
@@ -100,7 +84,7 @@ const deliverFirstKey = (first: FirstKey, link: string): void => {
   else console.log(`API key (shown once): ${first.key}   tenant: ${first.tenant_id}`);
 };
 
-/** Shows a line to the operator: in the log, and through the supervisor, if there is one, in its output. */
+/** Shows a line to the operator: in the log and, if there is a supervisor, also in the supervisor's output. */
 const notify = (logger: Logger, line: string): void => {
   logger.warn(line);
   process.send?.({ kind: 'notice', line });
@@ -140,7 +124,7 @@ const openConnections = async (config: Config, logger: Logger, onAppend: LogOpti
     broker,
     projectionAdmin,
     spool,
-    hasBlobs: blobPlace !== null,
+    blobPlace,
     blobsWork: createBlobHealth(blobPlace, logger),
     blobs: openBlobStore(blobPlace, vault, (cause) => logger.warn({ err: cause }, 'the file store failed')),
     close: async (): Promise<void> => {
@@ -155,8 +139,8 @@ const openConnections = async (config: Config, logger: Logger, onAppend: LogOpti
 type Connections = Awaited<ReturnType<typeof openConnections>>;
 
 /**
- * Creates the function that lists the parts that do not work, for /readyz. The platform accepts deliveries even if
- * these parts do not work.
+ * Creates the function that lists the parts that do not work, for /readyz. The platform accepts deliveries without
+ * these parts.
  */
 const degradedParts = ({ corruption, keys, reads, broker, projectionAdmin, blobsWork }: Connections): (() => Promise<string[]>) => {
   const timeout = (): Promise<string[]> => sleep(WORKER_STATUS_TIMEOUT_MS, [], { ref: false });
@@ -174,6 +158,13 @@ const degradedParts = ({ corruption, keys, reads, broker, projectionAdmin, blobs
   };
 };
 
+/** Creates the health report from the connections of this process. */
+const healthReport = (config: Config, connections: Connections, isFailing: () => boolean): ReadHealth => {
+  const { corruption, keys, projectionAdmin, spool } = connections;
+  const faults = () => [...corruption.degradedParts(), ...keys.degradedParts()];
+  return createHealthReport({ ...connections, config, db: projectionAdmin.db, spool: spool.status, isFailing, faults });
+};
+
 const mailSettings = ({ mailDomain, smtpUrl }: Config): MailSettings => ({ domain: mailDomain ?? null, hasSmtp: smtpUrl !== undefined });
 
 /** Starts the HTTP service. Resolves when it listens. From then on, /readyz reports whether deliveries are accepted. */
@@ -182,9 +173,9 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const logger = createLogger(config, 'serve');
   const metrics = createServeMetrics(config);
   const connections = await openConnections(config, logger, metrics.onAppend);
-  const { log, vault, cache, reads, quotas, windows, broker, projectionAdmin, blobs, blobsWork, hasBlobs, spool } = connections;
+  const { log, vault, cache, reads, quotas, windows, broker, projectionAdmin, blobs, blobsWork, blobPlace, spool } = connections;
   const checks = { event_store: () => log.ping().then(() => true), postgres: reads.healthy, nats: broker.isHealthy };
-  metrics.addServices({ ...checks, ...(hasBlobs && { file_store: blobsWork }) }, vault);
+  metrics.addServices({ ...checks, ...(blobPlace && { file_store: blobsWork }) }, vault);
   const limits = createRateLimiter(RATE_LIMIT_POLICIES, createQuotaSync(quotas), metrics.onRateLimited);
   const storedDelivery = readDelivery({ log, vault, logger });
   const { evaluate: evaluateTrial, close: closeTrials } = createRuleEvaluator({ logger, timeLimitMs: TRIAL_TIME_LIMIT_MS });
@@ -216,6 +207,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     evaluateTrial,
     webhookPorts: ports,
     projectionAdmin,
+    readHealth: healthReport(config, connections, ports.isFailing),
     mail: mailSettings(config),
   });
   const address = clientAddress(config.trustedProxies);

@@ -3,15 +3,17 @@ import type { Ctx } from '../../commands/context.ts';
 import { recordSeen } from '../../commands/identity/sign-in.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
+import * as SignIn from '../../domain/identity/sign-in.ts';
 import { USAGE_INTERVAL_MS } from '../../domain/identity/usage.ts';
 import type * as User from '../../domain/identity/user.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { createLruMap } from '../lru-map.ts';
 
 export type UsageRecorder = {
-  /** Records that the API key was used. The actor of the event is the caller as whom the key acts. */
+  /** Records that the API key was used. The actor of the event is the caller that uses the key. */
   readonly keyUsed: (key: ApiKey.ApiKey, principal: Principal) => void;
   readonly userSeen: (user: User.User) => void;
+  readonly signInSeen: (signIn: SignIn.SignIn) => void;
 };
 
 export type UsageRecorderDeps = {
@@ -22,8 +24,9 @@ export type UsageRecorderDeps = {
 };
 
 /**
- * Records the use of API keys and the requests of users, at most once an hour for each. Requests do not wait for the
- * append. A failed append is only logged, because only the time of last use is outdated then.
+ * Records when API keys were used, and when users and their browsers made requests, at most once an hour for each.
+ * Requests do not wait for the append. A failed append is only logged, because its only effect is that a time of last
+ * use is outdated.
  */
 export const createUsageRecorder = ({ contextOf, systemContext, logger, now }: UsageRecorderDeps): UsageRecorder => {
   const lastHours = createLruMap<string, number>({ capacity: 50_000 });
@@ -39,5 +42,6 @@ export const createUsageRecorder = ({ contextOf, systemContext, logger, now }: U
     keyUsed: ({ id, tenant_id }, principal) =>
       hourly(id, () => contextOf(principal, tenant_id ?? PLATFORM).transact(ApiKey, id, ApiKey.recordUse(new Date(now()).toISOString()))),
     userSeen: ({ id }) => hourly(id, () => recordSeen(systemContext(), id)),
+    signInSeen: ({ id }) => hourly(id, () => systemContext().transact(SignIn, id, SignIn.recordUse(new Date(now()).toISOString()))),
   };
 };

@@ -9,7 +9,7 @@ import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
 import { runnersShareAccount, SHARED_ACCOUNT } from '../nats/runner-account.ts';
 import { startProjections } from '../projector/projector.ts';
-import type { ReactorStatus } from '../projector/reactor-status.ts';
+import { RELAY_REACTOR, type ReactorStatus } from '../projector/reactor-status.ts';
 import { startHeadAnchorer } from '../reactors/anchor-audit-heads.ts';
 import { startBenchmarkRunner } from '../reactors/benchmark-runs.ts';
 import { startTargetCaller } from '../reactors/call-targets.ts';
@@ -46,8 +46,8 @@ const REPORT_INTERVAL_MS = 1_000;
 const relayStatus = (relay: RelayProcess): ReactorStatus => {
   const { state, last_error, is_stream_stopped } = relay.status();
   const works = state !== 'waiting';
-  if (works) return { name: 'delivery to runners', works, reason: null };
-  return { name: 'delivery to runners', works, reason: last_error, remedy: is_stream_stopped ? STOPPED_STREAM_REMEDY : null };
+  if (works) return { name: RELAY_REACTOR, works, reason: null };
+  return { name: RELAY_REACTOR, works, reason: last_error, remedy: is_stream_stopped ? STOPPED_STREAM_REMEDY : null };
 };
 
 const recorderStatus = (recorder: AcknowledgementRecorder): ReactorStatus => {
@@ -66,14 +66,17 @@ const openClient = async ({ egressAllow }: Config) => {
  */
 const openTargetServices = async (config: Config, vault: LazyVault) => ({ client: await openClient(config), vault: await vault.open() });
 
-/** Opens the services that renewing tokens needs. Called when tokens are due for the first time. */
+/** Opens the services that are needed to renew tokens. Called when tokens are due for the first time. */
 const openRenewalServices = async (config: Config, opener: LazyVault, logger: Logger) => {
   const { client, vault } = await openTargetServices(config, opener);
   const { createOAuthClients } = await import('../oauth/oauth-clients.ts');
   return { vault, oauth: createOAuthClients({ clients: config.oauth, client, publicUrl: config.publicUrl, logger }) };
 };
 
-/** Opens the keys and files that benchmark runs and mail need. Called when a run is open, or a message is due. */
+/**
+ * Opens the keys and the files that benchmark runs and mail need. Called when a benchmark run is open or a message is
+ * due for the first time.
+ */
 const openContentServices = async (config: Config, opener: LazyVault) => {
   const [vault, place] = [await opener.open(), await openBlobPlace(config)];
   const { openBlobStore } = await import('../blobs/open-blob-store.ts');
@@ -81,8 +84,8 @@ const openContentServices = async (config: Config, opener: LazyVault) => {
 };
 
 /**
- * Opens the services that importing files into memories needs. The modules are loaded only when the first import is
- * requested.
+ * Opens the services that are needed to import files into memories. The modules are loaded only when the first import
+ * is requested.
  */
 const openImportServices = async (config: Config, vault: LazyVault) => {
   const { openBlobStore } = await import('../blobs/open-blob-store.ts');
@@ -90,7 +93,10 @@ const openImportServices = async (config: Config, vault: LazyVault) => {
   return { blobs: openBlobStore(await openBlobPlace(config), await vault.open()), unpack: unpackZip };
 };
 
-/** Opens the key that signs audit heads. The modules are loaded only when the first head must be signed. */
+/**
+ * Opens the key that signs audit heads (the signed hashes of audit logs). The modules are loaded only when the first
+ * head must be signed.
+ */
 const openHeadKey = async (log: Log, vault: LazyVault) => {
   const { openSigningKey } = await import('../audit/signing-key.ts');
   return openSigningKey({ log, vault: await vault.open() });
@@ -100,8 +106,8 @@ const openHeadKey = async (log: Log, vault: LazyVault) => {
 type BrokerReactors = { readonly relay: RelayProcess; readonly recorder: AcknowledgementRecorder };
 
 /**
- * Reports to the supervisor, if there is one, every second whether a stream is stopped, so that the supervisor can
- * restart nats-server.
+ * If there is a supervisor, reports to it every second whether nats-server has stopped a stream. The supervisor can
+ * then restart nats-server.
  */
 const reportStreams = ({ relay, recorder }: BrokerReactors): NodeJS.Timeout =>
   setInterval(() => {
@@ -111,13 +117,13 @@ const reportStreams = ({ relay, recorder }: BrokerReactors): NodeJS.Timeout =>
   }, REPORT_INTERVAL_MS);
 
 /**
- * Runs the projections and the reactors until `close` is called. Each waits for the services that it needs, without a
+ * Runs the projections and the reactors until `close` is called. They wait for the services that they need, without a
  * time limit.
  */
 export const work = async (config: Config): Promise<Closable> => {
   if (isForInspection(config.annalsData)) return workForInspection(config);
   const logger = createLogger(config, 'work');
-  // If no port for metrics is configured, the module is not loaded, which saves memory.
+  // The module is loaded only if a port for metrics is configured, which saves memory otherwise.
   const metrics = config.metricsPort === undefined ? null : (await import('./work-metrics.ts')).createWorkMetrics(config);
   const onDamage = createCorruptionReporter(logger).report;
   const log = openLog(config.eventstoreUrl!, {

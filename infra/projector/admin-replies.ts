@@ -1,15 +1,18 @@
 import type { ProjectionAdmin } from '../../api/operations/projection-admin.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
-import type { Comparison } from './compare-tables.ts';
+import type { Comparison, Difference } from './compare-tables.ts';
 import type { DriftedRow, DriftReport } from './drift-check.ts';
-import type { RequestState } from './maintenance-requests.ts';
 import type { ParkedEvent } from './parked-events.ts';
+import type { RebuildRequest } from './rebuild-requests.ts';
 import { type PublishedStatus, WORKER_SILENT_SECONDS } from './status.ts';
 
 export type Rebuild = Awaited<ReturnType<ProjectionAdmin['rebuildOf']>> & object;
-type Outcome = { promoted?: boolean; comparison?: Comparison | null; events?: number | null } | null;
+type Outcome = { version?: number; promoted?: boolean; comparison?: Comparison | null; events?: number | null } | null;
 
-const stateOf = (request: RequestState): Rebuild['state'] => {
+/** The maximum number of differing rows in the reply about a rebuild. */
+const MAX_SHOWN = 20;
+
+const stateOf = (request: RebuildRequest): Rebuild['state'] => {
   const outcome = request.outcome as Outcome;
   if (request.done_at === null) return outcome ? 'ready' : 'running';
   return outcome?.promoted ? 'promoted' : 'aborted';
@@ -29,19 +32,34 @@ export const statusReply = (status: PublishedStatus) => ({
   writer: status.silent_seconds > WORKER_SILENT_SECONDS ? null : status.writer,
 });
 
-export const rebuildReply = (request: RequestState, projection: AnyProjection, status: PublishedStatus | undefined): Rebuild => {
+const comparisonReply = (comparison: Comparison | null): Rebuild['comparison'] =>
+  comparison && {
+    rows: comparison.rows,
+    differing: comparison.differing,
+    shown: comparison.shown.slice(0, MAX_SHOWN).map((one) => ({ ...one, columns: [...one.columns] })),
+  };
+
+/** Returns the differing rows that the comparison of a rebuild has recorded. */
+export const sampledDifferences = ({ outcome }: RebuildRequest): readonly Difference[] => (outcome as Outcome)?.comparison?.shown ?? [];
+
+export const rebuildReply = (request: RebuildRequest, projection: AnyProjection, status: PublishedStatus | undefined): Rebuild => {
   const progress = request.done_at === null ? status?.rebuild : null;
   const outcome = request.outcome as Outcome;
   return {
     id: String(request.id),
     projection: projection.name,
-    version: projection.version,
+    version: outcome?.version ?? projection.version,
     state: stateOf(request),
     events: progress?.events ?? outcome?.events ?? null,
     total: progress ? progress.events + progress.lag_events : (outcome?.events ?? null),
     events_per_second: progress ? progress.rate : null,
     eta_seconds: progress ? progress.seconds_left : null,
-    comparison: (outcome?.comparison ?? null) as Rebuild['comparison'],
+    comparison: comparisonReply(outcome?.comparison ?? null),
+    requested_at: request.asked_at,
+    requested_by: request.asked_by,
+    ended_at: request.done_at,
+    decided_by: request.decided_by,
+    reason: request.reason,
   };
 };
 

@@ -2,15 +2,19 @@ import type { ClientBase, QueryConfig } from 'pg';
 import type { Table } from '../../projections/table.ts';
 import { quoteIdentifier } from '../postgres/pool.ts';
 
-const MAX_SAMPLES = 20;
+/** For each column, the maximum number of recorded rows that differ in this column. */
+export const SAMPLES_PER_COLUMN = 20;
+/** The maximum number of recorded rows. They are chosen from at most MAX_CANDIDATES differing rows. */
+const MAX_SAMPLES = 200;
+const MAX_CANDIDATES = 100_000;
 /**
- * The time limit for comparing two tables. It is the longest delay that a timer supports, because comparing large
- * tables can take very long.
+ * The time limit for comparing two tables, in milliseconds. Comparing large tables can take very long, so it is the
+ * longest delay that a timer supports.
  */
 const COMPARE_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
- * A row that differs between two schemas of a projection. If only one schema has the row, `only` names that schema; if
+ * A row that differs between two schemas of a projection. If only one schema has the row, `only` names that schema. If
  * both have it, `columns` lists the columns that differ. `touched` is the event that last changed the row, as
  * `<stream>@<revision>`.
  */
@@ -22,6 +26,10 @@ export type Difference = {
   readonly touched: string;
 };
 
+/**
+ * The result of comparing tables. `rows` and `differing` are numbers of rows. `shown` lists some differing rows. The
+ * first of them differ in different columns, so that they show every kind of difference.
+ */
 export type Comparison = { readonly rows: number; readonly differing: number; readonly shown: readonly Difference[] };
 
 const columnsOf = (table: Table): string[] => [
@@ -47,10 +55,16 @@ const sqlOf = (table: Table, oldSchema: string, newSchema: string): string => {
         array_remove(array[${differs.join(', ')}]::text[], null) as columns,
         ${missing} or ${changed.join(' or ')} as differs
       from ${quoteIdentifier(oldSchema)}.${quoteIdentifier(table.name)} a full join ${quoteIdentifier(newSchema)}.${quoteIdentifier(table.name)} b on ${same}
+    ), candidates as (
+      select key, "only", case when "only" is null then columns else '{}' end as columns, touched from joined where differs limit ${MAX_CANDIDATES}
+    ), ranked as (
+      select candidates.*, row_number() over (partition by name order by key) as rank from candidates left join unnest(columns) as name on true
+    ), sampled as (
+      select key, "only", columns, touched, min(rank) as rank from ranked where rank <= ${SAMPLES_PER_COLUMN} group by 1, 2, 3, 4
+      order by rank, key limit ${MAX_SAMPLES}
     )
     select (select count(*)::integer from joined) as rows, (select count(*)::integer from joined where differs) as differing,
-      (select coalesce(jsonb_agg(shown), '[]') from (select key, "only", case when "only" is null then columns else '{}' end as columns, touched
-        from joined where differs limit ${MAX_SAMPLES}) shown) as shown`;
+      (select coalesce(jsonb_agg(to_jsonb(sampled) - 'rank' order by rank, key), '[]') from sampled) as shown`;
 };
 
 /** Compares the tables of two schemas row by row, in one database snapshot. Both schemas have the same tables. */

@@ -1,10 +1,10 @@
 import type { ClientBase, Pool } from 'pg';
 
-/** The NOTIFY channel on which a new request is announced to the process that writes its projection. */
+/** The NOTIFY channel for new requests. On it, a request is announced to the process that writes the projection. */
 export const REQUEST_CHANNEL = 'annals_asked';
 
 /**
- * `rebuild-held` rebuilds a projection, compares the new rows with the old ones, and keeps both up to date until
+ * `rebuild-held` rebuilds a projection, compares the new rows with the old rows, and keeps both up to date until
  * `promote` or `abort` is requested. Earlier versions of Annals also request `rebuild`, which always promotes the new
  * rows, and `rebuild-if-equal`, which aborts if rows differ.
  */
@@ -28,8 +28,8 @@ export type RequestState = { readonly id: number; readonly projection: string; r
 type Querier = Pick<ClientBase, 'query'> | Pool;
 
 /**
- * Stores a maintenance request for a projection. The process that writes the projection handles it; if none runs, the
- * request waits.
+ * Stores a maintenance request for a projection. The process that writes the projection handles the request. While
+ * there is no such process, the request waits.
  * @returns the id of the request
  */
 export const requestMaintenance = async (
@@ -53,7 +53,7 @@ export const requestState = async (db: Querier, id: number): Promise<RequestStat
   return rows[0] ?? null;
 };
 
-/** The open requests for these projections, oldest first. */
+/** Returns the open requests for these projections, oldest first. */
 export const openRequests = async (db: Querier, projections: readonly string[]): Promise<MaintenanceRequest[]> => {
   const { rows } = await db.query<MaintenanceRequest>(
     'select id::double precision as id, kind, projection, stream, outcome from annals.requests where done_at is null and projection = any($1::text[]) order by requests.id',
@@ -62,10 +62,13 @@ export const openRequests = async (db: Querier, projections: readonly string[]):
   return rows;
 };
 
-/** Marks all open requests of some kinds for a projection as done, with the same outcome. */
+/**
+ * Marks all open requests of some kinds for a projection as done. Adds the fields of `outcome` to their recorded
+ * outcomes.
+ */
 export const completeRequests = (db: Querier, projection: string, kinds: readonly RequestKind[], outcome: unknown): Promise<unknown> =>
   db.query(
-    'update annals.requests set done_at = now(), outcome = $3 where projection = $1 and kind = any($2::text[]) and done_at is null',
+    `update annals.requests set done_at = now(), outcome = coalesce(outcome, '{}') || $3::jsonb where projection = $1 and kind = any($2::text[]) and done_at is null`,
     [projection, kinds, JSON.stringify(outcome)],
   );
 

@@ -24,8 +24,8 @@ const retry = async ({ log, processors }: Projector, name: string, stream: strin
 };
 
 /**
- * Retries the parked events of a projection once, after this process has begun to write it. This process may run a
- * newer version of the program, which can apply events that an older version could not.
+ * Retries the parked events of a projection, once after this process has begun to write it. This process may run a
+ * newer version of Annals, which can apply events that an older version could not.
  */
 const retryOnce = async (projector: Projector, running: RunningProjection): Promise<void> => {
   const { name } = running.projection;
@@ -35,8 +35,8 @@ const retryOnce = async (projector: Projector, running: RunningProjection): Prom
 };
 
 /**
- * Once the rebuild has caught up, compares its rows with the old ones and records the result. The rebuild then waits
- * for an operator to promote or abort it.
+ * When the rebuild has caught up, compares its rows with the old rows and records the result. The rebuild then waits
+ * until an operator promotes or aborts it.
  */
 const compareAndWait = async (projector: Projector, running: RunningProjection, request: MaintenanceRequest): Promise<void> => {
   if (request.outcome !== null) return;
@@ -61,7 +61,10 @@ const finish = async (projector: Projector, running: RunningProjection, requests
   return true;
 };
 
-/** Handles one request. @returns the writer of the new rebuild, if the request starts one */
+/**
+ * Handles one request.
+ * @returns the writer of the new rebuild if the request starts one
+ */
 const handleRequest = async (
   projector: Projector,
   db: pg.Client,
@@ -80,7 +83,7 @@ const handleRequest = async (
   }
   if (request.kind === 'abort') {
     await abortRebuild(projector, db, name);
-    await completeRequests(db, name, REBUILD_KINDS, { at: new Date().toISOString(), promoted: false, comparison: null, events: null });
+    await completeRequests(db, name, REBUILD_KINDS, { at: new Date().toISOString(), promoted: false });
     await completeRequest(db, request.id, {});
     return undefined;
   }

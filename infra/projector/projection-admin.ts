@@ -1,62 +1,85 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import type { ProjectionAdmin } from '../../api/operations/projection-admin.ts';
-import { mustRequest, type RebuildDecision } from '../../commands/operations/projection-maintenance.ts';
+import type { DifferencesOf, ProjectionAdmin, RebuildChoice } from '../../api/operations/projection-admin.ts';
+import { mustRequest, type Operator, type RebuildDecision } from '../../commands/operations/projection-maintenance.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
 import { projections } from '../../projections/registry.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { isUnavailable, openPool } from '../postgres/pool.ts';
-import { driftReply, parkedReply, type Rebuild, rebuildReply, statusReply } from './admin-replies.ts';
+import { driftReply, parkedReply, type Rebuild, rebuildReply, sampledDifferences, statusReply } from './admin-replies.ts';
 import { checkDrift, type DriftReport } from './drift-check.ts';
-import { openRequests, type RequestKind, requestMaintenance, requestState } from './maintenance-requests.ts';
+import { driftSamples, recordDriftSample } from './drift-samples.ts';
+import { requestMaintenance } from './maintenance-requests.ts';
 import { type ParkedEvent, parkedEvent, parkedEvents } from './parked-events.ts';
 import { waitingReactors } from './reactor-status.ts';
+import { type RebuildRequest, rebuildRequest, rebuildRequests, requestDecision, requestRebuild } from './rebuild-requests.ts';
+import { type RowDifference, readRowDifferences } from './row-differences.ts';
 import { publishedStatuses, WORKER_SILENT_SECONDS } from './status.ts';
 
 /** The number of rows that the drift check samples per table. */
 const SAMPLED_ROWS = 20;
-/** The time limit for a query. The drift check has no limit. */
+/** The time limit for a query in milliseconds. The queries of the drift check have no limit. */
 const QUERY_TIMEOUT_MS = 5_000;
-const REBUILD_REQUESTS = ['rebuild', 'rebuild-if-equal', 'rebuild-held'] as const satisfies RequestKind[];
+
+type Querier = pg.Pool | pg.ClientBase;
 
 const projectionOf = (name: string): AnyProjection | undefined => projections.find((projection) => projection.name === name);
 
-const readRebuild = async (pool: pg.Pool, name: string, id: string): Promise<Rebuild | null> => {
+const rebuildId = (id: string): number | null => (/^\d{1,15}$/.test(id) ? Number(id) : null);
+
+/**
+ * Returns the function that creates the reply to a rebuild request of this projection; null if there is no such
+ * projection.
+ */
+const replyFor = async (db: Querier, name: string): Promise<((request: RebuildRequest) => Rebuild) | null> => {
   const projection = projectionOf(name);
-  const request = projection && /^\d{1,15}$/.test(id) ? await requestState(pool, Number(id)) : null;
-  if (!projection || !request || request.projection !== name) return null;
-  const status = (await publishedStatuses(pool)).find((published) => published.name === name);
-  return rebuildReply(request, projection, status);
+  if (!projection) return null;
+  const status = (await publishedStatuses(db)).find((published) => published.name === name);
+  return (request) => rebuildReply(request, projection, status);
 };
 
-const openRebuildId = async (pool: pg.Pool, name: string): Promise<number | null> => {
-  const { rows } = await pool.query<{ id: number }>(
-    'select id::double precision as id from annals.requests where projection = $1 and kind = any($2::text[]) and done_at is null order by requests.id limit 1',
-    [name, REBUILD_REQUESTS],
+const readRebuild = async (db: Querier, name: string, id: string): Promise<Rebuild | null> => {
+  const number = rebuildId(id);
+  const request = number === null ? null : await rebuildRequest(db, name, number);
+  return request && ((await replyFor(db, name))?.(request) ?? null);
+};
+
+const listRebuilds = async (pool: pg.Pool, name: string): Promise<Rebuild[] | null> => {
+  const reply = await replyFor(pool, name);
+  return reply && (await rebuildRequests(pool, name)).map(reply);
+};
+
+const listDifferences = async (
+  services: { readonly pool: pg.Pool; readonly log: Log },
+  { name, id, column }: DifferencesOf,
+): Promise<RowDifference[] | null> => {
+  const { pool, log } = services;
+  const projection = projectionOf(name);
+  const number = rebuildId(id);
+  const request = number === null ? null : await rebuildRequest(pool, name, number);
+  if (!projection || !request) return null;
+  if (request.done_at !== null) return [];
+  return readRowDifferences(
+    { db: pool, log },
+    { projection: name, tables: projection.tables, sampled: sampledDifferences(request) },
+    column,
   );
-  return rows[0]?.id ?? null;
 };
 
-const startRebuild = async (pool: pg.Pool, name: string): Promise<Rebuild | null> => {
+const startRebuild = async (pool: pg.Pool, name: string, by: Operator): Promise<Rebuild | null> => {
   if (!projectionOf(name)) return null;
-  const id = (await openRebuildId(pool, name)) ?? (await requestMaintenance(pool, 'rebuild-held', name));
-  return readRebuild(pool, name, String(id));
+  return readRebuild(pool, name, String(await requestRebuild(pool, name, by)));
 };
 
-const requestedDecision = async (pool: pg.Pool, name: string): Promise<RebuildDecision | undefined> => {
-  const requests = await openRequests(pool, [name]);
-  return requests.map(({ kind }) => kind).find((kind) => kind === 'promote' || kind === 'abort');
-};
-
-/** How long a decision waits for the projector to carry it out, in milliseconds. */
+/** The maximum time in milliseconds to wait until the projector has promoted or aborted a rebuild. */
 const DECISION_TIMEOUT_MS = 2_000;
 const POLL_INTERVAL_MS = 25;
 
 /**
- * Returns the rebuild when it has ended. After two seconds, returns it in its present state, because the projector may
- * be busy or down.
+ * Waits until the rebuild has ended, and returns it. After two seconds, returns it in its present state, because the
+ * projector may be busy or down.
  */
 const endedRebuild = async (pool: pg.Pool, name: string, id: string): Promise<Rebuild | null> => {
   const deadline = performance.now() + DECISION_TIMEOUT_MS;
@@ -67,11 +90,17 @@ const endedRebuild = async (pool: pg.Pool, name: string, id: string): Promise<Re
   }
 };
 
-const decideRebuild = async (pool: pg.Pool, decision: RebuildDecision, name: string, id: string): Promise<Rebuild | null> => {
-  const rebuild = await readRebuild(pool, name, id);
-  if (!rebuild) return null;
-  if (mustRequest(decision, { state: rebuild.state, requested: await requestedDecision(pool, name) }))
-    await requestMaintenance(pool, decision, name);
+const decideRebuild = async (
+  pool: pg.Pool,
+  decision: RebuildDecision,
+  { name, id, by, reason }: RebuildChoice,
+): Promise<Rebuild | null> => {
+  if (!(await readRebuild(pool, name, id))) return null;
+  const request = { decision, projection: name, rebuild: Number(id), by, reason };
+  await requestDecision(pool, request, async (db, requested) => {
+    const { state, decided_by } = (await readRebuild(db, name, id))!;
+    return mustRequest(decision, by, { state, decided_by, requested });
+  });
   return endedRebuild(pool, name, id);
 };
 
@@ -81,16 +110,28 @@ const retryParkedEvent = async (pool: pg.Pool, name: string, event_id: string): 
   return parked;
 };
 
-const sampleDrift = async (log: Log, pool: pg.Pool): Promise<DriftReport[]> => {
+const sampleDrift = async (log: Log, pool: pg.Pool, name: string | null): Promise<DriftReport[] | null> => {
+  const chosen = projections.filter((projection) => name === null || projection.name === name);
+  if (chosen.length === 0) return null;
   const reports: DriftReport[] = [];
-  for (const projection of projections) reports.push(await checkDrift(log, pool, projection, SAMPLED_ROWS));
+  for (const projection of chosen) {
+    const report = await checkDrift(log, pool, projection, SAMPLED_ROWS);
+    await recordDriftSample(pool, report);
+    reports.push(report);
+  }
   return reports;
+};
+
+const listStatuses = async (pool: pg.Pool) => {
+  const [statuses, samples] = await Promise.all([publishedStatuses(pool), driftSamples(pool)]);
+  const byName = new Map(samples.map(({ projection, ...sample }) => [projection, sample]));
+  return statuses.map((status) => ({ ...statusReply(status), drift: byName.get(status.name) ?? null }));
 };
 
 const missingWorkers = async (pool: pg.Pool): Promise<string[]> => {
   const [statuses, waiting] = await Promise.all([publishedStatuses(pool), waitingReactors(pool)]);
-  // Just after this process has started, the workers may still be starting, too. So a worker does not count as silent
-  // for longer than this process has been running.
+  // If this process has just started, the workers may still be starting, too. So a worker does not count as silent for
+  // longer than this process has been running.
   const silentSeconds = Math.min(process.uptime(), ...statuses.map(({ silent_seconds }) => silent_seconds));
   return [
     ...(silentSeconds > WORKER_SILENT_SECONDS ? ['worker'] : []),
@@ -110,8 +151,10 @@ const withRefusals =
     work(...args).catch(throwIfUnavailable);
 
 export type OpenedProjectionAdmin = ProjectionAdmin & {
-  /** The names of the workers and reactors that are not working; empty if the database cannot be reached. */
+  /** Returns the names of the workers and reactors that are not working; empty if the database cannot be reached. */
   readonly missingWorkers: () => Promise<string[]>;
+  /** The database of the projections, for the checks of the health report. */
+  readonly db: Pick<pg.Pool, 'query'>;
   readonly close: () => Promise<void>;
 };
 
@@ -123,18 +166,24 @@ export const openProjectionAdmin = (databaseUrl: string, log: Log, logger: Logge
   const pool = openPool(databaseUrl, logger, 'operators', { max: 2, queryTimeoutMs: QUERY_TIMEOUT_MS });
   const driftPool = openPool(databaseUrl, logger, 'drift', { max: 2 });
   return {
+    db: pool,
     missingWorkers: () => missingWorkers(pool).catch(() => []),
-    statuses: withRefusals(async () => (await publishedStatuses(pool)).map(statusReply)),
-    rebuild: withRefusals((name: string) => startRebuild(pool, name)),
+    statuses: withRefusals(() => listStatuses(pool)),
+    rebuild: withRefusals((name: string, by: Operator) => startRebuild(pool, name, by)),
+    rebuilds: withRefusals((name: string) => listRebuilds(pool, name)),
     rebuildOf: withRefusals((name: string, id: string) => readRebuild(pool, name, id)),
-    promote: withRefusals((name: string, id: string) => decideRebuild(pool, 'promote', name, id)),
-    abort: withRefusals((name: string, id: string) => decideRebuild(pool, 'abort', name, id)),
+    differences: withRefusals((of: DifferencesOf) => listDifferences({ pool, log }, of)),
+    promote: withRefusals((choice: RebuildChoice) => decideRebuild(pool, 'promote', choice)),
+    abort: withRefusals((choice: RebuildChoice) => decideRebuild(pool, 'abort', choice)),
     parked: withRefusals(async (name: string) => (projectionOf(name) ? (await parkedEvents(pool, name)).map(parkedReply) : null)),
     retry: withRefusals(async (name: string, event_id: string) => {
       const parked = await retryParkedEvent(pool, name, event_id);
       return parked && parkedReply(parked);
     }),
-    drift: withRefusals(async () => driftReply(await sampleDrift(log, driftPool))),
+    drift: withRefusals(async (name: string | null) => {
+      const reports = await sampleDrift(log, driftPool, name);
+      return reports && driftReply(reports);
+    }),
     close: async () => {
       await Promise.all([pool.end(), driftPool.end()]);
     },

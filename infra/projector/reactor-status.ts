@@ -2,7 +2,7 @@ import type { ClientBase, Pool } from 'pg';
 
 /**
  * The status of a reactor in one worker. `reason` says why it is not working; null while it works. `remedy` says what
- * an operator has to do; absent if the reactor needs nobody. /readyz shows it, so it must contain no secret.
+ * an operator has to do; absent if nothing has to be done. /readyz shows these texts, so they must contain no secret.
  */
 export type ReactorStatus = {
   readonly name: string;
@@ -10,6 +10,9 @@ export type ReactorStatus = {
   readonly reason: string | null;
   readonly remedy?: string | null;
 };
+
+/** The name of the reactor that publishes messages to runners (the relay). */
+export const RELAY_REACTOR = 'delivery to runners';
 
 export type WaitingReactor = { readonly name: string; readonly reason: string; readonly remedy: string | null };
 
@@ -27,8 +30,8 @@ export const publishReactors = async (db: ClientBase | Pool, writer: string, rea
   );
 };
 
-/** The reactors that have not worked in any process during the last ten seconds, each with the reason. */
-export const waitingReactors = async (db: ClientBase | Pool): Promise<WaitingReactor[]> => {
+/** Returns the reactors that have not worked in any process during the last ten seconds, each with the reason. */
+export const waitingReactors = async (db: Pick<ClientBase, 'query'>): Promise<WaitingReactor[]> => {
   const { rows } = await db.query<WaitingReactor>(
     `select name, coalesce(min(reason), 'it waits') as reason, min(remedy) as remedy from annals.reactors
      where seen_at > now() - interval '10 seconds' group by name having not bool_or(works) order by name`,

@@ -1,10 +1,14 @@
 import type { Comparison } from './compare-tables.ts';
 
 /**
- * `comparison` is the difference between the rebuilt rows and the live ones; null if their tables have different
- * shapes. `events` is the number of events from which the rows were rebuilt.
+ * `comparison` is the difference between the rebuilt rows and the live rows; null if their tables have different
+ * definitions. `events` is the number of events from which the rows were rebuilt. `version` is the version of the
+ * projection.
  */
-export type RebuildComparison = { readonly comparison: Comparison | null; readonly events: number };
+export type RebuildComparison = { readonly comparison: Comparison | null; readonly events: number; readonly version: number };
 
-/** The end of a rebuild: its comparison with the old rows, and whether the rebuilt rows were promoted. */
+/**
+ * The result of a rebuild: the comparison of the rebuilt rows with the old rows, and whether the rebuilt rows were
+ * promoted.
+ */
 export type RebuildResult = RebuildComparison & { readonly at: string; readonly promoted: boolean };

@@ -14,8 +14,8 @@ import { dropSchema, shapeOf, withSchemaLock } from './schema.ts';
 const retiredSchemaOf = (name: string): string => `${name}__old`;
 
 /**
- * Replaces the live rows with the rebuilt ones: in one transaction, renames the live schema and gives its old name to
- * the shadow schema. No row is copied, so no query has to wait. Each query sees either all old rows or all new ones.
+ * Replaces the live rows by the rebuilt rows. In one transaction, renames the live schema, and gives its old name to
+ * the shadow schema. No row is copied, so no query has to wait. Each query sees either only old rows or only new rows.
  */
 const swapSchemas = (db: ClientBase, name: string, outcome: RebuildResult): Promise<unknown> =>
   withSchemaLock(db, async () => {
@@ -39,7 +39,7 @@ const notifyPosition = (db: ClientBase, writer: ProjectionWriter): Promise<unkno
 
 /**
  * Promotes a rebuild between two batches of the live processor. After that, only the rebuilt rows are written.
- * @returns the writers that the processor then has
+ * @returns the writers that remain for the processor
  */
 const promote = async (
   writers: readonly ProjectionWriter[],
@@ -56,8 +56,8 @@ const promote = async (
 };
 
 /**
- * Whether the rebuilt rows have caught up, so that they can be compared with the old ones. This is true once the live
- * processor writes the rebuilt rows, and no other processor writes the old ones.
+ * Whether the rebuilt rows have caught up, so that they can be compared with the old rows. This is so when the live
+ * processor writes the rebuilt rows, and no other processor writes the old rows.
  */
 const areWrittenTogether = (processors: EventProcessors, name: string): boolean => {
   const live = processors.live();
@@ -66,15 +66,18 @@ const areWrittenTogether = (processors: EventProcessors, name: string): boolean 
   return names.has(shadowSchemaOf(name)) && (old === null || old === live);
 };
 
-/** Whether the old tables have the same shape as the rebuilt ones, so that their rows can be compared. */
+/** Whether the old tables and the rebuilt tables have the same definitions, so that their rows can be compared. */
 const isComparable = async (db: ClientBase, { projection }: RunningProjection): Promise<boolean> => {
   const { rows } = await db.query<{ shape: string }>('select shape from annals.checkpoints where name = $1', [projection.name]);
   return rows[0]?.shape === shapeOf(projection);
 };
 
-/** Compares the rebuilt rows with the old ones. @returns null if the rebuild has not caught up yet */
+/**
+ * Compares the rebuilt rows with the old rows.
+ * @returns null if the rebuild has not caught up yet
+ */
 export const compareRebuild = async ({ processors, pool }: Projector, running: RunningProjection): Promise<RebuildComparison | null> => {
-  const { name, tables } = running.projection;
+  const { name, tables, version } = running.projection;
   const shadow = shadowSchemaOf(name);
   if (!processors.live() || !areWrittenTogether(processors, name)) return null;
   const db = await pool.connect();
@@ -82,15 +85,15 @@ export const compareRebuild = async ({ processors, pool }: Projector, running: R
     const comparison =
       processors.processorOf(name) && (await isComparable(db, running)) ? await compareTables(db, tables, name, shadow) : null;
     const writers = processors.processorOf(shadow)?.writers();
-    return { comparison, events: writers?.find((writer) => writer.name === shadow)?.eventCount() ?? 0 };
+    return { comparison, events: writers?.find((writer) => writer.name === shadow)?.eventCount() ?? 0, version };
   } finally {
     db.release();
   }
 };
 
 /**
- * Compares the rebuilt rows of a projection with the old ones and then promotes them. If rows differ and
- * `abortIfDifferent` is true, it aborts the rebuild instead.
+ * Compares the rebuilt rows of a projection with the old rows, and promotes them. If rows differ and `abortIfDifferent`
+ * is true, aborts the rebuild instead.
  * @returns null if the rebuild has not caught up yet
  */
 export const finishRebuild = async (

@@ -37,6 +37,12 @@ create table if not exists annals.requests (
   id bigint generated always as identity primary key, kind text not null, projection text not null, stream text,
   asked_at timestamptz not null default now(), taken_at timestamptz, done_at timestamptz, outcome jsonb
 );
+alter table annals.requests add column if not exists asked_by jsonb, add column if not exists reason text,
+  add column if not exists rebuild bigint;
+create table if not exists annals.drift_samples (
+  projection text collate "C" primary key, sampled_at timestamptz not null default now(), sampled integer not null,
+  differing integer not null, first_diverging_event text
+);
 create table if not exists annals.erased_tenants (tenant text collate "C" primary key);
 create table if not exists annals.erasure_search (
   one boolean primary key, commit_position bigint not null, prepare_position bigint not null
@@ -46,7 +52,7 @@ create unlogged table if not exists annals.windows (
   key text collate "C" primary key, version integer not null, state text not null, expires_at double precision not null
 );`;
 
-/** Runs `work` in a transaction that holds the schema lock. */
+/** Runs `work` in a transaction that holds `SCHEMA_LOCK`. */
 export const withSchemaLock = async <T>(client: ClientBase, work: () => Promise<T>): Promise<T> => {
   await client.query('begin');
   try {
@@ -61,8 +67,8 @@ export const withSchemaLock = async <T>(client: ClientBase, work: () => Promise<
 };
 
 /**
- * Creates the missing tables of the schema `annals`, and the extensions for searches if the server has them and the
- * user may create them. Without these extensions, a search reads all rows of its tenant.
+ * Creates the missing tables of the schema `annals`. Also creates the extensions for searches, if the server has them
+ * and the user may create them. Without these extensions, a search reads all rows of its tenant.
  */
 export const createSystemTables = async (client: ClientBase): Promise<void> => {
   await withSchemaLock(client, () => client.query(systemTables));
@@ -72,7 +78,7 @@ export const createSystemTables = async (client: ClientBase): Promise<void> => {
 };
 
 /** Whether a worker has created the tables of the schema `annals` in this database. */
-export const hasSystemTables = async (client: ClientBase): Promise<boolean> => {
+export const hasSystemTables = async (client: Pick<ClientBase, 'query'>): Promise<boolean> => {
   const { rows } = await client.query<{ exists: boolean }>("select to_regclass('annals.reactors') is not null as exists");
   return rows[0]!.exists;
 };
@@ -81,10 +87,10 @@ type ServerFacts = { version: string; number: number; may_create: boolean; forei
 
 /**
  * Reads the facts that decide whether Annals can use a database: the version of the server, as text and as number, and
- * whether the user may create schemas. `foreign_schemas` lists schemas of another application: they have the name of a
- * projection, but the table of checkpoints, which Annals creates first, does not exist.
+ * whether the user may create schemas. `foreign_schemas` lists schemas of another application. They have the name of a
+ * projection, but there is no table of checkpoints. Annals always creates that table first.
  */
-export const readServerFacts = async (client: ClientBase, projectionNames: readonly string[]): Promise<ServerFacts> => {
+export const readServerFacts = async (client: Pick<ClientBase, 'query'>, projectionNames: readonly string[]): Promise<ServerFacts> => {
   const { rows } = await client.query<ServerFacts>(
     `select current_setting('server_version') as version, current_setting('server_version_num')::integer as number,
       has_database_privilege(current_database(), 'create') as may_create,
@@ -96,7 +102,8 @@ export const readServerFacts = async (client: ClientBase, projectionNames: reado
 };
 
 /**
- * Returns the quoted schema of the operator class for trigram indexes; null if an extension for searches is missing.
+ * Returns the quoted name of the schema that contains the operator class for trigram indexes; null if an extension for
+ * searches is missing.
  */
 const trigramSchema = async (client: ClientBase): Promise<string | null> => {
   const { rows } = await client.query<{ schema: string }>(
@@ -113,7 +120,7 @@ const columnSql = (name: string, type: ColumnType, rest = ''): string =>
   `${quoteIdentifier(name)} ${type}${type === 'text' ? ' collate "C"' : ''}${rest}`;
 
 /**
- * Returns the SQL of the column that Postgres derives from the columns that users search. Its collation makes `ilike`
+ * Returns the SQL of the column in which users search. Postgres computes it from `columns`. Its collation makes `ilike`
  * ignore case.
  */
 const searchColumnSql = (columns: readonly string[]): string => {
@@ -150,8 +157,8 @@ const tableSql = (schema: string, table: Table, trigrams: string | null): string
 };
 
 /**
- * Returns the SQL statements that create a projection's tables in a new schema of this name. `trigrams` is the schema
- * of the extension for searches; if it is null, tables have no index for searches.
+ * Returns the SQL statements that create a projection's tables in the new schema `schema`. `trigrams` is the schema of
+ * the extension for searches. If it is null, tables have no index for searches.
  */
 const schemaSql = (schema: string, { tables }: AnyProjection, trigrams: string | null): string[] => [
   `create schema ${quoteIdentifier(schema)}`,
@@ -159,8 +166,8 @@ const schemaSql = (schema: string, { tables }: AnyProjection, trigrams: string |
 ];
 
 /**
- * Returns the shape of a projection: a digest of its table definitions. If the stored tables have another shape, the
- * projection cannot write to them and must be rebuilt.
+ * Returns the shape of a projection: a digest of its table definitions. If the stored tables have a different shape,
+ * the projection cannot write to them and must be rebuilt.
  */
 export const shapeOf = (projection: AnyProjection): string =>
   createHash('sha256')
@@ -169,8 +176,8 @@ export const shapeOf = (projection: AnyProjection): string =>
     .slice(0, 22);
 
 /**
- * Checks that no other application has created a schema. A projector that creates a schema also stores a checkpoint
- * with the schema's name, in the same transaction.
+ * Checks that no other application has created a schema. When a projector creates a schema, it stores a checkpoint with
+ * the schema's name in the same transaction.
  * @throws Error if the schema exists, but no checkpoint has its name
  */
 const assertNotForeign = async (client: ClientBase, schema: string): Promise<void> => {
@@ -180,7 +187,7 @@ const assertNotForeign = async (client: ClientBase, schema: string): Promise<voi
 };
 
 /**
- * Creates the empty schema of a projection and its checkpoint. If a schema of that name exists, it is dropped first.
+ * Creates the empty schema of a projection, and its checkpoint. If a schema with this name exists, it is dropped first.
  */
 export const createSchema = (client: ClientBase, schema: string, projection: AnyProjection): Promise<unknown> =>
   withSchemaLock(client, async () => {

@@ -7,9 +7,9 @@ import type { RebuildResult } from './rebuild-result.ts';
 import type { Projector, RunningProjection } from './running-projection.ts';
 
 /**
- * The status of a projection, as operators see it. It is stored in the database and read by other processes, so field
- * names must not change. `lag_events` is an estimate while the projection catches up. `rate` is in events per second,
- * times are RFC 3339.
+ * The status of a projection, as operators see it. It is stored in the database, where other processes read it, so
+ * field names must not change. `lag_events` is an estimate while the projection catches up. `rate` is in events per
+ * second. Times are RFC 3339.
  */
 export type ProjectionStatus = {
   readonly name: string;
@@ -31,8 +31,8 @@ export type ProjectionStatus = {
 };
 
 /**
- * The progress of a rebuild. `done` is a share from 0 to 1. `events` is the number of events that the rebuild has
- * processed since this process opened it. `seconds_left` is null while it cannot be estimated.
+ * The progress of a rebuild. `done` is the fraction that is done, from 0 to 1. `events` is the number of events that
+ * the rebuild has processed since this process opened it. `seconds_left` is null while it cannot be estimated.
  */
 export type RebuildProgress = {
   readonly done: number;
@@ -42,7 +42,7 @@ export type RebuildProgress = {
   readonly seconds_left: number | null;
 };
 
-/** Holds the last event of the log, as of the last call of `refresh`. */
+/** Caches the last event of the log. `refresh` reads it again. */
 export type LogEnd = { readonly refresh: () => Promise<void>; readonly last: () => Recorded | null };
 
 export const trackLogEnd = (log: Log): LogEnd => {
@@ -56,8 +56,8 @@ export const trackLogEnd = (log: Log): LogEnd => {
 };
 
 /**
- * Returns the estimated number of events that a processor is behind, for display only. It is an estimate, because
- * positions are offsets in the log rather than event counts.
+ * Estimates how many events a processor is behind, for display only. Positions are offsets in the log and not event
+ * counts, so the number is not exact.
  */
 const estimateLag = (processor: EventProcessor, end: Recorded | null): number => {
   const commit = processor.position()?.commit ?? 0n;
@@ -76,6 +76,15 @@ const progressOf = (processor: EventProcessor, name: string, end: Recorded | nul
 };
 
 /**
+ * Returns a result without the list of differing rows. A status is stored every second, and these rows are not shown in
+ * it.
+ */
+const withoutRows = (result: RebuildResult): RebuildResult => ({
+  ...result,
+  comparison: result.comparison && { ...result.comparison, shown: [] },
+});
+
+/**
  * Returns the status of a projection in this process. `end` is the last event of the log; null if the log is empty or
  * has not been read.
  */
@@ -92,7 +101,7 @@ export const statusOf = (
   const position = writer?.position() ?? null;
   const isBehind = end && position && comparePositions(end.position, position) > 0 && processor && !processor.isCaughtUp();
   const lastEventAt = writer?.lastEventAt();
-  // The end of the log was read a moment ago, so the projection may already be beyond it.
+  // The end of the log was read a moment ago. The projection may already be beyond it.
   const head = end && position && comparePositions(position, end.position) > 0 ? position : (end?.position ?? null);
   return {
     name,
@@ -108,7 +117,7 @@ export const statusOf = (
     last_error: error,
     writer: state === 'reading',
     rebuild: rebuilding && progressOf(rebuilding, shadow, end),
-    rebuilt: lastRebuild,
+    rebuilt: lastRebuild && withoutRows(lastRebuild),
   };
 };
 
@@ -133,7 +142,7 @@ export const WORKER_SILENT_SECONDS = 10;
 export type PublishedStatus = Omit<ProjectionStatus, 'writer'> & { readonly writer: string; readonly silent_seconds: number };
 
 /** Returns the latest published status of each projection. */
-export const publishedStatuses = async (db: ClientBase | Pool): Promise<PublishedStatus[]> => {
+export const publishedStatuses = async (db: Pick<ClientBase, 'query'>): Promise<PublishedStatus[]> => {
   const { rows } = await db.query<{ status: Omit<PublishedStatus, 'silent_seconds'>; silent: number }>(
     'select status, extract(epoch from now() - seen_at)::double precision as silent from annals.statuses order by name',
   );

@@ -19,11 +19,11 @@ const LOCK = 'reactor scheduler';
 const SEED = 'decided';
 const MAX_REMEMBERED = 20_000;
 
-/** The number of jobs whose open runs are found with one query. */
+/** The number of jobs for which one query finds the open runs. */
 const BATCH = 500;
 
-/** Creates the ports of one tick of the scheduler. `at` is its time (RFC 3339 UTC). */
-const schedulerPorts = (log: Log, reads: Pick<Reads, 'rows'>, at: string): Omit<SchedulerPorts, 'hasOpenRun'> => {
+/** Creates the ports for one tick of the scheduler. `at` is the time of the tick (RFC 3339 UTC). */
+export const schedulerPorts = (log: Log, reads: Pick<Reads, 'rows'>, at: string): Omit<SchedulerPorts, 'hasOpenRun'> => {
   const cache = openAggregateCache(log, []);
   const transact = createTransact(log, cache);
   return {
@@ -44,13 +44,27 @@ const schedulerPorts = (log: Log, reads: Pick<Reads, 'rows'>, at: string): Omit<
   };
 };
 
+/** The decisions about a job: the plan in the read model that they are about, and when the job is due next. */
+type Decided = { readonly plan: string; readonly next: string | null };
+type Plan = { readonly next_fire_at: string | null; readonly schedule_revision: number | null };
+type PlannedJob = Plan & { readonly id: string };
+
+const planOf = ({ next_fire_at, schedule_revision }: Plan): string => `${schedule_revision} ${next_fire_at}`;
+
 /**
- * Decides every second about the due occurrences of cron jobs. Only one process does this at a time. If none is due,
- * this costs one index look-up, regardless of the number of jobs.
+ * Starts the reactor that decides every second about the due occurrences of cron jobs. Only one process does this at a
+ * time. If none is due, this costs one index look-up, regardless of the number of jobs.
  */
 export const startScheduler = ({ log, ...parts }: TimedReactorParts & { readonly log: Log }) => {
-  // The decisions of this process that the read model may not contain yet.
-  const decided = createLruMap<string, string>({ capacity: MAX_REMEMBERED });
+  // The jobs about whose due occurrences this process has decided. The read model may not contain the decisions yet. A
+  // job is examined again when its next occurrence is due, even if the read model has not changed: an occurrence can have
+  // been skipped before it was due, so that the scheduler appends no event about it.
+  const decided = createLruMap<string, Decided>({ capacity: MAX_REMEMBERED });
+  const isDecided = ({ id, next_fire_at, schedule_revision }: PlannedJob, at: string): boolean => {
+    const last = decided.get(id);
+    if (last?.plan !== planOf({ next_fire_at, schedule_revision })) return false;
+    return last.next === null || at < last.next;
+  };
   return startTimedReactor(
     {
       lock: LOCK,
@@ -59,9 +73,7 @@ export const startScheduler = ({ log, ...parts }: TimedReactorParts & { readonly
       run: async (reads, at) => {
         const due = await jobsDueAt(reads, at);
         const ports = schedulerPorts(log, reads, at);
-        const undecided = due.filter(
-          ({ id, next_fire_at, schedule_revision }) => decided.get(id) !== `${schedule_revision} ${next_fire_at}`,
-        );
+        const undecided = due.filter((job) => !isDecided(job, at));
         for (let start = 0; start < undecided.length; start += BATCH) {
           const jobs = undecided.slice(start, start + BATCH);
           const withOpenRun = await jobsWithOpenRun(
@@ -71,7 +83,8 @@ export const startScheduler = ({ log, ...parts }: TimedReactorParts & { readonly
           const batchPorts = { ...ports, hasOpenRun: ({ id }: { readonly id: string }) => withOpenRun.has(id) };
           await forEachConcurrently(jobs, async ({ tenant_id, id, next_fire_at, schedule_revision }) => {
             const job = { tenant_id, id, next_fire_at: next_fire_at!, schedule_revision: schedule_revision! };
-            if ((await decideDue(batchPorts, job, at)) > 0) decided.set(id, `${schedule_revision} ${next_fire_at}`);
+            const next = await decideDue(batchPorts, job, at);
+            if (next !== undefined) decided.set(id, { plan: planOf(job), next });
           });
         }
         return due.length === MAX_DUE_JOBS;

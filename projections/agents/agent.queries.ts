@@ -8,9 +8,9 @@ import { AgentListRead, agentCounter, agents, table } from './agent.ts';
 const from: Source<typeof table> = { projection: agents.name, table };
 
 /**
- * The agents that a caller may see: either all agents of the tenant, or those on which `user_id` has one of these
- * roles, by a role or a grant. The role or grant must be newer than `since`, the sort key of the position at which the
- * user became a member.
+ * The agents that a caller may see: all agents of the tenant, or those on which the user has one of `roles`, assigned
+ * as a role or given by a grant. The assignment or grant must be newer than `since`, the sort key of the position at
+ * which the user became a member.
  */
 export type AgentVisibility =
   | { readonly all: true }
@@ -26,6 +26,8 @@ export type AgentFilter = {
   readonly kind?: string | undefined;
   /** If true, only favorites are listed; if false, only the other agents. */
   readonly favorite?: boolean | undefined;
+  /** If given, only the agents with these ids are listed. It must not be combined with `favorite`. */
+  readonly ids?: readonly string[] | undefined;
 };
 
 /** The favorites of the user who reads a list: agent ids mapped to tenant ids. */
@@ -37,7 +39,7 @@ export type Favorites = Readonly<Record<string, string>>;
  */
 export const AGENT_SORTS = sortFields(table, AgentListRead);
 
-type AgentListArgs = Omit<AgentFilter, 'q' | 'favorite'> & {
+type AgentListArgs = Omit<AgentFilter, 'q' | 'favorite' | 'ids'> & {
   readonly tenant_id: string;
   readonly pattern: string | undefined;
   /** The agents that this user may see. If absent, all agents of the tenant. */
@@ -106,12 +108,12 @@ type VisibleAgents = { readonly visibility: AgentVisibility; readonly favorites?
 export const agentPage = (
   reads: Reads,
   tenant_id: string,
-  { visibility, favorites = NO_FAVORITES, q, favorite, ...filter }: AgentFilter & VisibleAgents,
+  { visibility, favorites = NO_FAVORITES, q, favorite, ids, ...filter }: AgentFilter & VisibleAgents,
   window: PageWindow,
 ): Promise<Page> => {
   const { all, ...visible } = visibility;
-  const ids = favorite === undefined ? [] : Object.keys(favorites).filter((id) => favorites[id] === tenant_id);
-  const among = favorite === undefined ? {} : favorite ? { only: ids } : { except: ids };
+  const marked = favorite === undefined ? [] : Object.keys(favorites).filter((id) => favorites[id] === tenant_id);
+  const among = favorite === undefined ? (ids ? { only: ids } : {}) : favorite ? { only: marked } : { except: marked };
   const pattern = q === undefined ? q : containsPattern(q);
   const page = reads.page(agentList, { tenant_id, ...visible, ...filter, ...among, pattern }, window);
   return Object.keys(favorites).length === 0 ? page : page.then((found) => withFavorites(found, favorites));

@@ -181,6 +181,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   SignInLinkIssued: 'issued a sign-in link',
   SignInLinkUsed: 'used a sign-in link',
   SignedIn: 'signed in',
+  SignInSeen: 'used the sign-in of a browser',
   SignedOut: 'signed out',
   SkillAuthored: 'authored the skill {resource}',
   SkillConfigDisclosed: 'read the configuration of the skill {skill} of the agent {resource}',

@@ -69,21 +69,24 @@ export const lastDecisionUntil = async (reads: Reads, job: JobRef, at: Position)
 /** The maximum number of jobs in a preview of a blackout, and the maximum number of due times of each job. */
 export const MAX_PREVIEWED_JOBS = 200;
 
-const activeJobs = defineQuery((db, { tenant_id, agent_id }: { tenant_id: string; agent_id: string | null }) =>
+type ActiveJobs = { readonly tenant_id: string; readonly agent_ids?: readonly string[] | undefined };
+
+const activeJobs = defineQuery((db, { tenant_id, agent_ids }: ActiveJobs) =>
   db
     .selectFrom('cron_jobs.jobs as job')
     .where('job.tenant_id', '=', tenant_id)
     .where('job.status', '=', 'active')
     .where('job.deleted', 'is not', true)
-    .$if(agent_id !== null, (query) => query.where('job.agent_id', '=', agent_id!))
+    .$if(agent_ids !== undefined, (query) => query.where(({ eb, fn, val }) => eb('job.agent_id', '=', fn.any(val(agent_ids!)))))
     .orderBy('job.created_at', 'desc')
     .orderBy('job.id', 'desc')
-    .select(['job.id', 'job.agent_id'])
+    .select(['job.id', 'job.agent_id', 'job.name', 'job.next_fire_at', 'job.schedule_revision'])
     .limit(({ lit }) => lit(MAX_PREVIEWED_JOBS)),
 );
 
-/** Returns the newest active jobs of the tenant, or of one of its agents. */
-export const activeJobsOf = (reads: Reads, tenant_id: string, agent_id: string | null) => reads.rows(activeJobs, { tenant_id, agent_id });
+/** Returns the newest active jobs of the tenant, or of some of its agents; at most MAX_PREVIEWED_JOBS. */
+export const activeJobsOf = (reads: Reads, tenant_id: string, agent_ids?: readonly string[]) =>
+  reads.rows(activeJobs, { tenant_id, agent_ids });
 
 /** The maximum number of jobs or runs that a query for due ones returns. */
 export const MAX_DUE_JOBS = 10_000;
@@ -99,7 +102,7 @@ const dueJobs = defineQuery((db, { at }: { at: string }) =>
     .limit(({ lit }) => lit(MAX_DUE_JOBS)),
 );
 
-/** Returns the jobs of all tenants that are due at this time. Those that have been due for longest come first. */
+/** Returns the jobs of all tenants that are due at the time `at`. Those that have been due for longest come first. */
 export const jobsDueAt = (reads: Pick<Reads, 'rows'>, at: string) => reads.rows(dueJobs, { at });
 
 const dueMessages = defineQuery((db, { at }: { at: string }) =>
@@ -113,7 +116,7 @@ const dueMessages = defineQuery((db, { at }: { at: string }) =>
 );
 
 /**
- * Returns the runs of all tenants that must send a message to an agent at this time. Those that have been due for
+ * Returns the runs of all tenants that must send a message to an agent at the time `at`. Those that have been due for
  * longest come first.
  */
 export const messagesDueAt = (reads: Pick<Reads, 'rows'>, at: string) => reads.rows(dueMessages, { at });
@@ -131,8 +134,8 @@ const dueCalls = defineQuery((db, { at, except }: { at: string; except: readonly
 );
 
 /**
- * Returns the runs whose external targets must be called at this time, with the URLs of the targets. Those that have
- * been due for longest come first. `except`: the tenants whose runs are left out.
+ * Returns the runs whose external targets must be called at the time `at`, with the URLs of the targets. Those that
+ * have been due for longest come first. `except`: the tenants whose runs are left out.
  */
 export const callsDueAt = (reads: Pick<Reads, 'rows'>, at: string, except: readonly string[]) =>
   reads.rows(dueCalls, { at, except: except.length > 0 ? except : undefined });
@@ -158,6 +161,6 @@ const openRuns = defineQuery((db, { jobs }: { jobs: readonly string[] }) =>
     .select('run.job_id'),
 );
 
-/** Returns which of these jobs have a run that has not ended. */
+/** Returns the ids of those of the given jobs that have a run which has not ended. */
 export const jobsWithOpenRun = async (reads: Pick<Reads, 'rows'>, jobs: readonly string[]): Promise<ReadonlySet<string>> =>
   new Set((await reads.rows(openRuns, { jobs })).map(({ job_id }) => job_id!));

@@ -158,6 +158,7 @@ export const runTable = {
   indexes: [
     { columns: ['tenant_id', 'job_id', 'created_at', 'id'] },
     { columns: ['tenant_id', 'job_id', 'decided'] },
+    { columns: ['tenant_id', 'due_at', 'id'] },
     { columns: ['target_kind', 'next_attempt_at'], withoutNull: 'next_attempt_at' },
     { columns: ['settled_at'], withoutNull: 'settled_at' },
     { columns: ['job_id'], withoutNull: 'is_open' },
@@ -188,8 +189,9 @@ const openedRun = ({ at, data: { target_kind } }: Recorded<Extract<CronRun.CronR
 });
 
 /**
- * Returns the changes of a decision: the row of the run, and, unless the schedule has changed since, when its job is
- * due next.
+ * Returns the changes that a decision makes. It adds the row of the run. Unless the schedule has changed since, it also
+ * sets when the job is due next. A skipped occurrence does so only if the job is due next at this occurrence: otherwise
+ * earlier occurrences are due that the scheduler has not decided about yet.
  */
 const decided = (event: Decision, decision: (typeof CronRun.DECISIONS)[number], why = {}): readonly Change[] => {
   const { job_id, due_at, job_status, schedule_revision, next_fire_at } = event.data;
@@ -197,10 +199,11 @@ const decided = (event: Decision, decision: (typeof CronRun.DECISIONS)[number], 
   const key = { tenant_id: event.tenant, id: job_id };
   const ended = job_status ? { status: job_status } : {};
   const planned = { next_fire_at, ...ended };
+  const isNext = decision === 'skipped' ? { next_fire_at: due_at } : {};
   const fired = decision === 'fired' ? [patch('jobs', key, { last_fired_at: event.at })] : [];
   return [
     insertRun(event, decision, { job_id, due_at, schedule_revision, next_fire_at, ...opened, ...why }),
-    patch('jobs', key, planned, { ifEqual: { schedule_revision } }),
+    patch('jobs', key, planned, { ifEqual: { schedule_revision, ...isNext } }),
     ...fired,
   ];
 };
@@ -249,7 +252,7 @@ const attempted = ({ tenant, id, event_id, at, type, data }: Attempted): readonl
  */
 export const cronJobs = {
   name: 'cron_jobs',
-  version: 3,
+  version: 4,
   categories: [CronJob.category, CronRun.category, 'acknowledgement', 'session'],
   tables: [table, runTable, cronJobCounter.table],
   on: {

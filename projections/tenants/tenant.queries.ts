@@ -1,14 +1,17 @@
-import { defineList, defineQuery } from '../query.ts';
+import { containsPattern, defineList, defineQuery } from '../query.ts';
 import { byKey, type Page, type PageWindow, type Reads } from '../read-model.ts';
 import { sortFields } from '../table.ts';
 import { AdminTenantRead, activity, table, tenants } from './tenant.ts';
 
 export const TENANT_SORTS = sortFields(table, AdminTenantRead);
 
-const tenantList = defineList({ table }, (db) => db.selectFrom('tenants.tenants as tenant'));
+const tenantList = defineList({ table }, (db, { pattern }: { pattern: string | undefined }) =>
+  db.selectFrom('tenants.tenants as tenant').$if(pattern !== undefined, (query) => query.where('tenant.search', 'ilike', pattern!)),
+);
 
-/** Returns a page of tenants, as AdminTenantRead. */
-export const tenantPage = (reads: Reads, window: PageWindow): Promise<Page> => reads.page(tenantList, {}, window);
+/** Returns a page of tenants, as AdminTenantRead. `q` filters by a part of the name, the slug or the id. */
+export const tenantPage = (reads: Reads, q: string | undefined, window: PageWindow): Promise<Page> =>
+  reads.page(tenantList, { pattern: q === undefined ? q : containsPattern(q) }, window);
 
 /** Returns when an API key of the tenant was last used (RFC 3339); null if never. */
 export const lastActiveAt = async (reads: Reads, tenant_id: string): Promise<string | null> => {
@@ -30,8 +33,8 @@ const dueTenants = defineQuery((db, { at }: { at: string }) =>
 );
 
 /**
- * Returns the ids of the tenants that must be closed for good at this time. Those that have been due for longest come
- * first.
+ * Returns the ids of the tenants that must be closed for good at the time `at`. Those that have been due for longest
+ * come first.
  */
 export const tenantsDueAt = async (reads: Pick<Reads, 'rows'>, at: string): Promise<string[]> =>
   (await reads.rows(dueTenants, { at })).map(({ id }) => id);

@@ -121,6 +121,7 @@ export const table = {
   name: 'tenants',
   key: ['id'],
   stream: 'tenant',
+  search: ['name', 'slug', 'id'],
   columns: {
     id: 'text',
     name: 'text',
@@ -167,7 +168,7 @@ const patchTenant =
 /** Tenants as operators see them, with the number of their members and agents. */
 export const tenants = {
   name: 'tenants',
-  version: 2,
+  version: 3,
   categories: ['tenant', 'agent', 'apikey'],
   tables: [table, activity],
   on: {

@@ -21,28 +21,31 @@ import { leakedMarks, observableParts } from '../two-tenants/probe-response.ts';
 import { schemaFaults } from '../two-tenants/schema-check.ts';
 
 /**
- * If true, the test makes each allowed change as every principal that may make it. Otherwise it uses two of these
- * principals, which the seed selects.
+ * If true, the test makes each allowed change once for every caller that may make it. Otherwise, it makes each change
+ * for only two of these callers, which SEED selects.
  */
 const ALL_PRINCIPALS = process.env.TWO_TENANTS === 'whole';
 /**
- * If true, the test stops at the first failure and does not make the allowed changes. The mutation run sets it, because
- * it needs to know only whether a probe fails.
+ * If true, the test stops at the first failure and does not try the allowed changes. The program mutation-run.ts sets
+ * this, because it needs to know only whether any probe fails.
  */
 const STOP_AT_FIRST = process.env.TWO_TENANTS === 'first';
 const SEED = Number(process.env.SEED ?? Math.floor(Date.now() / 86_400_000));
 
-/** The types of events that any request may append, whatever its response is. */
+/** The types of events that any request may append, whether it succeeds or is refused. */
 const INCIDENTAL_EVENTS = ['ApiKeyUsed', 'AccessRefused', 'AccessRefusalsCounted'];
 
-/** The reads that are recorded, with the types of their events. */
+/** The read operations that append an event when they succeed, each with the type of that event. */
 const EVENTS_OF_READS: Readonly<Record<string, string>> = {
   exportAuditLogs: 'AuditExported',
   readAgentSkillConfig: 'SkillConfigDisclosed',
   getAgentRuntime: 'RuntimeDisclosed',
 };
 
-/** The expected statuses of operations that need the broker or the projector, because this test runs without them. */
+/**
+ * The operations that need the message broker, which this test does not start. Each is listed with the status of its
+ * response.
+ */
 const STATUS_WITHOUT_DRIVERS: Record<string, number> = { issueRunnerCredential: 409 };
 const statusWithoutDrivers = ({ operationId, path }: Call): number | undefined =>
   path.startsWith('/admin/projections/{name}') ? 404 : STATUS_WITHOUT_DRIVERS[operationId];
@@ -90,7 +93,8 @@ const checkHeaders = (probe: Probe): void => {
 };
 
 /**
- * The types of the events that were appended after the first `since` events, without those that any request may append.
+ * Returns the types of the events that were appended after the first `since` events. Two kinds of events are left out:
+ * those that every request may append, and those that only record the read.
  */
 const appendedEvents = (dataset: Dataset, since: number, { who, call }: { who: PrincipalName; call: Call }): string[] =>
   dataset.log.events
@@ -100,14 +104,14 @@ const appendedEvents = (dataset: Dataset, since: number, { who, call }: { who: P
     .filter((type) => type !== EVENTS_OF_READS[call.operationId]);
 
 /**
- * Whether this probe is a read by a super-admin with access to the tenant. If so, it must be recorded in the tenant's
- * audit log.
+ * Returns whether this probe is a successful read by a super-admin with temporary access to the tenant. Such a read
+ * must be recorded in the tenant's audit log.
  */
 const isSuperAdminRead = ({ call, who, answer }: Probe): boolean =>
   who === 'guest' && /^\/(tenant|v1\/tenants)\//.test(call.path) && answer.status < 300;
 
 /**
- * Checks that ids of other tenants, and ids of other types of resources, get the same response as ids that do not
+ * Checks that an id of another tenant, or of a resource of another type, gets the same response as an id that does not
  * exist.
  */
 const checkSameAsMissing = (dataset: Dataset, answers: readonly Probe[]): void => {
@@ -123,12 +127,25 @@ const groupOf = ({ differs, label }: Variant): string =>
 
 let calls = 0;
 
-const probeRefused = async (dataset: Dataset, call: Call, who: PrincipalName): Promise<void> => {
+/** The number of days in which every caller sends every kind of wrong id to every operation. */
+const DAYS_PER_ROUND = 3;
+
+/**
+ * Returns whether a variant of the call with this index is sent today by this caller. Malformed ids, and ids of another
+ * type, are refused before anything is read, so a third of the callers sends them each day.
+ */
+const isSentToday = (index: number, who: PrincipalName, { label }: Variant): boolean =>
+  ALL_PRINCIPALS ||
+  STOP_AT_FIRST ||
+  !/ (malformed|other type)$/.test(label) ||
+  (SEED + index + PRINCIPALS.indexOf(who)) % DAYS_PER_ROUND === 0;
+
+const probeRefused = async (dataset: Dataset, call: Call, who: PrincipalName, index: number): Promise<void> => {
   const probes: Probe[] = [];
   let now: Answer | undefined;
   for (const variant of variantsOf(call)) {
     const changes = call.method !== 'GET' && isAllowed(call, variant, who);
-    if (changes || isOwnTenant(who, call, variant) || canSeeHidden(who, variant)) continue;
+    if (changes || isOwnTenant(who, call, variant) || canSeeHidden(who, variant) || !isSentToday(index, who, variant)) continue;
     if (showsPosition(call, variant)) await dataset.changeOtherTenant();
     const before = dataset.log.events.length;
     calls++;
@@ -151,8 +168,9 @@ const probeRefused = async (dataset: Dataset, call: Call, who: PrincipalName): P
 };
 
 /**
- * All calls, those that read the audit log first. Later it has entries of refused probes, with the ids that these have
- * sent. A list of the entries of one agent would show them.
+ * Returns all operations. Those that read the audit log come first. The probes of the test are later recorded in the
+ * audit log, with the ids that they sent. If the audit log were read then, the test would take these ids for leaked
+ * ones.
  */
 const callsInOrder = (document: Document): Call[] => {
   const readsAuditLog = ({ path }: Call): boolean => /\/audit-logs(\/|$)/.test(path);
@@ -162,8 +180,8 @@ const callsInOrder = (document: Document): Call[] => {
 const documentOf = (dataset: Dataset): Document => dataset.document as unknown as Document;
 
 /**
- * The rows of all projections, except the audit log and the API keys. Those change with each request: refusals, and the
- * time when a key was last used.
+ * Returns the rows of these projections as text. The projections of the audit log and of API keys are not included:
+ * every request may change them, because refusals and the times of the last use of a key are recorded.
  */
 const rowsOf = (dataset: Dataset): string =>
   JSON.stringify(
@@ -183,10 +201,11 @@ const rowsOf = (dataset: Dataset): string =>
     ]),
   );
 
-test('no caller can read, change or detect a resource to which they have no access, wherever in a request its id is sent', async () => {
+test('wherever in a request the id of a resource is sent, callers without access to the resource can neither read, change nor detect it', async () => {
   const dataset = await createDataset();
   const rows = rowsOf(dataset);
-  for (const call of callsInOrder(documentOf(dataset))) for (const who of PRINCIPALS) await probeRefused(dataset, call, who);
+  for (const [index, call] of callsInOrder(documentOf(dataset)).entries())
+    for (const who of PRINCIPALS) await probeRefused(dataset, call, who, index);
   await dataset.waitForProjections();
   assert.is(rowsOf(dataset), rows, 'no row changed');
   assert.equal(dataset.unappliedEvents(), []);
@@ -199,7 +218,7 @@ const sample = <T>(all: readonly T[], index: number): readonly T[] =>
   ALL_PRINCIPALS || all.length <= 2 ? all : [all[(SEED + index) % all.length]!, all[(SEED + index + 1) % all.length]!];
 
 if (!STOP_AT_FIRST)
-  test('every change succeeds for the principals that may make it', async () => {
+  test('every change succeeds for the callers who are allowed to make it', async () => {
     const first = await createDataset();
     const changing = callsOf(documentOf(first)).filter(({ method }) => method !== 'GET');
     await first.close();
@@ -248,7 +267,7 @@ test('the OpenAPI document names the permissions that each operation requires', 
   await dataset.close();
 });
 
-test('the OpenAPI document contains exactly the routes of the application, apart from the pages of the console', async () => {
+test('apart from the pages of the console, the routes in the OpenAPI document are exactly the routes of the application', async () => {
   const dataset = await createDataset();
   const routes = dataset.app.routes
     .filter(({ path, method }) => method !== 'ALL' && path !== '/*' && !path.startsWith('/console'))

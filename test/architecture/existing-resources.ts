@@ -5,8 +5,9 @@ import { stripeEvent, stripeSignature, subscriptionOf } from '../fixtures/paymen
 import { addMember, type TestPlatform } from '../fixtures/users.ts';
 import { sign } from '../fixtures/webhook-platform.ts';
 import { skillArchive } from '../fixtures/zip-archive.ts';
+import { signInByKey } from '../two-tenants/seed-tenant.ts';
 
-/** Creates a resource of every kind, so that requests can contain existing ids. */
+/** Creates a resource of every kind, so that generated requests can contain ids that exist. */
 export const createResources = async (p: TestPlatform) => {
   const made = async (path: string, body: object) => ((await p.send('POST', path, { body })).body as { id: string }).id;
   const agent = await made(`${p.tenant}/agents`, { name: 'Agent', slug: `a${Math.random().toString(36).slice(2)}` });
@@ -94,6 +95,7 @@ export const createResources = async (p: TestPlatform) => {
     user: user_id,
     keys,
     account,
+    signIn: await signInByKey(p, p.key),
     victim,
     hook,
     delivery,
@@ -118,7 +120,10 @@ export const createResources = async (p: TestPlatform) => {
 };
 export type Resources = Awaited<ReturnType<typeof createResources>>;
 
-/** Generators of the values of fields with these names. */
+/**
+ * Returns a function that maps the name of a field or parameter to a generator of values for it. The generators for
+ * names of ids generate ids of these resources.
+ */
 export const namedIn = ({
   agent,
   user,
@@ -169,8 +174,9 @@ export const namedIn = ({
 
 const idIn = (
   path: string,
-  { keys, hook, account, job, replay, blackout, identity, listing, mailbox, attachment, memoryImport }: Resources,
+  { keys, signIn, hook, account, job, replay, blackout, identity, listing, mailbox, attachment, memoryImport }: Resources,
 ): string => {
+  if (path.includes('/sign-ins/')) return signIn;
   if (path.includes('/imports/')) return memoryImport;
   if (path.includes('/listings/')) return listing;
   if (path.includes('/jobs/')) return replay;
@@ -185,7 +191,7 @@ const idIn = (
   return path.startsWith('/admin') ? keys.platform : keys.tenant;
 };
 
-/** Returns a path with the ids of these resources in place of its parameters. */
+/** Returns the path with each parameter replaced by the id of one of these resources. */
 export const pathOf = (p: TestPlatform, path: string, of: Resources): string =>
   path
     .replace('{tenant_id}', path.startsWith('/admin') ? of.victim : p.tenant_id)

@@ -5,35 +5,43 @@ import * as assert from 'uvu/assert';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { operationsOf } from '../../api/routes.ts';
 
-/** The operations that the platform must have: a method and a path on each line. */
+/** The operations that the platform must have, read from a file with one method and path on each line. */
 const required = readFileSync(join(import.meta.dirname, 'operations.txt'), 'utf8')
   .trimEnd()
   .split('\n');
 
 /**
- * Operations that the platform has besides: histories of further resources, pages of the documentation, and the sign-in
- * to the console.
+ * Operations that the platform has in addition to the required ones: histories of more resources, documentation pages,
+ * and the sign-in to the console, for example.
  */
 const FURTHER = [
   'DELETE /tenant/{tenant_id}/webhook-integrations/{id}/previous-secret',
+  'DELETE /me/sign-ins',
+  'DELETE /me/sign-ins/{id}',
   'GET    /',
   'GET    /docs.md',
   'GET    /llms.txt',
+  'GET    /admin/health',
   'GET    /admin/models/{model_id}/diff',
   'GET    /admin/models/{model_id}/history',
+  'GET    /admin/projections/{name}/rebuilds',
+  'GET    /admin/projections/{name}/rebuilds/{id}/differences',
   'GET    /docs/boot.js',
   'GET    /docs/scalar.js',
+  'GET    /me/sign-ins',
   'GET    /problems/{type}',
   'GET    /tenant/{tenant_id}/agents/{agent_id}/budget/usage',
   'GET    /tenant/{tenant_id}/audit-logs/keys',
   'GET    /tenant/{tenant_id}/billing/costs',
   'GET    /tenant/{tenant_id}/changes',
+  'GET    /tenant/{tenant_id}/cron-occurrences',
   'GET    /tenant/{tenant_id}/deliveries/problems',
   'GET    /tenant/{tenant_id}/deliveries/summary',
   'GET    /tenant/{tenant_id}/diff',
   'GET    /tenant/{tenant_id}/effective-permissions',
   'GET    /tenant/{tenant_id}/events/{event_id}',
   'GET    /tenant/{tenant_id}/history',
+  'GET    /tenant/{tenant_id}/runners',
   'GET    /tenant/{tenant_id}/skills/{skill_id}/diff',
   'GET    /tenant/{tenant_id}/skills/{skill_id}/history',
   'GET    /tenant/{tenant_id}/tools/{tool_id}/diff',
@@ -45,7 +53,7 @@ const FURTHER = [
 
 const lineOf = (method: string, path: string): string => `${method.toUpperCase().padEnd(6)} ${path.replace(/:(\w+)/g, '{$1}')}`;
 
-/** An operation without the names of its path parameters, which callers do not send. */
+/** Removes the names of the path parameters from an operation's path, because callers never send these names. */
 const shapeOf = (line: string): string => line.replace(/\{\w+\}/g, '{}');
 
 const operations = Object.values(operationsOf({} as Parameters<typeof operationsOf>[0]));

@@ -13,8 +13,9 @@ import { TOOL_GUARDS } from '../two-tenants/tool-guards.ts';
 const root = join(import.meta.dirname, '../..');
 
 /**
- * What each room (a top-level layer, see README) may import: other rooms and packages. It may use node:zlib for the
- * CRC-32 of API keys. infra may import anything.
+ * What each top-level source folder ('room', see README) may import: other rooms, and packages. The room domain may
+ * import node:zlib only to compute the CRC-32 checksum of API keys. The room infra is not listed, because it may import
+ * anything.
  */
 const ALLOWED_IMPORTS: Record<string, { rooms: string[]; packages: RegExp }> = {
   domain: { rooms: ['domain'], packages: /^(zod|node:crypto|node:zlib)$/ },
@@ -23,7 +24,10 @@ const ALLOWED_IMPORTS: Record<string, { rooms: string[]; packages: RegExp }> = {
   api: { rooms: ['api', 'commands', 'projections', 'domain'], packages: /^(zod|hono|hono\/.+|@hono\/zod-validator)$/ },
 };
 
-/** Code that must not occur in a room. */
+/**
+ * For each top-level source folder ('room'), patterns of code that its files must not contain, such as reading the
+ * clock.
+ */
 const FORBIDDEN_CODE: Record<string, RegExp> = {
   domain: /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\brandom(UUID|Bytes|Int)\b|\basync\b|\bawait\b|\bPromise\b/,
   projections: /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\brandom(UUID|Bytes|Int)\b/,
@@ -66,6 +70,7 @@ const INFRA_FOLDERS = [
   'erasure',
   'files',
   'git',
+  'health',
   'guardrails',
   'eventstore',
   'eventstore/embedded',
@@ -94,7 +99,7 @@ const INFRA_FOLDERS = [
   'vault',
   'webhooks',
 ];
-/** The folders of each room. A new area or driver must be added here. */
+/** The subfolders of each top-level source folder ('room'). If you add an area or a driver, add its folder here. */
 const FOLDERS: Record<string, string[]> = {
   domain: AREAS,
   commands: AREAS,
@@ -121,7 +126,7 @@ const IMPORTS = [/^(?:import|export)\b[^;'`]*?\bfrom '([^']+)'/gm, /^import '([^
 const importsOf = (file: string): string[] =>
   IMPORTS.flatMap((pattern) => [...withoutComments(file).matchAll(pattern)].map((found) => found[1]!));
 
-/** The paths of the project's files that a file imports, relative to the project's root. */
+/** Returns the project files that a file imports, as paths relative to the project's root. */
 const importedFiles = (file: string): string[] =>
   importsOf(file)
     .filter((name) => name.startsWith('.'))
@@ -133,7 +138,9 @@ const everywhere = [...roomsAndInfra, 'test'];
 
 type Graph = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** The first cycle that a depth-first search finds, as the list of its nodes. It is empty if the graph has no cycle. */
+/**
+ * Searches the graph depth-first for a cycle. Returns the nodes of the first cycle, or an empty list if there is none.
+ */
 const findCycle = (graph: Graph): string[] => {
   const finished = new Set<string>();
   const visit = (node: string, path: readonly string[]): string[] => {
@@ -158,8 +165,8 @@ const fileGraph: Graph = new Map(roomsAndInfra.flatMap(filesOf).map((file) => [f
 const folderOf = (room: string, file: string): string => relative(room, dirname(file)).replaceAll('\\', '/');
 
 /**
- * Which folders of a room (a top-level layer, see README) import which others. Files directly in the room's root are
- * ignored: the registries there import every area.
+ * Returns, for each folder of a room (a top-level source folder), the other folders of that room that its files import.
+ * The files directly in the room are left out: they are registries, which import every area.
  */
 const folderGraph = (room: string): Graph => {
   const graph = new Map<string, Set<string>>();

@@ -9,7 +9,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { verifyAuditExport } from '../../infra/audit/verify-audit-export.mjs';
 import { exportTenant } from '../../infra/cli/export-tenant.ts';
-import { checkAnchor, withPostgres } from '../../infra/cli/health-checks.ts';
+import { checkAnchor, withPostgres } from '../../infra/health/health-checks.ts';
 import { ADMIN_KEY, openPlatform } from '../faults/platform.ts';
 import { withTempDirectory } from '../fixtures/child-process.ts';
 import { deadline } from '../fixtures/load-factor.ts';
@@ -17,7 +17,10 @@ import { deadline } from '../fixtures/load-factor.ts';
 type Head = { size: number; anchored_at: string | null };
 type Request = { path: string; key: string; body: string };
 
-/** A place outside that fails twice, first with a status and then without an answer. */
+/**
+ * Starts a receiver for signed audit log heads. It answers the first request with 503, breaks the connection of the
+ * second one, and accepts all later ones.
+ */
 const openAnchor = async () => {
   const requests: Request[] = [];
   const server = createServer(async (request, response) => {
@@ -30,7 +33,7 @@ const openAnchor = async () => {
   return { requests, port, close: () => new Promise((resolve) => server.close(resolve)) };
 };
 
-test('each signed head is posted until the receiver accepts it, and never again; the acceptance is recorded, and the API shows its time', () =>
+test('each signed head of an audit log is posted until the receiver accepts it, and never after that; the API shows when it was accepted', () =>
   withTempDirectory(async (dir) => {
     const anchor = await openAnchor();
     const platform = await openPlatform(dir, {
@@ -55,7 +58,8 @@ test('each signed head is posted until the receiver accepts it, and never again;
         recorded.map(({ type, data }) => [type, (data as { size: number }).size, (data as { status: number }).status]),
         [['AuditHeadAnchored', shown.at(-1)!.size, 204]],
       );
-      // Anchoring must not lead to a new head, or it would never end.
+      // The event that records the anchoring of a head must not lead to another head. Otherwise, heads would be signed
+      // and posted forever.
       const count = anchor.requests.length;
       await sleep(12_000);
       assert.is(anchor.requests.length, count);

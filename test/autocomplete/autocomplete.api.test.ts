@@ -33,7 +33,7 @@ const find = async (query: string, key = p.key): Promise<Item[]> => {
 };
 const labels = async (query: string, key?: string): Promise<string[]> => (await find(query, key)).map(({ label }) => label);
 
-test('the search finds items of all types; items whose name starts with the text come first, then those with a later word that starts with it', async () => {
+test('the search finds items of all types: first those whose name starts with the text, then those in which a later word starts with it', async () => {
   assert.equal(await labels('q=review'), [
     'Review',
     'Review code',
@@ -55,6 +55,18 @@ test('the search finds items of all types; items whose name starts with the text
   ]);
 });
 
+test('the search for a complete id finds its agent, session, delivery or event, but only if the caller may see it', async () => {
+  const found = async (id: string, key?: string) => (await find(`q=${id}`, key)).map(({ id: one, type }) => [one, type]);
+  const sessionId = session.split('/').at(-1)!;
+  assert.equal(await found(agents.Emil!), [[agents.Emil, 'agent']]);
+  assert.equal(await found(sessionId), [[sessionId, 'session']]);
+  const event = p.eventsOf('AgentCreated')[0]!.event_id;
+  assert.equal(await found(event), [[event, 'event']]);
+  assert.equal(await found(`c${'0'.repeat(24)}`), []);
+  for (const id of [agents.Emil!, sessionId, event]) assert.equal(await found(id, member.key), []);
+  assert.equal(await find(`q=${agents.Emil}&types=user`), []);
+});
+
 test('items of each type have their id, label and detail', async () => {
   const of = async (type: string) => (await find(`q=review&types=${type}`))[0];
   assert.equal(await of('agent'), { id: agents.Review, label: 'Review', type: 'agent', detail: 'review' });
@@ -73,13 +85,13 @@ test('the search ignores upper and lower case, matches a short text only at the 
   assert.equal([await labels('q=%25&types=agent'), await labels('q=___&types=agent')], [[], []]);
 });
 
-test('without a search text, the first items of the types are listed; the limit applies to all types together', async () => {
+test('without a search text, the search lists the first items of each type; the limit applies to all types together', async () => {
   assert.is((await labels('types=agent')).length, 6);
   assert.equal((await labels('q=review&limit=2')).length, 2);
   assert.equal(await labels('q=review&types=agent,agent&limit=1'), ['Review']);
 });
 
-test('the search shows a member only agents, sessions, files and skills that they may read, but all tools and users', async () => {
+test('the search shows a member all tools and users, but only the agents, sessions, files and skills that the member may read', async () => {
   assert.equal(await labels('q=review', member.key), ['Review code', 'reviewer@example.com', 'Pull reviewer']);
   await p.send('PUT', `${p.tenant}/agents/${agents.Preview}/roles/${member.user_id}`, { body: { role: 'VIEWER' } });
   await p.send('PUT', `${p.agent.path}/roles/${member.user_id}`, { body: { role: 'VIEWER' } });

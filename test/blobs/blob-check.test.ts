@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import pino from 'pino';
 import * as assert from 'uvu/assert';
 import { openDirectoryPlace } from '../../infra/blobs/open-blob-store.ts';
-import { checkBlobStore } from '../../infra/cli/blob-check.ts';
 import { type Config, loadConfig } from '../../infra/config.ts';
+import { checkBlobStore } from '../../infra/health/blob-check.ts';
 import { createBlobHealth } from '../../infra/processes/blob-health.ts';
 import { eventually } from '../fixtures/child-process.ts';
 import { startS3Server } from '../fixtures/s3-server.ts';
@@ -18,7 +18,7 @@ test('if the platform has no file store, doctor skips the check of the file stor
   assert.is((await checkBlobStore(configOf(dir))).level, 'none');
 });
 
-test('doctor writes a test file to the directory of the file store, and reports if a file is in the place of the directory', async () => {
+test('doctor writes a test file to the directory of the file store; a file in the place of that directory is reported', async () => {
   const { dir } = createTempDirectory();
   mkdirSync(join(dir, 'blobs'));
   const found = await checkBlobStore(configOf(dir));
@@ -41,7 +41,7 @@ test('doctor reports the error code if an object store refuses the key, the regi
   assert.match(await messageOf(server.url().replace('/contents', '/missing')), 'NoSuchBucket');
 });
 
-test('doctor reports a data directory in which uploads to a bucket cannot be prepared', async () => {
+test('doctor reports a data directory in which uploads to the bucket cannot be prepared', async () => {
   const server = await startS3Server();
   const { dir } = createTempDirectory();
   writeFileSync(join(dir, 'blob-drafts'), '');

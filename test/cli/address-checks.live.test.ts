@@ -7,11 +7,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { equal, is, match, ok } from 'uvu/assert';
 import { checkCertificate, checkPublicUrl, judgeClocks, serviceClock } from '../../infra/cli/address-checks.ts';
-import { checkSyncInterval } from '../../infra/cli/nats-check.ts';
+import { checkSyncInterval } from '../../infra/health/nats-check.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
-/** Starts a service that answers every request with this JSON and this header Date. @returns its port */
+/** Starts an HTTP service that answers every request with this JSON and this Date header. @returns its port */
 const startService = async (body: object, date = new Date()): Promise<number> => {
   const server = createServer((_, response) => response.writeHead(200, { date: date.toUTCString() }).end(JSON.stringify(body)));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -19,7 +19,7 @@ const startService = async (body: object, date = new Date()): Promise<number> =>
   return (server.address() as AddressInfo).port;
 };
 
-/** Starts a TLS service with a self-signed certificate. @returns its URL */
+/** Starts a TLS service with a self-signed certificate that is valid for this number of days. @returns its URL */
 const startTlsService = async (days: number): Promise<string> => {
   const { dir } = createTempDirectory();
   const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')];
@@ -35,7 +35,7 @@ const startTlsService = async (days: number): Promise<string> => {
 
 const EXPECTED = { isKnown: true, platform: 'ours' } as const;
 
-test('annals doctor warns about a clock that differs by more than 2 s, and fails above 30 s', () => {
+test('annals doctor warns if a clock differs by more than 2 s, and fails if it differs by more than 30 s', () => {
   const judge = (differenceMs: number) => judgeClocks([{ name: 'Postgres', differenceMs }, null]);
   equal(
     [0, 500, -5_000, 60_000].map((ms) => judge(ms).level),

@@ -19,7 +19,7 @@ const superAdminKey = async ({ data }: Platform): Promise<string> => {
   return /ann_\w+/.exec(running.output())![0];
 };
 
-/** The names of the agents and integrations in the first tenant. */
+/** Returns the names of the agents and integrations in the first tenant. */
 const resourcesOf = async ({ url }: Platform, key: string): Promise<unknown[]> => {
   const get = async (path: string) =>
     (await (await fetch(url + path, { headers: { authorization: `Bearer ${key}` } })).json()) as {
@@ -34,14 +34,14 @@ const resourcesOf = async ({ url }: Platform, key: string): Promise<unknown[]> =
 
 const demoDirectories = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('annals-demo-'));
 
-test('annals demo starts its own platform even if ANNALS_URL and ANNALS_KEY are set; with --on it uses the given platform and deletes what it created', () =>
+test('annals demo starts its own platform even if ANNALS_URL and ANNALS_KEY are set; with --on it uses the given platform and then deletes what it created', () =>
   withPlatform(async (platform) => {
     const key = await superAdminKey(platform);
     const before = [await resourcesOf(platform, key), demoDirectories()];
     const env = { ANNALS_URL: platform.url, ANNALS_KEY: key, ANNALS_DATA: platform.data, MASTER_KEY_FILE: '/nonexistent/master.key' };
     const alone = await demo(env);
     is(alone.code, 0, alone.output);
-    match(alone.output, /^annals: the demo uses a platform of its own, http:/);
+    match(alone.output, /^annals: the demo uses a platform of its own, http:/m);
     match(alone.output, 'The numbers agree');
     not.match(alone.output, platform.url);
     equal([await resourcesOf(platform, key), demoDirectories()], before);

@@ -9,7 +9,7 @@ import { eventually, startProgram, unconfiguredEnvironment, withTempDirectory } 
 
 const onPlatform = sharedPlatform();
 
-/** Runs a command of the CLI on a platform. @returns its exit code and its output */
+/** Runs a CLI command with the data directory of a platform. @returns its exit code and its output */
 const runCommand = async (
   { data, url }: Pick<Platform, 'data' | 'url'>,
   words: readonly string[],
@@ -36,6 +36,21 @@ test('annals doctor checks every part, and exits with code 1 if the master key i
     match(wrong, 'is not the one that encrypted');
   }));
 
+type Health = { parts: { name: string; status: string; detail: string; figures: Record<string, number> }[] };
+
+test('GET /admin/health reports the parts of a running platform; soon after a process is killed, all parts are reported as ok again', () =>
+  onPlatform(async ({ call, kill }) => {
+    const health = async () => (JSON.parse((await call('GET', '/admin/health')).text) as Health).parts;
+    const broken = async () => (await health()).filter(({ status }) => status !== 'ok').map(({ name }) => name);
+    await eventually('all parts but the backup work', async () => (await broken()).join() === 'backup');
+    const parts = await health();
+    for (const name of ['event store', 'Postgres', 'NATS', 'worker', 'projections', 'relay', 'spool', 'file store'])
+      is(parts.find((part) => part.name === name)?.status, 'ok', name);
+    is(typeof parts.find(({ name }) => name === 'event store')!.figures.stored_bytes, 'number');
+    await kill('nats');
+    await eventually('all parts work again', async () => (await broken()).join() === 'backup');
+  }));
+
 type Report = { ok: boolean; findings: { part: string; level: string; message: string; advice: string | null }[] };
 
 const examine = async (platform: Pick<Platform, 'data' | 'url'>, env: NodeJS.ProcessEnv = {}) => {
@@ -58,7 +73,7 @@ test('annals doctor names each problem of a master key file (missing, wrong, too
   onPlatform(async (platform) => {
     const file = join(platform.data, 'other.key');
     const keyFinding = async () => (await examine(platform, { MASTER_KEY_FILE: file })).of('master key');
-    // Until the event store answers, the finding is only a warning.
+    // Until the event store answers, the doctor reports the missing master key only as a warning.
     await eventually('the event store answers', async () => (await keyFinding()).level === 'fail');
     const missing = await keyFinding();
     is(missing.level, 'fail');
@@ -108,7 +123,7 @@ test('annals doctor reports the age of the last backup, services that belong to 
       match(of(part).message, 'not checked, because Postgres does not work');
   }));
 
-test('annals replay selects events by type, count and order, follows new events, indents with --pretty, and refuses an unknown stream', () =>
+test('annals replay has options for the type, number and order of events, follows new events, indents with --pretty, and refuses an unknown stream', () =>
   onPlatform(async (platform) => {
     const types = async (...words: string[]): Promise<string[]> => {
       const [code, output] = await runCommand(platform, ['replay', ...words]);
@@ -136,8 +151,8 @@ test('annals replay selects events by type, count and order, follows new events,
     is(message, 'annals: the stream "nosuchstream" does not exist\n');
   }));
 
-// This test is the last one, because it stops the platform that the tests share.
-test('if the platform is stopped, annals doctor names the services that are down, and other commands advise the user to run annals doctor', () =>
+// This test must be the last one, because it stops the platform that all tests in this file share.
+test('if the platform is stopped, annals doctor names the services that are down; other commands advise the user to run annals doctor', () =>
   onPlatform(async (platform) => {
     await platform.stop();
     const [code, output] = await runCommand(platform, ['doctor']);

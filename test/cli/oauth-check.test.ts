@@ -3,14 +3,14 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { checkOAuth } from '../../infra/cli/oauth-check.ts';
-import { checkSignIn } from '../../infra/cli/sign-in-check.ts';
+import { checkSignIn } from '../../infra/health/sign-in-check.ts';
 import { OAUTH_CLIENT, startOAuthServer } from '../fixtures/oauth-server.ts';
 
 const server = await startOAuthServer();
 const providers = { test: server.provider, basic: { ...server.provider, label: 'Basic', usesBasic: true } };
 const config = { oauth: { test: OAUTH_CLIENT }, publicUrl: 'http://annals.test', egressAllow: [server.host] };
 
-/** Starts a provider that answers every request with this status, these headers and this JSON. */
+/** Starts a local OAuth provider that answers every request with this status, these headers and this JSON. */
 const startProvider = async (status: number, body: object, headers: Record<string, string> = {}) => {
   const other = createServer((_, response) =>
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body)),
@@ -47,7 +47,7 @@ test('if the provider refuses an OAuth client with an HTTP Basic challenge, the 
   assert.is((await check()).level, 'fail');
 });
 
-test("the check fails on GitHub's answer to a wrong client, which has status 200, and passes on its answer to an unknown token", async () => {
+test('the check fails if GitHub rejects the client, although with status 200; it passes if GitHub only says that the token is unknown', async () => {
   assert.is((await (await startProvider(200, { error: 'incorrect_client_credentials' })).check()).level, 'fail');
   assert.is((await (await startProvider(200, { error: 'bad_refresh_token' })).check()).level, 'ok');
 });
@@ -73,6 +73,6 @@ test('the check of the OpenID issuer passes if it answers, fails if it does not,
   assert.match(advice!, 'OIDC_ISSUER');
 });
 
-test('the server stops without an error', () => server.close());
+test('clean-up: the server stops without an error', () => server.close());
 
 test.run();

@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startConsole } from '../fixtures/console-platform.ts';
+import { addMember } from '../fixtures/users.ts';
 
 const p = await startConsole();
 const made = await p.send('POST', '/admin/tenants', { body: { name: 'Other', slug: 'other', owner_email: 'other@example.com' } });
@@ -8,7 +9,7 @@ const { id, owner_key } = made.body as { id: string; owner_key: string };
 const agent = await p.send('POST', `/tenant/${id}/agents`, { key: owner_key, body: { name: 'Theirs', slug: 'theirs' } });
 const base = `/console/t/${id}`;
 
-test('a super-admin who is not a member gets the page of an unknown address until the tenant is opened with a reason', async () => {
+test('for a super-admin who is not a member of a tenant, its pages look like unknown pages until the super-admin opens it with a reason', async () => {
   assert.is((await p.open(`${base}/agents`)).status, 404);
 });
 
@@ -17,7 +18,7 @@ test('after break-glass, pages show the tenant without forms and without live up
   assert.is(opened.status, 201, opened.text);
   await p.waitForProjections();
   const { id: agent_id } = agent.body as { id: string };
-  for (const path of ['', '/agents', `/agents/${agent_id}`, '/deliveries', '/audit', '/members']) {
+  for (const path of ['', '/agents', `/agents/${agent_id}`, '/deliveries', '/audit', '/members', '/find?q=agent']) {
     const answer = await p.open(`${base}${path}`);
     assert.is(answer.status, 200, `${path}: ${answer.text.slice(0, 300)}`);
     assert.not.match(answer.text, /\/console\/run\//, `${path} has no form`);
@@ -28,6 +29,34 @@ test('after break-glass, pages show the tenant without forms and without live up
   assert.ok(p.eventsOf('SuperAdminRead').length > 0);
 });
 
-test('the platform closes', () => p.close());
+test("during break-glass access, a page of the tenant has a red frame and names the end; the platform's page of the tenant leads back to the tenant", async () => {
+  const { until } = p.eventsOf('SuperAdminAccessOpened')[0]!.data as { until: string };
+  const { text } = await p.open(`${base}/agents`);
+  assert.match(text, 'class="frame glass"');
+  assert.match(text, `You are in this tenant under break-glass until ${until.slice(11, 16)} UTC; the tenant sees this`);
+  assert.match(text, new RegExp(`<relative-time datetime="${until}"`));
+  assert.match(text, /Tenant: [\s\S]*?<strong>Other<\/strong>/);
+  assert.match((await p.open(`/console/platform/tenants/${id}`)).text, new RegExp(`href="${base}"[^>]*>Open the tenant`));
+  assert.not.match((await p.open(p.base)).text, /frame glass|data-break-glass/);
+});
+
+test('after break-glass access has ended, the next page of the tenant gets 404 with the reason, and makes no API call that is refused', async () => {
+  p.clock.now = () => Date.now() - 3_600_000;
+  assert.is((await p.send('POST', `/admin/tenants/${id}/break-glass`, { body: { reason: 'Short', minutes: 1 } })).status, 201);
+  p.clock.now = Date.now;
+  const { until } = p.eventsOf('SuperAdminAccessOpened').at(-1)!.data as { until: string };
+  await p.recordRefusals();
+  const before = p.eventsOf('AccessRefused').length;
+  const { status, text } = await p.open(`${base}/agents`);
+  assert.is(status, 404);
+  assert.match(text, `Your break-glass access to Other ended at ${until.slice(11, 16)} UTC`);
+  assert.not.match(text, 'frame glass');
+  const member = await p.signIn((await addMember(p, 'ADMIN')).key);
+  assert.not.match((await p.open(`${base}/agents`, member)).text, /break-glass|Other/);
+  await p.recordRefusals();
+  assert.is(p.eventsOf('AccessRefused').length, before);
+});
+
+test('clean-up: the platform closes', () => p.close());
 
 test.run();

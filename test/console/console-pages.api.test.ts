@@ -2,21 +2,41 @@ import { gzipSync } from 'node:zlib';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { consolePages } from '../../api/console-pages.ts';
-import { type ConsolePlatform, createAgent, createIntegration, deliver, findDelivery, startConsole } from '../fixtures/console-platform.ts';
+import { type OpenedProjectionAdmin, openProjectionAdmin } from '../../infra/projector/projection-admin.ts';
+import {
+  type ConsolePlatform,
+  createAgent,
+  createCronJob,
+  createIntegration,
+  deliver,
+  findDelivery,
+  startConsole,
+} from '../fixtures/console-platform.ts';
 import { seedSession } from '../fixtures/console-sessions.ts';
+import { silentLogger } from '../fixtures/live-projections.ts';
+import { readModelDatabase } from '../fixtures/template-database.ts';
 import { addMember } from '../fixtures/users.ts';
 
-const p = await startConsole();
+const databaseUrl = await readModelDatabase();
+let projectionAdmin: OpenedProjectionAdmin | undefined;
+const p = await startConsole({
+  createProjectionAdmin: (log) => {
+    projectionAdmin = openProjectionAdmin(databaseUrl, log, silentLogger);
+    return projectionAdmin;
+  },
+});
+const rebuild = (await p.send('POST', '/admin/projections/agents/rebuild')).body as { id: string };
 const agent = await createAgent(p, 'Reviewer');
 const integration = await createIntegration(p, agent);
 await deliver(p, integration, 'push', { zen: 'Keep it logically awesome.' });
 await deliver(p, integration, 'issues', { action: 'opened' }, { signature: 'sha256=forged' });
 
 const session = await seedSession(p, agent);
+const job = await createCronJob(p, agent);
 const accepted = await findDelivery(p, 'accepted');
 const rejected = await findDelivery(p, 'rejected');
 
-/** The URL of a page, with the ids of resources that exist. */
+/** Returns the URL of a page, with the parameters of its path replaced by ids of existing resources. */
 const urlOf = (path: string, { tenant_id }: Pick<ConsolePlatform, 'tenant_id'> = p): string =>
   path
     .replace(':tenant_id', tenant_id)
@@ -24,15 +44,18 @@ const urlOf = (path: string, { tenant_id }: Pick<ConsolePlatform, 'tenant_id'> =
     .replace(':delivery_id', accepted)
     .replace(':integration_id', integration)
     .replace(':session_id', session.id)
+    .replace(':job_id', job)
     .replace(':event_id', p.eventsOf('AgentCreated')[0]!.event_id)
-    .replace(':name', 'agents');
+    .replace(':name', 'agents')
+    .replace(':rebuild', rebuild.id)
+    .replace('/:id', `/${tenant_id}`);
 
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 const MAX_PAGE_GZIP = 14_000;
 
-test('every page of the console has the security headers and one h1, and no inline script or style and nothing from another host', async () => {
+test('every page of the console has the security headers and one h1, but no inline script or style and nothing from another host', async () => {
   for (const { path } of consolePages) {
     const answer = await p.open(urlOf(path));
     assert.is(answer.status, 200, `${path}: ${answer.text.slice(0, 300)}`);
@@ -85,6 +108,64 @@ test('the navigation links to exactly the pages that the visitor may open', asyn
   }
 });
 
+test('the list of agents shows the runner, the deliveries of the last day and the cost; visitors who may not read costs see no cost', async () => {
+  const rowOf = (text: string): string => new RegExp(`<tr data-kind="agent" data-id="${agent}"[\\s\\S]*?</tr>`).exec(text)![0];
+  const row = rowOf((await p.open(`${p.base}/agents`)).text);
+  assert.match(row, /<td data-runner="">[\s\S]*never/);
+  const { groups } = (await p.send('GET', `${p.tenant}/deliveries/summary?group_by=agent_id`)).body as {
+    groups: { key: string; outcomes: Record<string, number> }[];
+  };
+  const total = Object.values(groups.find(({ key }) => key === agent)!.outcomes).reduce((sum, one) => sum + one, 0);
+  assert.ok(total > 0);
+  assert.match(row, new RegExp(`data-deliveries="${total}"`));
+  assert.match(row, /\$\d+\.\d\d/);
+  const auditor = await p.signIn((await addMember(p, 'AUDITOR', p.tenant_id, 'list@example.com')).key);
+  assert.not.match(rowOf((await p.open(`${p.base}/agents`, auditor)).text), /\$\d/);
+});
+
+test('the search finds pages, forms and resources by a name or an id, but only those that the visitor may open', async () => {
+  const found = async (q: string, session?: string) => {
+    const { status, text } = await p.open(`${p.base}/find?q=${encodeURIComponent(q)}`, session);
+    assert.is(status, 200, text.slice(0, 300));
+    return [...(/<ul class="hits"[\s\S]*?<\/ul>/.exec(text)?.[0] ?? '').matchAll(/<a href="([^"]+)"/g)].map((one) =>
+      one[1]!.replaceAll('&amp;', '&'),
+    );
+  };
+  assert.ok((await found('review')).includes(`${p.base}/agents/${agent}`));
+  assert.equal(await found(accepted), [`${p.base}/deliveries/${accepted}`]);
+  const event = p.eventsOf('AgentCreated')[0]!.event_id;
+  assert.equal(await found(event), [`${p.base}/events?correlation_id=${event}`, `${p.base}/events/${event}`]);
+  assert.ok((await found('deliveries')).includes(`${p.base}/deliveries`));
+  assert.ok((await found('create an agent')).includes(`/console/run/createAgent?tenant_id=${p.tenant_id}`));
+  assert.equal(await found(`c${'0'.repeat(24)}`), []);
+  const member = await p.signIn((await addMember(p, 'MEMBER', p.tenant_id, 'finder@example.com')).key);
+  for (const secret of ['review', accepted, event, 'audit log']) assert.equal(await found(secret, member), [], secret);
+});
+
+test('while a part of the platform does not work, every page names it, and operators get a link to the advice', async () => {
+  p.degraded.push('delivery to runners');
+  for (const { path } of consolePages.slice(0, 6))
+    assert.match((await p.open(urlOf(path))).text, /data-degraded="delivery to runners"/, path);
+  const { text } = await p.open(`${p.base}/agents`);
+  assert.match(text, /Not working at the moment: delivery to runners\.[\s\S]*href="\/console\/platform">What to do/);
+  const member = await p.signIn((await addMember(p, 'MEMBER', p.tenant_id, 'degraded@example.com')).key);
+  assert.not.match((await p.open(`${p.base}/agents`, member)).text, /What to do/);
+  p.degraded.length = 0;
+  assert.not.match((await p.open(`${p.base}/agents`)).text, /data-degraded/);
+});
+
+test('the list of runners has an entry for each agent that the caller may see, or for the given agents', async () => {
+  const list = async (query = '', key = p.key) =>
+    (await p.send('GET', `${p.tenant}/runners${query}`, { key })).body as { agent_id: string }[];
+  const nobody = { connected_since: null, last_seen_at: null, running: 0 };
+  const [first] = await list(`?agent_id=${agent}`);
+  assert.equal({ ...first, waiting: 0, oldest_waiting_at: null }, { agent_id: agent, ...nobody, waiting: 0, oldest_waiting_at: null });
+  assert.ok((await list()).some(({ agent_id }) => agent_id === agent));
+  assert.equal(await list(`?agent_id=c${'0'.repeat(24)}`), []);
+  assert.equal(await list('', (await addMember(p, 'MEMBER', p.tenant_id, 'runners@example.com')).key), []);
+  assert.is((await p.send('GET', `${p.tenant}/runners?agent_id=x`)).status, 422);
+});
+
 test('the page of a delivery shows its steps in order, with their durations, and its payload', async () => {
   const { text } = await p.open(`${p.base}/deliveries/${accepted}`);
   assert.match(text, /Received[\s\S]+Signature verified[\s\S]+Stored in the log[\s\S]+Waits/);
@@ -99,7 +180,7 @@ test('the page of a rejected delivery shows the reason but no payload', async ()
   assert.not.match(text, /opened/);
 });
 
-test('a list keeps its filters in the URL, and offers to clear them if nothing matches', async () => {
+test('the URL of a list contains its filters; if nothing matches them, the list offers to clear them', async () => {
   const { text } = await p.open(`${p.base}/deliveries?outcome=rejected`);
   assert.equal(
     [...text.matchAll(/data-kind="delivery" data-id="(\w+)"/g)].map((found) => found[1]),
@@ -121,7 +202,7 @@ test('the links below a list lead to older items, and back to the newest', async
   assert.not.match(all.text, /rel="next"/, 'the console has its own page size');
 });
 
-test('the drawer shows the API calls of the page as command lines, without a credential', async () => {
+test("the drawer of a page, which lists the page's API calls, shows them as curl commands without a credential", async () => {
   const { text } = await p.open(`${p.base}/agents`);
   assert.match(text, new RegExp(`curl &#39;http://annals.test/tenant/${p.tenant_id}/agents\\?favorite=false&#39;`));
   assert.match(text, /Authorization: Bearer \$ANNALS_KEY/);
@@ -141,7 +222,7 @@ test('texts from outside are escaped, and their invisible characters are shown a
   assert.match((await p.open(`${p.base}/deliveries/${latest}`)).text, /right⟦U\+202E⟧left/);
 });
 
-test('if the read models fail, the affected panel shows the error, and the rest of the page remains', async () => {
+test('if the read models fail, the affected part of a page shows the error, and the other parts are shown as usual', async () => {
   const reads = p.reads as unknown as { page: (...all: unknown[]) => Promise<unknown> };
   const { page } = reads;
   reads.page = (list, ...rest) =>
@@ -169,8 +250,9 @@ test('assets have immutable URLs that contain their digest, and unknown assets g
   assert.is((await p.open('/console/assets/0000/console.css', '')).status, 303);
 });
 
-test('the console stops without an error', async () => {
+test('clean-up: the console stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
+  await projectionAdmin!.close();
   await p.close();
 });
 

@@ -23,7 +23,7 @@ const given = chromiumPath() === undefined ? null : await stage();
 const timeout = () => ({ timeout: TIMEOUT_MS * loadFactor() });
 const rowOf = (id: string | undefined) => `#main [data-id="${id}"]`;
 
-/** Opens a page of the tenant, and waits until it follows the changes. */
+/** Opens a page of the tenant in a browser, and waits until the page receives live changes. */
 const openLive = async (path: string, cookie = given!.p.cookie) => {
   const { browser, p } = given!;
   const opened = await openPage(browser, cookie, { viewport: { width: 1280, height: 700 } });
@@ -63,7 +63,7 @@ browserTest('a detail page keeps its open details, its scroll position and the f
   await page.context().close();
 });
 
-browserTest('a list that is scrolled down collects new rows in a button, which shows them at the top', async () => {
+browserTest('a list that is scrolled down does not show new rows at once: a button appears, which adds them at the top', async () => {
   const { p, integration } = given!;
   const { page } = await openLive('/deliveries');
   await page.evaluate(`scrollTo(0, 500)`);
@@ -78,7 +78,7 @@ browserTest('a list that is scrolled down collects new rows in a button, which s
   await page.context().close();
 });
 
-browserTest('the key `.` pauses a page, which then does not change until it is pressed again', async () => {
+browserTest('the key `.` pauses a page: it does not change until the key is pressed again', async () => {
   const { p, integration } = given!;
   const { page } = await openLive('/deliveries');
   await page.keyboard.press('.');
@@ -92,7 +92,7 @@ browserTest('the key `.` pauses a page, which then does not change until it is p
   await page.context().close();
 });
 
-browserTest('a page whose session has ended elsewhere says so, with a link that leads to the sign-in and back', async () => {
+browserTest('if its session has ended elsewhere, a page says so and links to the sign-in, which leads back to the page', async () => {
   const { p } = given!;
   const cookie = await p.signIn();
   const { page } = await openLive('/agents', cookie);
@@ -108,7 +108,7 @@ browserTest('a page whose session has ended elsewhere says so, with a link that 
   await page.context().close();
 });
 
-browserTest('a text that is being typed into a filter stays while the page is redrawn', async () => {
+browserTest('text that is being typed into a filter stays while the page is redrawn', async () => {
   const { p, integration } = given!;
   const { page } = await openLive('/agents');
   const field = await page.$('#main form input:not([type="hidden"])');
@@ -122,7 +122,7 @@ browserTest('a text that is being typed into a filter stays while the page is re
   await page.context().close();
 });
 
-test('the browser and the platform close', async () => {
+test('clean-up: the browser and the platform close', async () => {
   await given?.browser.close();
   await given?.p.close();
   await given?.server.close();

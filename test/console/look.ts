@@ -1,11 +1,17 @@
-// Draws every page of the console to PNG files, in light, in dark and 375 pixels wide: node test/run.ts does not run
-// it. Usage, with the services of the tests running: node test/console/look.ts <folder> [part of a page's name]
+// Takes screenshots of every page of the console: in light colours, in dark colours, and 375 pixels wide. This is a
+// tool for developers; node test/run.ts does not run it. It needs the running services of the tests.
+// Usage: node test/console/look.ts <folder for the PNG files> [part of a page's name]
 
 import { join } from 'node:path';
 import { issueSignInLink } from '../../commands/identity/sign-in-link.ts';
 import { listen } from '../../infra/http/listen.ts';
+import { type OpenedProjectionAdmin, openProjectionAdmin } from '../../infra/projector/projection-admin.ts';
+import { startProjections } from '../../infra/projector/projector.ts';
+import { projections } from '../../projections/registry.ts';
 import { launchChromium, openPage } from '../fixtures/chromium.ts';
 import { seedConsole, startConsole } from '../fixtures/console-platform.ts';
+import { query, silentLogger, waitUntil } from '../fixtures/live-projections.ts';
+import { readModelDatabase } from '../fixtures/template-database.ts';
 
 const [folder = '.', part = ''] = process.argv.slice(2);
 
@@ -15,8 +21,23 @@ const VIEWS = {
   narrow: { colorScheme: 'light', viewport: { width: 375, height: 812 } },
 } as const;
 
-const p = await startConsole();
+const databaseUrl = await readModelDatabase();
+let projectionAdmin: OpenedProjectionAdmin | undefined;
+const p = await startConsole({
+  createProjectionAdmin: (log) => {
+    projectionAdmin = openProjectionAdmin(databaseUrl, log, silentLogger);
+    return projectionAdmin;
+  },
+});
+const worker = await startProjections({ log: p.log, databaseUrl, projections, logger: silentLogger });
 const seeded = await seedConsole(p);
+await query(databaseUrl, `update agents.agents set name = 'Spoilt' where name = 'Triage'`);
+const rebuild = (await p.send('POST', '/admin/projections/agents/rebuild')).headers.get('location')!;
+await waitUntil(
+  'the rebuild',
+  () => p.send('GET', rebuild).then(({ body }) => body as { state: string }),
+  ({ state }) => state === 'ready',
+);
 const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
 const browser = await launchChromium(server.port);
 const code = await issueSignInLink(p.systemContext());
@@ -34,6 +55,8 @@ const pages: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     ['runner', 'skills', 'cost', 'history', 'settings'].map((tab) => [`agent-${tab}`, `${p.base}/agents/${seeded.agent}/${tab}`]),
   ),
+  me: '/console/me',
+  find: `${p.base}/find?q=re`,
   start: `${p.base}/start`,
   past: `${p.base}/agents?as_of=back`,
   'api-keys': `${p.base}/api-keys`,
@@ -41,6 +64,18 @@ const pages: Readonly<Record<string, string>> = {
   'form-guardrails': `/console/run/replaceGuardrails?tenant_id=${p.tenant_id}`,
   'form-slack': `/console/run/changeSlackConfig?tenant_id=${p.tenant_id}&agent_id=${seeded.agent}`,
   'form-delete': `/console/run/deleteAgent?tenant_id=${p.tenant_id}&agent_id=${seeded.agent}`,
+  projections: '/console/platform/projections',
+  projection: '/console/platform/projections/agents',
+  rebuild: `/console/platform${rebuild.slice('/admin'.length)}`,
+  drift: '/console/platform/drift?sample=1',
+  platform: '/console/platform',
+  'platform-tenants': '/console/platform/tenants',
+  'platform-tenant': `/console/platform/tenants/${p.tenant_id}`,
+  'platform-users': '/console/platform/users',
+  'platform-models': '/console/platform/models',
+  'platform-plans': '/console/platform/plans',
+  'platform-accounts': '/console/platform/allowed-accounts',
+  'platform-audit': '/console/platform/audit-logs',
   unknown: `${p.base}/nowhere`,
   ...seeded.pages,
 };
@@ -59,4 +94,6 @@ for (const [name, path] of Object.entries(pages).filter(([name]) => name.include
 
 await browser.close();
 await server.close();
+await worker.close();
+await projectionAdmin!.close();
 await p.close();

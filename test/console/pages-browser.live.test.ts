@@ -10,11 +10,13 @@ import { chromiumPath, launchChromium, openPage } from '../fixtures/chromium.ts'
 import { createAgent, deliver, seedConsole, startConsole } from '../fixtures/console-platform.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-/** The rules of WCAG 2.2 at the levels A and AA, and what axe calls best practices. */
+/** The rules of the accessibility checker axe for WCAG 2.2, levels A and AA, and its rules for best practices. */
 const ALL_RULES = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'], resultTypes: ['violations'] };
-/** The rules whose result depends on colours: only these can differ between light and dark. */
+/** The rules whose results depend on colours. Only these rules can have different results in light and in dark mode. */
 const COLOUR_RULES = { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }, resultTypes: ['violations'] };
-/** Texts that would run, break out of an attribute, change the direction of a page, or widen it. */
+/**
+ * A text that would do harm without escaping: it would run as a script, end an attribute, or make the page too wide.
+ */
 const HOSTILE = `<img src=x onerror=alert(1)>"'\`</script>{{7*7}}${'W'.repeat(120)}`;
 
 const stage = async () => {
@@ -38,6 +40,8 @@ const stage = async () => {
     start: `${p.base}/start`,
     past: `${p.base}/agents?as_of=back`,
     'api-keys': `${p.base}/api-keys`,
+    me: '/console/me',
+    find: `${p.base}/find?q=review`,
     form: `/console/run/createAgent?tenant_id=${p.tenant_id}`,
     unknown: `${p.base}/nowhere`,
     ...seeded.pages,
@@ -57,7 +61,7 @@ const violationsOn = async (page: Page, rules: object): Promise<string[]> => {
 const isTooWide = (page: Page): Promise<unknown> => page.evaluate('document.documentElement.scrollWidth > innerWidth');
 
 browserTest(
-  'no page has a fault, an accessibility violation in light or dark, or is wider than a window of 320 or 375 pixels',
+  'no page has an error or an accessibility violation in light or dark mode, or is wider than a window of 320 or 375 pixels',
   async () => {
     const { browser, p, pages } = given!;
     const found: string[] = [];
@@ -99,7 +103,26 @@ browserTest('with the keyboard alone, the first Tab reaches the skip link, and `
   await page.context().close();
 });
 
-test('the browser and the platform close', async () => {
+browserTest('Ctrl+K opens the search; pasting a delivery id and pressing Enter opens the page of the delivery', async () => {
+  const { browser, p, pages } = given!;
+  const { page, faults } = await openPage(browser, p.cookie, { viewport: { width: 1280, height: 800 } });
+  await page.goto(p.base);
+  await page.keyboard.press('Control+k');
+  await page.waitForSelector('dialog.palette[open]');
+  await page.keyboard.insertText(pages.delivery!.split('/').at(-1)!);
+  await page.waitForSelector('.palette [role="option"][aria-selected="true"]');
+  assert.equal(await violationsOn(page, ALL_RULES), []);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`**${pages.delivery}`);
+  await page.keyboard.press('Control+k');
+  await page.waitForSelector('.palette [role="option"]');
+  await page.keyboard.press('Escape');
+  assert.not.ok(await page.isVisible('dialog.palette'));
+  assert.equal(faults.found, []);
+  await page.context().close();
+});
+
+test('clean-up: the browser and the platform close', async () => {
   await given?.browser.close();
   await given?.p.close();
   await given?.server.close();

@@ -10,7 +10,7 @@ import { breakStore, fillDiskOfServe, freeze, type OutageKind, untilDrained, unt
 import { createDataset, type Hook } from './tenants.ts';
 
 export type OutageOptions = {
-  /** How long the outage lasts. */
+  /** The duration of the outage. */
   readonly seconds: number;
   readonly perSecond: number;
   readonly onProgress?: (line: string) => void;
@@ -18,7 +18,7 @@ export type OutageOptions = {
 
 export type OutageReport = { readonly findings: Findings; readonly figures: Readonly<Record<string, number>> };
 
-/** Ten integrations: two tenants with one agent each, and five integrations for each agent. */
+/** The numbers of tenants, agents per tenant and integrations per agent. Together, they result in ten integrations. */
 const SIZE = { tenants: 2, agents: 1, hooks: 5 };
 const WARM_UP_MS = 2_000;
 const MAX_ANSWER_MS = 900;
@@ -27,15 +27,13 @@ const PROCESSED_TIMEOUT_MS = 3_600_000;
 
 export type Deployment = { readonly platform: Platform; readonly hooks: readonly Hook[]; readonly runners: readonly Runner[] };
 
-/** Creates ten integrations with a runner for each of their agents. `start` starts a runner. */
+/** Creates ten integrations, and a runner for each agent that they belong to. `start` starts one runner. */
 export const deploy = async (platform: Platform, start = startRunner): Promise<Deployment> => {
   const { agents, hooks } = await createDataset(platform, SIZE);
   return { platform, hooks, runners: await Promise.all(agents.map((agent) => start(platform, agent))) };
 };
 
-/**
- * Waits until the runners have processed `count` events, for at most an hour. @returns the milliseconds that it took
- */
+/** Waits until the runners have processed `count` events, for at most an hour. @returns the duration in milliseconds */
 export const untilProcessed = async ({ runners }: Deployment, count: number): Promise<number> => {
   const startedAt = Date.now();
   const processed = (): number => runners.reduce((sum, { effects }) => sum + effects().length, 0);
@@ -47,13 +45,14 @@ const answersOf = (sent: readonly SentDelivery[]): Answer[] => sent.flatMap(({ a
 
 const firstSentAt = ({ answers }: SentDelivery): number => Math.min(...answers.map(({ sentAt }) => sentAt));
 
-/** When a delivery was acknowledged for the first time. */
+/** Returns when a delivery was acknowledged for the first time, on the clock of `performance.now()`. */
 const acknowledgedAt = ({ answers }: SentDelivery): number =>
   answers.reduce((first, { kind, sentAt, ms }) => (kind === 'unknown' ? first : Math.min(first, sentAt + ms)), Number.POSITIVE_INFINITY);
 
 /**
- * The deliveries of each integration that come in the log after one that was sent when they had been acknowledged. The
- * requests of deliveries that are sent earlier than that can overtake each other.
+ * Returns a message for each delivery that is too late in the log: it comes after another delivery of the same
+ * integration that was sent only after the first one was acknowledged. The order of concurrent deliveries is not
+ * checked.
  */
 const lateInLog = (sent: readonly SentDelivery[], log: readonly LoggedDelivery[]): string[] => {
   const byId = new Map(sent.map((delivery) => [delivery.deliveryId, delivery]));
@@ -86,14 +85,18 @@ const figuresOf = (sent: readonly SentDelivery[]): Record<string, number> => {
   };
 };
 
-/** Leaves out what the read model shows of refused requests, if the trial sends some that must be refused. */
+/**
+ * Removes the findings about rejected requests in the read model. Needed for trials that also send requests that must
+ * be refused.
+ */
 export const withoutRejectedRows = (findings: Findings): Findings => ({
   ...findings,
   unexpected: findings.unexpected.filter((line) => !line.endsWith('should not be in the read model')),
 });
 
 /**
- * Waits until all work is done, and compares what was sent with the log, the read model, the broker and the runners.
+ * Waits until all work is done. Then compares the deliveries that were sent with the log, the read model, the broker
+ * and the runners.
  */
 export const judge = async (
   { platform, hooks, runners }: Deployment,
@@ -119,8 +122,8 @@ export const begin = ({ platform, hooks }: Deployment, { seconds, perSecond }: O
   startLoad({ bases: [platform.url], hooks, perSecond, duplicateRatio: 0.1, maxDeliveries: perSecond * (seconds + 3_600) });
 
 /**
- * F6: the event store does not answer for some time, under load. Every delivery must be acknowledged in time, and be
- * delivered once and in order afterwards.
+ * Stops or freezes the event store for some time, under load (fault F6). Every delivery must be acknowledged in time.
+ * Afterwards, it must reach its runner once and in order.
  */
 export const runStoreOutage = async (deployment: Deployment, kind: OutageKind, options: OutageOptions): Promise<OutageReport> => {
   const { platform } = deployment;
@@ -145,7 +148,10 @@ export const runStoreOutage = async (deployment: Deployment, kind: OutageKind, o
   return { findings, figures: { 'sent during the outage': during, ...times, ...figures } };
 };
 
-/** Posts deliveries, each of which must be refused in time, with a delay to wait. @returns what is wrong */
+/**
+ * Posts deliveries while nothing can be stored. Each must be refused in time, with a valid Retry-After header. @returns
+ * a message for each wrong response
+ */
 const checkRefusals = async ({ platform, hooks }: Deployment): Promise<string[]> => {
   const wrong: string[] = [];
   for (let n = 0; n < REFUSALS; n++) {
@@ -164,14 +170,22 @@ const checkRefusals = async ({ platform, hooks }: Deployment): Promise<string[]>
   return live.status === 200 ? wrong : [...wrong, `/livez answers ${live.status}`];
 };
 
-/** F5: see `killAtCommit`. */
+/**
+ * Removes the findings about the order at the runners. While the API does not answer, a runner cannot read data that its
+ * command needs. It then asks the broker to send the message again later.
+ */
+const withoutRunnerOrder = (findings: OutageReport['findings']): OutageReport['findings'] => ({
+  ...findings,
+  outOfOrder: findings.outOfOrder.filter((line) => !line.includes('reached the runner')),
+});
+
+/** Kills the process `serve` after it has committed a delivery and before it answers (fault F5). See `killAtCommit`. */
 export const runKills = async (deployment: Deployment, rounds: number): Promise<OutageReport> => {
   const { platform, hooks } = deployment;
   const { sent, roundsBetween, unansweredOnDisk } = await killAtCommit(platform, hooks, rounds);
   const { findings, figures } = await judge(deployment, sent);
   return {
-    // While no API process runs, a runner cannot read what its command needs, and puts the message back.
-    findings: { ...findings, outOfOrder: findings.outOfOrder.filter((line) => !line.includes('reached the runner')) },
+    findings: withoutRunnerOrder(findings),
     figures: {
       kills: rounds,
       'kills between commit and answer': roundsBetween,
@@ -182,8 +196,9 @@ export const runKills = async (deployment: Deployment, rounds: number): Promise<
 };
 
 /**
- * F8: the event store and Postgres do not answer. Deliveries must be acknowledged in time, as without the event store
- * alone. When the spool cannot be written either, each must get 503 with a delay to wait, also in time.
+ * Freezes the event store and Postgres (fault F8). In the first half, deliveries must be acknowledged in time, as if
+ * only the event store had failed. In the second half, the spool cannot be written either: each delivery must get 503
+ * in time, with a valid Retry-After header.
  */
 export const runWholeOutage = async (deployment: Deployment, options: OutageOptions): Promise<OutageReport> => {
   const { platform } = deployment;
@@ -206,7 +221,7 @@ export const runWholeOutage = async (deployment: Deployment, options: OutageOpti
   await load.finish();
   const { findings, figures } = await judge(deployment, load.sent);
   return {
-    findings: { ...findings, unexpected: [...findings.unexpected, ...wrongRefusals] },
+    findings: { ...withoutRunnerOrder(findings), unexpected: [...findings.unexpected, ...wrongRefusals] },
     figures: {
       'unknown while the spool worked': unknownBefore,
       'answered 503 while it did not': refusals.length - unknownBefore,

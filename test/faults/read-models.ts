@@ -6,14 +6,14 @@ import type { Dataset } from './tenants.ts';
 
 const IDLE_MS = 3_000;
 /**
- * The paths whose responses depend only on the content of the log. Other paths under /admin show the state of the
- * running processes, which differs after a restart.
+ * Matches the paths whose responses depend only on the content of the log. The responses of other paths under /admin
+ * also depend on the running processes, which differ after a restart.
  */
 const READ_MODEL_PATHS = /^\/(tenant|(api\/v1\/)?admin\/(tenants|users|plans|models|api-keys|audit-logs|allowed-accounts))(\/|$)/;
 
 /**
- * Resolves with the log's last position when nothing has been appended for 3 seconds. By then, the reactors and the
- * recording of API key usage are done.
+ * Waits until nothing was appended to the log for 3 seconds. By then, the reactors have finished, and the usage of API
+ * keys is recorded. @returns the last position as a consistency token
  */
 export const waitForIdleLog = async (platform: Platform): Promise<string> => {
   const log = platform.openLog();
@@ -31,15 +31,17 @@ export const waitForIdleLog = async (platform: Platform): Promise<string> => {
 
 type Document = { paths: Record<string, { get?: unknown }> };
 
-/** Paths that are not requested: each request to them appends an event to the log or, for `changes`, has no end. */
+/**
+ * Matches paths that are left out, because a request to them appends an event to the log, or never ends (`changes`).
+ */
 const RECORDED_READS = /\/(?:audit-logs\/export|changes|runtime|skills\/\{skill_id\}\/config)$/;
 
-/** Paths whose responses show what the message broker says now. */
-const BROKER_READS = /\/agents\/\{agent_id\}\/runner$/;
+/** Matches paths that are left out, because their responses show the current state of the message broker. */
+const BROKER_READS = /\/agents\/\{agent_id\}\/runner$|\/runners$/;
 
 /**
- * Sets of path parameters, each with an API key of their tenant. A path is requested only if one of the sets has all of
- * its parameters.
+ * Sets of path parameters, each with an API key of the tenant. A path is requested once for each set that has exactly
+ * the parameters of the path.
  */
 type PathParameters = readonly { readonly key: string; readonly values: Readonly<Record<string, string>> }[];
 
@@ -65,7 +67,8 @@ const pathParametersOf = async (platform: Platform, { tenants, agents, hooks }: 
 };
 
 /**
- * Removes the fields that depend on the single request: the request id, the time of the request and the billing period.
+ * Removes the parts of a response that differ for each request: the request id, the time of the request and the billing
+ * period.
  */
 const withoutRequestFields = (text: string): string => text.replace(/"(request_id|as_of)":"[^"]*"|"period":\{[^}]*\}/g, '');
 
@@ -75,8 +78,8 @@ const fillPath = (path: string, values: Readonly<Record<string, string>>): strin
   path.replace(/\{(\w+)\}/g, (_, name: string) => values[name]!);
 
 /**
- * All pages of the response to a GET request, as text. Each response waits until the read model has reached the
- * consistency token.
+ * Returns all pages of the response to a GET request as one text. Each response waits until the read model has reached
+ * the consistency token.
  */
 const readAllPages = async ({ call }: Platform, path: string, key: string, token: string): Promise<string> => {
   const pages: string[] = [];
@@ -90,8 +93,8 @@ const readAllPages = async ({ call }: Platform, path: string, key: string, token
 };
 
 /**
- * The complete responses to the GET requests of the OpenAPI document for whose path parameters the dataset has values,
- * by path.
+ * Sends all GET requests of the OpenAPI document for which the dataset has path parameters. @returns the complete
+ * responses by path
  */
 export const readAllResponses = async (platform: Platform, dataset: Dataset, token: string): Promise<Map<string, string>> => {
   const { paths } = await expectReply<Document>(platform.call('GET', '/openapi.json'), 200);
@@ -99,7 +102,7 @@ export const readAllResponses = async (platform: Platform, dataset: Dataset, tok
   const requests = Object.entries(paths).flatMap(([path, { get }]) => {
     if (!get || !READ_MODEL_PATHS.test(path) || RECORDED_READS.test(path) || BROKER_READS.test(path)) return [];
     const matching = parameterSets.filter(({ values }) => Object.keys(values).join(' ') === parameterNames(path));
-    // Each request uses an API key that may read the path. A refused request would append an event to the log.
+    // Use an API key that may read the path, because a refused request would append an event to the log.
     return matching.map(({ key, values }) => ({ path: fillPath(path, values), key: path.startsWith('/tenant/') ? key : ADMIN_KEY }));
   });
   const responses = new Map<string, string>();

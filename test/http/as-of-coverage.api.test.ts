@@ -9,8 +9,8 @@ import { createDataset } from '../two-tenants/dataset.ts';
 import { type Call, callsOf, type Document } from '../two-tenants/id-positions.ts';
 
 /**
- * The reads of a tenant's data that do not accept `as_of`, each with the reason why not. The section HTTP of
- * spec/decisions.md names the lists that do.
+ * The reads of a tenant's data that do not accept `as_of`, each with the reason. The section HTTP of spec/decisions.md
+ * names the lists that must accept `as_of`.
  */
 const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listApiKeys: 'a list that is not among those of decisions.md',
@@ -20,6 +20,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   readCostBreakdown: 'sums over a period',
   readBudgetUsage: 'hours that `to` ends',
   getRunnerPresence: 'what the message broker says now',
+  listRunners: 'what the message broker says now',
   listAuditKeys: 'the keys of the platform',
   listAuditHeads: 'heads are signed once and never change',
   getAuditProof: 'the proof of an event never changes',
@@ -34,6 +35,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listDeliveries: 'a list that is not among those of decisions.md; each of them has it',
   listTenantDeliveries: 'a list that is not among those of decisions.md; each of them has it',
   summarizeDeliveries: 'sums over a period',
+  listCronOccurrences: 'lists a period, of which a part is predicted',
   listDeliveryProblems: 'sums over a period',
   getJob: 'how far a job is now',
   listAgentIntegrations: 'a list that is not among those of decisions.md',
@@ -74,7 +76,7 @@ const send = (path: string, headers = {}) =>
   dataset.send('GET', path, { key: path.endsWith('/runtime') ? dataset.keys.runner : dataset.keys.owner, headers });
 const end = (): string => tokenOf(dataset.log.events.at(-1)!.position);
 
-/** Records that the runner has acknowledged the delivery. Reads of the delivery show that. */
+/** Records that the runner has acknowledged the delivery, which then appears in reads of the delivery. */
 const acknowledgeDelivery = async (): Promise<void> => {
   const { event_id } = dataset.log.events.findLast(({ type, tenant }) => type === 'WebhookAccepted' && tenant === own.tenant)!;
   const notice = {
@@ -90,7 +92,7 @@ const acknowledgeDelivery = async (): Promise<void> => {
 };
 await acknowledgeDelivery();
 
-/** The reads below `/tenant/` and, with the version that the interface shows, below `/v1/tenants/`. */
+/** All reads below `/tenant/`, and those below `/v1/tenants/`. */
 const tenantReads = callsOf(dataset.document as unknown as Document).filter(
   ({ method, path }) => method === 'GET' && /^\/(tenant|v1\/tenants)\/\{tenant_id\}/.test(path),
 );
@@ -102,8 +104,8 @@ const pathOf = ({ path, idPositions }: Call): string =>
   );
 
 /**
- * The body of a response with the value of the field `as_of` removed: it is the only difference between a live read and
- * a read as of now.
+ * Returns the body of a response with an empty text in its field `as_of`, the only field in which a live read and a
+ * read as of the present may differ.
  */
 const bodyOf = ({ body }: Answer): unknown => (body && typeof body === 'object' && 'as_of' in body ? { ...body, as_of: '' } : body);
 
@@ -113,7 +115,7 @@ test("the reads of a tenant's data that do not accept as_of are exactly those th
   assert.ok(tenantReads.length - lacking.length >= 10);
 });
 
-test('exactly the specified lists accept as_of, and refuse it together with a filter or an order', async () => {
+test('exactly the lists that this test names accept as_of; the list of agents refuses as_of together with a filter or an order', async () => {
   const agent = '/tenant/{tenant_id}/agents/{agent_id}';
   const named = [
     '/tenant/{tenant_id}/agents',
@@ -130,7 +132,7 @@ test('exactly the specified lists accept as_of, and refuse it together with a fi
   }
 });
 
-test('an as-of read of the current state returns the same body as the read without as_of, and the header Projection-Position', async () => {
+test('an as-of read at the end of the log returns the same body and ETag as a read without as_of, and the header Projection-Position', async () => {
   for (const call of tenantReads.filter(acceptsAsOf)) {
     const live = await send(pathOf(call));
     assert.is(live.status, 200, `${call.operationId}: ${live.text}`);
@@ -156,7 +158,7 @@ test("every JSON response to a read of a tenant's data has the header Projection
   }
 });
 
-test('as of a position before the first event, every resource is missing and every list is empty', async () => {
+test('as of a position before the first event, no resource exists and every list is empty', async () => {
   for (const call of tenantReads.filter(acceptsAsOf)) {
     const then = await send(`${pathOf(call)}?as_of=0:0`);
     assert.ok(then.status === 404 || then.text === '[]', `${call.operationId}: ${then.status} ${then.text}`);
@@ -211,8 +213,8 @@ test('an as-of read of a delivery shows its state at that position, even if the 
   ] as const) {
     const recorded = await recordOutcomes(sequence, outcome, isOwn);
     const token = tokenOf(recorded.position!);
-    // An acknowledgement changes what a read of the delivery shows, but not its ETag, which is the revision of its
-    // stream. So a read with If-None-Match must not get 304.
+    // An acknowledgement changes the response of a read of the delivery, but not the ETag, which only has the revision
+    // of the delivery's stream. Therefore, If-None-Match must not lead to 304.
     const { attempts } = (await send(path, { 'consistency-token': token, 'if-none-match': '*' })).body as { attempts: unknown };
     steps.push([token, attempts]);
   }
@@ -276,7 +278,7 @@ test('an as-of read finds a rejected delivery from the position of its rejection
   assert.is((await send(`${path}?as_of=${before}`)).status, 404);
 });
 
-test('the projections have applied every event of these tests, and the platform stops without an error', async () => {
+test('clean-up: the projections have applied every event of these tests, and the platform stops without an error', async () => {
   assert.equal(dataset.unappliedEvents(), []);
   await dataset.close();
 });

@@ -18,7 +18,7 @@ import {
   UNKNOWN,
 } from '../two-tenants/valid-calls.ts';
 
-/** Query parameters whose values must have a form that JSON Schema does not describe. */
+/** Query parameters whose values must fulfil a rule that JSON Schema does not describe, each with this rule. */
 const SEMANTIC_PARAMETERS: Readonly<Record<string, string>> = {
   cursor: 'the text that a previous page returned',
   as_of: 'a time or a token',
@@ -26,10 +26,11 @@ const SEMANTIC_PARAMETERS: Readonly<Record<string, string>> = {
   to: 'a time, or a token',
   to_position: 'a position',
   sort: 'a field of the list',
+  projection: 'the name of a projection',
   after: 'the id of an assistant',
   before: 'the id of an assistant',
 };
-/** The texts that stand for the values of a query parameter. */
+/** Returns valid and invalid texts for a query parameter, at the limits of what its schema allows. */
 const queryTexts = (schema: Schema): { text: string; isValid: boolean }[] => {
   const isNumber = ['integer', 'number'].includes(typeOf(schema) ?? '');
   const values = boundaryValues(schema, schemas).filter(({ value }) => typeof value === (isNumber ? 'number' : 'string'));
@@ -67,7 +68,7 @@ test('every query parameter accepts exactly the values that its schema in the Op
   assert.ok(accepted > 200 && refused > 200);
 });
 
-test('an unknown query parameter, or one that occurs twice, gets 422 with its name', async () => {
+test('an unknown query parameter, or one that occurs twice, gets 422, and the error names the parameter', async () => {
   for (const call of reads) {
     const required = new URLSearchParams(requiredQuery(call)).toString();
     const unknown = await get(call, `${required}&${UNKNOWN}=1`);
@@ -93,7 +94,10 @@ const MALFORMED = [
   'x'.repeat(2_000),
 ];
 
-/** Any connector and use case of this form can be named: a change creates it. */
+/**
+ * Path parameters that are names instead of ids. Changing a resource with such a name creates it, so every name that
+ * matches FREE_NAME is accepted.
+ */
 const FREE_NAMES = ['connector', 'key', 'version'];
 const FREE_NAME = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
@@ -112,7 +116,7 @@ test('a malformed id or name in the path gets 404 and has no effect', async () =
   assert.is(eventCount(), before);
 });
 
-test('the projections have applied every event, and the platform stops without an error', async () => {
+test('clean-up: the projections have applied every event, and the platform stops without an error', async () => {
   assert.equal(dataset.unappliedEvents(), []);
   await dataset.close();
 });

@@ -13,8 +13,8 @@ const later = (p: TestPlatform, ms: number): void => {
 };
 
 /**
- * Sends a request with an idempotency key, calls `meanwhile`, sets the clock ahead, and repeats the request. Asserts
- * that both responses are equal and that the repeat appends no events.
+ * Sends a request with an idempotency key, calls `meanwhile`, moves the clock forward, and repeats the request. Asserts
+ * that the second response equals the first, and that the repetition appends no events.
  */
 const assertRepeatable = async (
   p: TestPlatform,
@@ -43,7 +43,7 @@ test('a repeated break-glass request returns the end time that the first request
   await p.close();
 });
 
-test('if a process stops after it has recorded a break-glass request, a repeat returns the recorded end time', async () => {
+test('if a process stops after it has recorded a break-glass request, repeating the request returns the recorded end time', async () => {
   const p = await createTestPlatform();
   const path = `/admin/tenants/${p.tenant_id}/break-glass`;
   const { append } = p.log;
@@ -58,7 +58,7 @@ test('if a process stops after it has recorded a break-glass request, a repeat r
   await p.close();
 });
 
-test('a repeat gets the same response as the first request, even if the read models and the clock have changed since', async () => {
+test('a repeated request gets the same response as the first one, even if the read models and the clock changed in between', async () => {
   const p = await createTestPlatform();
   const tenant = `/admin/tenants/${p.tenant_id}`;
   const { user_id } = await addMember(p, 'MEMBER');
@@ -83,7 +83,7 @@ test('a repeat gets the same response as the first request, even if the read mod
   await p.close();
 });
 
-test('a repeated request to grant access gets the same response, even if the user is no longer a member', async () => {
+test('a repeated request to grant access gets the same response, even if the user was removed in between', async () => {
   const p = await createTestPlatform();
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
   const { user_id } = await addMember(p, 'MEMBER');
@@ -96,7 +96,7 @@ test('a repeated request to grant access gets the same response, even if the use
   await p.close();
 });
 
-test('a repeated change of an integration gets the same response, even if its agent has been deleted since', async () => {
+test('a repeated change of an integration gets the same response, even if its agent was deleted in between', async () => {
   const p = await createTestPlatform();
   const agentOf = async (slug: string) => {
     const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug } });
@@ -125,6 +125,11 @@ test('a projection maintenance request with an idempotency key is executed once'
     events_per_second: 0,
     eta_seconds: null,
     comparison: null,
+    requested_at: '2026-11-23T10:00:00.000Z',
+    requested_by: null,
+    ended_at: null,
+    decided_by: null,
+    reason: null,
   };
   const parked = { id: '1', projection: 'agents', event_id: 'e', position: '1:1', key: 'k', error: 'x', attempts: 1, parked_at: '' };
   const succeedOnce =

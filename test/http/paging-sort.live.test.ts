@@ -48,7 +48,7 @@ const filled = async () => {
 };
 const LIMITS = { agents: 1, members: 1, cron_jobs: 1, webhooks_per_minute: 1 };
 
-/** Compares two values like Postgres, where null is greater than every other value. */
+/** Compares two values in the order of Postgres, where null is greater than any other value. */
 const order = (a: Item[string], b: Item[string]): number => {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
   return typeof a === 'string' ? compareText(a, b as string) : Number(a) - Number(b);
@@ -60,7 +60,7 @@ const isSorted = (items: readonly Item[], sort: string): boolean => {
   return items.every((item, n) => n === 0 || sign * order(items[n - 1]![field]!, item[field]!) <= 0);
 };
 
-test('a list can be sorted by name and read in pages even if names have the maximum length', async () => {
+test('a list can be sorted by name and divided into pages even if the names have the maximum length', async () => {
   const p = await createTestPlatform();
   const longest = (n: number) => '語'.repeat(254) + n;
   for (const n of [1, 2]) assert.is((await p.send('POST', `${p.tenant}/api-keys`, { body: { name: longest(n) } })).status, 201);
@@ -75,7 +75,7 @@ test('a list can be sorted by name and read in pages even if names have the maxi
   await p.close();
 });
 
-test('every list can be sorted, page by page, by the fields that the OpenAPI document names, and by no others', async () => {
+test('every list can be sorted in pages by the fields that the OpenAPI document names, and by no other field', async () => {
   const p = await filled();
   const { paths } = openapi(p.operations, plainPaths, 'http://annals.test') as unknown as Document;
   const agent = ((await p.send('GET', `${p.tenant}/agents`)).body as Item[])[0]!.id as string;
@@ -127,12 +127,14 @@ test('every list can be sorted, page by page, by the fields that the OpenAPI doc
 
 type List = (reads: Reads, window: PageWindow) => Promise<Page>;
 type Listed = { readonly list: List; readonly projection: AnyProjection; readonly columns: readonly string[]; readonly doc?: string } & {
-  /** Adds to a stored item what the list adds to it. */
+  /** Returns an item as the list shows it. Needed if the list adds fields to the stored item. */
   readonly shown?: (item: Item) => object;
 };
 type Platform = Awaited<ReturnType<typeof filled>>;
 
-/** The items of all pages of two items. Each page but the last one must be full. */
+/**
+ * Reads a list in pages of two items. Asserts that every page but the last one is full. @returns the items of all pages
+ */
 const readPages = async (reads: Reads, list: List, sort: PageWindow['sort']): Promise<Item[]> => {
   const items: Item[] = [];
   for (let cursor: string | null | undefined; cursor !== null; ) {
@@ -145,7 +147,10 @@ const readPages = async (reads: Reads, list: List, sort: PageWindow['sort']): Pr
   return items;
 };
 
-/** The items of a list, as a fold of the log in memory has them: those of this tenant, or of the platform. */
+/**
+ * Returns the items that a list in this order must have, computed from the log in memory. Lists of a tenant's resources
+ * contain only those of this tenant.
+ */
 const foldedItems = (
   p: Platform,
   { projection, doc, shown = (item) => item }: Listed,
@@ -161,7 +166,7 @@ const foldedItems = (
     .map((each) => shown(each.doc));
 };
 
-test('the pages sorted by each field contain the items of the log in order: null is greater than any value, and ids break ties', async () => {
+test('for each sort field, the pages contain the items of the log sorted by that field; null is greater than any value, and ids break ties', async () => {
   const p = await filled();
   const lists: readonly Listed[] = [
     {
@@ -177,7 +182,7 @@ test('the pages sorted by each field contain the items of the log in order: null
       shown: (item) => ({ ...item, test_events: [...sampleEvents(item.provider as Provider)] }),
     },
     { list: allModels, projection: models, columns: MODEL_SORTS },
-    { list: tenantPage, projection: tenants, columns: TENANT_SORTS },
+    { list: (reads, window) => tenantPage(reads, undefined, window), projection: tenants, columns: TENANT_SORTS },
     { list: (reads, window) => userPage(reads, undefined, window), projection: users, columns: USER_SORTS },
   ];
   for (const listed of lists)
@@ -190,7 +195,7 @@ test('the pages sorted by each field contain the items of the log in order: null
   await p.close();
 });
 
-/** The ids of the tenant's agents that exist after the events up to this position, the newest first. */
+/** Returns the ids of the tenant's agents that existed at this position of the log, the newest first. */
 const agentsExistingAt = (p: Platform, at: Position): string[] => {
   const created = new Map<string, string>();
   const deleted = new Set<string>();
@@ -204,7 +209,7 @@ const agentsExistingAt = (p: Platform, at: Position): string[] => {
   return existing.sort(([a, first], [b, second]) => compareText(second, first) || compareText(b, a)).map(([id]) => id);
 };
 
-test('Postgres lists the agents that existed at a position, including agents deleted since', async () => {
+test('in Postgres, a list as of a position has the agents that existed then, including those deleted since', async () => {
   const p = await filled();
   const [first, second] = (await p.send('GET', `${p.tenant}/agents`)).body as Item[];
   const changed = async (method: string, path: string) =>

@@ -16,9 +16,9 @@ import { type Classes, compareTimings, type Difference, welchTest } from '../fix
 
 const MAX_T_VALUE = 4.5;
 /**
- * The smallest difference between two run times that counts as a leak, as a share of the run time. Differences of about
- * 0.3 µs in 20 µs are normal, because Node compiles the code differently in each process. A client cannot measure them
- * over the network.
+ * The smallest difference between two run times that counts as a leak, as a fraction of the run time. Smaller
+ * differences, such as 0.3 µs in 20 µs, are normal: Node compiles the code differently in each process. Over the
+ * network, a client cannot measure them.
  */
 const MIN_SHARE = 0.05;
 const TRIES = 3;
@@ -31,8 +31,8 @@ const leaks = ({ t, share }: Difference): boolean => Math.abs(t) >= MAX_T_VALUE 
 const text = ({ t, share }: Difference): string => `t = ${t.toFixed(1)} (${(share * 100).toFixed(1)} %)`;
 
 /**
- * Compares the run times of two classes of inputs, up to three times. Fails only if they differ every time: a real leak
- * always shows, but noise does not.
+ * Compares the run times of two classes of inputs, up to three times. Fails only if the times differ in every
+ * comparison: a real leak shows in all of them, but noise does not.
  */
 const assertSameTime = async <T>(name: string, run: (input: T) => unknown, classes: Classes<T>): Promise<void> => {
   const found: Difference[] = [];
@@ -61,6 +61,7 @@ const authenticator = createAuthenticator({
   verifiedKeys: verifiedKeyCache(),
   onKeyUsed: () => undefined,
   onUserSeen: () => undefined,
+  onSignInSeen: () => undefined,
   verifyToken: null,
   isMember: async () => false,
   systemContext: p.systemContext,
@@ -104,7 +105,7 @@ test('the statistical test detects a comparison that stops at the first differen
   assert.not(leaks(welchTest([1, 2, 3, 4, 100], [1, 2, 3, 4, 900])));
 });
 
-test('checking an API key with a wrong secret takes one digest, two unique ids and one read of the log, whether its public id exists or not', async () => {
+test('checking an API key with a wrong secret computes one digest and two unique ids and reads the log once, whether its public id exists or not', async () => {
   const done = async (header: string) => {
     Object.assign(counts, { loads: 0, digests: 0, names: 0 });
     await assertUnauthorized(header);
@@ -164,6 +165,6 @@ test('the time to check a signature reveals neither how much of it is correct no
   await assertSameTime('known or unknown webhook', verify, [at(forged), at(forged, false)]);
 });
 
-test('after the measurements the platform stops without an error', () => p.close());
+test('clean-up: the platform stops without an error', () => p.close());
 
 test.run();

@@ -38,12 +38,30 @@ test('/me with a platform key shows all tenants of the user; with a tenant key o
   await p.close();
 });
 
-test('/me shows whether the credential may operate the platform, not whether its owner may', async () => {
+test('/me shows whether the credential, rather than its owner, may operate the platform', async () => {
   const p = await createTestPlatform();
   const { user_id, key } = await addMember(p, 'MEMBER');
   assert.is((await p.send('PATCH', `/api/v1/admin/users/${user_id}`, { body: { is_super_admin: true } })).status, 200);
   const isSuperAdmin = async (of: string) => ((await p.send('GET', '/me', { key: of })).body as Me).user!.is_super_admin;
   assert.equal([await isSuperAdmin(p.key), await isSuperAdmin(key)], [true, false]);
+  await p.close();
+});
+
+test('/me with a tenant in the query shows a super-admin the end of their break-glass access to it, and shows other users nothing', async () => {
+  const p = await createTestPlatform();
+  const other = await createSecondTenant(p);
+  const glass = async (key = p.key, tenant_id = other.id) =>
+    ((await p.send('GET', `/me?tenant_id=${tenant_id}`, { key })).body as { break_glass: object | null }).break_glass;
+  assert.is(await glass(), null);
+  const opened = await p.send('POST', `/admin/tenants/${other.id}/break-glass`, { body: { reason: 'Support', minutes: 10 } });
+  const { until } = opened.body as { until: string };
+  assert.equal(await glass(), { tenant_id: other.id, name: 'neighbour', until });
+  assert.equal(
+    [await glass(other.key), await glass((await addMember(p, 'ADMIN')).key), await glass(p.key, p.tenant_id)],
+    [null, null, null],
+  );
+  await p.send('PATCH', other.tenant, { key: other.key, body: { allow_superadmin_access: false } });
+  assert.is(await glass(), null, 'the tenant has closed the door');
   await p.close();
 });
 

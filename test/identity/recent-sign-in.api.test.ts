@@ -11,7 +11,10 @@ const OWN_PAGE = { origin: 'http://annals.test', 'sec-fetch-site': 'same-origin'
 
 const cookiePairs = (headers: Headers): string[] => headers.getSetCookie().map((cookie) => cookie.split(';')[0]!);
 
-/** Signs a browser in at the issuer. Returns the response to its callback, and the parameters that the issuer got. */
+/**
+ * Signs in with a browser at the identity provider. `change` can alter the browser's request to the provider. @returns
+ * the platform's response to the callback, and the query parameters that the platform passed to the provider
+ */
 const signInBy = async (p: P, query: string, change: (sent: URLSearchParams) => void = () => {}) => {
   const started = await p.send('GET', `/auth/login${query}`, { key: '' });
   assert.is(started.status, 302, started.text);
@@ -24,7 +27,7 @@ const signInBy = async (p: P, query: string, change: (sent: URLSearchParams) => 
   return { answer, sent };
 };
 
-/** Signs a browser in. Returns the parameters that the issuer got, and the browser's session cookie. */
+/** Signs in with a browser. @returns the query parameters that the identity provider got, and the session cookie */
 const signIn = async (p: P, query = '') => {
   const { answer, sent } = await signInBy(p, query);
   assert.is(answer.status, 303, answer.text);
@@ -45,7 +48,7 @@ const addSuperAdmin = async (p: P): Promise<string> => {
   return user.id;
 };
 
-/** Calls the operations that need a recent sign-in. Returns their statuses and problem codes. */
+/** Calls all operations that require a recent sign-in. @returns the statuses and problem codes of the responses */
 const callAll = async (p: P, cookie: string, user_id: string): Promise<unknown[]> => {
   const tenant = p.tenant.split('/').at(-1);
   const answers = [
@@ -94,7 +97,7 @@ signInTest(
   },
 );
 
-signInTest('in place of a form that needs a recent sign-in, the console shows a link to sign in again', async ({ p }) => {
+signInTest('instead of a form that needs a recent sign-in, the console shows a link to sign in again', async ({ p }) => {
   const user_id = await addSuperAdmin(p);
   const { session } = await signIn(p);
   const signedInAt = Date.now();

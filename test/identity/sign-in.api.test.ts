@@ -17,7 +17,7 @@ import { createSecondTenant } from '../fixtures/users.ts';
 const bearer = (p: SignInPlatform['p'], token: string, path = '/me') => p.send('GET', path, { key: token });
 
 signInTest(
-  'a token of the issuer signs in a user with an allowed e-mail address, who is registered at the first sign-in only',
+  'a token of the issuer signs in a user with an allowed e-mail address; the user is registered at the first sign-in only',
   async (stage) => {
     const { p, issuer } = stage;
     const token = await issuer.sign({ name: 'Some Body' });
@@ -35,18 +35,21 @@ signInTest(
   },
 );
 
-signInTest('a member with a token of the issuer has access to their own tenants only, until they are removed', async ({ p, issuer }) => {
-  const invited = await p.send('POST', `${p.tenant}/members`, { body: { email: SOMEBODY, role: 'ADMIN' } });
-  await p.waitForProjections();
-  const token = await issuer.sign();
-  assert.is((await bearer(p, token, `${p.tenant}/agents`)).status, 200);
-  assert.is((await bearer(p, token, '/admin/tenants')).status, 403);
-  const { user_id } = invited.body as { user_id: string };
-  assert.is((await p.send('DELETE', `${p.tenant}/members/${user_id}`)).status, 204);
-  assert.is((await bearer(p, token, `${p.tenant}/agents`)).status >= 403, true);
-  await p.waitForProjections();
-  assert.is((await bearer(p, token)).status, 403);
-});
+signInTest(
+  'a member with a token of the issuer has access to their own tenants only, and loses it when they are removed',
+  async ({ p, issuer }) => {
+    const invited = await p.send('POST', `${p.tenant}/members`, { body: { email: SOMEBODY, role: 'ADMIN' } });
+    await p.waitForProjections();
+    const token = await issuer.sign();
+    assert.is((await bearer(p, token, `${p.tenant}/agents`)).status, 200);
+    assert.is((await bearer(p, token, '/admin/tenants')).status, 403);
+    const { user_id } = invited.body as { user_id: string };
+    assert.is((await p.send('DELETE', `${p.tenant}/members/${user_id}`)).status, 204);
+    assert.is((await bearer(p, token, `${p.tenant}/agents`)).status >= 403, true);
+    await p.waitForProjections();
+    assert.is((await bearer(p, token)).status, 403);
+  },
+);
 
 signInTest(
   'a new member whom the read model does not contain yet can sign in or gets 503; an unknown user is refused',
@@ -69,7 +72,7 @@ signInTest(
   },
 );
 
-signInTest('a user is refused if the e-mail address is no longer allowed or the user is suspended', async (stage) => {
+signInTest('a user is refused if their e-mail address is no longer allowed or the user is suspended', async (stage) => {
   const { p, issuer } = stage;
   const account = await allowAccount(stage);
   const token = await issuer.sign();
@@ -82,7 +85,10 @@ signInTest('a user is refused if the e-mail address is no longer allowed or the 
   assert.is((await bearer(p, token)).status, 403);
 });
 
-/** Closes tenants for good, which cannot be undone. */
+/**
+ * Closes tenants for good: starts to close them, and then acts as if the period in which they can be reopened were
+ * over.
+ */
 const closeForGood = async ({ p }: SignInPlatform, ...tenants: readonly { id: string; tenant: string; key: string }[]): Promise<void> => {
   for (const { tenant, key } of tenants) await p.send('POST', `${tenant}/close`, { key, body: { reason: 'a test' } });
   await tenantCloser(p.log)(
@@ -94,7 +100,7 @@ const closeForGood = async ({ p }: SignInPlatform, ...tenants: readonly { id: st
 };
 
 signInTest(
-  'a user is refused like a stranger if all their tenants are closed for good; with a closing or suspended tenant they can sign in',
+  'a user whose tenants are all closed for good is refused like a stranger; a user with a closing or suspended tenant can sign in',
   async (stage) => {
     const { p, issuer } = stage;
     const [one, two, left] = [await createSecondTenant(p, 'one'), await createSecondTenant(p, 'two'), await createSecondTenant(p, 'left')];
@@ -127,7 +133,7 @@ signInTest(
   },
 );
 
-signInTest('if the log contains a name of a user that was not cleaned, every read shows the same cleaned name', async (stage) => {
+signInTest("if the log contains a user's name that was not cleaned, every read shows the same cleaned form of it", async (stage) => {
   const { p, issuer } = stage;
   await allowAccount(stage);
   const { id } = await registerUser(p.systemContext(), SOMEBODY, 'a\u0000b');
@@ -164,7 +170,7 @@ signInTest('a user with one open tenant can sign in, no matter how many closed t
 
 const encodePart = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-signInTest('a token that is not an ID token of the issuer for this service gets 401', async (stage) => {
+signInTest('a token gets 401 unless it is an ID token of the issuer for this service', async (stage) => {
   const { p, issuer } = stage;
   await allowAccount(stage);
   const good = await issuer.sign();
@@ -226,31 +232,34 @@ signInTest('the name in a token is cleaned and truncated before it is stored, so
   }
 });
 
-signInTest('tokens with a new key of the issuer are accepted; while the issuer cannot be reached, a token gets 503', async (stage) => {
-  const { p, issuer } = stage;
-  await allowAccount(stage);
-  assert.is((await bearer(p, await issuer.sign())).status, 200);
-  await issuer.close();
-  const rotated = await startIssuer({ port: issuer.port, kid: 'second' });
-  try {
-    // The platform fetches the issuer's keys at most every five seconds.
-    await sleep(5_200);
-    assert.is((await bearer(p, await rotated.sign())).status, 200);
-  } finally {
-    await rotated.close();
-  }
-  const cold = await createTestPlatform({ issuer: { oidcIssuer: issuer.url, oidcAudience: CLIENT.id } });
-  assert.is((await bearer(cold, await issuer.sign())).status, 503);
-  const back = await startIssuer({ port: issuer.port });
-  try {
-    // While the platform cannot fetch the issuer's keys, it answers 503. As soon as it can, it answers 403, because the
-    // user's e-mail address is not on the allow list.
-    while ((await bearer(cold, await back.sign())).status !== 403) await sleep(100);
-  } finally {
-    await back.close();
-    await cold.close();
-  }
-});
+signInTest(
+  'tokens that are signed with a new key of the issuer are accepted; while the issuer cannot be reached, they get 503',
+  async (stage) => {
+    const { p, issuer } = stage;
+    await allowAccount(stage);
+    assert.is((await bearer(p, await issuer.sign())).status, 200);
+    await issuer.close();
+    const rotated = await startIssuer({ port: issuer.port, kid: 'second' });
+    try {
+      // Wait, because the platform fetches the issuer's keys at most once in five seconds.
+      await sleep(5_200);
+      assert.is((await bearer(p, await rotated.sign())).status, 200);
+    } finally {
+      await rotated.close();
+    }
+    const cold = await createTestPlatform({ issuer: { oidcIssuer: issuer.url, oidcAudience: CLIENT.id } });
+    assert.is((await bearer(cold, await issuer.sign())).status, 503);
+    const back = await startIssuer({ port: issuer.port });
+    try {
+      // The platform answers 503 until it can fetch the issuer's keys. After that it answers 403, because the user's
+      // e-mail address is not on the allow list.
+      while ((await bearer(cold, await back.sign())).status !== 403) await sleep(100);
+    } finally {
+      await back.close();
+      await cold.close();
+    }
+  },
+);
 
 test('if the issuer does not return its keys, a token gets 503 and does not count as a failed credential', async () => {
   const issuer = await startIssuer();

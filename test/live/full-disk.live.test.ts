@@ -32,7 +32,7 @@ await withTempDirectory(async (dir) => {
   if (mayMount) unmount(dir);
 });
 
-/** Runs a test with a platform whose data directory is on a small disk of its own. */
+/** Calls `use` with a platform whose data directory is on a small disk of its own. */
 const withSmallDisk = (use: (platform: Platform) => Promise<void>): Promise<void> =>
   withTempDirectory(async (dir) => {
     mount(dir);
@@ -46,7 +46,7 @@ const withSmallDisk = (use: (platform: Platform) => Promise<void>): Promise<void
     }
   });
 
-/** Writes to a file until the disk is full. */
+/** Writes to a file in this directory until the disk is full. */
 const fill = (dir: string): void => {
   const file = openSync(join(dir, 'fill'), 'w');
   const block = Buffer.alloc(4_096);
@@ -59,7 +59,7 @@ const fill = (dir: string): void => {
 
 const makeRoom = (dir: string): void => rmSync(join(dir, 'fill'));
 
-/** Creates an agent with an integration. @returns the function that sends a delivery and returns the status */
+/** Creates an agent with an integration. @returns a function that sends a delivery and returns the response status */
 const connectProvider = async ({ call, url, firstTenant }: Platform) => {
   const create = async (path: string, body: object) => JSON.parse((await call('POST', path, body)).text);
   const tenant = await firstTenant();
@@ -73,13 +73,16 @@ const connectProvider = async ({ call, url, firstTenant }: Platform) => {
   };
 };
 
-/** What /readyz names as degraded, except the file store: it needs more space than this disk has. */
+/**
+ * Returns the parts that /readyz reports as degraded. The file store is left out: it requires more free space than this
+ * small disk has, so it is always degraded here.
+ */
 const degraded = async ({ call }: Platform): Promise<string> => {
   const { degraded: parts } = JSON.parse((await call('GET', '/readyz')).text) as { degraded: string[] };
   return parts.filter((part) => part !== 'file store').join();
 };
 
-/** The number of messages in the stream; 0 while there is no stream. */
+/** Returns the number of messages in the NATS stream, or 0 if the stream does not exist. */
 const messageCount = async (platform: Platform): Promise<number> => {
   const nats = await platform.connectNats();
   const { streams } = await nats.jetstreamManager();
@@ -89,8 +92,8 @@ const messageCount = async (platform: Platform): Promise<number> => {
 };
 
 /**
- * Makes room, and waits until all messages are in the stream and nothing is degraded. @returns the milliseconds that it
- * took
+ * Frees disk space. Waits until all messages are in the NATS stream and no part of the platform is degraded. @returns
+ * the elapsed milliseconds
  */
 const recover = async (platform: Platform, count: number): Promise<number> => {
   makeRoom(platform.dir);
@@ -103,7 +106,7 @@ const recover = async (platform: Platform, count: number): Promise<number> => {
 const live = mayMount ? test : test.skip;
 if (!mayMount) console.log('skipped, because mounting a file system is not allowed here: delivery after a full disk');
 
-live('when a full disk has room again, deliveries to runners resume within 30 s, also if nats-server ended meanwhile', () =>
+live('when a full disk has room again, deliveries to runners resume within 30 s, even if nats-server ended meanwhile', () =>
   withSmallDisk(async (platform) => {
     const deliver = await connectProvider(platform);
     const accept = async (name: string): Promise<void> => {
@@ -116,8 +119,8 @@ live('when a full disk has room again, deliveries to runners resume within 30 s,
 
     fill(platform.dir);
     await accept('full');
-    // The worker reports the state of the delivery to Postgres. That may have no space either, so the report gets too
-    // old.
+    // The worker reports the state of the message delivery in Postgres. If the disk has no space for this report, the
+    // last one becomes too old, and /readyz reports the worker instead.
     await eventually('the remedy, or an old report', async () =>
       /delivery to runners \(free disk space for nats-server|worker/.test(await degraded(platform)),
     );

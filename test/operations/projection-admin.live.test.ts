@@ -9,7 +9,7 @@ import { startTcpProxy } from '../fixtures/tcp-proxy.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
-import { createSecondTenant } from '../fixtures/users.ts';
+import { addSuperAdmin, createSecondTenant } from '../fixtures/users.ts';
 
 type Rebuild = {
   id: string;
@@ -17,12 +17,20 @@ type Rebuild = {
   events: number;
   total: number;
   comparison: { rows: number; differing: number; shown: object[] } | null;
+  requested_at: string;
+  requested_by: { name: string } | null;
+  ended_at: string | null;
+  decided_by: { name: string } | null;
+  reason: string | null;
 };
 type Status = { name: string; state: string; lag_events: number; position: string | null; head: string | null; writer: string | null };
 
 const AGENTS = '/admin/projections/agents';
 
-/** Starts a platform whose projection administration uses a database of its own. A worker fills the database. */
+/**
+ * Starts a platform with a database of its own for the administration of projections. A worker fills that database.
+ * `reachedBy` can change the URL at which the platform reaches the database.
+ */
 const staged = async (reachedBy: (databaseUrl: string) => Promise<string> = async (url) => url) => {
   const databaseUrl = await freshDatabase();
   const url = await reachedBy(databaseUrl);
@@ -50,7 +58,7 @@ const staged = async (reachedBy: (databaseUrl: string) => Promise<string> = asyn
   return { p, databaseUrl, statuses, rebuild };
 };
 
-test('a rebuild requested over HTTP compares its rows with the live rows; requesting its promotion replaces the live rows', async () => {
+test('a rebuild that is requested over HTTP compares its rows with the live rows; promoting it replaces the live rows', async () => {
   const { p, databaseUrl, rebuild } = await staged();
   await waitUntil(
     'the agents',
@@ -72,34 +80,69 @@ test('a rebuild requested over HTTP compares its rows with the live rows; reques
   const name = () => query<{ name: string }>(databaseUrl, `select name from agents.agents where slug = 'a7'`).then(([row]) => row!.name);
   assert.is(await name(), 'spoilt');
 
-  const promoted = await p.send('POST', `${path}/promote`);
+  const differences = (query = '') => p.send('GET', `${path}/differences${query}`).then(({ body }) => body as object[]);
+  const [agent] = p.eventsOf('AgentCreated').filter(({ data }) => (data as { slug: string }).slug === 'a7');
+  const row = { table: 'agents', key: { tenant_id: p.tenant_id, id: agent!.id } };
+  const changed = { column: 'name', live: 'spoilt', rebuilt: 'Agent 7', last_event_id: agent!.event_id };
+  assert.equal(await differences(), [{ ...row, ...changed }]);
+  assert.equal([await differences('?column=name'), await differences('?column=slug')], [[{ ...row, ...changed }], []]);
+  const reason = 'The names were wrong';
+  const promoted = await p.send('POST', `${path}/promote`, { body: { reason } });
   assert.is(promoted.status, 200);
   assert.ok(promoted.headers.get('consistency-token'));
   const done = promoted.body as Rebuild;
   assert.is(done.state, 'promoted');
+  assert.equal(await differences(), []);
   assert.equal(await rebuild(path), done);
   assert.ok(done.events >= ready.events);
   assert.is(await name(), 'Agent 7');
   assert.equal(
     p.eventsOf('ProjectionPromoted').map(({ data, actor }) => [data, actor.kind]),
-    [[{ projection: 'agents', version: projections.find((one) => one.name === 'agents')!.version, rebuild_id: done.id }, 'user']],
+    [[{ projection: 'agents', version: projections.find((one) => one.name === 'agents')!.version, rebuild_id: done.id, reason }, 'user']],
   );
-  assert.is((await p.send('POST', `${path}/promote`)).status, 409);
+  const { requested_by, decided_by } = done;
+  assert.equal([decided_by, requested_by?.name, done.reason], [requested_by, 'Administrator', reason]);
+  const [last, ...others] = (await p.send('GET', `${AGENTS}/rebuilds`)).body as Rebuild[];
+  assert.equal([last, others], [done, []]);
+  assert.ok(last!.requested_at < last!.ended_at!, JSON.stringify(last));
+  assert.match((await p.send('POST', `${path}/promote`)).text, /already been promoted by Administrator/);
   assert.is((await p.send('POST', `${path}/abort`)).status, 409);
 });
 
-test('aborting a rebuild keeps the live rows and records no event', async () => {
+test('if two operators promote a rebuild at the same time, one succeeds and the other is told who was first', async () => {
   const { p, rebuild } = await staged();
+  const { key: ada } = await addSuperAdmin(p, 'ada@example.com');
   const path = (await p.send('POST', `${AGENTS}/rebuild`)).headers.get('location')!;
   await waitUntil(
     'the rebuild',
     () => rebuild(path),
     ({ state }) => state === 'ready',
   );
+  const answers = await Promise.all([p.send('POST', `${path}/promote`), p.send('POST', `${path}/promote`, { key: ada })]);
+  const names = ['Administrator', 'ada@example.com'];
+  const won = answers.findIndex(({ status }) => status === 200);
+  assert.is(answers[1 - won]!.status, 409);
+  assert.match(answers[1 - won]!.text, new RegExp(names[won]!));
+  assert.is(p.eventsOf('ProjectionPromoted').length, 1);
+});
+
+test('aborting a rebuild keeps the live rows and records no event', async () => {
+  const { p, databaseUrl, rebuild } = await staged();
+  await query(databaseUrl, `delete from agents.agents where slug = 'a3'`);
+  const path = (await p.send('POST', `${AGENTS}/rebuild`)).headers.get('location')!;
+  await waitUntil(
+    'the rebuild',
+    () => rebuild(path),
+    ({ state }) => state === 'ready',
+  );
+  const [missing, ...others] = (await p.send('GET', `${path}/differences`)).body as { column: string; live: string; rebuilt: string }[];
+  assert.equal([missing!.column, missing!.live, others], [null, null, []]);
+  assert.match(missing!.rebuilt, /"slug": "a3"|"name": "Agent 3"/);
   const aborted = await p.send('POST', `${path}/abort`);
   assert.equal([aborted.status, (aborted.body as Rebuild).state], [200, 'aborted']);
   assert.is((await p.send('POST', `${path}/promote`)).status, 409, 'it cannot be promoted after it was aborted');
   assert.is(p.eventsOf('ProjectionPromoted').length, 0);
+  assert.ok((aborted.body as Rebuild).comparison, 'the comparison is kept');
   const other = (await p.send('POST', `${AGENTS}/rebuild`)).headers.get('location');
   assert.is.not(other, path);
 });
@@ -125,7 +168,8 @@ test('an operator can list and retry parked events, and each retry raises the nu
 test('while the log grows, no projection reports a position beyond the end of the log', async () => {
   const { p, databaseUrl, statuses } = await staged();
   const { readAll } = p.log;
-  // A slow event store: when the worker learns where the log ends, the projections are already further.
+  // Simulate a slow event store. When the worker gets to know the end of the log, its projections are already behind
+  // that position.
   const readSlowly = async function* (options: Parameters<typeof readAll>[0]) {
     const events = await Array.fromAsync(readAll(options));
     await sleep(200);
@@ -160,7 +204,12 @@ test('while the log grows, no projection reports a position beyond the end of th
 
 test('operators get 404 for unknown projections, rebuilds and parked events; other users get 403', async () => {
   const { p, statuses } = await staged();
-  for (const path of ['/admin/projections/nothing/parked', `${AGENTS}/rebuilds/9999`, `${AGENTS}/rebuilds/x`])
+  for (const path of [
+    '/admin/projections/nothing/parked',
+    '/admin/projections/nothing/rebuilds',
+    `${AGENTS}/rebuilds/9999`,
+    `${AGENTS}/rebuilds/x`,
+  ])
     assert.is((await p.send('GET', path)).status, 404, path);
   for (const path of [
     '/admin/projections/nothing/rebuild',
@@ -170,7 +219,7 @@ test('operators get 404 for unknown projections, rebuilds and parked events; oth
   ])
     assert.is((await p.send('POST', path)).status, 404, path);
   const { key } = await createSecondTenant(p);
-  for (const path of ['/admin/projections', `${AGENTS}/parked`, '/admin/drift'])
+  for (const path of ['/admin/projections', `${AGENTS}/parked`, `${AGENTS}/rebuilds`, '/admin/drift'])
     assert.is((await p.send('GET', path, { key })).status, 403, path);
   assert.equal((await p.send('GET', `${AGENTS}/parked`)).body, []);
   assert.ok((await statuses()).every(({ position, head, writer }) => position && head && writer));

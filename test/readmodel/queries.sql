@@ -3337,6 +3337,38 @@ from
       51
   ) as "page";
 
+-- tenantPage: with a part of the name
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "tenant"."doc" as "doc",
+      "tenant"."created_at" as "value",
+      "tenant"."id" as "id"
+    from
+      "tenants"."tenants" as "tenant"
+    where
+      "tenant"."search" ilike $2
+    order by
+      "tenant"."created_at" desc,
+      "tenant"."id" desc
+    limit
+      51
+  ) as "page";
+
 -- tenantsDueAt: call
 select
   "tenant"."id"
@@ -6083,6 +6115,210 @@ from
       51
   ) as "page";
 
+-- signInPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "signin"."doc" as "doc",
+      "signin"."created_at" as "value",
+      "signin"."id" as "id"
+    from
+      "sign_ins"."sign_ins" as "signin"
+    where
+      "signin"."user_id" = $2
+      and "signin"."expires_at" > $3
+    order by
+      "signin"."created_at" desc,
+      "signin"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- signInPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "signin"."doc" as "doc",
+      "signin"."created_at" as "value",
+      "signin"."id" as "id"
+    from
+      "sign_ins"."sign_ins" as "signin"
+    where
+      "signin"."user_id" = $2
+      and "signin"."expires_at" > $3
+      and ("signin"."created_at", "signin"."id") < ($4, $5)
+    order by
+      "signin"."created_at" desc,
+      "signin"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- signInPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "signin"."doc" as "doc",
+      "signin"."created_at" as "value",
+      "signin"."id" as "id"
+    from
+      "sign_ins"."sign_ins" as "signin"
+    where
+      "signin"."user_id" = $2
+      and "signin"."expires_at" > $3
+    order by
+      "signin"."created_at" asc,
+      "signin"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- signInPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "signin"."doc" as "doc",
+              "signin"."created_at" as "value",
+              "signin"."id" as "id"
+            from
+              "sign_ins"."sign_ins" as "signin"
+            where
+              "signin"."user_id" = $2
+              and "signin"."expires_at" > $3
+              and ("signin"."created_at", "signin"."id") > ($4, $5)
+            order by
+              "signin"."created_at" asc,
+              "signin"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "signin"."doc" as "doc",
+              "signin"."created_at" as "value",
+              "signin"."id" as "id"
+            from
+              "sign_ins"."sign_ins" as "signin"
+            where
+              "signin"."user_id" = $6
+              and "signin"."expires_at" > $7
+              and "signin"."created_at" is null
+            order by
+              "signin"."created_at" asc,
+              "signin"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- signInPage: by an API key
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "signin"."doc" as "doc",
+      "signin"."created_at" as "value",
+      "signin"."id" as "id"
+    from
+      "sign_ins"."sign_ins" as "signin"
+    where
+      "signin"."user_id" = $2
+      and "signin"."expires_at" > $3
+      and "signin"."key_id" = $4
+    order by
+      "signin"."created_at" desc,
+      "signin"."id" desc
+    limit
+      51
+  ) as "page";
+
 -- linkedProvidersOf: call
 select
   "identity"."provider"
@@ -7331,14 +7567,17 @@ where
 -- activeJobsOf: of an agent
 select
   "job"."id",
-  "job"."agent_id"
+  "job"."agent_id",
+  "job"."name",
+  "job"."next_fire_at",
+  "job"."schedule_revision"
 from
   "cron_jobs"."jobs" as "job"
 where
   "job"."tenant_id" = $1
   and "job"."status" = $2
   and "job"."deleted" is not true
-  and "job"."agent_id" = $3
+  and "job"."agent_id" = any ($3)
 order by
   "job"."created_at" desc,
   "job"."id" desc
@@ -7348,7 +7587,10 @@ limit
 -- activeJobsOf: of the tenant
 select
   "job"."id",
-  "job"."agent_id"
+  "job"."agent_id",
+  "job"."name",
+  "job"."next_fire_at",
+  "job"."schedule_revision"
 from
   "cron_jobs"."jobs" as "job"
 where
@@ -7360,6 +7602,72 @@ order by
   "job"."id" desc
 limit
   200;
+
+-- recordedOccurrences: of the tenant
+select
+  "run"."doc",
+  "run"."id",
+  "run"."due_at",
+  "run"."job_id",
+  "job"."agent_id",
+  "job"."name",
+  "job"."status"
+from
+  "cron_jobs"."runs" as "run"
+  inner join "cron_jobs"."jobs" as "job" on "job"."tenant_id" = "run"."tenant_id"
+  and "job"."id" = "run"."job_id"
+where
+  "run"."tenant_id" = $1
+  and "run"."due_at" >= $2
+  and "run"."due_at" < $3
+order by
+  "run"."due_at",
+  "run"."id"
+limit
+  1001;
+
+-- recordedOccurrences: of an agent, next page
+select
+  "run"."doc",
+  "run"."id",
+  "run"."due_at",
+  "run"."job_id",
+  "job"."agent_id",
+  "job"."name",
+  "job"."status"
+from
+  "cron_jobs"."runs" as "run"
+  inner join "cron_jobs"."jobs" as "job" on "job"."tenant_id" = "run"."tenant_id"
+  and "job"."id" = "run"."job_id"
+where
+  "run"."tenant_id" = $1
+  and "run"."due_at" >= $2
+  and "run"."due_at" < $3
+  and "job"."agent_id" = any ($4)
+  and "run"."decision" = $5
+  and ("run"."due_at", "run"."id") > ($6, $7)
+order by
+  "run"."due_at",
+  "run"."id"
+limit
+  1001;
+
+-- decidedAheadOf: call
+select
+  "run"."id"
+from
+  "cron_jobs"."runs" as "run"
+  inner join "cron_jobs"."jobs" as "job" on "job"."tenant_id" = "run"."tenant_id"
+  and "job"."id" = "run"."job_id"
+where
+  "run"."tenant_id" = $1
+  and "run"."due_at" >= $2
+  and "run"."due_at" < $3
+  and "run"."due_at" >= "job"."next_fire_at"
+order by
+  "run"."due_at"
+limit
+  1000;
 
 -- benchmarkPage: first page
 select

@@ -19,7 +19,7 @@ const show = async ({ call }: Platform, { tenant, id }: Agent): Promise<Presence
   return JSON.parse(text) as Presence;
 };
 
-/** Starts a real runner whose command ends when the file `go` exists. */
+/** Starts a real runner. Its command does not end until the file named `go` exists. */
 const startBlockedRunner = async ({ url, dir, stopOnClose }: Platform, agent: Agent): Promise<Program> => {
   const command = `while [ ! -e ${join(dir, 'go')} ]; do sleep 0.1; done`;
   const env = { PATH: process.env.PATH, ANNALS_URL: url, ANNALS_KEY: agent.runnerKey };
@@ -38,7 +38,7 @@ const deliver = async ({ url }: Platform, hook: Hook): Promise<string> => {
 
 const countsOf = ({ waiting, running }: Presence): string => `${waiting} ${running}`;
 
-test('a runner is shown as connected until it is killed; a delivery is shown as waiting, then as running, and then no longer', () =>
+test('a runner is shown as connected until it is killed; its delivery is shown as waiting, then as running, and in the end as neither', () =>
   withPlatform(async (platform) => {
     const { agents, hooks } = await createDataset(platform, { tenants: 1, agents: 2, hooks: 1 });
     const [agent, other] = [agents[0]!, agents[1]!];
@@ -62,6 +62,10 @@ test('a runner is shown as connected until it is killed; a delivery is shown as 
     const second = await startBlockedRunner(platform, agent);
     await eventually('two deliveries run', async () => countsOf(await show(platform, agent)) === '1 2');
     assert.is((await show(platform, agent)).connected_since, connected.connected_since, 'the first runner is still connected');
+    const list = JSON.parse((await platform.call('GET', `/tenant/${agent.tenant.id}/runners`, undefined, agent.tenant)).text) as Presence[];
+    const listed = new Map(list.map((one) => [one.agent_id, one]));
+    assert.is(listed.get(agent.id)?.connected_since, connected.connected_since, 'the list of runners has the same connection');
+    assert.equal(listed.get(other.id), { agent_id: other.id, ...nobody });
 
     await runner.stop('SIGKILL');
     await second.stop('SIGKILL');
@@ -72,7 +76,7 @@ test('a runner is shown as connected until it is killed; a delivery is shown as 
 
     writeFileSync(join(platform.dir, 'go'), '');
     await startBlockedRunner(platform, agent);
-    // The broker waits 30 s for the acknowledgements of the killed runners.
+    // This can take more than 30 s: for that long, the broker waits for acknowledgements from the killed runners.
     await waitUntil(async () => countsOf(await show(platform, agent)) === '0 0', 60_000, 'the acknowledgement of all deliveries');
     const done = await show(platform, agent);
     assert.ok(done.connected_since! > gone.last_seen_at!);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { equal, match } from 'uvu/assert';
-import { checkSpool } from '../../infra/cli/spool-check.ts';
+import { checkSpool } from '../../infra/health/spool-check.ts';
 import { spoolDirectory } from '../../infra/spool/spool-slots.ts';
 import { openSpoolStorage } from '../../infra/spool/spool-storage.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
@@ -17,7 +17,7 @@ const entry = (delivery: string) => ({
   body: new Uint8Array(1),
 });
 
-test('annals doctor reports whether deliveries wait in the spool, whether a process records them, and whether some were refused', async () => {
+test('annals doctor reports whether deliveries wait in the spool, whether a process records them, and whether any were refused', async () => {
   const { dir } = createTempDirectory();
   const found = async () => {
     const { level, message } = await checkSpool(dir, 'start it');

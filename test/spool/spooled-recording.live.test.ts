@@ -13,13 +13,13 @@ const MAX_ANSWER_MS = 900;
 type Stage = {
   readonly store: StoreProcess;
   readonly given: Awaited<ReturnType<typeof createWebhookPlatformOver>>;
-  /** Posts a delivery. @returns the status and the milliseconds until the answer */
+  /** Sends a delivery. @returns the status, and the milliseconds until the response */
   readonly deliver: (id: string, hook?: string) => Promise<readonly [status: number, ms: number]>;
-  /** The delivery ids of an integration, in log order. */
+  /** Returns the delivery ids that the log contains for an integration, in the order of the log. */
   readonly recorded: (hook?: string) => Promise<string[]>;
 };
 
-/** Defines a test with its own store and a platform with a spool. */
+/** Defines a test that has its own event store, and its own platform with a spool. */
 const live = (name: string, act: (stage: Stage) => Promise<void>) =>
   test(name, async () => {
     const store = await startStore();
@@ -52,7 +52,7 @@ const isDrained =
   async (): Promise<boolean> =>
     given.spool!.status().rows === 0;
 
-/** The delivery ids d-<number> that come after one with a higher number. */
+/** Returns the delivery ids (d-<number>) that come later in the list than an id with a higher number. */
 const inversions = (ids: readonly string[]): string[] => {
   let highest = -1;
   return ids.filter((id) => {
@@ -65,7 +65,7 @@ const inversions = (ids: readonly string[]): string[] => {
 
 type Answers = (readonly [status: number, ms: number])[];
 
-/** Posts deliveries, one every 20 ms. @returns their answers */
+/** Sends deliveries, one every 20 ms. @returns the status and the response time of each */
 const deliverMany = async ({ deliver }: Stage, count: number): Promise<Answers> => {
   const pending: ReturnType<Stage['deliver']>[] = [];
   for (let n = 0; n < count; n++) {
@@ -81,10 +81,11 @@ const assertAccepted = (answers: Answers): void => {
   ok(slowest < MAX_ANSWER_MS, `an answer took ${slowest} ms`);
 };
 
-// The freezes end before, at, and after the time limits of the first attempts.
+// The store is frozen until all deliveries were sent, one every 20 ms. Depending on their number, this ends before, at
+// about, or after the time limit of the first attempts to append.
 for (const count of [20, 40, 100, 170])
   live(
-    `while the store is stopped, each of ${count} deliveries gets 202 within 900 ms, and is recorded once and in order afterwards`,
+    `while the store does not answer, each of ${count} deliveries gets 202 within 900 ms, and is recorded once and in order afterwards`,
     async (stage) => {
       const thaw = freeze(stage.store);
       const answering = deliverMany(stage, count);
@@ -94,7 +95,8 @@ for (const count of [20, 40, 100, 170])
       await eventually('the spool is empty', isDrained(stage));
       const ids = await stage.recorded();
       equal([inversions(ids), ids.length], [[], count + 1]);
-      // The store recognises the event ids of the first attempts, also where it has executed those meanwhile.
+      // The store may have executed some of the first attempts although they got no answer. It recognises their event
+      // ids, so every delivery must be reported as recorded.
       equal([...new Set(stage.given.drained)], ['recorded']);
       equal((await stage.deliver('d-5'))[0], 200);
     },
@@ -116,49 +118,55 @@ live(
   },
 );
 
-live('what waits when a process ends is recorded by another process, also if it ends in the middle of that', async (stage) => {
-  const { store, given } = stage;
-  const connect = () => {
+live(
+  'if a process ends, another one records the deliveries in its spool; if that process ends too, a third one records them',
+  async (stage) => {
+    const { store, given } = stage;
+    const connect = () => {
+      const log = openLog(store.url);
+      afterTest(log.close);
+      return log;
+    };
+    const other = await given.startSecondProcess(connect());
+    afterTest(other.close);
+    const thaw = freeze(store);
+    assertAccepted(await deliverMany(stage, 60));
+    await given.spool!.close();
+    await eventually('the other process has taken over', () => other.spool!.status().rows === 60);
+    thaw();
+    await eventually('some are recorded', () => other.spool!.status().rows < 60);
+    await other.ports.close();
+    await other.spool!.close();
+    const third = await given.startSecondProcess(connect());
+    afterTest(third.close);
+    await eventually('the spool is empty', () => third.spool!.status().rows === 0);
+    const ids = await stage.recorded();
+    equal([inversions(ids), ids.length], [[], 61]);
+  },
+);
+
+live(
+  'a process that was started before an outage of the event store accepts deliveries of integrations that it has not used before',
+  async (stage) => {
+    const { store, given } = stage;
+    await given.waitForProjections();
     const log = openLog(store.url);
     afterTest(log.close);
-    return log;
-  };
-  const other = await given.startSecondProcess(connect());
-  afterTest(other.close);
-  const thaw = freeze(store);
-  assertAccepted(await deliverMany(stage, 60));
-  await given.spool!.close();
-  await eventually('the other process has taken over', () => other.spool!.status().rows === 60);
-  thaw();
-  await eventually('some are recorded', () => other.spool!.status().rows < 60);
-  await other.ports.close();
-  await other.spool!.close();
-  const third = await given.startSecondProcess(connect());
-  afterTest(third.close);
-  await eventually('the spool is empty', () => third.spool!.status().rows === 0);
-  const ids = await stage.recorded();
-  equal([inversions(ids), ids.length], [[], 61]);
-});
-
-live('a process that has started before an outage takes the deliveries of integrations that it has not seen before', async (stage) => {
-  const { store, given } = stage;
-  await given.waitForProjections();
-  const log = openLog(store.url);
-  afterTest(log.close);
-  const other = await given.startSecondProcess(log);
-  afterTest(other.close);
-  const warming = startIntegrationWarming({ reads: other.reads, prepare: other.ports.prepare, logger: silentLogger });
-  afterTest(warming.close);
-  await warming.warmed;
-  const thaw = freeze(store);
-  const startedAt = performance.now();
-  const body = JSON.stringify({ id: 'during' });
-  const headers = { 'x-github-delivery': 'during', 'x-hub-signature-256': sign(body) };
-  equal((await other.post(given.hook, body, headers)).status, 202);
-  ok(performance.now() - startedAt < MAX_ANSWER_MS);
-  thaw();
-  await eventually('the spool is empty', () => other.spool!.status().rows === 0);
-  equal(await stage.recorded(), ['first', 'during']);
-});
+    const other = await given.startSecondProcess(log);
+    afterTest(other.close);
+    const warming = startIntegrationWarming({ reads: other.reads, prepare: other.ports.prepare, logger: silentLogger });
+    afterTest(warming.close);
+    await warming.warmed;
+    const thaw = freeze(store);
+    const startedAt = performance.now();
+    const body = JSON.stringify({ id: 'during' });
+    const headers = { 'x-github-delivery': 'during', 'x-hub-signature-256': sign(body) };
+    equal((await other.post(given.hook, body, headers)).status, 202);
+    ok(performance.now() - startedAt < MAX_ANSWER_MS);
+    thaw();
+    await eventually('the spool is empty', () => other.spool!.status().rows === 0);
+    equal(await stage.recorded(), ['first', 'during']);
+  },
+);
 
 test.run();

@@ -1,14 +1,20 @@
 /**
- * The permission that each operation requires, as in spec/operations.md. `+ runner`: the operation also accepts the
- * runner key of the agent in the path. `+ runner only`: it accepts only that key, and other callers are refused as if
- * they lacked the permission. `in body`: the permission is required on the agent whose id is in the body. `on
- * delivery`: tenant:integrations:read is required, or agent:chat:read on the delivery's agent. `on session`: the
- * permission is required on the agent of the session in the path; `of starter`: and only who has started the session
- * has access. `on reservation`: for all but the runner, there is no such resource. `in a tenant of the caller`: the
- * path contains no tenant, and the agent is looked for in the tenants in which the credential is valid. `of a user`:
- * runners and API keys with a lesser role than that of their owner are refused. `but runners`: runners are refused. `but
- * guests`: super-admins who are not members are refused, even if the tenant is open to them.
- * `naming an agent`: the body names an agent, and for callers who may not see it, there is none.
+ * The access rule of each operation, as in spec/operations.md: the permission that it requires (or `any` for any valid
+ * credential, or `platform` for super-admins), followed by these words if they apply:
+ * - `+ runner`: the operation also accepts the runner key of the agent in the path.
+ * - `+ runner only`: it accepts only that key. Other callers are refused as if they lacked the permission.
+ * - `in body`: the permission is required on the agent whose id is in the body.
+ * - `on delivery`: it requires tenant:integrations:read, or agent:chat:read on the agent of the delivery.
+ * - `on session`: the permission is required on the agent of the session in the path.
+ * - `of starter`: in addition, only the user who started the session has access.
+ * - `on reservation`: only the runner has access. For all other callers, the reservation does not exist.
+ * - `on own sign-in`: only the user who signed in has access, in the dataset with the API key of the sign-in. Runner keys
+ *   are refused; for all other callers, the sign-in does not exist.
+ * - `in a tenant of the caller`: the path contains no tenant. The agent may be in any tenant of the credential.
+ * - `of a user`: runner keys, and API keys with a lower role than that of their owner, are refused.
+ * - `but runners`: runner keys are refused.
+ * - `but guests`: super-admins who are not members are refused, even if the tenant is open to them.
+ * - `naming an agent`: the body names an agent. Callers who may see no agent get the same 422 as for a missing one.
  */
 const TABLE = `
 GET    /tenant/{tenant_id}                                              tenant:read
@@ -25,6 +31,8 @@ POST   /tenant/{tenant_id}/members/{user_id}/invitation                 tenant:m
 GET    /tenant/{tenant_id}/api-keys                                     tenant:keys:write
 POST   /tenant/{tenant_id}/api-keys                                     tenant:keys:write
 DELETE /tenant/{tenant_id}/api-keys/{id}                                tenant:keys:write
+GET    /tenant/{tenant_id}/runners                                      tenant:read
+GET    /tenant/{tenant_id}/cron-occurrences                             tenant:read
 GET    /tenant/{tenant_id}/agents                                       tenant:read
 POST   /tenant/{tenant_id}/agents                                       tenant:agents:create
 GET    /tenant/{tenant_id}/agents/{agent_id}                            agent:read + runner
@@ -196,6 +204,9 @@ GET    /benchmarks/{slug}                                               any
 PATCH  /benchmarks/{slug}                                               platform
 DELETE /benchmarks/{slug}                                               platform
 GET    /me                                                              any
+GET    /me/sign-ins                                                     any but runners
+DELETE /me/sign-ins                                                     any but runners
+DELETE /me/sign-ins/{id}                                                any on own sign-in
 GET    /tenant/{tenant_id}/autocomplete                                 tenant:read
 GET    /v1/assistants                                                   any but runners
 GET    /tenant/{tenant_id}/billing/agent-costs                          tenant:billing:read
@@ -223,6 +234,7 @@ export type Rule = {
   readonly onDelivery: boolean;
   readonly onSession: boolean;
   readonly onReservation: boolean;
+  readonly onOwnSignIn: boolean;
   readonly ofStarter: boolean;
   readonly inAnyTenant: boolean;
   readonly ofUser: boolean;
@@ -234,7 +246,7 @@ export type Rule = {
 const ruleOf = (text: string): Rule => ({
   all: text
     .replace(
-      / \+ runner only| \+ runner| in body| on delivery| on session| on reservation| of starter| in a tenant of the caller| of a user| but runners| but guests| naming an agent/g,
+      / \+ runner only| \+ runner| in body| on delivery| on session| on reservation| on own sign-in| of starter| in a tenant of the caller| of a user| but runners| but guests| naming an agent/g,
       '',
     )
     .split(' & '),
@@ -244,6 +256,7 @@ const ruleOf = (text: string): Rule => ({
   onDelivery: text.includes('on delivery'),
   onSession: text.includes('on session'),
   onReservation: text.includes('on reservation'),
+  onOwnSignIn: text.includes('on own sign-in'),
   ofStarter: text.includes('of starter'),
   inAnyTenant: text.includes('in a tenant of the caller'),
   ofUser: text.includes('of a user'),
@@ -262,8 +275,8 @@ const rules = new Map(
 );
 
 /**
- * The access rule of an operation, read from the operation's description in the OpenAPI document. It is null if the
- * description contains more than the required permissions: the table above has the rules of such operations.
+ * Reads the access rule of an operation from its description in the OpenAPI document. @returns null if the description
+ * contains more than permissions; the rule is then in the table above
  */
 const ruleFromDescription = (description: string): Rule | null => {
   if (description === 'Requires any valid credential.') return ruleOf('any');
@@ -272,10 +285,13 @@ const ruleFromDescription = (description: string): Rule | null => {
   return ruleOf(`${[...description.matchAll(/`([\w:]+)`/g)].map((found) => found[1]).join(' & ')}${runner}`);
 };
 
-/** The access rule of an operation. @throws Error if neither the table nor the operation's description contains one */
+/**
+ * Returns the access rule of an operation. @throws Error if neither the table nor the description of the operation has
+ * it
+ */
 export const ruleFor = (method: string, path: string, description: string): Rule => {
   const known = rules.get(`${method.toUpperCase()} ${path}`);
-  // All operations below /admin have the same rule.
+  // Operations below /admin are for super-admins, unless the table has another rule.
   const found = known ?? (/^\/(api\/v1\/)?admin\//.test(path) ? ruleOf('platform') : ruleFromDescription(description));
   if (!found) throw new Error(`no rule for ${method} ${path}: add it to the table`);
   return found;

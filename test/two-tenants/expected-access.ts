@@ -1,8 +1,8 @@
 import type { Rule } from './access-rules.ts';
 
 /**
- * The principals with a role in the tenant `home`. `role` is their tenant role. `labels` lists what they may do on the
- * tenant's agent: `*` means everything. Otherwise it is a key of LABELS.
+ * The callers (principals) with a role in the tenant `home`. `role` is the tenant role with which they act. `labels`
+ * says what they may do on the tenant's agent: `*` means everything; any other value is a key of LABELS.
  */
 const HOLDERS = {
   owner: { role: 'OWNER', labels: '*' },
@@ -14,25 +14,27 @@ const HOLDERS = {
   'agent owner': { role: 'MEMBER', labels: '*' },
   'granted viewer': { role: 'MEMBER', labels: 'VIEWER' },
   'granted editor': { role: 'MEMBER', labels: 'MANAGER' },
-  // An OWNER who uses an API key that allows only reads.
+  // An OWNER with an API key that allows only reads.
   'read-only owner': { role: 'OWNER', labels: '*' },
-  // An ADMIN who uses an API key with the role AUDITOR, and the OWNER who created the agents with the role MEMBER.
+  // An ADMIN whose API key is limited to the role AUDITOR. The next one is the OWNER who created the agents, with an
+  // API key that is limited to the role MEMBER.
   'limited admin': { role: 'AUDITOR', labels: 'agent:read' },
   'limited owner': { role: 'MEMBER', labels: '*' },
-  // The OWNER who created the agents, with an API key of the role AUDITOR: roles on agents do not count.
+  // The OWNER who created the agents, with an API key that is limited to the role AUDITOR. With this key, roles on
+  // agents have no effect.
   'auditing owner': { role: 'AUDITOR', labels: 'agent:read' },
-  // A super-admin who uses an API key of the tenant, in which they are a MEMBER.
+  // A super-admin who is a MEMBER of the tenant, and uses an API key of this tenant.
   'bound super-admin': { role: 'MEMBER', labels: '' },
-  // A member who was MANAGER of the agent, left the tenant and has joined it again.
+  // A member who was MANAGER of the agent, was removed from the tenant, and was added again.
   returned: { role: 'MEMBER', labels: '' },
-  // A user with a token of the issuer, which is not bound to a tenant. The user is also an ADMIN of a suspended tenant
-  // and of a closed one.
+  // A user with a sign-in token, which is not bound to a tenant. This user is also an ADMIN of a suspended tenant and
+  // of a closed tenant.
   'signed in': { role: 'ADMIN', labels: '*' },
 } as const;
 
 /**
- * Principals without a role in the tenant `home`. There are two exceptions: `elsewhere` is an ADMIN of both tenants and
- * uses an API key of `away`, and the runners use runner keys.
+ * The other principals with valid credentials. Their credentials give them no role in the tenant `home`. For example,
+ * `elsewhere` is an ADMIN of both tenants, but uses an API key of `away`; the runners use runner keys.
  */
 const OTHERS = ['stranger', 'elsewhere', 'runner', 'other runner', 'strange runner', 'super-admin', 'guest', 'demoted'] as const;
 const REFUSED = {
@@ -46,10 +48,10 @@ const REFUSED = {
   'runner of suspended tenant': 403,
   'of closed tenant': 401,
   'runner of closed tenant': 401,
-  // Users with tokens of the issuer: the only tenant of `left` is closed, and `unknown` is not registered.
+  // Users with sign-in tokens: `left` is a member only of a closed tenant, and `unknown` is not registered.
   left: 403,
   unknown: 403,
-  // The token of a skill's webhook, which is not an API key.
+  // A caller with the token of a skill's webhook, which is not an API key.
   'skill caller': 401,
 } as const;
 
@@ -61,7 +63,7 @@ export const PRINCIPALS: readonly PrincipalName[] = [
   ...(Object.keys(REFUSED) as (keyof typeof REFUSED)[]),
 ];
 
-/** What each tenant role allows, as in the section Roles of spec/decisions.md. */
+/** The permissions that each tenant role includes, as in the section Roles of spec/decisions.md. */
 const TENANT_ROLES: Record<string, (permission: string) => boolean> = {
   OWNER: () => true,
   ADMIN: (permission) => permission !== 'tenant:billing:write' && permission !== 'tenant:close',
@@ -77,18 +79,19 @@ const LABELS: Record<string, readonly string[]> = {
 };
 
 /**
- * Which resource an id in a request identifies, or what is wrong with the id. `sibling`: a resource of another agent.
- * `hidden`: an admin-only agent. `suspended` and `closed`: a tenant in this state, in which the principal `signed in`
- * is an ADMIN.
+ * Says what an id in a request identifies, or what is wrong with it. `own` is a resource of the tenant `home`, and
+ * `foreign` one of `away`. `sibling` is a resource of another agent. `hidden` is a resource that only some callers may
+ * see, such as an admin-only agent. `suspended` and `closed` are tenants in this state, in which the principal `signed
+ * in` is an ADMIN.
  */
 export type State = 'own' | 'foreign' | 'missing' | 'malformed' | 'other type' | 'sibling' | 'hidden' | 'suspended' | 'closed';
 
-/** Principals whose credentials are valid in the tenant `away`. */
+/** The principals whose credentials are valid in the tenant `away`. */
 export const OTHER_TENANT_PRINCIPALS: readonly PrincipalName[] = ['stranger', 'elsewhere', 'strange runner'];
 
 /**
- * The states of the ids in a request. `agent` is the state of the agent on which the permission is required; its id is
- * in the path or in the body.
+ * The states of all ids in a request. `agent` is the state of the id of the agent for which the permission is required;
+ * it may be in the path or in the body. `read` is true for GET requests.
  */
 export type Target = {
   readonly tenant: State;
@@ -98,7 +101,7 @@ export type Target = {
   readonly read: boolean;
 };
 
-/** The permissions of a super-admin with break-glass (temporary) access to a tenant. All of them are for reading. */
+/** The permissions of a super-admin with break-glass (temporary) access to a tenant. They only allow reading. */
 const GUEST_PERMISSIONS = [
   'tenant:read',
   'tenant:audit:read',
@@ -126,8 +129,8 @@ const asGuest = (permission: string, { read, agent }: Target): number => {
 };
 
 /**
- * The expected status of a request by a principal, if the operation requires this permission in the tenant in the path.
- * 200 means allowed.
+ * Returns the expected status of a principal's request. The operation requires this permission in the tenant whose id
+ * is in the path. 200 means that the request is allowed.
  */
 const statusInTenant = (who: PrincipalName, permission: string, target: Target): number => {
   const isThere = target.tenant === 'own' || target.tenant === 'foreign' || target.tenant === 'suspended';
@@ -143,12 +146,12 @@ const statusInTenant = (who: PrincipalName, permission: string, target: Target):
 const mayReadDelivery = (who: PrincipalName): boolean =>
   who === 'guest' || ['*', 'VIEWER', 'MANAGER'].includes(HOLDERS[who as Holder]?.labels ?? '');
 
-/** The principals that are the user who started the session of the dataset. */
+/** The principals that act for the user who started the session of the dataset. */
 const STARTERS: readonly PrincipalName[] = ['owner', 'read-only owner', 'limited owner', 'auditing owner'];
 
 /**
- * The statuses of an operation on a session. Its route checks no permission before the session is found, except for
- * reads.
+ * Returns the expected status of an operation on a session. Unless it only reads, such an operation looks for the
+ * session before it checks a permission.
  */
 const statusOnSession = (who: PrincipalName, { all, runnerOnly, ofStarter }: Rule, target: Target): number => {
   const refused = target.read ? statusInTenant(who, 'tenant:read', target) : 200;
@@ -161,13 +164,14 @@ const statusOnSession = (who: PrincipalName, { all, runnerOnly, ofStarter }: Rul
   return isRefused && status === 200 ? 403 : status;
 };
 
-/** The principals whose API keys have a lesser role than that of their owner. */
+/** The principals whose API keys have a lower role than their owners. */
 const LIMITED_KEYS: readonly PrincipalName[] = ['limited admin', 'limited owner', 'auditing owner'];
 
 const statusesByRule = (who: PrincipalName, rule: Rule, target: Target): readonly number[] => {
   const [first] = rule.all;
   if (rule.onSession) return [statusOnSession(who, rule, target)];
   if (rule.onReservation) return [who === 'runner' && target.tenant === 'own' ? 200 : 404];
+  if (rule.onOwnSignIn) return [who.includes('runner') ? 403 : who === 'owner' && target.path[0] === 'own' ? 200 : 404];
   if (rule.ofUser) return [who.includes('runner') || LIMITED_KEYS.includes(who) ? 403 : 200];
   if (rule.notRunners && who.includes('runner')) return [403];
   if (first === 'any') return [200];
@@ -187,20 +191,21 @@ const statusesByRule = (who: PrincipalName, rule: Rule, target: Target): readonl
 };
 
 /**
- * Whether a principal has access to agents only by roles and grants on them. Admin-only agents are hidden from such
- * principals.
+ * Returns whether a principal has access to agents only by roles and grants on them. Admin-only agents are hidden from
+ * such principals.
  */
 export const hasOnlyAgentRoles = (who: PrincipalName): boolean => HOLDERS[who as Holder]?.role === 'MEMBER';
 
-/** Whether a principal sees the private skills of the tenant. */
+/** Returns whether a principal may see the private skills of the tenant. */
 export const seesPrivateSkills = (who: PrincipalName): boolean => ['OWNER', 'ADMIN'].includes(HOLDERS[who as Holder]?.role ?? '');
 
-/** Whether a principal has no access to any agent. */
+/** Returns whether a principal has access to no agent at all. */
 export const seesNoAgent = (who: PrincipalName): boolean => hasOnlyAgentRoles(who) && HOLDERS[who as Holder].labels === '';
 
-/** The statuses that a response may have. 200 means any success status. */
+/** Returns the statuses that the response may have. 200 means any status of a success. */
 export const statusesFor = (who: PrincipalName, rule: Rule, target: Target): readonly number[] => {
-  // A runner may end sessions while its tenant is suspended, so its credential is not refused before the path is read.
+  // A runner may end sessions while its tenant is suspended. Therefore, the platform looks for the session before it
+  // refuses the runner.
   if (who === 'runner of suspended tenant' && rule.onSession && !rule.ofStarter && !target.read) return [403, 404];
   if (who in REFUSED) return [REFUSED[who as keyof typeof REFUSED]];
   if (target.path.includes('malformed')) return [404];
@@ -208,7 +213,8 @@ export const statusesFor = (who: PrincipalName, rule: Rule, target: Target): rea
     return [403];
   if (rule.inAnyTenant && target.agent === 'foreign' && (who === 'stranger' || who === 'elsewhere')) return [200];
   const allowed = statusesByRule(who, rule, target);
-  // If the agent's id is in the body, the platform cannot check the permission before that id is valid.
+  // If a malformed id of the agent is in the body, the platform cannot check the permission on the agent. It refuses
+  // the body instead.
   const unread = rule.inBody && target.agent === 'malformed' && statusInTenant(who, 'tenant:read', target) === 200;
   if (unread && (target.read || who !== 'guest')) return [422];
   if (!allowed.includes(200)) return allowed;

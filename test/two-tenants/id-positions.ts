@@ -31,19 +31,22 @@ export type Document = {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 };
 
-/** A place in a request (path, query or body) where an id is sent. */
+/**
+ * A place in a request where an id is sent (in the path, the query or the body), with the type of the resource that it
+ * identifies.
+ */
 export type IdPosition = { readonly in: 'path' | 'query' | 'body'; readonly name: string; readonly type: ResourceType };
 export type Call = OperationEntry & { readonly method: string; readonly path: string; readonly idPositions: readonly IdPosition[] };
 
-/** The price of the plan of the dataset at the payment provider. */
+/** The payment provider's id of the price that the dataset's plan has. */
 export const PLAN_PRICE = 'price_of_the_plan';
 
-/** The key for which the credential request of each tenant of the dataset asks. */
+/** The configuration key whose value the credential requests of the dataset ask for. */
 export const CONFIG_KEY = 'token';
 
 const ID = '^c[a-z0-9]{24}$';
 
-/** The type of the resource whose id follows this segment in a path. */
+/** Maps a path segment to the type of the resources whose ids follow it. */
 const COLLECTIONS: Readonly<Record<string, ResourceType>> = {
   'runner-keys': 'runner key',
   'webhook-integrations': 'integration',
@@ -65,6 +68,7 @@ const COLLECTIONS: Readonly<Record<string, ResourceType>> = {
   members: 'member',
   users: 'user',
   events: 'event',
+  'sign-ins': 'sign-in',
 };
 
 const NAMES: Readonly<Record<string, ResourceType>> = {
@@ -104,7 +108,10 @@ const NAMES: Readonly<Record<string, ResourceType>> = {
   before: 'agent',
 };
 
-/** The type of the resource that a parameter identifies. @throws Error if the parameter is not in these tables */
+/**
+ * Returns the type of the resource that a parameter identifies. @throws Error if the tables of this file do not contain
+ * the parameter
+ */
 const resourceTypeOf = (path: string, name: string, where: IdPosition['in']): ResourceType => {
   const before = path.split('/')[path.split('/').indexOf(`{${name}}`) - 1] ?? '';
   const collection = before === 'api-keys' ? (path.startsWith('/admin') ? 'platform key' : 'api key') : COLLECTIONS[before];
@@ -129,11 +136,12 @@ const bodyOf = (document: Document, { requestBody }: OperationEntry): Schema | n
 };
 
 /**
- * Whether a field can be an id, although its schema does not tell. The target of a new job is an agent; see `bodyFor`.
+ * Returns whether a field can be an id although its schema does not say so. In a new cron job, the field `target` can
+ * be the id of an agent (see `bodyFor`).
  */
 const isIdOrSlug = (path: string, name: string): boolean => name === 'target' && /\/cron-jobs(?:\/preview)?$/.test(path);
 
-/** The places of ids in a body, including nested objects and lists of objects. */
+/** Returns the places of all ids in a body, including those in nested objects and in lists of objects. */
 const inBody = (document: Document, path: string, schema: Schema | null): IdPosition[] =>
   Object.entries(schema?.properties ?? {}).flatMap(([name, field]): IdPosition[] => {
     if (containsId(document, field) || isIdOrSlug(path, name)) return [{ in: 'body', name, type: resourceTypeOf(path, name, 'body') }];
@@ -152,7 +160,7 @@ const idPositionsOf = (document: Document, path: string, call: OperationEntry): 
   return [...inPath, ...inQuery, ...inBody(document, path, bodyOf(document, call))];
 };
 
-/** All operations in the document that accept a bearer credential, with the places of the ids in their requests. */
+/** Returns all operations of the document that accept a bearer credential, with the places of ids in their requests. */
 export const callsOf = (document: Document): Call[] =>
   Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods)
@@ -162,12 +170,12 @@ export const callsOf = (document: Document): Call[] =>
 
 let createdCount = 0;
 
-/** A minimal value that is valid for a schema. `ids` has the values of the fields with these names. */
+/** Returns a minimal valid value for a schema. For fields with the names in `ids`, it contains the values in `ids`. */
 const exampleOf = (document: Document, unresolved: Schema, ids: Readonly<Record<string, string>>): unknown => {
   const schema = resolved(document, unresolved);
   const [type] = typeof schema.type === 'string' ? [schema.type] : (schema.type ?? []);
   if (schema.const !== undefined) return schema.const;
-  // Choose a role that an ADMIN may assign: every role but OWNER.
+  // Choose a role that an ADMIN may assign, which is any role but OWNER.
   if (schema.enum) return schema.enum.find((value) => value !== 'OWNER');
   if (schema.anyOf) return exampleOf(document, schema.anyOf[0]!, ids);
   if (type === 'object') {
@@ -195,7 +203,10 @@ const exampleField = (document: Document, field: Schema, ids: Readonly<Record<st
   return type === 'array' || anyOf.some((one) => one.type === 'array') ? [id] : id;
 };
 
-/** Fields that a body needs because of another field, by the last part of the path. */
+/**
+ * Fields that a body must contain because of the value of another field. Each row applies to the paths that match its
+ * expression.
+ */
 const DEPENDENT_FIELDS: readonly (readonly [path: RegExp, fields: object])[] = [
   [/\/cron-jobs(?:\/preview)?$/, { kind: 'recurring', target_kind: 'internal_agent', interval_minutes: 60 }],
   [/^\/benchmarks$/, { dataset_uri: 'https://example.com/tasks.jsonl' }],
@@ -206,7 +217,7 @@ const DEPENDENT_FIELDS: readonly (readonly [path: RegExp, fields: object])[] = [
   [/\/replay$/, { from: '2026-01-01T00:00:00Z', to: '2026-12-31T00:00:00Z' }],
 ];
 
-/** A valid body for the operation, with these ids. It is undefined if the operation has no body. */
+/** Returns a valid body with these ids for the operation, or undefined if the operation has no body. */
 export const bodyFor = (
   document: Document,
   call: OperationEntry & { readonly path: string },

@@ -18,8 +18,8 @@ import { bodyFor, type Call, type Document, type IdPosition } from './id-positio
 import { FREE_NAMES, type ResourceType } from './seed-tenant.ts';
 
 /**
- * A choice of the ids that a probe sends. `states` has the state of the resource for each place of an id in the
- * request. `differs` is the place at which the id is not the caller's own.
+ * The ids that a probe sends. `states` has the state of the id at each place of the request. `differs` is the place
+ * whose id is not the caller's own, or null if there is none.
  */
 export type Variant = {
   readonly label: string;
@@ -29,13 +29,13 @@ export type Variant = {
 };
 
 const STATES: readonly State[] = ['foreign', 'missing', 'malformed', 'other type', 'sibling', 'hidden', 'suspended', 'closed'];
-/** Types of resources that belong to one agent. For these, a probe also sends the id of a resource of another agent. */
+/** Types of resources that belong to one agent. Probes also send ids of such resources of another agent. */
 const SIBLINGS: readonly ResourceType[] = ['runner key', 'runner credential', 'cron job'];
-/** For each of these types, the dataset has a resource that only some callers may see, such as an admin-only agent. */
+/** The types with a hidden resource in the dataset: one that only some callers may see, such as an admin-only agent. */
 const HIDDEN: readonly ResourceType[] = ['agent', 'model', 'skill'];
 /**
- * For some types, another type that is as similar as possible. A probe sends an id of that type as an id of the wrong
- * type; for all other types, an agent's id.
+ * Maps some types to the other type that is most similar to them. A probe with an id of a wrong type uses an id of that
+ * other type. For types that are not listed, it uses the id of an agent.
  */
 const OTHERS: Partial<Record<ResourceType, ResourceType>> = {
   agent: 'integration',
@@ -44,7 +44,8 @@ const OTHERS: Partial<Record<ResourceType, ResourceType>> = {
   'platform key': 'api key',
 };
 /**
- * Types of resources that belong to the platform and not to a tenant, so that no probe can use one of another tenant.
+ * Types of resources that belong to the platform instead of a tenant. For these types, there are no ids of another
+ * tenant.
  */
 const PLATFORM_WIDE: readonly ResourceType[] = [
   'user',
@@ -63,7 +64,7 @@ const PLATFORM_WIDE: readonly ResourceType[] = [
 ];
 const MISSING_ID = 'cmissing00000000000000000';
 
-/** Types of resources whose ids may be any text, so that no probe can use a malformed id. */
+/** Types of resources whose ids can be any text, so no id of these types is malformed. */
 const NAMED_TYPES: readonly ResourceType[] = ['file', 'projection', 'rebuild', 'parked event', 'listing slug', 'benchmark slug'];
 
 export const isInTenant = ({ path }: Call): boolean => path.startsWith('/tenant/') || path.startsWith('/v1/tenants/');
@@ -71,8 +72,12 @@ export const isInTenant = ({ path }: Call): boolean => path.startsWith('/tenant/
 const isApplicable = (call: Call, position: IdPosition, state: State): boolean => {
   if (FREE_NAMES.includes(position.type)) return false;
   const isInside = position.type !== 'tenant' || isInTenant(call);
-  // The audit log accepts the ids of API keys of every kind.
+  // The audit log can be filtered by API keys of all types, so no type is wrong here.
   if (state === 'other type' && position.in === 'query' && position.name === 'key_id') return false;
+  // The id of another type is that of the runner's agent, which is also in the response to the runner.
+  if (state === 'other type' && call.path === '/me') return false;
+  // GET /me shows the agent of a runner key, whose id is the wrong id that this state would send.
+  if (state === 'other type' && call.operationId === 'readMe') return false;
   if (state === 'malformed') return !NAMED_TYPES.includes(position.type);
   if (state === 'sibling') return SIBLINGS.includes(position.type);
   if (state === 'hidden') return HIDDEN.includes(position.type) && position.in !== 'query' && isInTenant(call);
@@ -85,8 +90,9 @@ const ownStates = (call: Call): State[] => call.idPositions.map(({ in: where }) 
 const has = (call: Call, parameter: string): boolean => call.parameters?.some(({ name }) => name === parameter) ?? false;
 
 /**
- * The variants to try: own ids in all places; in each place in turn, an id in every other state; foreign ids in all
- * places; missing ids in all places. If the operation accepts `as_of`, some of these variants are also tried as of now.
+ * Returns the variants of a request that are tried: with own ids in all places; with one id in each of the other
+ * states, for each place; with ids of the other tenant in all places; and with missing ids in all places. If the
+ * operation accepts `as_of`, some of them are also tried with the present time as `as_of`.
  */
 export const variantsOf = (call: Call): Variant[] => {
   const base: Variant = { label: 'own', states: ownStates(call), differs: null };
@@ -124,8 +130,8 @@ export const idFor = ({ own, foreign, sibling, hidden, inactive }: Dataset, { ty
 };
 
 /**
- * The ids that the variant sends, with their places. An optional id in the query is sent only if it is the one that
- * differs.
+ * Returns the ids that the variant sends, with their places. An id in the query is sent only if the variant is about
+ * this id.
  */
 export const sentIds = (call: Call, { states, differs }: Variant) =>
   call.idPositions
@@ -149,8 +155,8 @@ const requiredQuery = (call: Call): [string, string][] =>
   (call.parameters ?? []).filter((one) => one.in === 'query' && one.required).map(({ name }) => [name, '2026-01-01T00:00:00Z']);
 
 /**
- * Query parameters for a read as of now. A list is limited to one item, the newest. If items without access counted
- * against that limit, the page could be empty, which the test would notice.
+ * Returns the query parameters for a read as of the present time. A list is limited to one item. If items that the
+ * caller may not see counted against the limit, the list could be empty, and the test would fail.
  */
 const asOfNow = (call: Call): [string, string][] => [
   ['as_of', new Date().toISOString()],
@@ -160,8 +166,8 @@ const asOfNow = (call: Call): [string, string][] => [
 const PICTURE = await pictureOf('png');
 
 /**
- * The options of a request whose body is a form with a picture or an archive. Undefined if the operation has no such
- * body.
+ * Returns the form with a picture or an archive for operations that accept a form, and undefined for all other
+ * operations.
  */
 const formFor = ({ requestBody, path }: Call, more: object) =>
   requestBody && 'multipart/form-data' in requestBody.content
@@ -179,7 +185,7 @@ const formFor = ({ requestBody, path }: Call, more: object) =>
       }
     : undefined;
 
-/** Sends the request as this principal, with the ids of the variant. `more` is added to the body. */
+/** Sends the request as this principal, with the ids of the variant. `more` has additional fields for the body. */
 export const sendProbe = (dataset: Dataset, call: Call, variant: Variant, who: PrincipalName, more: object = {}): Promise<Answer> => {
   const sent = sentIds(call, variant).map(({ position, state }) => ({ ...position, id: idFor(dataset, position, state) }));
   const among = (where: IdPosition['in']) => Object.fromEntries(sent.filter((one) => one.in === where).map(({ name, id }) => [name, id]));
@@ -189,7 +195,7 @@ export const sendProbe = (dataset: Dataset, call: Call, variant: Variant, who: P
   const query = new URLSearchParams([...requiredQuery(call), ...asOf, ...Object.entries(among('query'))]).toString();
   const form = formFor(call, more);
   const body = form ? undefined : bodyFor(dataset.document as Document, call, among('body'));
-  // The field that is added to a list is that of an item.
+  // If the body is a list, the additional fields become a further item.
   const sentBody = Array.isArray(body) ? [...body, ...(Object.keys(more).length > 0 ? [more] : [])] : { ...(body as object), ...more };
   return dataset.send(call.method, query ? `${path}?${query}` : path, {
     key: dataset.keys[who],
@@ -198,7 +204,7 @@ export const sendProbe = (dataset: Dataset, call: Call, variant: Variant, who: P
   });
 };
 
-/** The statuses that the response may have. */
+/** Returns the statuses that the response to this request may have. */
 export const expectedStatuses = (call: Call, variant: Variant, who: PrincipalName): readonly number[] => {
   const rule = ruleFor(call.method, call.path, call.description ?? '');
   return statusesFor(who, rule, targetOf(call, rule, variant));
@@ -207,27 +213,30 @@ export const expectedStatuses = (call: Call, variant: Variant, who: PrincipalNam
 const SUPER_ADMINS: readonly PrincipalName[] = ['super-admin', 'guest'];
 
 /**
- * Whether a response without access must equal the response for a missing resource. It need not if the id of a tenant
- * differs, and the caller is a super-admin, who may know which tenants exist, or a member of that suspended tenant.
+ * Returns whether a refused request must get the same response as one with a missing id. It need not if the request
+ * names another tenant and the caller may know that this tenant exists: as a super-admin, or as a member of a suspended
+ * tenant.
  */
 export const isComparable = (who: PrincipalName, { differs, label }: Variant): boolean =>
   !(differs?.type === 'tenant' && (SUPER_ADMINS.includes(who) || (who === 'signed in' && label.endsWith('suspended'))));
 
 /**
- * Whether the variant sends the id of the admin-only agent or of the private skill, and the principal may see it. If
- * so, the principal can use it like any other one.
+ * Returns whether the variant sends the id of the admin-only agent or of the private skill to which the principal has
+ * access. The principal can then use the agent or skill like any other one.
  */
 export const canSeeHidden = (who: PrincipalName, { label, differs }: Variant): boolean =>
   label.endsWith('hidden') &&
   ((differs?.type === 'agent' && !hasOnlyAgentRoles(who)) || (differs?.type === 'skill' && seesPrivateSkills(who)));
 
-/** Whether the response contains a log position. Events of other tenants must not influence that position. */
+/**
+ * Returns whether the response shows a position of the log. That position must not depend on events of other tenants.
+ */
 export const showsPosition = (call: Call, { asOf, differs }: Variant): boolean =>
   differs === null && (asOf === true || call.operationId === 'exportAuditLogs');
 
 /**
- * Describes what is wrong with the log position in a response; null if nothing is. It must be the position of one of
- * the tenant's own events. A list as of that position must not be empty if the current list has items.
+ * Describes what is wrong with the log position in a response, which must be that of an event of the caller's tenant. A
+ * list as of this position must not be empty if the current list has items. @returns null if nothing is wrong
  */
 export const positionError = (
   dataset: Dataset,
@@ -245,12 +254,15 @@ export const positionError = (
   return isEmpty && (now.body as unknown[]).length > 0 && !hasOnlyAgentRoles(who) ? 'is empty as of now' : null;
 };
 
-/** The operations that look for agents in all tenants of the caller, and show only those. */
-const OVER_TENANTS: readonly string[] = ['listAssistants'];
+/**
+ * The operations in whose paths there is no tenant, and that find resources of all tenants to which the caller belongs:
+ * agents, and the caller's own sign-ins.
+ */
+const OVER_TENANTS: readonly string[] = ['listAssistants', 'endMySignIn'];
 
 /**
- * Whether the foreign tenant of this variant is the principal's own tenant. The expectations of this test do not apply
- * to such a variant.
+ * Returns whether the foreign tenant of this variant is the principal's own tenant. In this case, the test expects
+ * nothing.
  */
 export const isOwnTenant = (who: PrincipalName, call: Call, { states }: Variant): boolean =>
   OTHER_TENANT_PRINCIPALS.includes(who) &&

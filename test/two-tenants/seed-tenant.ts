@@ -13,8 +13,8 @@ export type Platform = Awaited<ReturnType<typeof createTestPlatform>>;
 export type Created = { id: string; user_id: string; key: string; secret: string; url: string; token: string };
 
 /**
- * The types of resources in the dataset. Each tenant has one resource of each type, except of the platform-wide types,
- * of which the platform has one.
+ * The types of resources in the dataset. Each tenant has one resource of each type. Types that belong to the platform
+ * have one resource in total.
  */
 export type ResourceType =
   | 'tenant'
@@ -33,6 +33,7 @@ export type ResourceType =
   | 'benchmark slug'
   | 'memory import'
   | 'api key'
+  | 'sign-in'
   | 'runner key'
   | 'integration'
   | 'delivery'
@@ -61,10 +62,17 @@ export type ResourceType =
   | 'parked event'
   | 'event';
 
-/** Types of resources whose names a caller chooses: each tenant has every such name. */
+/** Types of resources whose names the caller can choose freely, so that every name is valid in every tenant. */
 export const FREE_NAMES: readonly ResourceType[] = ['connector', 'provider', 'use case', 'version'];
 
 export type Resources = Partial<Record<ResourceType, string>>;
+
+/** Signs a browser in with an API key. @returns the id of the sign-in */
+export const signInByKey = async (p: Pick<Platform, 'send'>, key: string): Promise<string> => {
+  const headers = { origin: 'http://annals.test', 'sec-fetch-site': 'same-origin' };
+  const { headers: answer } = await p.send('POST', '/auth/key', { key: '', headers, body: { key } });
+  return /=(\w+)\./.exec(answer.getSetCookie()[0]!)![1]!;
+};
 
 export const request = async (p: Platform, method: string, path: string, key: string, body?: unknown): Promise<Created> => {
   const answer = await p.send(method, path, { key, ...(body === undefined ? {} : { body }) });
@@ -128,7 +136,10 @@ const issueCredential = (p: Platform, tenant: string, agent_id: string): Promise
   return ctx.transact(RunnerCredential, ctx.newId(), RunnerCredential.issue({ ...fields, agent_id }), { expectNew: true });
 };
 
-/** Lets the payment provider report a subscription that has ended, so that the tenant has a customer id there. */
+/**
+ * Sends the payment provider's report that the tenant's subscription has ended. The report gives the tenant a customer
+ * id at the provider.
+ */
 const reportSubscription = async (p: Platform, tenant_id: string): Promise<void> => {
   const raw = JSON.stringify(stripeEvent('customer.subscription.deleted', subscriptionOf(tenant_id, 'canceled')));
   const answer = await p.send('POST', '/hooks/payments', { key: '', raw, headers: { 'stripe-signature': stripeSignature(raw) } });
@@ -162,7 +173,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
   await post(`/agents/${agent}/grants`, { user_id: ids['granted editor'], role: 'EDITOR' });
   const runnerKey = await post(`/agents/${agent}/runner-keys`, { name: 'runner' });
   const otherRunner = await post(`/agents/${second}/runner-keys`, { name: 'other runner' });
-  // A key of an ADMIN, because an ADMIN may not revoke the keys of an OWNER.
+  // Create this key as an ADMIN: an ADMIN may not revoke the keys of an OWNER.
   const apiKey = await request(p, 'POST', `${tenant}/api-keys`, keys.admin, { name: 'spare' });
   const integration = await post('/webhook-integrations', { provider: 'github', agent_id: agent, label: 'Repo' });
   const skillFields = { name: 'Skill', description: 'A skill', instructions: 'Do it' };
@@ -216,6 +227,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
     listing: listing.id,
     'memory import': memoryImport,
     'api key': apiKey.id,
+    'sign-in': await signInByKey(p, owner),
     'runner key': runnerKey.id,
     integration: integration.id,
     delivery: await sendDelivery(p, integration),

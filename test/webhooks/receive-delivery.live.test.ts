@@ -14,11 +14,11 @@ import { createWebhookPlatformOver, sign } from '../fixtures/webhook-platform.ts
 type Stage = {
   readonly store: StoreProcess;
   readonly given: Awaited<ReturnType<typeof createWebhookPlatformOver>>;
-  /** Starts another platform in this process, with its own connection to the store, to simulate a second process. */
+  /** Simulates a second process: starts another platform in this process, with its own connection to the store. */
   readonly beside: () => ReturnType<Stage['given']['startSecondProcess']>;
 };
 
-/** Defines a test with its own store and platform, which are stopped at its end. */
+/** Defines a test with an event store and a platform of its own, which are stopped when the test ends. */
 const live = (name: string, act: (stage: Stage) => Promise<void>) =>
   test(name, async () => {
     const store = await startStore();
@@ -46,8 +46,8 @@ live(
     for (let round = 0; round < 10; round++) {
       const copies = Array.from({ length: 100 }, (_, n) => processes[n % 4]!);
       const answers = await Promise.all(copies.map(({ post }) => post(given.hook, '{"a":1}', named(`round-${round}`))));
-      // On a busy machine, the store may answer nothing for 500 ms. A request then gets 503, although its event is
-      // recorded, and all later requests get 200.
+      // On a busy machine, the store may take longer than 500 ms to respond. The first request then gets 503 although
+      // its event is recorded, and all later requests get 200.
       const late = answers.filter(({ status }) => status === 503).length;
       const taken = answers.filter(({ status }) => status === 202).length;
       assert.ok(taken === 1 || (late > 0 && taken === 0));
@@ -74,8 +74,8 @@ live('the store returns bodies unchanged', async ({ given }) => {
 type Posted = { readonly status: number; readonly id: string };
 
 /**
- * Starts a request on a new connection. The caller writes the body. The response may arrive before the body is
- * complete.
+ * Starts a POST request on a new connection. The body has to be written by the caller of this function. The response
+ * may arrive before the body is complete.
  */
 const startPost = (port: number, hook: string, body: Uint8Array): { post: ClientRequest; answer: Promise<Posted> } => {
   const headers = {
@@ -86,7 +86,7 @@ const startPost = (port: number, hook: string, body: Uint8Array): { post: Client
     'x-hub-signature-256': sign(body),
   };
   const post = request({ port, path: `/hooks/inbound/${hook}`, method: 'POST', headers, agent: false });
-  // If the server responds before it has read the whole body, it may close the connection. This error is expected then.
+  // Ignore this error: a server that responds before it has read the whole body may close the connection.
   post.on('error', () => {});
   const answer = once(post, 'response').then(async ([response]) => ({
     status: response.statusCode,
@@ -101,15 +101,18 @@ const send = (...args: Parameters<typeof startPost>): Promise<Posted> => {
   return answer;
 };
 
-/** A JSON text of many small values, padded with spaces to `size` bytes. Such a text takes long to scan. */
+/**
+ * Returns a JSON text of many small values, padded with spaces to `size` bytes. Such a text takes especially long to
+ * scan.
+ */
 const manyValues = (size: number): Buffer => {
   const text = JSON.stringify(Array.from({ length: 400_000 }, (_, n) => ({ n, name: `ü${n}`, more: [1, { x: null }] })));
   return Buffer.concat([Buffer.from(text), Buffer.alloc(size, ' ')]).subarray(0, size);
 };
 
-// Measured on a machine with two shared processors: the response takes 0.6 to 1.3 s, and the download 0.5 s. The event
-// loop is blocked for 14 to 18 ms at most (68 ms once, under other load). Checking the body in the event loop would
-// block it for 180 to 220 ms.
+// Measured on a machine with two shared processors: the response takes 0.6 to 1.3 s and the download of the body 0.5 s.
+// The event loop is usually blocked for 14 to 18 ms at most (once for 68 ms, under other load). Checking the body in
+// the event loop would block it for 180 to 220 ms.
 live('a body of 25 MiB is accepted and returned without blocking the event loop', async ({ given }) => {
   const server = await listen(given.app, { host: '127.0.0.1', port: 0 });
   afterTest(server.close);
@@ -141,7 +144,7 @@ live('a body above the limit is refused while it is being sent', async ({ given 
 });
 
 live(
-  'while large uploads fill the memory, small bodies are accepted; after the senders disconnect, a waiting large body is accepted',
+  'while large uploads fill the memory, small bodies are accepted; when the uploads disconnect, a waiting large body is accepted',
   async ({ given }) => {
     const server = await listen(given.app, { host: '127.0.0.1', port: 0 });
     afterTest(server.close);
@@ -158,7 +161,7 @@ live(
   },
 );
 
-live('a secret that is rotated in one process becomes invalid in the others within a second', async ({ given, beside }) => {
+live('a secret that is rotated in one process becomes invalid in the other processes within a second', async ({ given, beside }) => {
   const other = await beside();
   assert.is((await other.post(given.hook, '{}', named('before'))).status, 202);
   const rotated = await given.call('POST', `webhook-integrations/${given.hook}/rotate-secret`, { overlap_seconds: 0 });
@@ -203,7 +206,7 @@ live('while the store is down, deliveries get 503, and no acknowledged delivery 
 });
 
 live(
-  'if the store does not answer, a request to an integration that is not cached gets 503 within seconds',
+  'if the store does not answer, a delivery to an integration that is not cached gets 503 within seconds',
   async ({ store, given, beside }) => {
     const other = await beside();
     process.kill(store.pid, 'SIGSTOP');

@@ -3,13 +3,21 @@ import type { GuardrailRule } from '../../domain/webhooks/guardrail-rule.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
 
-type Row = { delivery_id: string; verdict_now: string | null; verdict_then: string; rule: string | null; redactions: number };
+type Row = {
+  delivery_id: string;
+  verdict_now: string | null;
+  verdict_then: string;
+  rule: string | null;
+  redactions: number;
+  microseconds: number;
+  times: { rule: string; microseconds: number }[];
+};
 type Platform = Awaited<ReturnType<typeof createWebhookPlatform>>;
 
 const FROM = '2026-03-02T00:00:00.000Z';
 const TO = '2026-03-03T00:00:00.000Z';
 
-/** Delivers bodies one minute after another on 2 March 2026. Returns their ids. */
+/** Sends these bodies as deliveries on 2 March 2026, one every minute. @returns the ids of the deliveries */
 const deliverAll = async (given: Platform, bodies: readonly string[], id = given.hook): Promise<string[]> => {
   const ids: string[] = [];
   for (const [n, body] of bodies.entries()) {
@@ -29,17 +37,56 @@ const attempt = async (given: Platform, rules: readonly GuardrailRule[], more: o
 
 const noKeys: GuardrailRule = { name: 'no keys', kind: 'pattern', options: { pattern: 'AKIA\\d+' }, action: 'redact' };
 
-test('a trial of guardrails lists past deliveries, newest first, with what the rules would decide and what was decided', async () => {
+test("a trial of guardrails lists past deliveries, newest first, with the rules' decision now and the decision at that time", async () => {
   const given = await createWebhookPlatform();
   await given.call('PUT', 'guardrails', [{ name: 'no z', kind: 'json_path', options: { path: '$.z' }, action: 'block' }]);
   const ids = await deliverAll(given, ['{"a":"AKIA1 AKIA2"}', '{"z":1}', '{"a":1}', '{"z":']);
   const rows = await attempt(given, [noKeys, { name: 'a', kind: 'json_path', options: { path: '$.a' }, action: 'label' }]);
-  assert.equal(rows, [
+  const decisions = rows.map(({ microseconds: _, times: __, ...decision }) => decision);
+  assert.equal(decisions, [
     { delivery_id: ids[3], verdict_now: 'block', verdict_then: 'block', rule: 'json', redactions: 0 },
     { delivery_id: ids[2], verdict_now: 'label', verdict_then: 'pass', rule: 'a', redactions: 0 },
     { delivery_id: ids[1], verdict_now: 'pass', verdict_then: 'block', rule: null, redactions: 0 },
     { delivery_id: ids[0], verdict_now: 'redact', verdict_then: 'pass', rule: 'no keys', redactions: 2 },
   ]);
+  await given.close();
+});
+
+test('a trial of guardrails decides on past bodies as the rules and patterns later do, and shows the time that each rule takes', async () => {
+  const given = await createWebhookPlatform();
+  const bodies = ['{"a":"AKIA1"}', '{"n":"CUST-1 and CUST-2"}', '{"z":1}', '{"n":1}'];
+  const ids = await deliverAll(given, bodies);
+  const rules: GuardrailRule[] = [noKeys, { name: 'no z', kind: 'json_path', options: { path: '$.z' }, action: 'block' }];
+  const redaction_patterns = [{ pattern: 'CUST-\\d', tag: 'customer' }];
+  const rows = await attempt(given, rules, { redaction_patterns });
+  assert.equal(
+    rows.map(({ delivery_id, rule, redactions }) => [delivery_id, rule, redactions]),
+    [
+      [ids[3], null, 0],
+      [ids[2], 'no z', 0],
+      [ids[1], 'redaction', 2],
+      [ids[0], 'no keys', 1],
+    ],
+  );
+  for (const { microseconds, times, verdict_now } of rows) {
+    assert.equal(
+      times.map(({ rule }) => rule),
+      verdict_now === 'block' ? ['no keys', 'no z'] : ['no keys', 'no z', 'redaction'],
+    );
+    assert.is(
+      times.reduce((sum, time) => sum + time.microseconds, 0),
+      microseconds,
+    );
+  }
+  await given.call('PUT', 'guardrails', rules);
+  await given.call('PUT', 'redaction-patterns', redaction_patterns);
+  const integration_id = (await given.connect({ label: 'Under the rules' })).json.id as string;
+  await deliverAll(given, bodies, integration_id);
+  const later = await attempt(given, [], { integration_id });
+  assert.equal(
+    later.map(({ verdict_then }) => verdict_then),
+    rows.map(({ verdict_now }) => verdict_now),
+  );
   await given.close();
 });
 
@@ -59,7 +106,7 @@ test('for rate guardrails, a trial counts the past deliveries in the order in wh
   await given.close();
 });
 
-test('a trial covers only deliveries of the tenant, of the integration in the request and of its period', async () => {
+test('a trial of guardrails covers only deliveries of the tenant, of the requested integration and of the requested period', async () => {
   const given = await createWebhookPlatform();
   const second = (await given.connect({ label: 'Second' })).json.id as string;
   const other = await given.connectInOtherTenant();
@@ -76,11 +123,13 @@ test('a trial covers only deliveries of the tenant, of the integration in the re
   await given.close();
 });
 
-test('a trial with invalid rules, or without a period, is refused', async () => {
+test('a trial of guardrails with invalid rules, or without a period, is refused', async () => {
   const given = await createWebhookPlatform();
   for (const [body, pointer] of [
     [{ rules: [{ ...noKeys, options: { pattern: '(?=a)' } }], from: FROM, to: TO }, '/rules/0/options/pattern'],
     [{ rules: [noKeys, noKeys], from: FROM, to: TO }, '/rules/1/name'],
+    [{ rules: [{ ...noKeys, options: { pattern: '(a{1000}){1000}' } }], from: FROM, to: TO }, '/rules/0/options/pattern'],
+    [{ rules: [], redaction_patterns: [{ pattern: '(a{1000}){1000}', tag: 't' }], from: FROM, to: TO }, '/redaction_patterns/0/pattern'],
     [{ rules: [noKeys], from: FROM }, '/to'],
     [{ rules: [noKeys], from: FROM, to: TO, more: 1 }, '/more'],
   ] as const) {
@@ -90,7 +139,7 @@ test('a trial with invalid rules, or without a period, is refused', async () => 
   await given.close();
 });
 
-test('a trial skips rules that exceed the time limit, and continues', async () => {
+test('a trial of guardrails skips rules that exceed the time limit, and continues with the others', async () => {
   const given = await createWebhookPlatform();
   await deliverAll(given, [JSON.stringify('a'.repeat(60_000)), '{"n":1}']);
   const slow: GuardrailRule = { name: 'slow', kind: 'pattern', options: { pattern: 'a.*b|a' }, action: 'redact' };

@@ -1,28 +1,36 @@
-import type { ReplyOf } from '../../http/ask.ts';
+import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { actionButton, formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
+import { countText } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { filterTabs, searchField } from '../parts/filters.ts';
 import { heading } from '../parts/heading.ts';
 import { icon } from '../parts/icon.ts';
+import { usd } from '../parts/money.ts';
+import { sumOf } from '../parts/outcome-counts.ts';
 import { pager } from '../parts/pager.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
-import { tags } from '../parts/tags.ts';
+import { type Column, tableOf } from '../parts/table.ts';
+import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, span, table, caption, thead, tbody, tr, th, td } = tags;
+const { a, div, span, tr, td } = tags;
 
 type Agent = ReplyOf<Rows['listAgents']>[number];
+type Presence = ReplyOf<Rows['listRunners']>[number];
 
 const PASSED = ['q', 'is_active', 'kind', 'favorite', 'cursor'] as const;
 
 const passedQuery = ({ query }: Visit): Readonly<Record<string, string>> =>
   Object.fromEntries(PASSED.flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])));
 
-/** Renders the button with which the visitor marks an agent as a favorite. Everybody who sees an agent may mark it. */
+/**
+ * Renders the button that adds an agent to the visitor's favorites or removes it. Everybody who may see the agent may
+ * do this.
+ */
 const favoriteButton = (visit: Visit, { id, tenant_id, name, is_favorite }: Agent) => {
   const row = is_favorite ? visit.rows.unfavoriteAgent : visit.rows.favoriteAgent;
   const label = is_favorite ? `Remove ${name} from the favorites` : `Add ${name} to the favorites`;
@@ -35,44 +43,58 @@ const favoriteButton = (visit: Visit, { id, tenant_id, name, is_favorite }: Agen
   });
 };
 
-const rowOf = (visit: Visit) => (agent: Agent) => {
-  const { id, tenant_id, name, slug, description, kind, is_active, code_ref, updated_at } = agent;
+/**
+ * What the list shows about an agent in addition to its settings. A field is absent if it was not requested or could
+ * not be read.
+ */
+type Activity = {
+  readonly presence?: Presence | undefined;
+  readonly deliveries?: number | undefined;
+  readonly cost_usd?: number | undefined;
+};
+
+const runnerOf = ({ presence }: Activity): Child => {
+  if (!presence) return span({ class: 'quiet' }, '—');
+  if (presence.connected_since) return badge('connected');
+  return presence.last_seen_at ? span({ class: 'quiet' }, 'seen ', ago(presence.last_seen_at)) : span({ class: 'quiet' }, 'never');
+};
+
+const rowOf = (visit: Visit, agent: Agent, activity: Activity) => {
+  const { id, tenant_id, name, slug, description, kind, is_active, updated_at } = agent;
+  const at = (rest: string) => tenantPath(tenant_id, rest);
+  const { deliveries, cost_usd, presence } = activity;
   return tr(
     { 'data-kind': 'agent', 'data-id': id },
     td(
       { class: 'main-cell' },
-      a({ href: tenantPath(tenant_id, `/agents/${id}`), class: 'row-link' }, span({ class: 'event' }, name)),
+      a({ href: at(`/agents/${id}`), class: 'row-link' }, span({ class: 'event' }, name)),
       div({ class: 'quiet clip' }, description ?? slug),
     ),
     td({ class: 'state-cell' }, badge(is_active ? 'active' : 'inactive')),
+    td({ 'data-runner': presence?.connected_since ? 'connected' : '' }, runnerOf(activity)),
     td({ class: 'wide-only' }, kind),
-    td({ class: 'wide-only mono' }, code_ref),
+    td(
+      { class: 'number wide-only' },
+      deliveries === undefined
+        ? span({ class: 'quiet' }, '—')
+        : a({ href: at(`/deliveries?agent_id=${id}`), 'data-deliveries': deliveries }, countText(deliveries)),
+    ),
+    td({ class: 'number wide-only' }, cost_usd === undefined ? span({ class: 'quiet' }, '—') : usd(cost_usd)),
     td({ class: 'number' }, ago(updated_at)),
     td({ class: 'number wide-only' }, favoriteButton(visit, agent)),
   );
 };
 
-const agentTable = (visit: Visit, rows: readonly Agent[]) =>
-  div(
-    { class: 'table-box' },
-    table(
-      { class: 'list' },
-      caption({ class: 'hidden' }, 'Agents'),
-      thead(
-        null,
-        tr(
-          null,
-          th({ scope: 'col' }, 'Agent'),
-          th({ scope: 'col' }, 'State'),
-          th({ scope: 'col', class: 'wide-only' }, 'Kind'),
-          th({ scope: 'col', class: 'wide-only' }, 'Code'),
-          th({ scope: 'col', class: 'number' }, 'Changed'),
-          th({ scope: 'col', class: 'number wide-only' }, span({ class: 'hidden' }, 'Favorite')),
-        ),
-      ),
-      tbody(null, ...rows.map(rowOf(visit))),
-    ),
-  );
+const COLUMNS: readonly Column[] = [
+  ['Agent'],
+  ['State'],
+  ['Runner'],
+  ['Kind', 'wide-only'],
+  ['Deliveries, 24 h', 'number wide-only'],
+  ['Cost today', 'number wide-only'],
+  ['Changed', 'number'],
+  [span({ class: 'hidden' }, 'Favorite'), 'number wide-only'],
+];
 
 const activity = (visit: Visit) => {
   const linkTo = (changes: Record<string, string | null>) =>
@@ -106,33 +128,83 @@ const nothing = (visit: Visit, isFiltered: boolean) =>
         createLink(visit),
       );
 
+const MAX_IDS = 200;
+const DAY_MS = 86_400_000;
+const NOT_ASKED: Promise<null> = Promise.resolve(null);
+
+const dayAgo = (): string => new Date(Date.now() - DAY_MS).toISOString();
+
+/** Returns the current day (UTC) as the period of a cost query. */
+const today = () => {
+  const start = new Date(new Date().setUTCHours(0, 0, 0, 0));
+  return { start: start.toISOString(), end: new Date(start.getTime() + DAY_MS).toISOString() };
+};
+
+type Lists = {
+  readonly runners: Answer<readonly Presence[]> | null;
+  readonly deliveries: Answer<ReplyOf<Rows['summarizeDeliveries']>> | null;
+  readonly costs: Answer<ReplyOf<Rows['readCostBreakdown']>> | null;
+};
+
+/** Returns a function that looks up the activity of an agent in the answers. */
+const activities = ({ runners, deliveries, costs }: Lists): ((agent_id: string) => Activity) => {
+  const presences = new Map((runners?.ok ? runners.value : []).map((one) => [one.agent_id, one]));
+  const counts = deliveries?.ok ? new Map(deliveries.value.groups.map(({ key, outcomes }) => [key, sumOf(outcomes)])) : null;
+  const spent = costs?.ok ? new Map(costs.value.groups.map(({ key, cost_usd }) => [key, cost_usd])) : null;
+  return (agent_id) => ({
+    presence: presences.get(agent_id),
+    deliveries: counts ? (counts.get(agent_id) ?? 0) : undefined,
+    cost_usd: spent ? (spent.get(agent_id) ?? 0) : undefined,
+  });
+};
+
 /** The page with the agents that the visitor may see. */
 export const agentListPage = page({
   path: '/console/t/:tenant_id/agents',
   permit: 'tenant:read',
   nav: 'Agents',
-  categories: ['agent'],
+  categories: ['agent', 'delivery', 'acknowledgement'],
   asks: (visit) => {
+    const { ask, rows, may } = visit;
+    const tenant = { tenant_id: visit.params.tenant_id! };
     const query = passedQuery(visit);
-    const list = (fields: object) => visit.ask(visit.rows.listAgents, { tenant_id: visit.params.tenant_id!, ...query, ...fields } as never);
-    // A list of the past has no filters.
-    if (query.favorite || visit.asOf) return { agents: list({}), favorites: Promise.resolve(null) };
-    // Favorites are shown first, and only on the first page of the list.
+    const list = (fields: object) => ask(rows.listAgents, { ...tenant, ...query, ...fields } as never);
+    // A list at a time in the past cannot be filtered.
+    const isMixed = !(query.favorite || visit.asOf);
+    const agents = list(isMixed ? { favorite: 'false' } : {});
+    // Favorites come first. They are shown only on the first page of the list.
+    const favorites = isMixed && !query.cursor ? list({ favorite: 'true', limit: '200' }) : NOT_ASKED;
+    const runners = Promise.all([agents, favorites]).then((found) => {
+      const ids = found.flatMap((one) => (one?.ok ? one.value.map(({ id }) => id) : [])).slice(0, MAX_IDS);
+      return ids.length === 0 || visit.asOf
+        ? null
+        : ask(rows.listRunners, { ...tenant, agent_id: ids.join(','), limit: String(MAX_IDS) } as never);
+    });
     return {
-      agents: list({ favorite: 'false' }),
-      favorites: query.cursor ? Promise.resolve(null) : list({ favorite: 'true', limit: '200' }),
+      agents,
+      favorites,
+      runners,
+      deliveries: visit.asOf ? NOT_ASKED : ask(rows.summarizeDeliveries, { ...tenant, from: dayAgo(), group_by: 'agent_id' }),
+      costs:
+        may('tenant:billing:read') && !visit.asOf ? ask(rows.readCostBreakdown, { ...tenant, ...today(), group_by: 'agent' }) : NOT_ASKED,
     };
   },
   title: () => 'Agents',
   trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
-  view: ({ agents, favorites }, visit) => {
+  view: ({ agents, favorites, runners, deliveries, costs }, visit) => {
     const { cursor, ...filters } = passedQuery(visit);
     const { q = '', ...kept } = filters;
     const list = () => {
       if (!agents.ok) return problemPanel(agents.problem);
       const first = favorites?.ok ? favorites.value : [];
       const all = [...first, ...agents.value];
-      return all.length === 0 ? nothing(visit, Object.keys(filters).length > 0) : agentTable(visit, all);
+      if (all.length === 0) return nothing(visit, Object.keys(filters).length > 0);
+      const activityOf = activities({ runners, deliveries, costs });
+      return tableOf(
+        'Agents',
+        COLUMNS,
+        all.map((agent) => rowOf(visit, agent, activityOf(agent.id))),
+      );
     };
     return [
       heading('Agents', 'Who gets the deliveries, with which models and which code.', createLink(visit)),

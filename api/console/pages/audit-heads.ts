@@ -1,5 +1,6 @@
 import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { page } from '../page.ts';
+import { countText } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { card, facts } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
@@ -21,7 +22,7 @@ type Key = ReplyOf<Rows['listAuditKeys']>[number];
 
 const VERIFY = 'annals export --to audit.jsonl\nnode verify-audit-export.mjs audit.jsonl';
 
-/** The formats of the export, and the purpose of each. */
+/** The formats of an export, each with its purpose. */
 const FORMATS = [
   ['jsonl', 'JSON, one entry per line'],
   ['csv', 'CSV, for spreadsheets'],
@@ -36,11 +37,7 @@ const headOf = (head: Head, before: Head | undefined, { params }: Visit) => {
     span({ class: 'dot' }, icon('fingerprint')),
     div(
       { class: 'entry-more' },
-      div(
-        null,
-        strong(null, `${size.toLocaleString('en')} entries`),
-        span({ class: 'quiet' }, `, ${size - previous_size} more, `, ago(at)),
-      ),
+      div(null, strong(null, `${countText(size)} entries`), span({ class: 'quiet' }, `, ${size - previous_size} more, `, ago(at))),
       facts({
         Root: code(null, root),
         Position: code(null, position),
@@ -96,7 +93,7 @@ const headList = (heads: Answer<readonly Head[]>, visit: Visit) => {
   return card('Signed heads', ol({ class: 'history' }, ...items));
 };
 
-/** The page with the signed heads of the audit tree, the keys, and the exports. */
+/** The page with the signed heads of the audit log, the signing keys, and the exports. */
 export const auditHeadsPage = page({
   path: '/console/t/:tenant_id/audit/heads',
   permit: 'tenant:audit:read',

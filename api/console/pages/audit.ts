@@ -1,54 +1,25 @@
 import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { page } from '../page.ts';
+import { AUDIT_FILTER_NAMES, AUDIT_FILTERS, auditEntry } from '../parts/audit-entry.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { type EventDetail, eventLinks, resourceLinks } from '../parts/event-links.ts';
-import { facts } from '../parts/facts.ts';
-import { type FilterField, filterForm, valuesIn } from '../parts/filter-form.ts';
+import { filterForm, valuesIn } from '../parts/filter-form.ts';
 import { heading } from '../parts/heading.ts';
-import { changeTable } from '../parts/history.ts';
 import { icon } from '../parts/icon.ts';
 import { jsonTree } from '../parts/json-tree.ts';
 import { moduleScript } from '../parts/module-script.ts';
 import { pager } from '../parts/pager.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
 import { entryProof } from '../parts/proof.ts';
-import { shortId } from '../parts/short-id.ts';
 import { type Child, tags } from '../parts/tags.ts';
-import { ago, exact } from '../parts/time.ts';
 import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, span, ol, li, details, summary, code, h2 } = tags;
+const { a, div, span, ol, h2 } = tags;
 
 type Entry = ReplyOf<Rows['listAuditLogs']>[number];
 
-const FILTERS: readonly FilterField[] = [
-  { name: 'action', label: 'Action', placeholder: 'agent.updated or agent.*' },
-  { name: 'actor', label: 'Actor', placeholder: 'user, agent or part of the platform' },
-  { name: 'resource_type', label: 'Kind of resource', placeholder: 'agent' },
-  { name: 'resource_id', label: 'Resource', placeholder: 'its id' },
-  { name: 'agent_id', label: 'Agent', placeholder: 'its id' },
-  { name: 'key_id', label: 'API key', placeholder: 'its id' },
-  { name: 'from', label: 'From', placeholder: '2026-11-21T10:00:00Z' },
-  { name: 'to', label: 'Until', placeholder: '2026-11-22T10:00:00Z' },
-];
-const NAMES = [...FILTERS.map(({ name }) => name), 'user_id'];
-
-const factsOf = ({ id, action, actor, resource_type, resource_id, ip, user_agent, created_at, position, request_id }: Entry) =>
-  facts({
-    Event: shortId(id, 'the event id'),
-    Action: code(null, action),
-    Resource: resource_id ? span(null, `${resource_type} `, shortId(resource_id)) : resource_type,
-    By: actor.name ?? actor.id,
-    Key: actor.key_id ? shortId(actor.key_id, 'the id of the key') : null,
-    From: ip ? code(null, ip) : null,
-    'User agent': user_agent,
-    Request: request_id ? shortId(request_id, 'the request id') : null,
-    At: exact(created_at),
-    Position: code(null, position),
-  });
-
-/** Renders the event of the entry that the URL names, with details that the list does not have. */
+/** Renders the event of the entry that is selected in the URL. It has more details than the entry in the list. */
 const eventOf = (answer: Answer<EventDetail>, at: (rest: string) => string): readonly Child[] => {
   if (!answer.ok) return [problemPanel(answer.problem)];
   const { data, metadata, causes, effects, resources } = answer.value;
@@ -70,31 +41,19 @@ const entryOf = (entry: Entry, visit: Visit, opened: Answer<EventDetail> | undef
   const tenant_id = visit.params.tenant_id!;
   const at = (rest: string) => tenantPath(tenant_id, rest);
   const more = a({ class: 'button small', href: `${withQuery(visit, { entry: entry.id })}#e-${entry.id}` }, 'Event, causes and effects');
-  return li(
-    { 'data-kind': 'audit', 'data-id': entry.id, 'data-position': entry.position, id: `e-${entry.id}` },
-    span({ class: 'dot' }, icon(entry.actor.kind === 'user' ? 'user' : entry.actor.kind === 'agent' ? 'bot' : 'cpu')),
-    details(
-      { open: opened !== undefined },
-      summary(
-        { class: 'row-link' },
-        span({ class: 'sentence' }, entry.summary),
-        span({ class: 'quiet' }, entry.ip ? ` from ${entry.ip}, ` : ' ', ago(entry.created_at)),
-      ),
+  return auditEntry(entry, {
+    isOpen: opened !== undefined,
+    more: [
+      Object.keys(entry.meta).length > 0 && !opened ? jsonTree(entry.meta) : null,
       div(
-        { class: 'entry-more' },
-        changeTable(entry),
-        factsOf(entry),
-        Object.keys(entry.meta).length > 0 && !opened ? jsonTree(entry.meta) : null,
-        div(
-          { class: 'actions' },
-          opened ? null : more,
-          a({ class: 'button small', href: at(`/events/${entry.id}`) }, 'Page of the event'),
-          entryProof(tenant_id, entry),
-        ),
-        ...(opened ? eventOf(opened, at) : []),
+        { class: 'actions' },
+        opened ? null : more,
+        a({ class: 'button small', href: at(`/events/${entry.id}`) }, 'Page of the event'),
+        entryProof(tenant_id, entry),
       ),
-    ),
-  );
+      ...(opened ? eventOf(opened, at) : []),
+    ],
+  });
 };
 
 const links = (tenant_id: string) => [
@@ -111,7 +70,7 @@ const nothing = (visit: Visit, isFiltered: boolean) =>
     isFiltered ? a({ class: 'button', href: visit.path }, 'Clear the filters') : null,
   );
 
-/** The page with the audit log of a tenant, as sentences, the newest first. */
+/** The page with the audit log of a tenant. Its entries are shown as sentences, newest first. */
 export const auditPage = page({
   path: '/console/t/:tenant_id/audit',
   permit: 'tenant:audit:read',
@@ -121,14 +80,14 @@ export const auditPage = page({
     const tenant_id = visit.params.tenant_id!;
     const entry = visit.query.get('entry');
     return {
-      entries: visit.ask(visit.rows.listAuditLogs, { tenant_id, ...valuesIn(visit.query, [...NAMES, 'cursor']) }),
+      entries: visit.ask(visit.rows.listAuditLogs, { tenant_id, ...valuesIn(visit.query, [...AUDIT_FILTER_NAMES, 'cursor']) }),
       ...(entry === null ? {} : { event: visit.ask(visit.rows.readEvent, { tenant_id, event_id: entry }) }),
     };
   },
   title: () => 'Audit log',
   trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
   view: ({ entries, event }, visit) => {
-    const filters = valuesIn(visit.query, NAMES);
+    const filters = valuesIn(visit.query, AUDIT_FILTER_NAMES);
     const openedOf = ({ id }: Entry) => (visit.query.get('entry') === id ? event : undefined);
     const list = () => {
       if (!entries.ok) return problemPanel(entries.problem);
@@ -138,7 +97,7 @@ export const auditPage = page({
     };
     return [
       heading('Audit log', 'Who did what, from where. It cannot be changed afterwards.', ...links(visit.params.tenant_id!)),
-      div({ class: 'toolbar' }, filterForm(visit.path, FILTERS, filters)),
+      div({ class: 'toolbar' }, filterForm(visit.path, AUDIT_FILTERS, filters)),
       list(),
       pager(entries, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next, entry: null })),
       moduleScript('proof-check.mjs'),

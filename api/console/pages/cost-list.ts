@@ -2,12 +2,13 @@ import type { ReplyOf } from '../../http/ask.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { barChart } from '../parts/chart.ts';
+import { countText } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { card } from '../parts/facts.ts';
 import { type FilterField, filterForm, valuesIn } from '../parts/filter-form.ts';
 import { filterTabs } from '../parts/filters.ts';
 import { heading } from '../parts/heading.ts';
-import { count, usd } from '../parts/money.ts';
+import { usd } from '../parts/money.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { type Column, tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
@@ -62,7 +63,7 @@ const groupRow = (visit: Visit, group: Breakdown['groups'][number]) => {
       kind && kind !== name ? div({ class: 'quiet' }, kind) : null,
       anomalyText(group),
     ),
-    td({ class: 'number wide-only' }, count(requests)),
+    td({ class: 'number wide-only' }, countText(requests)),
     td({ class: 'number wide-only' }, usd(repriced_usd)),
     td({ class: 'number' }, strong(null, usd(cost_usd))),
   );
@@ -79,14 +80,17 @@ const groupTable = (visit: Visit, { groups, total_cost_usd, total_repriced_usd }
   const total = tr(
     { 'data-total': '' },
     td({ class: 'main-cell' }, strong(null, 'Total')),
-    td({ class: 'number wide-only' }, count(groups.reduce((sum, { requests }) => sum + requests, 0))),
+    td({ class: 'number wide-only' }, countText(groups.reduce((sum, { requests }) => sum + requests, 0))),
     td({ class: 'number wide-only' }, usd(total_repriced_usd)),
     td({ class: 'number' }, strong(null, usd(total_cost_usd))),
   );
   return tableOf('Costs', COLUMNS, [...groups.map((group) => groupRow(visit, group)), total]);
 };
 
-/** Renders the chart of the days of the period up to today, including days without costs. */
+/**
+ * Renders a chart with the costs of each day from the start of the period to its end or today. Days without costs are
+ * included.
+ */
 const dayChart = ({ period, groups, total_cost_usd }: Breakdown) => {
   const costs = new Map(groups.map(({ key, cost_usd }) => [key, cost_usd]));
   const last = Math.min(Date.parse(period.end) - 1, Date.now());
@@ -184,7 +188,7 @@ const budgetForm = (visit: Visit, agents: ReplyOf<Rows['listAgents']>) => {
   );
 };
 
-/** The page with the costs of a tenant's agents, and the usage of their hourly budgets. */
+/** The page with the costs of a tenant's agents, and how much of their hourly budgets they have used. */
 export const costListPage = page({
   path: '/console/t/:tenant_id/costs',
   permit: 'tenant:billing:read',

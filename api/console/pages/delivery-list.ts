@@ -1,12 +1,13 @@
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
+import { countText } from '../parts/count-text.ts';
 import { deliveryChart } from '../parts/delivery-chart.ts';
 import { deliveryTable } from '../parts/delivery-row.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { filterForm, valuesIn } from '../parts/filter-form.ts';
 import { filterTabs } from '../parts/filters.ts';
 import { heading } from '../parts/heading.ts';
-import { grouped, OUTCOMES, type Outcomes, sumOf } from '../parts/outcome-counts.ts';
+import { OUTCOMES, type Outcomes, sumOf } from '../parts/outcome-counts.ts';
 import { pager } from '../parts/pager.ts';
 import { panel, problemPanel } from '../parts/problem-panel.ts';
 import { tags } from '../parts/tags.ts';
@@ -27,14 +28,17 @@ const FIELDS = [
   { name: 'to', label: 'To', placeholder: '2026-11-21T11:00:00Z' },
 ] as const;
 const FIELD_NAMES = FIELDS.map(({ name }) => name);
-/** The query parameters that the page passes to the operations. */
+/** The query parameters of the page that are passed to the API operations. */
 const PASSED = ['outcome', 'status', ...FIELD_NAMES] as const;
 const AGENT_NAMES = 200;
 const BUCKETS = 48;
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
-/** Returns the time range of the chart: that of the filters; by default, one day that ends at the next full minute. */
+/**
+ * Returns the time range of the chart: the one in the filters or, by default, one day that ends at the next full
+ * minute.
+ */
 const chartRange = ({ query }: Visit): { readonly from: string; readonly to: string } => {
   const end = Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS;
   const to = query.get('to') || new Date(end).toISOString();
@@ -43,13 +47,17 @@ const chartRange = ({ query }: Visit): { readonly from: string; readonly to: str
 };
 
 const countOf = (counts: Outcomes | null, outcome: (typeof OUTCOMES)[number]) =>
-  counts === null ? null : span({ class: 'count', 'data-count': outcome }, grouped(counts[outcome]));
+  counts === null ? null : span({ class: 'count', 'data-count': outcome }, countText(counts[outcome]));
 
 const states = (visit: Visit, counts: Outcomes | null) => {
   const current = visit.query.get('outcome') ?? visit.query.get('status');
   const linkTo = (changes: Record<string, string | null>) => withQuery(visit, { outcome: null, status: null, cursor: null, ...changes });
   return filterTabs('Filter by state', current, [
-    { value: null, label: span(null, 'All', counts === null ? null : span({ class: 'count' }, grouped(sumOf(counts)))), href: linkTo({}) },
+    {
+      value: null,
+      label: span(null, 'All', counts === null ? null : span({ class: 'count' }, countText(sumOf(counts)))),
+      href: linkTo({}),
+    },
     ...OUTCOMES.map((outcome) => ({
       value: outcome,
       label: span(null, badge(outcome), countOf(counts, outcome)),
@@ -59,7 +67,7 @@ const states = (visit: Visit, counts: Outcomes | null) => {
   ]);
 };
 
-/** Renders the text for an empty list: how to get a first delivery or, with filters, how to remove them. */
+/** Renders what replaces an empty list. It says how to get a first delivery or, with filters, how to remove them. */
 const nothing = (visit: Visit, isFiltered: boolean) =>
   isFiltered
     ? emptyState(
@@ -71,7 +79,7 @@ const nothing = (visit: Visit, isFiltered: boolean) =>
         code(null, 'annals trigger github --url <address> --secret <secret>'),
       );
 
-/** The page with the deliveries of a tenant, the newest first. */
+/** The page with the deliveries of a tenant, newest first. */
 export const deliveryListPage = page({
   path: '/console/t/:tenant_id/deliveries',
   permit: 'tenant:read',

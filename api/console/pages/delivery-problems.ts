@@ -1,9 +1,9 @@
 import type { ReplyOf } from '../../http/ask.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
+import { countText } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { heading } from '../parts/heading.ts';
-import { grouped } from '../parts/outcome-counts.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { shortId } from '../parts/short-id.ts';
 import { tags } from '../parts/tags.ts';
@@ -35,7 +35,7 @@ const rowOf = (
       div({ class: 'quiet' }, label ?? 'not an integration'),
     ),
     td({ class: 'state-cell' }, badge(outcome)),
-    td({ class: 'number' }, grouped(count)),
+    td({ class: 'number' }, countText(count)),
     td({ class: 'number wide-only' }, ago(first_at)),
     td({ class: 'number' }, ago(last_at)),
     td({ class: 'wide-only above' }, a({ href: at(`/deliveries/${example_id}`) }, 'Example')),
@@ -43,7 +43,7 @@ const rowOf = (
   );
 };
 
-/** The page with the rejected and the dead deliveries of a tenant, grouped by their reason. */
+/** The page with the rejected and the dead deliveries of a tenant, grouped by reason. */
 export const deliveryProblemsPage = page({
   path: '/console/t/:tenant_id/deliveries/problems',
   permit: 'tenant:integrations:read',

@@ -2,10 +2,11 @@ import type { ReplyOf } from '../../http/ask.ts';
 import { formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
+import { countText } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { heading } from '../parts/heading.ts';
 import { icon } from '../parts/icon.ts';
-import { grouped, NO_OUTCOMES, OUTCOMES, type Outcomes, sumOf } from '../parts/outcome-counts.ts';
+import { NO_OUTCOMES, OUTCOMES, type Outcomes, sumOf } from '../parts/outcome-counts.ts';
 import { pager } from '../parts/pager.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
 import { providerName } from '../parts/setup-steps.ts';
@@ -21,7 +22,7 @@ type Integration = ReplyOf<Rows['listWebhookIntegrations']>[number];
 const DAY_MS = 86_400_000;
 const AGENT_NAMES = 200;
 
-/** Returns the time one day ago. */
+/** Returns the time 24 hours ago. */
 export const dayAgo = (): string => new Date(Date.now() - DAY_MS).toISOString();
 
 type Shown = {
@@ -30,12 +31,12 @@ type Shown = {
   readonly today: ReadonlyMap<string | null, Outcomes>;
 };
 
-/** Returns the problems of one day as words; null if there were none. */
+/** Renders how many deliveries of one day were not accepted or are dead, by outcome; null if there are none. */
 const faultsOf = (counts: Outcomes) => {
   const faults = OUTCOMES.filter((outcome) => outcome !== 'accepted' && counts[outcome] > 0);
   return faults.length === 0
     ? null
-    : span({ class: 'faults' }, ...faults.map((outcome) => badge(outcome, `${grouped(counts[outcome])} ${outcome}`)));
+    : span({ class: 'faults' }, ...faults.map((outcome) => badge(outcome, `${countText(counts[outcome])} ${outcome}`)));
 };
 
 const rowOf = (
@@ -53,7 +54,7 @@ const rowOf = (
     td({ class: 'state-cell' }, badge(is_paused ? 'paused' : 'active')),
     td({ class: 'wide-only' }, icon('bot'), ' ', agents.get(agent_id) ?? 'an agent'),
     td({ class: 'wide-only' }, faultsOf(counts)),
-    td({ class: 'number wide-only' }, grouped(sumOf(counts))),
+    td({ class: 'number wide-only' }, countText(sumOf(counts))),
     td({ class: 'number' }, ago(last_delivery_at)),
   );
 };
@@ -86,7 +87,7 @@ const connectLink = (visit: Visit) =>
     look: 'primary',
   });
 
-/** The page with the webhook integrations of a tenant, and the deliveries to each in the last day. */
+/** The page with the webhook integrations of a tenant, each with its deliveries in the last 24 hours. */
 export const integrationListPage = page({
   path: '/console/t/:tenant_id/integrations',
   permit: 'tenant:integrations:read',

@@ -1,7 +1,8 @@
 import type { ReplyOf } from '../../http/ask.ts';
 import { actionButton, formLink } from '../action.ts';
+import { countText } from '../parts/count-text.ts';
 import { card } from '../parts/facts.ts';
-import { grouped, type Outcomes, sumOf } from '../parts/outcome-counts.ts';
+import { type Outcomes, sumOf } from '../parts/outcome-counts.ts';
 import { tags } from '../parts/tags.ts';
 import { ago, between, duration } from '../parts/time.ts';
 import type { Rows } from '../rows.ts';
@@ -11,21 +12,21 @@ const { p, div, span, progress, strong } = tags;
 
 export type Integration = ReplyOf<Rows['getWebhookIntegration']>;
 
-/** The number of deliveries that were signed with each secret since the last rotation. */
+/** How many deliveries were signed with the current and with the previous secret since the last rotation. */
 export type Evidence = { readonly current: number; readonly previous: number };
 
-/** Counts the deliveries for each secret, from the groups of a summary by `matched_secret`. */
+/** Returns the number of deliveries for each secret, from a summary that is grouped by `matched_secret`. */
 export const evidenceOf = (groups: readonly { readonly key: string | null; readonly outcomes: Outcomes }[]): Evidence => {
   const countOf = (secret: string): number =>
     sumOf(groups.find(({ key }) => key === secret)?.outcomes ?? { accepted: 0, blocked: 0, rejected: 0, dead: 0 });
   return { current: countOf('current'), previous: countOf('previous') };
 };
 
-/** Returns the time of the last use of the old secret since the rotation; null if it was not used. */
+/** Returns the time at which the previous secret was last used since the rotation; null if it was not used. */
 const lastUse = ({ secret_rotated_at, last_delivery_on_previous_secret_at: used }: Integration): string | null =>
   used !== null && secret_rotated_at !== null && used >= secret_rotated_at ? used : null;
 
-const deliveriesText = (count: number): string => `${grouped(count)} ${count === 1 ? 'delivery' : 'deliveries'}`;
+const deliveriesText = (count: number): string => `${countText(count)} ${count === 1 ? 'delivery' : 'deliveries'}`;
 
 const overlap = ({ secret_rotated_at, previous_secret_valid_until }: Integration, now: string) => {
   const whole = between(secret_rotated_at!, previous_secret_valid_until!);
@@ -47,8 +48,8 @@ const sentences = (integration: Integration, { current, previous }: Evidence) =>
 };
 
 /**
- * Renders the secret of an integration. After a rotation, shows how much the old secret is still used. Dropping the old
- * secret is the main action only if it is not used any more.
+ * Renders the secret of an integration. After a rotation, it shows how often the previous secret is still used. The
+ * main action is to drop the previous secret, but only if it is no longer used.
  */
 export const secretCard = (visit: Visit, integration: Integration, evidence: Evidence | null, now: string) => {
   const { rows, params } = visit;

@@ -1,6 +1,7 @@
 import type { ReplyOf } from '../../http/ask.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
+import { countText } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { type FilterField, filterForm, valuesIn } from '../parts/filter-form.ts';
 import { filterTabs } from '../parts/filters.ts';
@@ -80,7 +81,7 @@ const pages = ({ total, page: at, per_page }: Found, visit: Visit) => {
   return nav(
     { 'aria-label': 'Pages of the list', class: 'pager' },
     at > 1 ? a({ class: 'button', href: linkTo(at - 1) }, icon('arrow-left'), 'Newer') : span(null),
-    span({ class: 'quiet' }, `Page ${at} of ${last}, ${total.toLocaleString('en-US')} sessions`),
+    span({ class: 'quiet' }, `Page ${at} of ${last}, ${countText(total)} sessions`),
     at < last ? a({ class: 'button', href: linkTo(at + 1), rel: 'next' }, 'Older', icon('arrow-right')) : span(null),
   );
 };
@@ -96,7 +97,7 @@ const nothing = (visit: Visit) =>
         a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/agents') }, 'Open the agents'),
       );
 
-/** The page with the sessions of a tenant, the newest first. */
+/** The page with the sessions of a tenant, newest first. */
 export const sessionListPage = page({
   path: '/console/t/:tenant_id/sessions',
   permit: 'tenant:audit:read',

@@ -2,11 +2,12 @@ import type { ReplyOf } from '../../http/ask.ts';
 import { actionButton } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
+import { countText } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { card, facts } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
 import { icon } from '../parts/icon.ts';
-import { cents, count } from '../parts/money.ts';
+import { cents } from '../parts/money.ts';
 import { nextCursor } from '../parts/pager.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
 import { shortId } from '../parts/short-id.ts';
@@ -35,7 +36,7 @@ const useOf = ({ model_id, prompt_tokens, completion_tokens, cost_cents }: Messa
   return div(
     { class: 'message-use quiet' },
     model_id ? span(null, icon('layers'), ' ', models.get(model_id) ?? shortId(model_id, 'the id of the model')) : null,
-    span(null, `${count(prompt_tokens)} in, ${count(completion_tokens)} out`),
+    span(null, `${countText(prompt_tokens)} in, ${countText(completion_tokens)} out`),
     span({ class: 'mono' }, cents(cost_cents, isUsed)),
   );
 };
@@ -83,8 +84,8 @@ const agentFacts = ({ session }: Detail, models: Models, at: (rest: string) => s
 const costFacts = ({ session, total_tokens, prompt_tokens, completion_tokens, total_cost_cents }: Detail) =>
   facts({
     Cost: strong(null, cents(total_cost_cents, total_tokens > 0)),
-    Tokens: `${count(total_tokens)}: ${count(prompt_tokens)} in, ${count(completion_tokens)} out`,
-    Messages: count(session.message_count),
+    Tokens: `${countText(total_tokens)}: ${countText(prompt_tokens)} in, ${countText(completion_tokens)} out`,
+    Messages: countText(session.message_count),
   });
 
 const originFacts = ({ session, user_email, user_name }: Detail, at: (rest: string) => string) =>
@@ -110,13 +111,13 @@ const filesCard = ({ attachments }: Detail) =>
             li(
               null,
               span(null, filename, ' ', span({ class: 'quiet' }, content_type)),
-              span({ class: 'quiet' }, `${count(size_bytes)} bytes `, shortId(sha256, 'the digest')),
+              span({ class: 'quiet' }, `${countText(size_bytes)} bytes `, shortId(sha256, 'the digest')),
             ),
           ),
         ),
       );
 
-/** Whether the visitor may cancel a session. Everybody who may assign work to its agent may. */
+/** Whether the visitor may cancel a session. They may if they may assign work to the agent of the session. */
 const mayCancel = (access: Readonly<Record<string, unknown>> | null, { session }: Detail): boolean =>
   OPEN.includes(session.status) &&
   ((access?.permissions ?? []) as readonly { id: string; allowed: boolean }[]).some(({ id, allowed }) => id === 'agent:assign' && allowed);
@@ -129,7 +130,10 @@ const ending = ({ session: { summary, error } }: Detail): Child =>
       )
     : null;
 
-/** The page of one session: its conversation, the cost of each message, and the agent at the start of the session. */
+/**
+ * The page of a session: its conversation, the cost of each message, and the state of the agent when the session
+ * started.
+ */
 export const sessionPage = page({
   path: '/console/t/:tenant_id/sessions/:session_id',
   permit: 'tenant:audit:read',

@@ -3,7 +3,7 @@ import { tags } from './tags.ts';
 
 const { span } = tags;
 
-/** The meaning of a state for the reader. It is shown by a colour, and also by an icon and a word. */
+/** What a state means for the reader. It is shown as a colour, an icon and a word. */
 export type Tone = 'good' | 'warn' | 'bad' | 'dead' | 'busy' | 'calm';
 
 const STATES: Readonly<Record<string, readonly [Tone, IconName]>> = {
@@ -13,21 +13,40 @@ const STATES: Readonly<Record<string, readonly [Tone, IconName]>> = {
   completed: ['good', 'circle-check'],
   active: ['good', 'circle-check'],
   live: ['good', 'radio'],
+  promoted: ['good', 'check-check'],
   connected: ['good', 'radio'],
+  fired: ['good', 'circle-check'],
+  ok: ['good', 'circle-check'],
   blocked: ['warn', 'ban'],
+  suppressed: ['warn', 'ban'],
   paused: ['warn', 'circle-pause'],
   behind: ['warn', 'timer'],
+  parked: ['warn', 'circle-pause'],
   expired: ['warn', 'timer'],
   rejected: ['bad', 'shield-x'],
   failed: ['bad', 'circle-x'],
+  missed: ['bad', 'circle-x'],
+  degraded: ['warn', 'triangle-alert'],
+  suspended: ['warn', 'ban'],
+  closing: ['warn', 'timer'],
+  deprecated: ['warn', 'timer'],
+  down: ['bad', 'circle-x'],
   terminated: ['bad', 'circle-x'],
   max_deliveries: ['bad', 'circle-x'],
+  no_writer: ['bad', 'plug'],
+  lost: ['bad', 'circle-x'],
   dead: ['dead', 'skull'],
   waiting: ['busy', 'clock'],
+  predicted: ['busy', 'clock'],
   running: ['busy', 'circle-dot'],
   rebuilding: ['busy', 'refresh-cw'],
   ready: ['busy', 'circle-dot'],
+  catching_up: ['busy', 'refresh-cw'],
+  opening: ['busy', 'circle-dot'],
+  aborted: ['calm', 'ban'],
   cancelled: ['calm', 'ban'],
+  skipped: ['calm', 'circle-dashed'],
+  closed: ['calm', 'ban'],
   inactive: ['calm', 'circle-dashed'],
 };
 

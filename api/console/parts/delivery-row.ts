@@ -1,6 +1,7 @@
 import type { ReplyOf } from '../../http/ask.ts';
 import type { deliveryListOperations } from '../../webhooks/delivery-list.ts';
 import { badge } from './badge.ts';
+import { sizeText } from './figures.ts';
 import { icon } from './icon.ts';
 import { type Child, tags } from './tags.ts';
 import { ago, between, duration } from './time.ts';
@@ -10,14 +11,11 @@ const { table, thead, tbody, tr, th, td, a, span, caption, div } = tags;
 export type Delivery = ReplyOf<(typeof deliveryListOperations)['listTenantDeliveries']>[number];
 
 /**
- * Returns the state that matters to the reader: the state at the runner or, if the delivery was not sent to a runner,
- * its outcome.
+ * Returns the state of a delivery that matters most to the reader. For an accepted delivery, this is its state at the
+ * runner, if known; for any other, its outcome.
  */
 export const stateOf = ({ outcome, status }: Pick<Delivery, 'outcome' | 'status'>): string =>
   outcome === 'accepted' && status === 'done' ? 'acknowledged' : outcome === 'accepted' ? (status ?? outcome) : outcome;
-
-const size = (bytes: number): string =>
-  bytes < 1_024 ? `${bytes} B` : bytes < 1_048_576 ? `${(bytes / 1_024).toFixed(1)} KiB` : `${(bytes / 1_048_576).toFixed(1)} MiB`;
 
 /** Renders how long a delivery took from its receipt to its acknowledgement. */
 const tookOf = ({ received_at, acknowledged_at }: Delivery): Child =>
@@ -40,7 +38,7 @@ const rowOf = (delivery: Delivery, { tenantPath, agents }: Names) =>
     ),
     td({ class: 'state-cell' }, badge(stateOf(delivery))),
     td({ class: 'wide-only' }, icon('bot'), ' ', agents.get(delivery.agent_id) ?? 'an agent'),
-    td({ class: 'number wide-only' }, size(delivery.size_bytes)),
+    td({ class: 'number wide-only' }, sizeText(delivery.size_bytes)),
     td({ class: 'number wide-only' }, tookOf(delivery)),
     td({ class: 'number' }, ago(delivery.received_at)),
   );

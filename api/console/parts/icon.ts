@@ -1,11 +1,11 @@
 import { createContext, type JSXNode, jsx, useContext } from 'hono/jsx';
 
-/** The URL path below which the assets of the console are served. It changes when the assets change. */
+/** The URL path below which the console's assets are served. It is different for each version of the assets. */
 export const AssetBase = createContext('/console/assets');
 
-/** The names, in the icon set Lucide, of the icons that the console uses. */
+/** The icons of the icon set Lucide that the console uses, by name. */
 export const ICONS = [
-  'activity', 'arrow-down-left', 'arrow-left', 'arrow-right', 'arrow-up', 'ban', 'bot', 'building-2', 'check', 'check-check', 'chevron-down',
+  'activity', 'arrow-down-left', 'arrow-left', 'arrow-right', 'arrow-up', 'ban', 'bot', 'building-2', 'calendar-clock', 'check', 'check-check', 'chevron-down',
   'chevron-right', 'chevrons-up-down', 'circle', 'circle-alert', 'circle-check', 'circle-dashed', 'circle-dot', 'circle-pause',
   'circle-x', 'clock', 'code-xml', 'copy', 'cpu', 'database', 'download', 'file-clock', 'fingerprint', 'gauge', 'git-commit-horizontal',
   'history', 'inbox', 'info', 'key-round', 'layers', 'layout-dashboard', 'link', 'list-tree', 'log-out', 'menu', 'message-square', 'moon',
@@ -18,5 +18,5 @@ export type IconName = (typeof ICONS)[number];
 const Icon = ({ name }: { name: IconName }) =>
   jsx('svg', { class: 'icon', 'aria-hidden': 'true' }, jsx('use', { href: `${useContext(AssetBase)}/icons.svg#${name}` }));
 
-/** Renders a decorative icon. Screen readers ignore it, because the text beside it has the same meaning. */
+/** Renders a decorative icon. Screen readers skip it, because the text beside it has the same meaning. */
 export const icon = (name: IconName): JSXNode => jsx(Icon, { name });

@@ -1,4 +1,4 @@
-/** Formats US dollars: with two decimals, or with more for amounts below a cent. */
+/** Formats an amount in US dollars: with two decimals or, below one cent, with six. */
 export const usd = (amount: number): string => {
   const size = Math.abs(amount);
   const digits = size === 0 || size >= 0.01 ? 2 : 6;
@@ -7,9 +7,7 @@ export const usd = (amount: number): string => {
 };
 
 /**
- * Formats US cents that were rounded. If the amount was rounded to zero although something was used, the result says
- * so.
+ * Formats a rounded amount in US cents. If it was rounded to zero although something was used, the result says that it
+ * is below one cent.
  */
 export const cents = (amount: number, isUsed: boolean): string => (amount === 0 && isUsed ? 'below $0.01' : usd(amount / 100));
-
-export const count = (number: number): string => number.toLocaleString('en-US');

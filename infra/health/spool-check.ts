@@ -4,8 +4,8 @@ import { lockSlot, slotPath, slotsWithFile, spoolDirectory } from '../spool/spoo
 import { fail, none, ok, type Result, warn } from './finding.ts';
 
 /**
- * The deliveries that are waiting in the spool files of all processes. `abandoned` is the number of deliveries in files
- * that no process has open.
+ * The number of deliveries that are waiting in the spool files of all processes. `abandoned` counts those in files that
+ * no process has open.
  */
 export type SpoolTotals = Pick<SpoolCounts, 'rows' | 'parked' | 'oldestAt'> & { readonly abandoned: number };
 
@@ -30,7 +30,7 @@ export const readSpoolTotals = (annalsData: string): SpoolTotals => {
 
 const deliveriesText = (count: number): string => `${count} ${count === 1 ? 'delivery' : 'deliveries'}`;
 
-/** Checks the spool, in which deliveries wait while the event store cannot record them. */
+/** Checks the spool. It stores deliveries while the event store cannot record them. */
 export const checkSpool = async (annalsData: string, startAdvice: string): Promise<Result> => {
   const dir = spoolDirectory(annalsData);
   if (!existsSync(dir)) return none('not checked: annals serve has not run with this ANNALS_DATA yet');

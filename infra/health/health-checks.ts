@@ -1,11 +1,12 @@
 import { existsSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import pg from 'pg';
+import pg, { type ClientBase } from 'pg';
 import { projections } from '../../projections/registry.ts';
 import { readJson } from '../durable-files.ts';
 import { openLog } from '../eventstore/client.ts';
 import { BACKUP_RECORD, type BackupRecord } from '../eventstore/embedded/backup-store.ts';
-import { platformIdOf } from '../processes/platform-id.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import { platformIdOf } from '../eventstore/platform-id.ts';
 import { deadDeliveryCount, parkedCounts, unanchoredHeads } from '../projector/health-counts.ts';
 import { waitingReactors } from '../projector/reactor-status.ts';
 import { hasSystemTables, readServerFacts } from '../projector/schema.ts';
@@ -13,44 +14,55 @@ import { type PublishedStatus, publishedStatuses, WORKER_SILENT_SECONDS } from '
 import { fail, none, ok, type Result, warn } from './finding.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
+/** A worker reports every second. A report that is older than this many seconds is late. */
+const LATE_REPORT_SECONDS = 3;
 const MIN_POSTGRES_VERSION = 150_000;
 const GIB = 1024 ** 3;
 const [LITTLE_SPACE_BYTES, MIN_SPACE_BYTES] = [GIB, GIB / 16];
+/** The maximum lag of a projection behind the log, in seconds. A higher lag is reported. */
+const MAX_LAG_SECONDS = 10;
 const DAY_MS = 86_400_000;
 /**
- * A head that is not anchored after this time (milliseconds) counts as a failure, because the worker tries again at
- * least every 5 minutes.
+ * The maximum time until an audit head (the signed hash of the audit log) is posted to AUDIT_ANCHOR_URL, in
+ * milliseconds. A longer time counts as a failure, because the worker tries again at least every 5 minutes.
  */
 const MAX_ANCHOR_DELAY_MS = 900_000;
 const MAX_BACKUP_AGE_DAYS = 7;
 const PARKED_ADVICE =
   'GET /admin/projections/<name>/parked shows the reason; once it is fixed, POST /admin/projections/<name>/parked/<event_id>/retry';
 
+type Db = Pick<ClientBase, 'query'>;
+
 /** The result of the check of the event store. `platform` is null if the platform has not been started yet. */
 export type StoreState = { readonly result: Result; readonly platform: string | null };
 
-/** Checks the event store. @throws Error if it does not answer */
-export const checkStore = async (url: string): Promise<StoreState> => {
-  const log = openLog(url);
-  try {
-    const startedAt = performance.now();
-    await log.ping();
-    const platform = await platformIdOf(log);
-    const answer = `answers in ${Math.round(performance.now() - startedAt)} ms`;
-    return { result: ok(`${answer}, ${platform ? 'contains a platform' : 'is empty: the platform has not been started yet'}`), platform };
-  } finally {
-    await log.close();
-  }
+/**
+ * Checks the event store through an open log.
+ * @throws LogError if the store does not answer
+ */
+export const checkLog = async (log: Log): Promise<StoreState> => {
+  const startedAt = performance.now();
+  await log.ping();
+  const milliseconds = Math.round(performance.now() - startedAt);
+  const platform = await platformIdOf(log);
+  const content = platform ? 'contains a platform' : 'is empty: the platform has not been started yet';
+  return { result: { ...ok(`answers in ${milliseconds} ms, ${content}`), figures: { answer_milliseconds: milliseconds } }, platform };
 };
 
-/** Runs a check with its own database connection. */
+/** Checks the event store at a URL. @throws Error if it does not answer */
+export const checkStore = async (url: string): Promise<StoreState> => {
+  const log = openLog(url);
+  return checkLog(log).finally(() => log.close());
+};
+
+/** Runs `work` with a database connection of its own, and then closes the connection. */
 export const withPostgres = async <T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> => {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
   await client.connect();
   return work(client).finally(() => client.end());
 };
 
-export const checkPostgres = async (client: pg.Client): Promise<Result> => {
+export const checkPostgres = async (client: Db): Promise<Result> => {
   const { version, number, may_create, foreign_schemas } = await readServerFacts(
     client,
     projections.map(({ name }) => name),
@@ -63,33 +75,57 @@ export const checkPostgres = async (client: pg.Client): Promise<Result> => {
 };
 
 /** Returns the statuses that workers have published; null if no worker has created the tables yet. */
-const statuses = async (client: pg.Client): Promise<PublishedStatus[] | null> =>
+const statuses = async (client: Db): Promise<PublishedStatus[] | null> =>
   (await hasSystemTables(client)) ? publishedStatuses(client) : null;
 
-/** Checks that a worker runs and that its reactors work. `startAdvice` says how to start a worker. */
-export const checkWorker = async (client: pg.Client, isStarted: boolean, startAdvice: string): Promise<Result> => {
+/** Checks that a worker runs. `startAdvice` says how to start one. */
+const checkWorkerProcess = async (client: Db, isStarted: boolean, startAdvice: string): Promise<Result> => {
   const [latest] = ((await statuses(client)) ?? []).sort((a, b) => a.silent_seconds - b.silent_seconds);
   if (!latest && !isStarted) return none('none has run yet');
   if (!latest) return fail('no worker has ever run on this database', startAdvice);
   const { writer, silent_seconds } = latest;
-  if (silent_seconds > WORKER_SILENT_SECONDS)
-    return fail(`no worker has reported for ${Math.round(silent_seconds)} s; the last one was ${writer}`, startAdvice);
-  const waiting = await waitingReactors(client);
-  if (waiting.length === 0) return ok(`${writer} reported ${silent_seconds.toFixed(1)} s ago`);
+  const figures = { silent_seconds: Math.max(0, Math.round(silent_seconds)) };
+  const silent = `no worker has reported for ${figures.silent_seconds} s; the last one was ${writer}`;
+  if (silent_seconds > WORKER_SILENT_SECONDS) return { ...fail(silent, startAdvice), figures };
+  if (silent_seconds > LATE_REPORT_SECONDS) return { ...warn(silent, `if no worker reports within some seconds, ${startAdvice}`), figures };
+  return { ...ok(`${writer} reported ${silent_seconds.toFixed(1)} s ago`), figures };
+};
+
+/**
+ * Returns the finding about reactors that wait; null if none of them waits. Only reactors to which `isIncluded` applies
+ * count.
+ */
+const findWaitingReactors = async (client: Db, isIncluded: (name: string) => boolean = () => true): Promise<Result | null> => {
+  const waiting = (await waitingReactors(client)).filter(({ name }) => isIncluded(name));
+  if (waiting.length === 0) return null;
   const causes = waiting.map(({ name, reason }) => `${name} waits: ${reason}`);
   return fail(causes.join('; '), waiting.map(({ remedy }) => remedy ?? 'read the log of the process work').join('; '));
 };
 
+/**
+ * Checks that a worker runs, and that its reactors work. Only reactors to which `isIncluded` applies are checked.
+ * `startAdvice` says how to start a worker.
+ */
+export const checkWorker = async (
+  client: Db,
+  isStarted: boolean,
+  startAdvice: string,
+  isIncluded?: (name: string) => boolean,
+): Promise<Result> => {
+  const found = await checkWorkerProcess(client, isStarted, startAdvice);
+  return found.level === 'ok' ? ((await findWaitingReactors(client, isIncluded)) ?? found) : found;
+};
+
 /** Checks that no projection has parked events. */
-export const checkParkedEvents = async (client: pg.Client): Promise<Result> => {
+export const checkParkedEvents = async (client: Db): Promise<Result> => {
   if (!(await hasSystemTables(client))) return none('there are no read models yet');
   const counts = await parkedCounts(client);
   if (counts.length === 0) return ok('none');
   return fail(`not applied: ${counts.map(({ projection, events }) => `${projection}: ${events}`).join(', ')}`, PARKED_ADVICE);
 };
 
-/** Counts the deliveries that were given up within the last day. */
-export const checkDeadDeliveries = async (client: pg.Client): Promise<Result> => {
+/** Counts the deliveries that were given up within the last day. Returns the finding about them. */
+export const checkDeadDeliveries = async (client: Db): Promise<Result> => {
   const count = await deadDeliveryCount(client);
   if (count === null) return none('not checked: there are no read models yet');
   if (count === 0) return ok('none in the last day');
@@ -98,10 +134,10 @@ export const checkDeadDeliveries = async (client: pg.Client): Promise<Result> =>
 };
 
 /**
- * Checks whether AUDIT_ANCHOR_URL receives the heads of the audit logs. A failure counts only after some minutes,
- * because the worker tries again.
+ * Checks whether AUDIT_ANCHOR_URL receives the heads (signed hashes) of the audit logs. A failure is reported only
+ * after some minutes, because the worker tries again.
  */
-export const checkAnchor = async (client: pg.Client, url: string | undefined, now: number): Promise<Result> => {
+export const checkAnchor = async (client: Db, url: string | undefined, now: number): Promise<Result> => {
   if (url === undefined) return none('AUDIT_ANCHOR_URL is not set: the heads of the audit logs stay on this platform');
   const found = await unanchoredHeads(client);
   if (!found || now - Date.parse(found.since) < MAX_ANCHOR_DELAY_MS) return ok(`${new URL(url).host} has the heads of the audit logs`);
@@ -109,7 +145,23 @@ export const checkAnchor = async (client: pg.Client, url: string | undefined, no
   return fail(message, 'read the reason in the log of annals work, and correct AUDIT_ANCHOR_URL or EGRESS_ALLOW');
 };
 
-export const checkParkedStreams = async (client: pg.Client): Promise<Result> => {
+/** Checks that the projections follow the log, and that no projection has parked events. */
+export const checkProjections = async (client: Db): Promise<Result> => {
+  const found = await statuses(client);
+  if (!found || found.length === 0) return warn('no worker has created the read models yet', 'start annals work');
+  const behind = found.filter(({ state, lag_seconds }) => state !== 'live' || lag_seconds > MAX_LAG_SECONDS);
+  const figures = {
+    lag_events: Math.max(...found.map(({ lag_events }) => lag_events)),
+    lag_seconds: Math.round(Math.max(...found.map(({ lag_seconds }) => lag_seconds))),
+    parked_streams: found.reduce((sum, { parked_streams }) => sum + parked_streams, 0),
+  };
+  if (figures.parked_streams > 0) return { ...(await checkParkedStreams(client)), figures };
+  if (behind.length === 0) return { ...ok(`${found.length} projections follow the log`), figures };
+  const names = behind.map(({ name, state }) => `${name}: ${state}`).join(', ');
+  return { ...warn(`behind the log: ${names}`, 'wait until they have caught up; if they do not, read the log of annals work'), figures };
+};
+
+export const checkParkedStreams = async (client: Db): Promise<Result> => {
   const found = await statuses(client);
   if (!found) return none('there are no read models yet');
   const affected = found.filter(({ parked_streams }) => parked_streams > 0);
@@ -127,9 +179,10 @@ export const checkDiskSpace = async (dir: string): Promise<Result> => {
   const { bavail, bsize } = statfsSync(existingDirectory(dir));
   const free = bavail * bsize;
   const advice = `free disk space for ANNALS_DATA (${dir})`;
-  if (free < MIN_SPACE_BYTES) return fail(`only ${Math.round(free / 1024 ** 2)} MiB are free`, advice);
-  if (free < LITTLE_SPACE_BYTES) return warn(`only ${Math.round(free / 1024 ** 2)} MiB are free`, advice);
-  return ok(`${Math.round(free / GIB)} GiB are free`);
+  const figures = { free_bytes: free };
+  if (free < MIN_SPACE_BYTES) return { ...fail(`only ${Math.round(free / 1024 ** 2)} MiB are free`, advice), figures };
+  if (free < LITTLE_SPACE_BYTES) return { ...warn(`only ${Math.round(free / 1024 ** 2)} MiB are free`, advice), figures };
+  return { ...ok(`${Math.round(free / GIB)} GiB are free`), figures };
 };
 
 /** Checks the age of the embedded store's last backup. */
@@ -138,9 +191,11 @@ export const checkBackup = async (dataDir: string, isStarted: boolean): Promise<
   const last = readJson<BackupRecord>(join(dataDir, 'store', BACKUP_RECORD));
   if (!last && !isStarted) return none('there is nothing to back up yet');
   if (!last) return warn('annals backup has never made a backup of this event store', advice);
-  const days = Math.floor((Date.now() - Date.parse(last.at)) / DAY_MS);
+  const ageMs = Date.now() - Date.parse(last.at);
+  const days = Math.floor(ageMs / DAY_MS);
   const message = `the last one was made at ${last.at}, in ${last.to}`;
-  return days > MAX_BACKUP_AGE_DAYS ? warn(`${message}: ${days} days ago`, advice) : ok(message);
+  const result = days > MAX_BACKUP_AGE_DAYS ? warn(`${message}: ${days} days ago`, advice) : ok(message);
+  return { ...result, figures: { age_seconds: Math.round(ageMs / 1_000) } };
 };
 
 type ServiceStatus = { readonly degraded: readonly string[]; readonly platform?: string | null };
@@ -156,7 +211,9 @@ const checkReadiness = (isReady: boolean, { degraded }: ServiceStatus, isCompare
   return ok(isCompared ? 'ready' : 'ready; not compared with the log');
 };
 
-/** Checks the HTTP service, and that it serves this platform and not another one. */
+/**
+ * Checks the HTTP service, and that it serves this platform and not another one. `startAdvice` says how to start it.
+ */
 export const checkHttpService = async (url: string, { isKnown, platform }: Expected, startAdvice: string): Promise<Result> => {
   const response = await fetch(`${url}/readyz`).catch(() => null);
   if (!response && isKnown && !platform) return none(`nothing answers at ${url}: the platform has not been started yet`);

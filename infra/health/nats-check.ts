@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import type { NatsConnection } from 'nats';
 import { Refusal } from '../../domain/refusal.ts';
+import type { Config } from '../config.ts';
 import { readJson } from '../durable-files.ts';
 import { connectNats } from '../nats/connect.ts';
 import { assertStreamIsOurs, unmarkedStreams } from '../nats/jetstream.ts';
 import { runnersShareAccount, SHARED_ACCOUNT } from '../nats/runner-account.ts';
 import { isUnsafeVersion, MIN_SAFE_VERSION } from '../nats/server-version.ts';
-import { fail, none, ok, type Result, warn } from './finding.ts';
-import { reasonOf, type ServiceLocations } from './locate-services.ts';
+import { fail, none, ok, type Result, reasonOf, warn } from './finding.ts';
 
-type Address = Pick<ServiceLocations, 'natsUrl' | 'natsAccountSeed' | 'natsRunnerAccountSeed'>;
+type Address = Partial<Pick<Config, 'natsUrl' | 'natsAccountSeed' | 'natsRunnerAccountSeed'>>;
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown }).code ?? '');
 
@@ -34,12 +34,12 @@ const isOpen = (natsUrl: string): Promise<boolean> =>
     () => false,
   );
 
-const examineServer = async (connection: NatsConnection, address: Address): Promise<Result> => {
-  const { natsUrl, natsAccountSeed } = address;
+const judgeServer = async (connection: NatsConnection, address: Address, isServerOpen: () => Promise<boolean>): Promise<Result> => {
   const { version = '' } = connection.info ?? {};
   let unmarked: string[];
+  let storage: number;
   try {
-    await (await connection.jetstreamManager()).getAccountInfo();
+    ({ storage } = await (await connection.jetstreamManager()).getAccountInfo());
     await assertStreamIsOurs(connection);
     unmarked = await unmarkedStreams(connection);
   } catch (error) {
@@ -53,22 +53,26 @@ const examineServer = async (connection: NatsConnection, address: Address): Prom
       `${summary}; ${unmarked.join(' and ')} may belong to another application: Annals has not marked it`,
       'ignore this if an early version of Annals created it; otherwise use a NATS account in which no other application has streams',
     );
-  if (!natsAccountSeed) return warn(`${summary}; no runner can connect`, 'set NATS_ACCOUNT_SEED');
-  if (await isOpen(natsUrl!))
+  if (!address.natsAccountSeed) return warn(`${summary}; no runner can connect`, 'set NATS_ACCOUNT_SEED');
+  if (await isServerOpen())
     return warn(
       `${summary}; every client can connect and read all messages, and credentials of runners cannot be revoked`,
       'configure accounts on the server (see On clusters in the README)',
     );
   if (runnersShareAccount(address))
     return warn(`${summary}; ${SHARED_ACCOUNT}`, 'give runners a separate account (see On clusters in the README)');
-  return ok(summary);
+  return { ...ok(summary), figures: { stored_bytes: storage } };
 };
+
+/** Checks the server through an open connection. Rejects if the server does not answer. */
+export const checkBroker = (connection: NatsConnection, address: Address): Promise<Result> =>
+  judgeServer(connection, address, async () => false);
 
 const DEFAULT_SYNC_INTERVAL = '2m';
 
 /**
- * Reports how often the embedded nats-server writes its streams to disk. The value comes from the configuration file,
- * because a server does not report this setting to its clients.
+ * Reports how often the embedded nats-server syncs its streams to the disk. The value comes from the server's
+ * configuration file, because a server does not report this setting to its clients.
  */
 export const checkSyncInterval = async (annalsData: string, natsUrl: string | undefined): Promise<Result> => {
   if (natsUrl) return none('not checked: the server of NATS_URL does not report it (see sync_interval in the README, On clusters)');
@@ -91,5 +95,5 @@ export const checkNats = async (address: Address, downAdvice: string): Promise<R
   } catch (error) {
     return connectionFailure(error, downAdvice);
   }
-  return examineServer(connection, address).finally(() => connection.close());
+  return judgeServer(connection, address, () => isOpen(address.natsUrl!)).finally(() => connection.close());
 };

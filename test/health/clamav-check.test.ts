@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { checkClamav } from '../../infra/cli/clamav-check.ts';
+import { checkClamav } from '../../infra/health/clamav-check.ts';
 import { startClamavServer } from '../fixtures/clamav-server.ts';
 
 const FAILURE = {
@@ -14,7 +14,7 @@ const FAILURE = {
 test('without CLAMAV_URL, doctor skips the check of ClamAV', async () =>
   assert.is((await checkClamav({ clamavUrl: undefined })).level, 'none'));
 
-test('if clamd answers a ping, the check passes; it fails with advice if clamd closes the connection or does not run', async () => {
+test('the check passes if clamd answers a ping; it fails with advice if clamd closes the connection or does not run', async () => {
   const clamd = await startClamavServer();
   assert.equal(await checkClamav({ clamavUrl: clamd.address }), { level: 'ok', message: 'ClamAV answers', advice: null });
   clamd.silence(true);
@@ -23,7 +23,7 @@ test('if clamd answers a ping, the check passes; it fails with advice if clamd c
   assert.equal(await checkClamav({ clamavUrl: clamd.address }), FAILURE);
 });
 
-test('if another service answers, or nothing answers the ping in time, the check fails with advice', async () => {
+test('the check fails with advice if another service answers, or if nothing answers the ping in time', async () => {
   const other = createServer((socket) => socket.end('SSH-2.0-OpenSSH\r\n')).listen(0, '127.0.0.1');
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await Promise.all([once(other, 'listening'), once(silent, 'listening')]);

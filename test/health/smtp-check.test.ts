@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { checkMailReceiver, checkSmtp } from '../../infra/cli/smtp-check.ts';
+import { checkMailReceiver, checkSmtp } from '../../infra/health/smtp-check.ts';
 
 const server = new SMTPServer({
   authOptional: false,
@@ -22,26 +22,26 @@ test('without SMTP_URL and SMTP_LISTEN, doctor skips the check of mail', async (
   assert.is((await checkMailReceiver({ smtpListen: undefined })).level, 'none');
 });
 
-test('if the mail server accepts the user and the password, the check passes', async () =>
+test('if the mail server accepts the user and the password, the check of mail passes', async () =>
   assert.equal(await checkSmtp({ smtpUrl: urlOf('right') }), {
     level: 'ok',
     message: `127.0.0.1:${port} accepts mail from this platform`,
     advice: null,
   }));
 
-test('if the mail server refuses the password, the check fails and does not print the password', async () => {
+test('if the mail server refuses the password, the check of mail fails and does not print the password', async () => {
   const { level, message, advice } = await checkSmtp({ smtpUrl: urlOf('wrong-secret') });
   assert.equal([level, advice], ['fail', 'correct the user and the password in SMTP_URL']);
   assert.not.match(message, 'wrong-secret');
 });
 
-test('if no mail server answers, the check fails and gives advice', async () => {
+test('if no mail server answers, the check of mail fails and gives advice', async () => {
   const { level, message, advice } = await checkSmtp({ smtpUrl: 'smtp://127.0.0.1:1' });
   assert.equal([level, message], ['fail', 'the mail server does not answer']);
   assert.match(advice!, 'SMTP_URL');
 });
 
-test('if a mail receiver greets at SMTP_LISTEN, the check passes; it fails if nothing or another service listens there', async () => {
+test('the check of mail passes if a mail receiver greets at SMTP_LISTEN; it fails if nothing or another service listens there', async () => {
   assert.is((await checkMailReceiver({ smtpListen: { host: '127.0.0.1', port } })).level, 'ok');
   assert.is((await checkMailReceiver({ smtpListen: { host: '127.0.0.1', port: 1 } })).level, 'fail');
   const other = createServer((socket) => socket.end('SSH-2.0-OpenSSH\r\n'));
@@ -51,6 +51,6 @@ test('if a mail receiver greets at SMTP_LISTEN, the check passes; it fails if no
   other.close();
 });
 
-test('the server stops without an error', () => new Promise<void>((resolve) => server.close(() => resolve())));
+test('clean-up: the server stops without an error', () => new Promise<void>((resolve) => server.close(() => resolve())));
 
 test.run();

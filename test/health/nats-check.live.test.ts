@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, is, match } from 'uvu/assert';
-import { checkNats } from '../../infra/cli/nats-check.ts';
+import { checkNats } from '../../infra/health/nats-check.ts';
 import { ensureInbound, manager, STREAM } from '../../infra/nats/jetstream.ts';
 import { natsBinary } from '../../infra/nats/server-binary.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
@@ -12,7 +12,7 @@ import { withNatsServer } from '../fixtures/nats-server.ts';
 const ADVICE = 'start it';
 const FOREIGN_SEED = 'SAAATBLGJYRG7DKJCNURJ6ODXD2NZK276KINOV2FHXRKFFQMOQL3OVA4TA';
 
-/** Runs a nats-server that checks no credentials. `use` gets its URL. */
+/** Runs a nats-server that accepts any client, and passes its URL to `use`. */
 const withOpenServer = (flags: readonly string[], use: (natsUrl: string) => Promise<void>): Promise<void> =>
   withTempDirectory(async (dir) => {
     const port = await freePort();
@@ -38,7 +38,7 @@ test('annals doctor distinguishes a NATS server without JetStream from one that 
   equal([down.level, down.advice], ['fail', ADVICE]);
 });
 
-test('annals doctor warns if a NATS server accepts every client, or if the account seed is missing', () =>
+test('annals doctor warns if a NATS server accepts every client, or if the account seed is not set', () =>
   withOpenServer(['-js'], async (natsUrl) => {
     const open = await checkNats({ natsUrl, natsAccountSeed: FOREIGN_SEED }, ADVICE);
     is(open.level, 'warn');
@@ -70,7 +70,7 @@ test(
 );
 
 test(
-  'annals doctor warns if the NATS stream has the configuration of Annals, but lacks the description that marks it as created by Annals',
+  'annals doctor warns about a NATS stream with the configuration of Annals but without the description by which Annals recognizes its streams',
   withNatsServer(async ({ address, connect }) => {
     const nats = await connect();
     const { config } = await ensureInbound(nats);

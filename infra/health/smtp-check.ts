@@ -6,7 +6,7 @@ import { fail, none, ok, type Result } from './finding.ts';
 
 const TIMEOUT_MS = 4_000;
 
-/** Checks with one connection whether the server for outgoing mail answers, and accepts the user and the password. */
+/** Checks whether the server for outgoing mail answers, and accepts the user and the password. Opens one connection. */
 export const checkSmtp = async ({ smtpUrl }: Pick<Config, 'smtpUrl'>): Promise<Result> => {
   if (!smtpUrl) return none('SMTP_URL is not set: mail is sent only within the platform');
   const { createSmtpClient } = await import('../mail/smtp-client.ts');
@@ -24,7 +24,7 @@ export const checkSmtp = async ({ smtpUrl }: Pick<Config, 'smtpUrl'>): Promise<R
   }
 };
 
-/** Checks whether `annals serve` greets a mail server at SMTP_LISTEN. */
+/** Checks whether `annals serve` answers at SMTP_LISTEN as a mail server. */
 export const checkMailReceiver = async ({ smtpListen }: Pick<Config, 'smtpListen'>): Promise<Result> => {
   if (!smtpListen) return none('SMTP_LISTEN is not set: no mail is received from outside');
   const { host, port } = smtpListen;

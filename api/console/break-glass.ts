@@ -1,0 +1,32 @@
+import type { Frame } from './answers.ts';
+import { timeOfDay } from './break-glass-strip.ts';
+import { emptyState } from './parts/empty-state.ts';
+import { tags } from './parts/tags.ts';
+import { platformPath, type Visit } from './visit.ts';
+
+const { a, h1 } = tags;
+
+/**
+ * Returns the page that replaces all pages of a tenant after the visitor's break-glass access to it has ended. Null if
+ * the visitor had no such access, or it is still open.
+ */
+export const endedAccess = ({ breakGlass }: Visit): Frame | null => {
+  if (!breakGlass || breakGlass.isOpen) return null;
+  const { name, until, tenant_id } = breakGlass;
+  return {
+    title: 'Access ended',
+    nav: '',
+    trail: [],
+    content: [
+      h1({ class: 'hidden' }, 'Access ended'),
+      emptyState(
+        {
+          icon: 'shield-alert',
+          title: `Your break-glass access to ${name} ended at ${timeOfDay(until)}`,
+          why: 'The pages of the tenant look like unknown pages until you open it again, with a reason.',
+        },
+        a({ class: 'button', href: platformPath(`/tenants/${tenant_id}`) }, 'To the tenant'),
+      ),
+    ],
+  };
+};

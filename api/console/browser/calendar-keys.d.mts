@@ -1,0 +1,1 @@
+export const dayAfterKey: (key: string, index: number, count: number) => number | null;

@@ -1,0 +1,59 @@
+import type { ReplyOf } from '../http/ask.ts';
+import { answerCard } from './form-page.ts';
+import { counted } from './parts/count-text.ts';
+import { emptyState } from './parts/empty-state.ts';
+import { card } from './parts/facts.ts';
+import { tableOf } from './parts/table.ts';
+import { type Child, tags } from './parts/tags.ts';
+import { absoluteTime } from './parts/time.ts';
+import { trialView } from './parts/trial.ts';
+import type { Rows } from './rows.ts';
+import { tenantPath, type Visit } from './visit.ts';
+
+const { a, p, strong, tr, td, div } = tags;
+
+type Suppressed = ReplyOf<Rows['previewCronBlackout']>;
+
+const MAX_SHOWN = 50;
+
+/** The maximum number of runs per job that the preview of a blackout lists. */
+const MAX_OF_JOB = 100;
+
+/** Returns the number of suppressed runs as text. If the list of a job is cut off, the text says "At least". */
+const runsText = (suppressed: Suppressed): string => {
+  const isCut = [...Map.groupBy(suppressed, ({ job_id }) => job_id).values()].some(({ length }) => length >= MAX_OF_JOB);
+  return `${isCut ? 'At least ' : ''}${counted(suppressed.length, 'run')}`;
+};
+
+/** Renders the runs that a blackout would suppress. */
+const impactView = (suppressed: Suppressed, { params }: Visit): Child => {
+  const agents = new Set(suppressed.map(({ agent_id }) => agent_id)).size;
+  if (suppressed.length === 0)
+    return emptyState({ icon: 'circle-check', title: 'It suppresses no run', why: 'No job is due on these days.' });
+  const rows = suppressed
+    .slice(0, MAX_SHOWN)
+    .map(({ due_at, job_id, agent_id }) =>
+      tr(
+        { 'data-kind': 'cron-job', 'data-id': job_id },
+        td({ class: 'main-cell' }, absoluteTime(due_at)),
+        td(null, a({ href: tenantPath(params.tenant_id!, `/agents/${agent_id}/cron-jobs/${job_id}`) }, 'Cron job')),
+      ),
+    );
+  return card(
+    'Impact',
+    p(
+      { role: 'status', 'data-impact': '' },
+      strong(null, `${runsText(suppressed)} of ${counted(agents, 'agent')}`),
+      ' would be suppressed.',
+    ),
+    div({ class: 'below' }, tableOf('Suppressed runs', [['Due'], ['Job']], rows)),
+    suppressed.length > MAX_SHOWN ? p({ class: 'quiet' }, `The first ${MAX_SHOWN} are shown.`) : null,
+  );
+};
+
+/** Renders the response of an operation that changes nothing, such as a preview. It is shown above the form. */
+export const answerView = (operation: string, reply: unknown, visit: Visit): Child => {
+  if (operation === 'previewCronBlackout') return impactView(reply as Suppressed, visit);
+  if (operation === 'tryGuardrails') return trialView(reply as ReplyOf<Rows['tryGuardrails']>, visit.params.tenant_id!);
+  return answerCard(reply);
+};

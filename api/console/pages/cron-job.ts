@@ -1,0 +1,163 @@
+import type { ReplyOf } from '../../http/ask.ts';
+import { actionButton, formLink } from '../action.ts';
+import { agentParams, agentTrail, mayOf } from '../agent-frame.ts';
+import { page } from '../page.ts';
+import { badge } from '../parts/badge.ts';
+import { card, facts } from '../parts/facts.ts';
+import { heading } from '../parts/heading.ts';
+import { scheduleText } from '../parts/job-text.ts';
+import { pager } from '../parts/pager.ts';
+import { dateOf, dayName } from '../parts/period.ts';
+import { panel, problemPanel } from '../parts/problem-panel.ts';
+import { marksOf, stateBadge } from '../parts/schedule-mark.ts';
+import { shortId } from '../parts/short-id.ts';
+import { tableOf } from '../parts/table.ts';
+import { type Child, tags } from '../parts/tags.ts';
+import { absoluteTime, ago, duration, exact } from '../parts/time.ts';
+import type { MayOnAgent } from '../permission.ts';
+import type { Rows } from '../rows.ts';
+import { tenantPath, type Visit, withQuery } from '../visit.ts';
+
+const { a, div, span, p, tr, td, ul, li, code } = tags;
+
+type Job = ReplyOf<Rows['getCronJob']>;
+type Run = ReplyOf<Rows['listCronRuns']>[number];
+type Previewed = ReplyOf<Rows['previewCronJob']>;
+
+const jobParams = (visit: Visit) => ({ ...agentParams(visit), id: visit.params.job_id! });
+
+const actionsOf = (visit: Visit, { name, status, kind }: Job, onAgent: MayOnAgent): readonly Child[] => {
+  const { rows } = visit;
+  const path = jobParams(visit);
+  const look = { onAgent, returnTo: visit.path } as const;
+  return [
+    actionButton(visit, rows.runCronJobNow, path, 'Run now', {
+      ...look,
+      icon: 'play',
+      confirm: 'It runs at once. Its schedule stays as it is.',
+    }),
+    status === 'active'
+      ? actionButton(visit, rows.skipCronOccurrence, path, 'Skip the next run', {
+          ...look,
+          confirm: kind === 'one_shot' ? `${name} is then completed.` : 'The next run is recorded as skipped.',
+        })
+      : null,
+    status === 'paused'
+      ? actionButton(visit, rows.resumeCronJob, path, 'Resume', { ...look, icon: 'play', look: 'primary' })
+      : status === 'active'
+        ? actionButton(visit, rows.pauseCronJob, path, 'Pause', { ...look, icon: 'pause' })
+        : null,
+    formLink(visit, rows.updateCronJob, path, 'Edit', { ...look, icon: 'settings' }),
+    actionButton(visit, rows.deleteCronJob, path, 'Delete', {
+      onAgent,
+      returnTo: visit.path.replace(/\/[^/]+$/, ''),
+      look: 'danger',
+      icon: 'trash-2',
+      confirm: `${name} is not due any more.`,
+    }),
+  ];
+};
+
+/** Lists the next due times of the job, grouped by day. */
+const nextTimes = (previewed: Previewed): Child => {
+  if (previewed.length === 0) return p({ class: 'quiet' }, 'The job is not due any more.');
+  const days = [...Map.groupBy(previewed, ({ due_at }) => dateOf(due_at)).entries()];
+  return ul(
+    { class: 'next-times' },
+    ...days.map(([day, found]) =>
+      li(null, span({ class: 'quiet' }, dayName(day)), marksOf(found.map((one) => ({ ...one, predicted: true })))),
+    ),
+  );
+};
+
+const attemptText = ({ status_code, error, ms }: Run['attempts'][number]): string =>
+  [status_code === null ? null : `status ${status_code}`, error ?? 'succeeded', `in ${duration(ms)}`]
+    .filter((part) => part !== null)
+    .join(', ');
+
+const runRow = (run: Run, visit: Visit) => {
+  const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
+  return tr(
+    { 'data-kind': 'cron-run', 'data-id': run.occurrence_id, 'data-state': run.decision },
+    td(
+      { class: 'main-cell' },
+      span({ class: 'row-name' }, absoluteTime(run.due_at)),
+      ul(
+        { class: 'quiet' },
+        ...run.attempts.map((attempt, index) => li({ title: absoluteTime(attempt.at) }, `Attempt ${index + 1}: ${attemptText(attempt)}`)),
+      ),
+    ),
+    td({ class: 'state-cell' }, stateBadge({ ...run, predicted: false })),
+    td(
+      { class: 'wide-only' },
+      run.delivery_id ? a({ href: at(`/deliveries/${run.delivery_id}`) }, 'Delivery') : null,
+      ' ',
+      run.session_id && visit.may('tenant:audit:read') ? a({ href: at(`/sessions/${run.session_id}`) }, 'Session') : null,
+    ),
+    td({ class: 'number' }, ago(run.created_at)),
+  );
+};
+
+const runsCard = (visit: Visit, runs: readonly Run[]) =>
+  card(
+    'Runs',
+    runs.length === 0
+      ? p({ class: 'quiet' }, 'The job was not due yet.')
+      : tableOf(
+          'Runs',
+          [['Due'], ['Decision'], ['Led to', 'wide-only'], ['Decided', 'number']],
+          runs.map((run) => runRow(run, visit)),
+        ),
+  );
+
+const factsOf = (job: Job) =>
+  facts({
+    Job: shortId(job.id),
+    Schedule: code(null, scheduleText(job)),
+    Calls: job.target_kind === 'external_url' ? `${job.method} ${job.target}` : `the agent ${job.target}`,
+    'Due next': job.next_fire_at === null ? 'not due' : exact(job.next_fire_at),
+    'Last fired': exact(job.last_fired_at),
+    'Last status': job.last_status_code === null ? null : String(job.last_status_code),
+    Retries: `${job.max_retries}, ${job.retry_backoff}`,
+    Created: exact(job.created_at),
+  });
+
+/** The page of a cron job: its schedule, its next due times, and the decisions at its earlier ones. */
+export const cronJobPage = page({
+  path: '/console/t/:tenant_id/agents/:agent_id/cron-jobs/:job_id',
+  permit: 'tenant:read',
+  nav: 'Schedules',
+  categories: ['cronjob', 'cronrun', 'blackout'],
+  asks: (visit) => {
+    const { ask, rows, query } = visit;
+    const path = jobParams(visit);
+    const cursor = query.get('cursor');
+    return {
+      job: ask(rows.getCronJob, path),
+      may: ask(rows.readEffectivePermissions, agentParams(visit)),
+      runs: ask(rows.listCronRuns, { ...path, sort: '-due_at', ...(cursor ? { cursor } : {}) }),
+      preview: ask(rows.previewCronJob, path),
+    };
+  },
+  title: ({ job }) => (job.ok ? job.value.name : 'Cron job'),
+  trail: (visit) => [
+    ...agentTrail('Schedules')(visit),
+    ['Schedules', tenantPath(visit.params.tenant_id!, `/agents/${visit.params.agent_id}/cron-jobs`)],
+  ],
+  view: ({ job, may, runs, preview }, visit) => {
+    if (!job.ok) return [heading('Cron job', null), problemPanel(job.problem)];
+    const { value } = job;
+    return [
+      div(
+        { 'data-kind': 'cron-job', 'data-id': value.id, 'data-position': job.position },
+        heading(span(null, value.name, ' ', badge(value.status)), 'Times are in UTC.', ...actionsOf(visit, value, mayOf(may))),
+        div({ class: 'columns' }, card('Schedule', factsOf(value)), card('Due next', panel(preview, nextTimes))),
+        div(
+          { class: 'below' },
+          panel(runs, (found) => runsCard(visit, found)),
+        ),
+        pager(runs, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
+      ),
+    ];
+  },
+});

@@ -1,0 +1,112 @@
+import type { ReplyOf } from '../../http/ask.ts';
+import { formLink } from '../action.ts';
+import { page } from '../page.ts';
+import { badge } from '../parts/badge.ts';
+import { emptyState } from '../parts/empty-state.ts';
+import { card } from '../parts/facts.ts';
+import { heading } from '../parts/heading.ts';
+import { panel } from '../parts/problem-panel.ts';
+import { tableOf } from '../parts/table.ts';
+import { type Child, tags } from '../parts/tags.ts';
+import type { Rows } from '../rows.ts';
+import { tenantPath, type Visit } from '../visit.ts';
+
+const { a, div, p, span, code, tr, td } = tags;
+
+type Rule = ReplyOf<Rows['listGuardrails']>[number];
+type Patterns = ReplyOf<Rows['listRedactionPatterns']>;
+
+const STATES = { block: 'blocked', redact: 'paused', label: 'active' } as const;
+
+const optionText = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value));
+
+/** Renders the options of a rule, each with its value. They say what the rule looks for. */
+const optionsOf = ({ options }: Rule): Child =>
+  span(
+    { class: 'quiet' },
+    ...Object.entries(options).flatMap(([name, value]) => [`${name.replaceAll('_', ' ')} `, code(null, optionText(value)), ' ']),
+  );
+
+const ruleRow = (rule: Rule, index: number) =>
+  tr(
+    { 'data-kind': 'guardrail', 'data-id': rule.name },
+    td({ class: 'number' }, String(index + 1)),
+    td({ class: 'main-cell' }, span({ class: 'row-name' }, rule.name), div(null, optionsOf(rule))),
+    td({ class: 'wide-only' }, rule.kind.replaceAll('_', ' ')),
+    td({ class: 'state-cell' }, badge(STATES[rule.action], rule.action)),
+  );
+
+const lookOf = (visit: Visit) => ({ returnTo: visit.path }) as const;
+
+const ruleTable = (visit: Visit, rules: readonly Rule[]) =>
+  rules.length === 0
+    ? emptyState(
+        {
+          icon: 'shield-check',
+          title: 'No rules of your own',
+          why: 'Depth, JSON and loops are always checked; secrets and injections are labelled. Rules can block, redact or label more.',
+        },
+        formLink(visit, visit.rows.replaceGuardrails, { tenant_id: visit.params.tenant_id! }, 'Add a rule', lookOf(visit)),
+      )
+    : tableOf('Guardrail rules', [['Order', 'number'], ['Rule'], ['Kind', 'wide-only'], ['Action']], rules.map(ruleRow));
+
+const patternCard = (visit: Visit, patterns: Patterns) => {
+  const path = { tenant_id: visit.params.tenant_id! };
+  return card(
+    'Redaction patterns',
+    p({ class: 'quiet' }, 'What they match is replaced before a delivery, a message of a session or a mail is stored.'),
+    patterns.length === 0
+      ? p({ class: 'quiet' }, 'There are no redaction patterns.')
+      : tableOf(
+          'Redaction patterns',
+          [['Tag'], ['Pattern']],
+          patterns.map(({ tag, pattern }) =>
+            tr({ 'data-kind': 'redaction-pattern', 'data-id': tag }, td({ class: 'main-cell' }, tag), td(null, code(null, pattern))),
+          ),
+        ),
+    div(
+      { class: 'actions form-actions' },
+      formLink(visit, visit.rows.replaceRedactionPatterns, path, 'Edit the patterns', lookOf(visit)),
+      formLink(visit, visit.rows.testRedactionPatterns, path, 'Test on a text', lookOf(visit)),
+    ),
+  );
+};
+
+/** The page with the guardrail rules and the redaction patterns of a tenant. */
+export const guardrailsPage = page({
+  path: '/console/t/:tenant_id/guardrails',
+  permit: 'tenant:integrations:read',
+  nav: 'Guardrails',
+  categories: ['guardrails', 'redaction'],
+  asks: ({ ask, rows, params }) => ({
+    rules: ask(rows.listGuardrails, { tenant_id: params.tenant_id! }),
+    patterns: ask(rows.listRedactionPatterns, { tenant_id: params.tenant_id! }),
+  }),
+  title: () => 'Guardrails',
+  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
+  view: ({ rules, patterns }, visit) => {
+    const path = { tenant_id: visit.params.tenant_id! };
+    return [
+      heading(
+        'Guardrails',
+        'Rules for the deliveries to all integrations, in this order. The first rule that blocks ends the evaluation.',
+        formLink(visit, visit.rows.tryGuardrails, path, 'Try and edit', { ...lookOf(visit), icon: 'play', look: 'primary' }),
+        formLink(visit, visit.rows.replaceGuardrails, path, 'Edit the rules', { ...lookOf(visit), icon: 'settings' }),
+      ),
+      div(
+        { 'data-kind': 'guardrails', 'data-position': rules.position },
+        panel(rules, (found) => ruleTable(visit, found)),
+      ),
+      p(
+        { class: 'quiet below' },
+        'An ',
+        a({ href: tenantPath(path.tenant_id, '/integrations') }, 'integration'),
+        ' can have further rules, which follow.',
+      ),
+      div(
+        { class: 'below' },
+        panel(patterns, (found) => patternCard(visit, found)),
+      ),
+    ];
+  },
+});

@@ -1,0 +1,99 @@
+import type { ReplyOf } from '../../http/ask.ts';
+import { formLink } from '../action.ts';
+import { page } from '../page.ts';
+import { badge } from '../parts/badge.ts';
+import { countText } from '../parts/count-text.ts';
+import { card, facts } from '../parts/facts.ts';
+import { heading } from '../parts/heading.ts';
+import { usd } from '../parts/money.ts';
+import { panel } from '../parts/problem-panel.ts';
+import { shortId } from '../parts/short-id.ts';
+import { type Child, tags } from '../parts/tags.ts';
+import { ago } from '../parts/time.ts';
+import type { Rows } from '../rows.ts';
+import { platformPath, tenantPath, type Visit } from '../visit.ts';
+
+const { a, div, p, span } = tags;
+
+type Tenant = ReplyOf<Rows['readTenantAsPlatform']>;
+
+const isMember = ({ me }: Visit, { id }: Tenant): boolean => me?.tenants.some((tenant) => tenant.id === id) ?? false;
+
+/**
+ * Renders the way into a tenant. For members, it is a link; for other super-admins, the form that opens the tenant for
+ * a limited time (break-glass).
+ */
+const entrance = (visit: Visit, tenant: Tenant, until: string | undefined): Child => {
+  const into = tenantPath(tenant.id);
+  const isOpen = until !== undefined && Date.parse(until) > Date.now();
+  if (isMember(visit, tenant) || isOpen) return a({ class: 'button', href: into }, 'Open the tenant');
+  if (!tenant.allow_superadmin_access) return null;
+  return formLink(visit, visit.rows.openTenant, { tenant_id: tenant.id }, 'Break glass', { look: 'danger', next: into });
+};
+
+const actionsFor = (visit: Visit, tenant: Tenant, until: string | undefined): Child => {
+  const { rows, path } = visit;
+  const params = { tenant_id: tenant.id };
+  const look = { returnTo: path } as const;
+  return div(
+    { class: 'actions' },
+    tenant.is_suspended
+      ? formLink(visit, rows.resumeTenant, params, 'Resume', look)
+      : formLink(visit, rows.suspendTenant, params, 'Suspend', look),
+    formLink(visit, rows.updateTenantAsPlatform, params, 'Change the plan', look),
+    entrance(visit, tenant, until),
+  );
+};
+
+const identity = ({ id, slug, plan, plan_status, created_at, last_active_at, billing_email, allow_superadmin_access }: Tenant) =>
+  facts({
+    Id: shortId(id, 'the id of the tenant'),
+    Slug: slug,
+    Plan: span(null, plan.name, span({ class: 'quiet' }, ` · ${plan_status.replace('_', ' ')}`)),
+    'Invoices go to': billing_email ?? span({ class: 'quiet' }, 'nobody'),
+    Since: ago(created_at),
+    'Last used by a program': ago(last_active_at),
+    'Break-glass': allow_superadmin_access ? 'allowed by the tenant' : 'refused by the tenant',
+  });
+
+const usage = ({ member_count, agent_count, plan, usage_summary_30d: used, task_summary_30d: tasks }: Tenant) =>
+  facts({
+    Members: `${countText(member_count)} of ${countText(plan.limits.members)}`,
+    Agents: `${countText(agent_count)} of ${countText(plan.limits.agents)}`,
+    'Model requests': countText(used.requests),
+    'Model costs': usd(used.cost_usd),
+    Sessions: `${countText(tasks.total)}, ${countText(tasks.failed)} failed`,
+  });
+
+/** The page of a tenant for super-admins: its plan, its usage, and the forms to suspend and to reopen it. */
+export const platformTenantPage = page({
+  path: '/console/platform/tenants/:id',
+  permit: 'platform',
+  nav: 'Tenants',
+  asks: ({ ask, rows, params }) => ({
+    tenant: ask(rows.readTenantAsPlatform, { tenant_id: params.id! }),
+    mine: ask(rows.readMe, { tenant_id: params.id! }),
+  }),
+  title: ({ tenant }) => (tenant.ok ? tenant.value.name : 'Tenant'),
+  trail: () => [
+    ['Platform', platformPath()],
+    ['Tenants', platformPath('/tenants')],
+  ],
+  view: ({ tenant, mine }, visit) => {
+    const until = mine.ok ? mine.value.break_glass?.until : undefined;
+    const shown = tenant.ok ? tenant.value : null;
+    return [
+      heading(shown?.name ?? 'Tenant', shown && badge(shown.status), shown && actionsFor(visit, shown, until)),
+      panel(tenant, (value) =>
+        div(
+          { 'data-kind': 'tenant', 'data-id': value.id },
+          card('Tenant', identity(value)),
+          card('Use in the last 30 days', usage(value)),
+          value.allow_superadmin_access || isMember(visit, value)
+            ? null
+            : p({ class: 'quiet below' }, 'The tenant does not allow super-admins to read it. Its OWNER can change that in the settings.'),
+        ),
+      ),
+    ];
+  },
+});

@@ -1,0 +1,66 @@
+import type { ReplyOf } from '../../http/ask.ts';
+import { page } from '../page.ts';
+import { badge } from '../parts/badge.ts';
+import { emptyState } from '../parts/empty-state.ts';
+import { figure } from '../parts/figures.ts';
+import { heading } from '../parts/heading.ts';
+import { icon } from '../parts/icon.ts';
+import { panel } from '../parts/problem-panel.ts';
+import { type Column, tableOf } from '../parts/table.ts';
+import { type Child, tags } from '../parts/tags.ts';
+import type { Rows } from '../rows.ts';
+
+const { div, li, span, strong, td, tr, ul } = tags;
+
+type Report = ReplyOf<Rows['readHealth']>;
+type Part = Report['parts'][number];
+
+const COLUMNS: readonly Column[] = [['Part'], ['State'], ['What was found'], ['Figures', 'number wide-only']];
+const WORST_FIRST = ['down', 'degraded', 'ok'] as const satisfies Part['status'][];
+
+const figuresOf = (figures: Part['figures']): Child =>
+  ul(
+    null,
+    ...Object.entries(figures).map(([name, value]) => {
+      const [label, text] = figure(name, value);
+      return li(null, span({ class: 'quiet' }, `${label} `), text);
+    }),
+  );
+
+const rowOf = ({ name, status, detail, advice, figures }: Part) =>
+  tr(
+    { 'data-kind': 'part', 'data-id': name },
+    td({ class: 'main-cell' }, strong(null, name)),
+    td({ class: 'state-cell' }, badge(status)),
+    td(null, div(null, detail), advice === null ? null : div({ class: 'quiet', 'data-advice': '' }, icon('arrow-right'), ' ', advice)),
+    td({ class: 'number wide-only' }, figuresOf(figures)),
+  );
+
+/** Renders how many parts of the platform are in each state, the worst state first. */
+const countsOf = (parts: readonly Part[]): Child =>
+  span(
+    null,
+    ...WORST_FIRST.flatMap((status) => {
+      const count = parts.filter((part) => part.status === status).length;
+      return count === 0 ? [] : [badge(status, `${count} ${status}`), ' '];
+    }),
+  );
+
+const partTable = (parts: readonly Part[]): Child =>
+  parts.length === 0
+    ? emptyState({ icon: 'activity', title: 'No parts', why: 'This process has no services that it could check.' })
+    : tableOf('Parts of the platform', COLUMNS, WORST_FIRST.flatMap((status) => parts.filter((part) => part.status === status)).map(rowOf));
+
+/** The page with the health of the platform: the state of each part, and what to do. */
+export const platformPage = page({
+  path: '/console/platform',
+  permit: 'platform',
+  nav: 'Health',
+  polls: true,
+  asks: ({ ask, rows }) => ({ health: ask(rows.readHealth, {}) }),
+  title: () => 'Platform',
+  view: ({ health }) => [
+    heading('Platform', health.ok ? countsOf(health.value.parts) : null),
+    panel(health, ({ parts }) => partTable(parts)),
+  ],
+});

@@ -1,0 +1,239 @@
+import type { ReplyOf } from '../../http/ask.ts';
+import { actionButton, formLink } from '../action.ts';
+import { page } from '../page.ts';
+import { emptyState } from '../parts/empty-state.ts';
+import { card } from '../parts/facts.ts';
+import { valuesIn } from '../parts/filter-form.ts';
+import { filterTabs } from '../parts/filters.ts';
+import { heading } from '../parts/heading.ts';
+import { icon } from '../parts/icon.ts';
+import { nextCursor, pager } from '../parts/pager.ts';
+import { dateOf, periodOf } from '../parts/period.ts';
+import { panel } from '../parts/problem-panel.ts';
+import { type Blackout, scheduleCalendar } from '../parts/schedule-calendar.ts';
+import { type Occurrence, stateBadge, timeOf } from '../parts/schedule-mark.ts';
+import { tableOf } from '../parts/table.ts';
+import { type Child, tags } from '../parts/tags.ts';
+import type { Rows } from '../rows.ts';
+import { tenantPath, type Visit, withQuery } from '../visit.ts';
+
+const { a, div, span, p, nav, form, label, select, option, input, button, details, summary, tr, td, ul, li, strong } = tags;
+
+type Agents = ReplyOf<Rows['listAgents']>;
+
+/** The maximum number of occurrences on the page. */
+const MAX_SHOWN = 500;
+const MAX_LISTED = 200;
+const MAX_BUSIEST = 5;
+const DECISIONS = ['fired', 'suppressed', 'missed', 'skipped'] as const;
+
+const periodOfPage = ({ query }: Visit) => periodOf(query, Date.now());
+
+const periodLinks = (visit: Visit) => {
+  const { view, previous, next, title } = periodOfPage(visit);
+  const at = (date: string | null) => withQuery(visit, { date, cursor: null });
+  return nav(
+    { 'aria-label': 'Period', class: 'period' },
+    a({ class: 'button', href: at(previous), rel: 'prev' }, icon('arrow-left'), span(null, `Previous ${view}`)),
+    strong({ 'aria-live': 'polite' }, title),
+    a({ class: 'button', href: at(next), rel: 'next' }, span(null, `Next ${view}`), icon('arrow-right')),
+    a({ class: 'button ghost', href: at(null) }, 'Today'),
+  );
+};
+
+const viewTabs = (visit: Visit) => {
+  const { view } = periodOfPage(visit);
+  const linkTo = (other: string | null) => withQuery(visit, { view: other, cursor: null });
+  return filterTabs('View', view === 'week' ? null : view, [
+    { value: 'day', label: 'Day', href: linkTo('day') },
+    { value: null, label: 'Week', href: linkTo(null) },
+    { value: 'month', label: 'Month', href: linkTo('month') },
+  ]);
+};
+
+const decisionTabs = (visit: Visit) => {
+  const linkTo = (decision: string | null) => withQuery(visit, { decision, cursor: null });
+  return filterTabs('Filter by decision', visit.query.get('decision'), [
+    { value: null, label: 'All', href: linkTo(null) },
+    ...DECISIONS.map((decision) => ({ value: decision, label: decision, href: linkTo(decision) })),
+  ]);
+};
+
+const agentForm = (visit: Visit, agents: Agents) => {
+  const chosen = visit.query.get('agent_id') ?? '';
+  return form(
+    { method: 'get', action: visit.path, class: 'agent-filter' },
+    ...Object.entries(valuesIn(visit.query, ['view', 'date', 'decision'])).map(([name, value]) => input({ type: 'hidden', name, value })),
+    label({ for: 'schedule-agent', class: 'hidden' }, 'Agent'),
+    select(
+      { id: 'schedule-agent', name: 'agent_id' },
+      option({ value: '', selected: chosen === '' }, 'All agents'),
+      ...agents.map(({ id, name }) => option({ value: id, selected: id === chosen }, name)),
+    ),
+    button(null, 'Show'),
+  );
+};
+
+const jobLink = (visit: Visit, { job_id, agent_id, job_name, job_status }: Occurrence): Child =>
+  job_status === 'archived'
+    ? span({ class: 'row-name' }, `${job_name} (deleted)`)
+    : a({ class: 'row-name', href: tenantPath(visit.params.tenant_id!, `/agents/${agent_id}/cron-jobs/${job_id}`) }, job_name);
+
+/** Returns the minutes in which the most jobs run. Minutes with a single run are left out. */
+const busiestOf = (occurrences: readonly Occurrence[]) => {
+  const runs = occurrences.filter(({ decision }) => decision === 'fired');
+  const minutes = [...Map.groupBy(runs, ({ due_at }) => due_at.slice(0, 16)).entries()];
+  return minutes
+    .filter(([, found]) => found.length > 1)
+    .toSorted(([one, a], [other, b]) => b.length - a.length || (one < other ? -1 : 1))
+    .slice(0, MAX_BUSIEST);
+};
+
+const busiest = (occurrences: readonly Occurrence[]) => {
+  const minutes = busiestOf(occurrences);
+  return card(
+    'Busiest minutes',
+    minutes.length === 0
+      ? p({ class: 'quiet' }, 'No two jobs run in the same minute.')
+      : ul(
+          null,
+          ...minutes.map(([minute, found]) =>
+            li(
+              { 'data-busy': minute },
+              strong(null, minute.replace('T', ' ')),
+              ` ${found.length} runs of ${new Set(found.map(({ agent_id }) => agent_id)).size} agents`,
+            ),
+          ),
+        ),
+  );
+};
+
+const asTable = (visit: Visit, occurrences: readonly Occurrence[], agentName: (id: string) => string) =>
+  details(
+    { class: 'card below' },
+    summary(null, 'The same due times as a table'),
+    tableOf(
+      'Due times',
+      [['Job'], ['Due'], ['Decision']],
+      occurrences.map((occurrence) =>
+        tr(
+          null,
+          td({ class: 'main-cell' }, jobLink(visit, occurrence), div({ class: 'quiet' }, agentName(occurrence.agent_id))),
+          td(null, `${dateOf(occurrence.due_at)} ${timeOf(occurrence.due_at)} UTC`),
+          td({ class: 'state-cell' }, stateBadge(occurrence)),
+        ),
+      ),
+    ),
+  );
+
+const blackoutRow = (
+  visit: Visit,
+  { id, name, start_date, end_date, reason, timezone, recurring_yearly, agent_id }: Blackout,
+  of: string,
+) => {
+  const path = { tenant_id: visit.params.tenant_id!, id };
+  const look = { look: 'small', returnTo: visit.path } as const;
+  return tr(
+    { 'data-kind': 'blackout', 'data-id': id },
+    td({ class: 'main-cell' }, span({ class: 'row-name' }, name), div({ class: 'quiet' }, reason ?? '')),
+    td(null, `${start_date} to ${end_date}, ${timezone}${recurring_yearly ? ', every year' : ''}`),
+    td({ class: 'wide-only' }, agent_id === null ? 'All agents' : of),
+    td(
+      { class: 'number' },
+      formLink(visit, visit.rows.changeCronBlackout, path, 'Edit', look),
+      ' ',
+      actionButton(visit, visit.rows.liftCronBlackout, path, 'Lift', { ...look, confirm: `Jobs fire again on the days of ${name}.` }),
+    ),
+  );
+};
+
+const blackoutCard = (visit: Visit, blackouts: readonly Blackout[], agentName: (id: string) => string) =>
+  card(
+    'Blackouts',
+    p({ class: 'quiet' }, 'On these days, jobs do not fire. Each due time is recorded as suppressed.'),
+    blackouts.length === 0
+      ? p({ class: 'quiet' }, 'There are no blackouts.')
+      : tableOf(
+          'Blackouts',
+          [['Blackout'], ['Days'], ['Agents', 'wide-only'], ['Change', 'number']],
+          blackouts.map((blackout) => blackoutRow(visit, blackout, blackout.agent_id === null ? '' : agentName(blackout.agent_id))),
+        ),
+  );
+
+const nothing = (visit: Visit) =>
+  visit.query.get('decision') || visit.query.get('agent_id')
+    ? emptyState(
+        { icon: 'search', title: 'Nothing matches', why: 'No due time of this period matches the filters of this page.' },
+        a({ class: 'button', href: withQuery(visit, { decision: null, agent_id: null, cursor: null }) }, 'Clear the filters'),
+      )
+    : emptyState(
+        { icon: 'calendar-clock', title: 'Nothing is due in this period', why: 'Cron jobs call an agent or a URL at set times.' },
+        a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/agents') }, 'Open the agents'),
+      );
+
+/** The page with a calendar of all cron jobs of a tenant, and with its blackouts. */
+export const scheduleListPage = page({
+  path: '/console/t/:tenant_id/schedules',
+  permit: 'tenant:read',
+  nav: 'Schedules',
+  categories: ['cronjob', 'cronrun', 'blackout'],
+  asks: (visit) => {
+    const { ask, rows, params, query } = visit;
+    const tenant_id = params.tenant_id!;
+    const { from, to } = periodOfPage(visit);
+    const filters = valuesIn(query, ['agent_id', 'decision', 'cursor']) as object;
+    return {
+      occurrences: ask(rows.listCronOccurrences, {
+        ...{ tenant_id, from: `${from}T00:00:00.000Z`, to: `${to}T00:00:00.000Z`, limit: MAX_SHOWN },
+        ...filters,
+      }),
+      blackouts: ask(rows.listCronBlackouts, { tenant_id, limit: MAX_LISTED }),
+      agents: ask(rows.listAgents, { tenant_id, limit: MAX_LISTED }),
+    };
+  },
+  title: () => 'Schedules',
+  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
+  view: ({ occurrences, blackouts, agents }, visit) => {
+    const path = { tenant_id: visit.params.tenant_id! };
+    const names = new Map(agents.ok ? agents.value.map(({ id, name }) => [id, name]) : []);
+    const agentName = (id: string) => names.get(id) ?? 'an agent';
+    const onAgent = () => visit.may('tenant:settings:write');
+    const dayHref = (date: string) => withQuery(visit, { view: 'day', date, cursor: null });
+    const shown = (found: readonly Occurrence[]): Child => {
+      const covering = blackouts.ok ? blackouts.value : [];
+      const calendar = { period: periodOfPage(visit), today: dateOf(Date.now()), occurrences: found, blackouts: covering, agentName };
+      return div(
+        null,
+        found.length === 0 ? nothing(visit) : null,
+        found.length > 0 || covering.length > 0
+          ? scheduleCalendar({ ...calendar, jobName: (occurrence) => jobLink(visit, occurrence), dayHref })
+          : null,
+        nextCursor(occurrences) === null
+          ? null
+          : p({ role: 'status', 'data-cut': '' }, `Only the due times up to ${found.at(-1)?.due_at ?? 'here'} are shown.`),
+        pager(occurrences, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor }), { first: 'Earliest', next: 'Later' }),
+        found.length === 0 ? null : div({ class: 'below' }, busiest(found)),
+        found.length === 0 ? null : asTable(visit, found, agentName),
+      );
+    };
+    return [
+      heading(
+        'Schedules',
+        'When the cron jobs of all agents were due, what was decided, and when they will be due. Times are in UTC.',
+        formLink(visit, visit.rows.createCronJob, path, 'Create a cron job', { icon: 'plus', look: 'primary', onAgent }),
+        formLink(visit, visit.rows.declareCronBlackout, path, 'Declare a blackout', { icon: 'ban', next: visit.path }),
+      ),
+      div({ class: 'toolbar' }, viewTabs(visit), periodLinks(visit)),
+      div(
+        { class: 'toolbar' },
+        decisionTabs(visit),
+        panel(agents, (found) => agentForm(visit, found)),
+      ),
+      panel(occurrences, shown),
+      div(
+        { class: 'below' },
+        panel(blackouts, (found) => blackoutCard(visit, found, agentName)),
+      ),
+    ];
+  },
+});

@@ -1,0 +1,63 @@
+import type { ReplyOf } from '../../http/ask.ts';
+import type { cronOccurrenceOperations } from '../../schedule/cron-occurrences.ts';
+import { badge } from './badge.ts';
+import { icon } from './icon.ts';
+import { type Child, tags } from './tags.ts';
+
+const { ul, li, span, time, details, summary } = tags;
+
+export type Occurrence = ReplyOf<(typeof cronOccurrenceOperations)['listCronOccurrences']>[number];
+type Marked = Pick<Occurrence, 'due_at' | 'decision' | 'reason'> & { readonly predicted: boolean };
+
+const STATES = ['fired', 'predicted', 'suppressed', 'missed', 'skipped'] as const;
+type State = (typeof STATES)[number];
+
+const ICONS = { fired: 'circle-check', predicted: 'clock', suppressed: 'ban', missed: 'circle-x', skipped: 'circle-dashed' } as const;
+
+/**
+ * Returns the state of an occurrence: its decision, except that an occurrence which will probably fire is `predicted`.
+ */
+export const stateOf = ({ decision, predicted }: Pick<Marked, 'decision' | 'predicted'>): State =>
+  predicted && decision === 'fired' ? 'predicted' : decision;
+
+/** Returns the state of an occurrence in words, with its reason: `suppressed: blackout, predicted`. */
+export const stateText = (occurrence: Marked): string => {
+  const state = stateOf(occurrence);
+  const reason = occurrence.reason === null ? '' : `: ${occurrence.reason.replaceAll('_', ' ')}`;
+  return `${state}${reason}${occurrence.predicted && state !== 'predicted' ? ', predicted' : ''}`;
+};
+
+/** Returns the time of day of an occurrence in UTC. Seconds are shown only if they are not zero. */
+export const timeOf = (due_at: string): string => due_at.slice(11, due_at.slice(16, 19) === ':00' ? 16 : 19);
+
+const mark = (occurrence: Marked) => {
+  const state = stateOf(occurrence);
+  const words = stateText(occurrence);
+  return li(
+    { class: `mark ${state}`, 'data-kind': 'cron-occurrence', 'data-state': state, 'data-due': occurrence.due_at, title: words },
+    icon(ICONS[state]),
+    time({ datetime: occurrence.due_at }, timeOf(occurrence.due_at)),
+    span({ class: 'hidden' }, ` ${words}`),
+  );
+};
+
+/**
+ * The maximum number of marks that are always visible. If there are more, all are inside an element that can be opened.
+ */
+const MAX_OPEN = 6;
+
+/**
+ * Renders one mark per occurrence. The occurrences belong to one job and one day. If there are more than `maxOpen`, all
+ * are inside an element that can be opened.
+ */
+export const marksOf = (occurrences: readonly Marked[], maxOpen = MAX_OPEN): Child => {
+  if (occurrences.length === 0) return null;
+  const marks = ul({ class: 'marks' }, ...occurrences.map(mark));
+  if (occurrences.length <= maxOpen) return marks;
+  const counts = STATES.map((state) => [state, occurrences.filter((one) => stateOf(one) === state).length] as const);
+  const badges = counts.filter(([, count]) => count > 0).map(([state, count]) => badge(state, `${count} ${state}`));
+  return details({ class: 'more-marks' }, summary(null, ...badges), marks);
+};
+
+/** Renders the state of an occurrence as a badge. */
+export const stateBadge = (occurrence: Marked) => badge(stateOf(occurrence), stateText(occurrence));

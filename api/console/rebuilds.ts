@@ -1,0 +1,78 @@
+import type { ReplyOf } from '../http/ask.ts';
+import { badge } from './parts/badge.ts';
+import { counted, countText } from './parts/count-text.ts';
+import { tableOf } from './parts/table.ts';
+import { type Child, tags } from './parts/tags.ts';
+import { ago, duration } from './parts/time.ts';
+import type { Rows } from './rows.ts';
+
+const { a, div, p, progress, span, strong, td, tr } = tags;
+
+export type Projection = ReplyOf<Rows['listProjections']>[number];
+export type Rebuild = ReplyOf<Rows['readRebuild']>;
+
+export const PROJECTIONS = '/console/platform/projections';
+
+export const DRIFT = '/console/platform/drift';
+
+/** Returns the path of a projection's page. `rest` selects a page below it. */
+export const projectionPath = (name: string, rest = ''): string => `${PROJECTIONS}/${encodeURIComponent(name)}${rest}`;
+
+/** Returns how far a projection is behind the log, in events and in time. */
+export const lagText = ({ lag_events, lag_seconds }: Pick<Projection, 'lag_events' | 'lag_seconds'>): string =>
+  lag_events === 0 ? 'up to date' : `${counted(lag_events, 'event')}, ${duration(lag_seconds * 1_000)}`;
+
+/** Formats a number of events per second. */
+export const rateText = (perSecond: number): string =>
+  `${perSecond.toLocaleString('en-US', { maximumFractionDigits: perSecond < 10 ? 1 : 0 })}/s`;
+
+/** Returns the name of the operator who requested, promoted or aborted a rebuild. */
+export const operatorName = (operator: Rebuild['requested_by']): string => operator?.name ?? operator?.id ?? 'somebody';
+
+/** Returns a sentence that says how the rows of a rebuild differ from the live rows. */
+export const comparisonText = ({ state, comparison }: Rebuild): string => {
+  if (comparison === null) return state === 'ready' ? 'The tables have changed, so the rows cannot be compared.' : 'Not compared.';
+  const { rows, differing } = comparison;
+  return differing === 0 ? `All ${counted(rows, 'row')} are equal.` : `${countText(differing)} of ${counted(rows, 'row')} differ.`;
+};
+
+/** Renders the progress of a running rebuild and its speed. */
+export const rebuildProgress = ({ state, events, total, events_per_second, eta_seconds }: Rebuild): Child => {
+  if (state !== 'running') return null;
+  if (events === null || total === null) return p({ class: 'quiet' }, 'It waits for the worker that writes the projection.');
+  const left = eta_seconds === null ? 'the time left is not known yet' : `${duration(eta_seconds * 1_000)} left`;
+  const rate = events_per_second === null ? '' : ` · ${rateText(events_per_second)}`;
+  return div(
+    { class: 'overlap' },
+    progress({ max: Math.max(1, total), value: events, 'aria-label': 'Progress of the rebuild' } as never),
+    p({ class: 'quiet' }, `${countText(events)} of about ${counted(total, 'event')}${rate} · ${left}`),
+  );
+};
+
+const endCell = ({ ended_at, decided_by, reason }: Rebuild): Child =>
+  td(
+    { class: 'number wide-only' },
+    ended_at === null ? span({ class: 'quiet' }, 'open') : ago(ended_at),
+    ended_at !== null && decided_by ? div({ class: 'quiet' }, `by ${operatorName(decided_by)}`) : null,
+    reason === null ? null : div({ class: 'quiet' }, `“${reason}”`),
+  );
+
+const rowOf = (rebuild: Rebuild) =>
+  tr(
+    { 'data-kind': 'rebuild', 'data-id': rebuild.id },
+    td(
+      { class: 'main-cell' },
+      a({ class: 'row-link', href: projectionPath(rebuild.projection, `/rebuilds/${rebuild.id}`) }, strong(null, `Rebuild ${rebuild.id}`)),
+      div({ class: 'quiet' }, comparisonText(rebuild)),
+    ),
+    td({ class: 'state-cell' }, badge(rebuild.state)),
+    td({ class: 'number wide-only' }, ago(rebuild.requested_at), div({ class: 'quiet' }, `by ${operatorName(rebuild.requested_by)}`)),
+    endCell(rebuild),
+  );
+
+/**
+ * Renders a table of the rebuilds of a projection: who requested each, how its rows differed from the live rows, and
+ * how it ended.
+ */
+export const rebuildTable = (rebuilds: readonly Rebuild[]): Child =>
+  tableOf('Rebuilds', [['Rebuild'], ['State'], ['Requested', 'number wide-only'], ['Ended', 'number wide-only']], rebuilds.map(rowOf));

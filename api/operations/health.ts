@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { Timestamp } from '../../domain/fields.ts';
+import { operation } from '../http/operation.ts';
+
+const HealthPart = z.object({
+  name: z.string().meta({ description: 'The name of the part', examples: ['event store'] }),
+  status: z
+    .enum(['ok', 'degraded', 'down'])
+    .meta({ description: '`degraded`: it works, but something should be changed. `down`: it does not work', examples: ['ok'] }),
+  detail: z.string().meta({ description: 'What the check found', examples: ['answers in 1 ms, contains a platform'] }),
+  advice: z
+    .string()
+    .nullable()
+    .meta({ description: 'What to do; null if there is nothing to do', examples: [null] }),
+  figures: z
+    .record(z.string(), z.number())
+    .meta({ description: 'Measured values. The name of each ends with its unit', examples: [{ answer_milliseconds: 1 }] }),
+});
+
+export const HealthReport = z
+  .object({
+    at: Timestamp.meta({ description: 'When the report was made. A part may have been checked up to two seconds earlier' }),
+    parts: z.array(HealthPart).meta({ description: 'The parts of the platform that exist, without the services that are not configured' }),
+  })
+  .meta({ id: 'HealthReport' });
+
+/** Checks all parts of the platform. Never throws: a part that cannot be checked is reported as down. */
+export type ReadHealth = () => Promise<z.output<typeof HealthReport>>;
+
+/** Creates the operation that reports the health of the platform. */
+export const healthOperations = (read: ReadHealth) => ({
+  readHealth: operation({
+    method: 'get',
+    path: '/admin/health',
+    permit: 'platform',
+    noETag: true,
+    summary: 'Read the health of the platform',
+    details: 'Reports each part of the platform, and what to do about a part that does not work.',
+    reply: HealthReport,
+    run: async () => ({ doc: JSON.stringify(await read()), revision: null }),
+  }),
+});

@@ -1,0 +1,49 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/**
+ * The level of a finding. `ok`: the part works. `warn`: it works, but something should be changed. `fail`: it does not
+ * work. `none`: it was not checked, or does not exist yet, which is not a problem.
+ */
+export type Level = 'ok' | 'warn' | 'fail' | 'none';
+
+/** Measured values by name. The name ends with the unit, such as `age_seconds`. */
+export type Figures = Readonly<Record<string, number>>;
+
+/** The result of one check. `advice` says what to do; null if nothing needs to be done. */
+export type Result = { readonly level: Level; readonly message: string; readonly advice: string | null; readonly figures?: Figures };
+export type Finding = Result & { readonly part: string };
+
+export const ok = (message: string): Result => ({ level: 'ok', message, advice: null });
+export const none = (message: string): Result => ({ level: 'none', message, advice: null });
+export const warn = (message: string, advice: string): Result => ({ level: 'warn', message, advice });
+export const fail = (message: string, advice: string): Result => ({ level: 'fail', message, advice });
+
+const LABELS = { ok: 'ok  ', warn: 'warn', fail: 'FAIL', none: '--  ' } as const satisfies Record<Level, string>;
+
+/** Returns a finding as text for people. The advice is on a second line. */
+export const findingText = ({ part, level, message, advice }: Finding): string =>
+  `${LABELS[level]}  ${part.padEnd(12)} ${message}${advice ? `\n      -> ${advice}` : ''}`;
+
+/**
+ * Returns the reason why a service cannot be reached. It is taken from the first line of the error message. If that
+ * line contains a system error such as `connect ECONNREFUSED`, only this part is returned.
+ */
+export const reasonOf = (error: unknown): string => {
+  const [line = ''] = String((error as Error).message).split('\n', 1);
+  return /connect E[A-Z]+ [^\s]*[^\s.]/.exec(line)?.[0] ?? line;
+};
+
+const timeout = (timeoutMs: number): Promise<never> =>
+  sleep(timeoutMs, undefined, { ref: false }).then(() => Promise.reject(new Error(`no answer within ${timeoutMs / 1_000} s`)));
+
+/** What a check is about, what to do if the part does not work, and the time limit of the check. */
+export type Examined = { readonly part: string; readonly downAdvice: string; readonly timeoutMs: number };
+
+/** Runs a check. If the check throws or takes too long, the part counts as down; `downAdvice` then says what to do. */
+export const examine = async ({ part, downAdvice, timeoutMs }: Examined, check: () => Promise<Result>): Promise<Finding> => {
+  try {
+    return { part, ...(await Promise.race([check(), timeout(timeoutMs)])) };
+  } catch (error) {
+    return { part, ...fail(reasonOf(error), downAdvice) };
+  }
+};

@@ -1,0 +1,180 @@
+import type { NatsConnection } from 'nats';
+import type { ClientBase } from 'pg';
+import type { ReadHealth } from '../../api/operations/health.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import { type BlobPlace, findBlobsUrl } from '../blobs/open-blob-store.ts';
+import type { Config } from '../config.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import { checkBlobPlace } from '../health/blob-check.ts';
+import { checkClamav } from '../health/clamav-check.ts';
+import { examine, type Figures, type Finding, fail, type Level, none, ok, type Result, warn } from '../health/finding.ts';
+import * as Check from '../health/health-checks.ts';
+import { checkBroker } from '../health/nats-check.ts';
+import { checkSignIn } from '../health/sign-in-check.ts';
+import { checkMailReceiver, checkSmtp } from '../health/smtp-check.ts';
+import { isStoreOf, readStorage } from '../metrics/service-metrics.ts';
+import { RELAY_REACTOR } from '../projector/reactor-status.ts';
+import { createRelayLag, type RelayLag } from '../reactors/relay-lag.ts';
+import type { SpoolStatus } from '../spool/spool-storage.ts';
+import { memoizeFor } from './readiness.ts';
+
+/**
+ * The time limit of a check in milliseconds. A part whose check takes longer counts as down, so that it does not delay
+ * the others.
+ */
+const CHECK_TIMEOUT_MS = 1_500;
+/**
+ * The time in milliseconds for which the result of a check is reused. Several operators may look at the report at the
+ * same time.
+ */
+const RESULT_TTL_MS = 2_000;
+/** The maximum lag of the relay behind the log, in seconds. A higher lag is reported. */
+const MAX_RELAY_LAG_SECONDS = 10;
+
+const WORKER_ADVICE = 'start annals work; if it runs, read its log';
+const DATABASE_ADVICE = 'repair Postgres first: this part reports there';
+
+type HealthConfig = Parameters<typeof checkSmtp>[0] &
+  Parameters<typeof checkMailReceiver>[0] &
+  Parameters<typeof checkSignIn>[0] &
+  Pick<
+    Config,
+    | 'annalsData'
+    | 'auditAnchorUrl'
+    | 'blobsUrl'
+    | 'clamavUrl'
+    | 'databaseUrl'
+    | 'eventstoreUrl'
+    | 'natsAccountSeed'
+    | 'natsRunnerAccountSeed'
+    | 'natsUrl'
+  >;
+
+/** The connections of the process `serve`, which the checks use. */
+export type HealthParts = {
+  readonly config: HealthConfig;
+  readonly log: Log;
+  readonly db: Pick<ClientBase, 'query'>;
+  readonly broker: { readonly isHealthy: () => boolean; readonly current: () => NatsConnection | undefined };
+  readonly blobPlace: BlobPlace | null;
+  readonly spool: () => SpoolStatus;
+  /** Whether the last append of a delivery failed. */
+  readonly isFailing: () => boolean;
+  /** Returns the parts of this process that do not work, such as keys that cannot be decrypted. */
+  readonly faults: () => readonly string[];
+};
+
+const storeResult = async ({ config, log, isFailing }: HealthParts): Promise<Result> => {
+  const [{ result }, { annals_store_size_bytes: size }] = await Promise.all([Check.checkLog(log), readStorage(config)]);
+  const figures = { ...result.figures, ...(size !== null && { stored_bytes: size }) };
+  if (!isFailing()) return { ...result, figures };
+  const advice = 'free disk space for the event store, and read its log';
+  return { ...fail(`${result.message}, but the last delivery could not be recorded`, advice), figures };
+};
+
+const databaseSize = async (db: HealthParts['db']): Promise<number> => {
+  const { rows } = await db.query<{ bytes: number }>('select pg_database_size(current_database())::double precision as bytes');
+  return rows[0]!.bytes;
+};
+
+const databaseResult = async (db: HealthParts['db']): Promise<Result> => {
+  const [result, stored_bytes] = await Promise.all([Check.checkPostgres(db), databaseSize(db)]);
+  return { ...result, figures: { stored_bytes } };
+};
+
+const brokerResult = async ({ broker, config }: HealthParts, advice: string): Promise<Result> => {
+  const connection = broker.current();
+  return connection && broker.isHealthy() ? checkBroker(connection, config) : fail('is not connected', advice);
+};
+
+/** Checks the relay. Its lag is not known as long as the broker has no message from the relay. */
+const relayResult = async ({ db }: HealthParts, readLag: () => Promise<RelayLag | null>): Promise<Result> => {
+  const reactor = Check.checkWorker(db, true, WORKER_ADVICE, (name) => name === RELAY_REACTOR);
+  const [{ level, message, advice }, lag] = await Promise.all([reactor, readLag()]);
+  const figures: Figures = lag ? { lag_events: lag.events, lag_seconds: Math.round(lag.seconds) } : {};
+  if (level !== 'ok') return { level, message, advice, figures };
+  if (!lag) return ok('works; it has published nothing yet');
+  const waiting = `${lag.events} ${lag.events === 1 ? 'event is' : 'events are'} not published to the broker yet`;
+  return lag.seconds > MAX_RELAY_LAG_SECONDS
+    ? { ...warn(`${waiting}, the oldest for ${figures.lag_seconds} s`, WORKER_ADVICE), figures }
+    : { ...ok(waiting), figures };
+};
+
+const serviceResult = async (faults: readonly string[]): Promise<Result> => {
+  const figures = { uptime_seconds: Math.round(process.uptime()), memory_bytes: process.memoryUsage.rss() };
+  const version = `annals ${packageJson.version}, Node ${process.versions.node}`;
+  if (faults.length === 0) return { ...ok(version), figures };
+  return { ...warn(`${version}; these parts do not work: ${faults.join(', ')}`, 'read the log of annals serve'), figures };
+};
+
+const spoolResult = async ({ canTake, parked, rows, oldestAt }: SpoolStatus): Promise<Result> => {
+  const figures = { deliveries: rows, parked_deliveries: parked };
+  if (parked > 0)
+    return { ...fail(`the event store has refused ${parked} of its deliveries`, 'read why in the log of annals serve'), figures };
+  if (!canTake) return { ...fail('it can take no deliveries', 'free disk space for ANNALS_DATA'), figures };
+  if (rows === 0) return { ...ok('empty'), figures };
+  const age = Math.round((Date.now() - (oldestAt ?? Date.now())) / 1_000);
+  return {
+    ...warn(`${rows} deliveries wait, the oldest for ${age} s`, 'see the event store: they are recorded when it works again'),
+    figures,
+  };
+};
+
+const backupResult = async ({ annalsData, eventstoreUrl }: HealthConfig): Promise<Result> =>
+  isStoreOf(`${annalsData}/store`, eventstoreUrl ?? '')
+    ? Check.checkBackup(annalsData, true)
+    : none('not checked: back up EVENTSTORE_URL with its own tools');
+
+type CheckRow = readonly [part: string, downAdvice: string, check: () => Promise<Result>];
+
+const checksOf = (parts: HealthParts): readonly CheckRow[] => {
+  const { config, db, log, blobPlace, broker } = parts;
+  const lag = createRelayLag({ log, nats: broker.current, relay: () => undefined });
+  const natsAdvice = 'start nats-server with JetStream, or correct NATS_URL';
+  return [
+    ['service', 'read the log of annals serve', () => serviceResult(parts.faults())],
+    ['event store', 'start it, or correct EVENTSTORE_URL', () => storeResult(parts)],
+    ['Postgres', 'start it, or correct DATABASE_URL', () => databaseResult(db)],
+    ['NATS', natsAdvice, () => brokerResult(parts, natsAdvice)],
+    ['worker', DATABASE_ADVICE, () => Check.checkWorker(db, true, WORKER_ADVICE, (name) => name !== RELAY_REACTOR)],
+    ['projections', DATABASE_ADVICE, () => Check.checkProjections(db)],
+    ['relay', DATABASE_ADVICE, () => relayResult(parts, lag)],
+    ['spool', 'make ANNALS_DATA writable for annals serve', () => spoolResult(parts.spool())],
+    ['file store', 'correct BLOBS_URL, or start the object store', () => fileResult(blobPlace, config)],
+    ['disk', 'correct ANNALS_DATA', () => Check.checkDiskSpace(config.annalsData)],
+    ['backup', 'correct ANNALS_DATA', () => backupResult(config)],
+    ['audit anchor', DATABASE_ADVICE, () => Check.checkAnchor(db, config.auditAnchorUrl, Date.now())],
+    ['virus scan', 'correct CLAMAV_URL', () => checkClamav(config)],
+    ['mail out', 'start the mail server, or correct SMTP_URL', () => checkSmtp(config)],
+    ['mail in', 'correct SMTP_LISTEN', () => checkMailReceiver(config)],
+    ['sign-in', 'start the OpenID provider, or correct OIDC_ISSUER', () => checkSignIn(config)],
+  ];
+};
+
+const fileResult = (place: BlobPlace | null, config: HealthConfig): Promise<Result> =>
+  checkBlobPlace(place, findBlobsUrl(config), (backend) => backend.probe().then(() => 'answers'));
+
+const STATUSES = { ok: 'ok', warn: 'degraded', fail: 'down', none: 'ok' } as const satisfies Record<Level, string>;
+
+/**
+ * Converts a finding to a part of the report. Some parts report through Postgres. While Postgres does not answer, it is
+ * not known whether they work.
+ */
+const partOf = ({ part, level, message, advice, figures = {} }: Finding) =>
+  advice === DATABASE_ADVICE
+    ? { name: part, status: 'degraded' as const, detail: `not known: ${message}`, advice, figures }
+    : { name: part, status: STATUSES[level], detail: message, advice, figures };
+
+/**
+ * Creates the function that reports the health of the platform. It makes the checks of `annals doctor`, but with the
+ * open connections of this process. Each check has a time limit, so that a part that is down does not delay the others.
+ */
+export const createHealthReport = (parts: HealthParts): ReadHealth => {
+  const checks = checksOf(parts).map(([part, downAdvice, check]) =>
+    memoizeFor(RESULT_TTL_MS, () => examine({ part, downAdvice, timeoutMs: CHECK_TIMEOUT_MS }, check)),
+  );
+  return async () => {
+    const findings = await Promise.all(checks.map((check) => check()));
+    return { at: new Date().toISOString(), parts: findings.filter(({ level }) => level !== 'none').map(partOf) };
+  };
+};

@@ -1,0 +1,144 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { ReadHealth } from '../../api/operations/health.ts';
+import { startConsole } from '../fixtures/console-platform.ts';
+import { addMember, addSuperAdmin, createSecondTenant } from '../fixtures/users.ts';
+
+const parts: Awaited<ReturnType<ReadHealth>>['parts'] = [
+  { name: 'event store', status: 'ok', detail: 'answers in 1 ms', advice: null, figures: { stored_bytes: 1_572_864 } },
+  { name: 'backup', status: 'degraded', detail: 'never made', advice: 'annals backup --to <dir>', figures: { age_seconds: 7_200 } },
+  { name: 'NATS', status: 'down', detail: 'is not connected', advice: 'start nats-server', figures: {} },
+];
+const p = await startConsole({ readHealth: async () => ({ at: new Date().toISOString(), parts }) });
+const other = await createSecondTenant(p, 'other');
+const member = await p.signIn((await addMember(p, 'ADMIN')).key);
+
+const P = '/console/platform';
+const PAGES = [
+  P,
+  `${P}/tenants`,
+  `${P}/tenants/${other.id}`,
+  `${P}/users`,
+  `${P}/models`,
+  `${P}/plans`,
+  `${P}/allowed-accounts`,
+  `${P}/audit-logs`,
+];
+
+const formsIn = (text: string): string[] =>
+  [...text.matchAll(/href="(\/console\/run\/[^"]+)"/g)].map((found) => found[1]!.replaceAll('&amp;', '&'));
+
+test('only super-admins see the platform pages and the links to them; for other users, these pages look like unknown pages', async () => {
+  await p.recordRefusals();
+  const before = p.eventsOf('AccessRefused').length;
+  const unknown = await p.open(`${P}/nowhere`, member);
+  for (const path of PAGES) {
+    assert.is((await p.open(path)).status, 200, path);
+    const hidden = await p.open(path, member);
+    assert.is(hidden.status, 404, path);
+    const same = (text: string) =>
+      text.replaceAll(/name="return_to" value="[^"]*"/g, '').replace(/<details class="drawer">[\s\S]*<\/details>/, '');
+    assert.is(same(hidden.text), same(unknown.text), path);
+  }
+  assert.not.match((await p.open(p.base, member)).text, P);
+  assert.match((await p.open(p.base)).text, `href="${P}/tenants"`);
+  await p.recordRefusals();
+  assert.is(p.eventsOf('AccessRefused').length, before, 'a page sends no call that the visitor may not make');
+});
+
+test('the overview of the platform shows each part with its state, advice and figures, broken parts first, and refreshes itself', async () => {
+  const { text } = await p.open(P);
+  const order = [...text.matchAll(/data-kind="part" data-id="([^"]+)"[\s\S]*?data-state="(\w+)"/g)].map(([, name, state]) => [name, state]);
+  assert.equal(order, [
+    ['NATS', 'down'],
+    ['backup', 'degraded'],
+    ['event store', 'ok'],
+  ]);
+  assert.match(text, /is not connected[\s\S]*start nats-server/);
+  assert.match(text, /age [\s\S]*?2 h 0 min/);
+  assert.match(text, '1.5 MiB');
+  assert.match(text, /data-refresh="\/console\/platform" data-poll="2000"/);
+});
+
+test('every link to a form on the platform pages opens the form', async () => {
+  for (const path of PAGES) {
+    const { text } = await p.open(path);
+    for (const link of new Set(formsIn(text))) assert.is((await p.open(link)).status, 200, link);
+  }
+});
+
+/** Submits the form to which a link leads. @returns the path to which the response redirects */
+const submitForm = async (link: string, fields: Record<string, string>) => {
+  const { text } = await p.open(link);
+  const hidden = [...text.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)].map(([, name, value]) => [name!, value!]);
+  const action = /action="(\/console\/run\/[^"]+)"/.exec(text)![1]!;
+  const answer = await p.submit(action, { ...Object.fromEntries(hidden), ...fields });
+  assert.is(answer.status, 303, answer.text.slice(0, 2_000));
+  return answer.headers.get('location')!;
+};
+
+test('a super-admin can suspend and resume a tenant with a reason; the form then leads back to the page of the tenant', async () => {
+  const path = `${P}/tenants/${other.id}`;
+  const linkTo = async (operation: string) => formsIn((await p.open(path)).text).find((link) => link.includes(`/run/${operation}?`))!;
+  const back = await submitForm(await linkTo('suspendTenant'), { '/reason': 'Unpaid' });
+  assert.match(back, path);
+  const suspended = await p.open(back);
+  assert.match(suspended.text, 'data-state="suspended"');
+  await submitForm(await linkTo('resumeTenant'), { '/reason': 'Paid' });
+  assert.equal(
+    p.eventsOf('TenantSuspended', 'TenantResumed').map(({ data }) => (data as { reason: string }).reason),
+    ['Unpaid', 'Paid'],
+  );
+});
+
+test("the page of users finds a user by a part of the e-mail address, and offers no forms to change the visitor's own account", async () => {
+  const { text } = await p.open(`${P}/users?q=other`);
+  assert.is(text.match(/data-kind="user"/g)?.length, 1);
+  assert.match(text, 'other@example.com');
+  assert.is(formsIn(text).length, 2);
+  assert.match((await p.open(`${P}/users?q=nobody-has-this`)).text, /data-empty[\s\S]*Clear the search/);
+  const me = (await p.send('GET', '/me')).body as { user: { email: string } };
+  assert.is(formsIn((await p.open(`${P}/users?q=${encodeURIComponent(me.user.email)}`)).text).length, 0);
+});
+
+test('the page of tenants finds a tenant by a part of its name or by its id', async () => {
+  for (const q of ['OTHER', other.id]) {
+    const { text } = await p.open(`${P}/tenants?q=${q}`);
+    assert.equal(
+      [...text.matchAll(/data-kind="tenant" data-id="(\w+)"/g)].map(([, id]) => id),
+      [other.id],
+    );
+  }
+  assert.match((await p.open(`${P}/tenants?q=100%25`)).text, /data-empty[\s\S]*Clear the search/);
+});
+
+test("a super-admin can allow an e-mail address to sign in; the platform's audit log shows the change", async () => {
+  const [link] = formsIn((await p.open(`${P}/allowed-accounts`)).text).filter((one) => one.includes('/run/allowAccount?'));
+  const back = await submitForm(link!, { '/email': 'new@example.com' });
+  assert.match((await p.open(back)).text, /data-kind="account"[\s\S]*new@example\.com/);
+  await p.waitForProjections();
+  const { text } = await p.open(`${P}/audit-logs`);
+  assert.match(text, /data-kind="audit"[\s\S]*new@example\.com/);
+  assert.match((await p.open(`${P}/audit-logs?action=nothing.such`)).text, /data-empty[\s\S]*Clear the filters/);
+});
+
+test('a platform form that concerns a tenant looks like a page of the platform, and lists the tenants to choose from', async () => {
+  const suspend = await p.open(`/console/run/suspendTenant?tenant_id=${other.id}`);
+  assert.match(suspend.text, new RegExp(`aria-label="Breadcrumb"[\\s\\S]*?href="${P}"`));
+  assert.not.match(suspend.text, `href="/console/t/${other.id}`);
+  const models = (await p.send('GET', '/admin/models')).body as { id: string }[];
+  const open = await p.open(`/console/run/openModelToTenant?model_id=${models[0]!.id}`);
+  assert.match(open.text, new RegExp(`value="${other.id}"[^>]*>other`));
+});
+
+test('/console redirects a super-admin who belongs to no tenant to the platform pages', async () => {
+  const admin = await addSuperAdmin(p, 'operator@example.com');
+  const session = await p.signIn(admin.key);
+  const answer = await p.open('/console', session);
+  assert.equal([answer.status, answer.headers.get('location')], [303, P]);
+  assert.is((await p.open(P, session)).status, 200);
+});
+
+test('clean-up: the platform closes', () => p.close());
+
+test.run();

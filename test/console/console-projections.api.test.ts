@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type OpenedProjectionAdmin, openProjectionAdmin } from '../../infra/projector/projection-admin.ts';
+import { startProjections } from '../../infra/projector/projector.ts';
+import { projections } from '../../projections/registry.ts';
+import { createAgent, OWN_PAGE, startConsole } from '../fixtures/console-platform.ts';
+import { formIn, submittedBy } from '../fixtures/html-form.ts';
+import { query, rowsIn, silentLogger, waitUntil } from '../fixtures/live-projections.ts';
+import { readModelDatabase } from '../fixtures/template-database.ts';
+import { addMember, addSuperAdmin } from '../fixtures/users.ts';
+
+const LIST = '/console/platform/projections';
+const AGENTS = `${LIST}/agents`;
+
+const databaseUrl = await readModelDatabase();
+let admin: OpenedProjectionAdmin | undefined;
+const p = await startConsole({
+  createProjectionAdmin: (log) => {
+    admin = openProjectionAdmin(databaseUrl, log, silentLogger);
+    return admin;
+  },
+});
+const worker = await startProjections({ log: p.log, databaseUrl, projections, logger: silentLogger });
+const ada = await p.signIn((await addSuperAdmin(p, 'ada@example.com')).key);
+for (const name of ['Reviewer', 'Triage', 'Scribe']) await createAgent(p, name);
+
+const names = () =>
+  query<{ name: string }>(databaseUrl, 'select name from agents.agents order by name').then((rows) => rows.map(({ name }) => name));
+await waitUntil('the agents', names, ({ length }) => length === 3);
+
+/**
+ * Submits the form of an operation on a page. If the page has several forms of the operation, `at` selects one of them.
+ */
+const press = async (path: string, operation: string, { typed = {}, cookie = p.cookie, at = 0 } = {}) => {
+  const { text } = await p.open(path, cookie);
+  const forms = [...text.matchAll(new RegExp(`<form[^>]*data-form="${operation}"[\\s\\S]*?</form>`, 'g'))];
+  assert.ok(forms[at], `${operation} on ${path}`);
+  return p.submit(`/console/run/${operation}`, Object.fromEntries(submittedBy(forms[at][0], typed)), OWN_PAGE, cookie);
+};
+
+const linkTo = (text: string, operation: string): string =>
+  new RegExp(`href="(/console/run/${operation}[^"]*)"`).exec(text)![1]!.replaceAll('&amp;', '&');
+
+/** Requests a rebuild through the form of the page, and waits until it is ready. @returns the text of the page */
+const rebuilt = async (): Promise<string> => {
+  const answer = await press(AGENTS, 'rebuildProjection');
+  assert.equal([answer.status, answer.headers.get('location')], [303, AGENTS], answer.text);
+  return waitUntil(
+    'the rebuild',
+    () => p.open(AGENTS).then(({ text }) => text),
+    (text) => text.includes('data-form="abortRebuild"') && text.includes('/console/run/promoteRebuild'),
+  );
+};
+
+test('the page of projections shows the state, lag, position and writer of each, and refreshes itself', async () => {
+  const { status, text } = await waitUntil(
+    'the statuses',
+    () => p.open(LIST),
+    ({ text: shown }) => shown.match(/data-state="live"/g)?.length === projections.length,
+  );
+  assert.is(status, 200);
+  assert.match(text, /data-id="agents" data-position="\d+:\d+"[\s\S]+version \d+, written by /);
+  assert.match(text, /data-poll="2000"/);
+});
+
+test('super-admins see the link to the page of projections; for other users, that page looks like an unknown page', async () => {
+  assert.ok((await p.open(p.base)).text.includes(`href="${LIST}"`));
+  const member = await p.signIn((await addMember(p, 'OWNER', p.tenant_id, 'tenant-owner@example.com')).key);
+  assert.not.ok((await p.open(p.base, member)).text.includes(LIST));
+  const unknown = (await p.open('/console/platform/nowhere', member)).text;
+  const same = (text: string) =>
+    text.replace(/<details class="drawer">[\s\S]*<\/details>/, '').replaceAll(/name="return_to" value="[^"]*"/g, '');
+  for (const path of [LIST, AGENTS, `${AGENTS}/rebuilds/1`, '/console/platform/drift?sample=1']) {
+    const answer = await p.open(path, member);
+    assert.equal([answer.status, same(answer.text)], [404, same(unknown)], path);
+  }
+  assert.is((await p.open('/console/run/rebuildProjection?name=agents', member)).status, 404);
+  for (const path of [`${LIST}/nothing`, `${AGENTS}/rebuilds/999`]) assert.is((await p.open(path)).status, 404, path);
+});
+
+test('aborting a rebuild in the console keeps the live rows', async () => {
+  const before = await rowsIn(databaseUrl, 'agents', 'agents');
+  const text = await rebuilt();
+  assert.match(text, /data-state="ready"[\s\S]+All \d+ rows are equal\./);
+  assert.match(text, /The live projection: up to date/);
+  const aborted = await press(AGENTS, 'abortRebuild');
+  assert.equal([aborted.status, aborted.headers.get('location')], [303, AGENTS], aborted.text);
+  assert.equal(await rowsIn(databaseUrl, 'agents', 'agents'), before);
+  const after = (await p.open(AGENTS)).text;
+  assert.match(after, /data-kind="rebuild"[\s\S]+data-state="aborted"[\s\S]+by Administrator/);
+  assert.is(formIn(after, 'abortRebuild'), '');
+});
+
+test('if two operators promote a rebuild at the same time, one succeeds, and the other is told who was first', async () => {
+  await query(databaseUrl, `update agents.agents set name = 'Spoilt' where name = 'Triage'`);
+  const text = await rebuilt();
+  assert.match(text, /1 of \d+ rows differ\./);
+  const page = /href="([^"]+\/rebuilds\/\d+)"/.exec(text)![1]!;
+  const differing = await p.open(page);
+  assert.is(differing.text.match(/data-kind="row-difference"/g)?.length, 1);
+  assert.match(
+    differing.text,
+    /<th scope="row"><code>name<\/code><\/th><td><del>Spoilt<\/del><\/td><td><ins>Triage<\/ins><\/td><\/tr><\/tbody>/,
+  );
+  assert.match((await p.open(`${page}?column=slug`)).text, /No row differs now/);
+  const form = linkTo(text, 'promoteRebuild');
+  const typed = { '/reason': 'The names were wrong' };
+  const answers = await Promise.all([
+    press(form, 'promoteRebuild', { typed }),
+    press(form, 'promoteRebuild', { typed: { '/reason': 'Mine too' }, cookie: ada }),
+  ]);
+  const won = answers.findIndex(({ status }) => status === 303);
+  const [winner, reason] = [
+    ['Administrator', 'The names were wrong'],
+    ['ada@example.com', 'Mine too'],
+  ][won] as [string, string];
+  const lost = answers[1 - won]!;
+  assert.is(lost.status, 409);
+  assert.match(lost.text, new RegExp(`data-problem[\\s\\S]+by ${winner}|${winner} has already`));
+  assert.equal(await names(), ['Reviewer', 'Scribe', 'Triage']);
+  assert.equal(
+    p.eventsOf('ProjectionPromoted').map(({ data }) => (data as { reason: string }).reason),
+    [reason],
+  );
+  assert.match((await p.open(AGENTS)).text, new RegExp(`data-state="promoted"[\\s\\S]+by ${winner}[\\s\\S]+“${reason}”`));
+});
+
+test('the drift page compares a sample of rows with the log only on request, and shows the rows that differ', async () => {
+  await query(databaseUrl, `update agents.agents set name = 'Drifted' where name = 'Scribe'`);
+  const before = await p.open('/console/platform/drift');
+  assert.match(before.text, /data-empty[\s\S]+No sample yet/);
+  assert.not.match(before.text, /data-poll/);
+  const other = await p.open('/console/platform/drift?sample=1&projection=plans');
+  assert.match(other.text, /of 1 projection[\s\S]+No drift/);
+  assert.match((await p.open(AGENTS)).text, /have not been compared with the log yet/);
+  const { text } = await p.open('/console/platform/drift?sample=1');
+  assert.match(text, /agents: 1 row with drift[\s\S]+differs in name[\s\S]+Drifted/);
+  const { text: agents } = await p.open(AGENTS);
+  assert.match(agents, /Last sample[\s\S]+Differed<\/dt><dd>1 row<\/dd>[\s\S]+First event<\/dt><dd><code>agent-/);
+  assert.match((await p.open(LIST)).text, /1 row with drift in the last sample/);
+  assert.is((await p.open('/console/platform/drift?sample=1&projection=nothing')).status, 422);
+});
+
+test('the page of a projection shows a parked event with its error and the events that wait for it; its button retries the event', async () => {
+  const id = `c${'0'.repeat(24)}`;
+  const meta = { tenant: p.tenant_id, actor: { kind: 'system', id: 'test' }, at: new Date().toISOString(), v: 1 } as const;
+  p.allowUnappliedEvents();
+  const event = () => ({ id: randomUUID(), type: 'AgentDeleted', data: {}, meta });
+  await p.log.append(`agent-${p.tenant_id}.${id}`, 'none', [event(), event()]);
+  const shown = () => p.open(AGENTS).then(({ text }) => text);
+  const text = await waitUntil('the parked event', shown, (page) => page.includes('1 later event'));
+  assert.match(text, new RegExp(`data-kind="parked-event"[\\s\\S]+${id}`));
+  const retried = await press(AGENTS, 'retryParkedEvent');
+  assert.is(retried.status, 303, retried.text);
+  assert.is(p.eventsOf('ParkedEventRetried').length, 1);
+  await waitUntil('the attempt', shown, (page) => /data-kind="parked-event"[\s\S]+?<td class="number wide-only">[2-9]/.test(page));
+});
+
+test('clean-up: the console stops without an error', async () => {
+  await worker.close();
+  await admin!.close();
+  await p.close();
+});
+
+test.run();

@@ -1,0 +1,121 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createAgent, createIntegration, deliver, findDelivery, startConsole } from '../fixtures/console-platform.ts';
+import { addMember } from '../fixtures/users.ts';
+
+const p = await startConsole();
+const path = `${p.base}/guardrails`;
+const empty = await p.open(path);
+const agent = await createAgent(p, 'Reviewer');
+const integration = await createIntegration(p, agent);
+const RULES = [
+  { name: 'no z', kind: 'json_path', options: { path: '$.z' }, action: 'block' },
+  { name: 'no keys', kind: 'pattern', options: { pattern: 'KEY-\\d+' }, action: 'redact' },
+];
+await p.send('PUT', `${p.tenant}/guardrails`, { body: RULES });
+await p.send('PUT', `${p.tenant}/redaction-patterns`, { body: [{ pattern: 'CUST-\\d{6}', tag: 'customer number' }] });
+for (const body of [{ z: 1 }, { text: 'TOKEN-1 TOKEN-2' }, { a: 1 }]) await deliver(p, integration, 'push', body);
+await findDelivery(p, 'blocked');
+
+const FORM = `/console/run/tryGuardrails?tenant_id=${p.tenant_id}&return_to=${encodeURIComponent(path)}`;
+const unescaped = (text: string): string =>
+  text.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
+
+/** Returns the fields of a page's form as a browser would send them if no checkbox were selected. */
+const fieldsIn = (text: string): Record<string, string> => {
+  const form = /<form[^>]*class="card form"[\s\S]*?<\/form>/.exec(text)![0];
+  const fields: Record<string, string> = {};
+  for (const [tag] of form.matchAll(/<input[^>]*>/g)) {
+    const [name, value, type] = ['name', 'value', 'type'].map((one) => new RegExp(` ${one}="([^"]*)"`).exec(tag)?.[1]);
+    if (name && type !== 'checkbox') fields[unescaped(name)] = unescaped(value ?? '');
+  }
+  for (const [, name, content] of form.matchAll(/<textarea[^>]* name="([^"]*)"[^>]*>\n?([\s\S]*?)<\/textarea>/g))
+    fields[name!] = unescaped(content!);
+  for (const [, name, content] of form.matchAll(/<select[^>]* name="([^"]*)"[^>]*>([\s\S]*?)<\/select>/g)) {
+    const chosen = /<option value="([^"]*)" selected/.exec(content!)?.[1];
+    if (chosen) fields[name!] = unescaped(chosen);
+  }
+  return fields;
+};
+
+const listed = async () => (await p.send('GET', `${p.tenant}/guardrails`)).body as typeof RULES;
+
+test('the page lists the guardrail rules in their order and the redaction patterns; if there are none, it says what they would do', async () => {
+  assert.is(empty.status, 200);
+  assert.match(empty.text, /data-empty[\s\S]+No rules of your own[\s\S]+There are no redaction patterns/);
+  const { text } = await p.open(path);
+  assert.match(text, /data-id="no z"[\s\S]+\$\.z[\s\S]+data-id="no keys"[\s\S]+KEY-\\d\+/);
+  assert.match(text, /data-kind="redaction-pattern" data-id="customer number"[\s\S]+CUST-\\d\{6\}/);
+});
+
+test('the form for a trial of guardrails contains the present rules, shows what changed rules would do, and records nothing', async () => {
+  const fields = fieldsIn((await p.open(FORM)).text);
+  assert.equal(
+    [fields['/rules/0/name'], fields['/rules/1/options/pattern'], fields['/redaction_patterns/0/tag']],
+    ['no z', 'KEY-\\d+', 'customer number'],
+  );
+  fields['/rules/0/options/path'] = '$.a';
+  fields['/rules/1/options/pattern'] = 'TOKEN-\\d+';
+  const events = p.log.events.length;
+  const { status, text } = await p.submit('/console/run/tryGuardrails', fields);
+  assert.is(status, 200, text);
+  assert.match(
+    text,
+    /data-trial[\s\S]+3 deliveries tried[\s\S]+would block 1 \(were accepted\)[\s\S]+would pass 1 \(were blocked\)[\s\S]+would redact 2 hits/,
+  );
+  const rows = [...text.matchAll(/data-kind="trial-row"[^>]+data-now="(\w+)" data-then="(\w+)"/g)].map(([, now, then]) => `${then} ${now}`);
+  assert.equal(rows.toSorted(), ['block pass', 'pass block', 'pass redact']);
+  for (const rule of ['no z', 'no keys', 'redaction']) assert.match(text, new RegExp(`data-kind="rule-time" data-id="${rule}"`));
+  assert.is(p.log.events.length, events);
+  assert.equal(await listed(), RULES);
+});
+
+test('a pattern that takes too long is refused with an error at its field, and the input is kept', async () => {
+  const fields = { ...fieldsIn((await p.open(FORM)).text), '/rules/1/options/pattern': '(a{1000}){1000}' };
+  const { status, text } = await p.submit('/console/run/tryGuardrails', fields);
+  assert.is(status, 422);
+  assert.match(text, /data-pointer="\/rules\/1\/options\/pattern"[\s\S]*?\(a\{1000\}\)\{1000\}[\s\S]*?class="field-error"/);
+});
+
+test('changed rules can be saved from the form of their trial, unless somebody else has changed the rules in the meantime', async () => {
+  const { text } = await p.open(FORM);
+  assert.match(text, /formaction="\/console\/run\/replaceGuardrails" name="_part" value="\/rules"/);
+  const fields = { ...fieldsIn(text), '/rules/0/options/path': '$.b', _part: '/rules' };
+  const saved = await p.submit('/console/run/replaceGuardrails', fields);
+  assert.is(saved.status, 303, saved.text);
+  assert.ok(saved.headers.get('location')!.startsWith(`${path}?after=`));
+  const changed = [{ ...RULES[0]!, options: { path: '$.b' } }, RULES[1]!];
+  assert.equal(await listed(), changed);
+  const late = await p.submit('/console/run/replaceGuardrails', { ...fields, '/rules/0/options/path': '$.c' });
+  assert.is(late.status, 412);
+  assert.equal(await listed(), changed);
+});
+
+test('the form of a blackout first shows which runs it would suppress, and declares it when it is submitted again', async () => {
+  const job = { name: 'Daily', kind: 'recurring', target_kind: 'internal_agent', target: agent, cron_expr: '0 9 * * *' };
+  await p.send('POST', `${p.tenant}/agents/${agent}/cron-jobs`, { body: job });
+  const back = `${p.base}/schedules`;
+  const { text } = await p.open(`/console/run/declareCronBlackout?tenant_id=${p.tenant_id}&next=${encodeURIComponent(back)}`);
+  assert.match(text, /formaction="\/console\/run\/previewCronBlackout"/);
+  const fields = { ...fieldsIn(text), '/name': 'Holidays', '/start_date': '2126-12-24', '/end_date': '2126-12-26' };
+  const impact = await p.submit('/console/run/previewCronBlackout', fields);
+  assert.match(impact.text, /data-impact[\s\S]+3 runs of 1 agent<[\s\S]+formaction="\/console\/run\/declareCronBlackout"/);
+  assert.equal(p.eventsOf('BlackoutDeclared'), []);
+  const declared = await p.submit('/console/run/declareCronBlackout', fieldsIn(impact.text));
+  assert.is(declared.status, 303, declared.text);
+  assert.ok(declared.headers.get('location')!.startsWith(`${back}?after=`));
+  assert.is(p.eventsOf('BlackoutDeclared').length, 1);
+});
+
+test('for a visitor who may not read integrations, the page of guardrails looks like an unknown page; an ADMIN can open it', async () => {
+  for (const [role, status] of [
+    ['MEMBER', 404],
+    ['ADMIN', 200],
+  ] as const) {
+    const session = await p.signIn((await addMember(p, role, p.tenant_id, `g-${role}@example.com`)).key);
+    assert.is((await p.open(path, session)).status, status, role);
+  }
+});
+
+test.after(p.close);
+test.run();

@@ -1,0 +1,145 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { dayAfterKey } from '../../api/console/browser/calendar-keys.mjs';
+import { createAgent, createCronJob, OWN_PAGE, startConsole } from '../fixtures/console-platform.ts';
+import { decideDueJobs } from '../fixtures/decide-due-jobs.ts';
+import { addMember } from '../fixtures/users.ts';
+
+const HOUR_MS = 3_600_000;
+/** This is a Monday. */
+const START = Date.parse('2126-03-04T06:30:00.000Z');
+
+const p = await startConsole();
+const path = `${p.base}/schedules`;
+const empty = await p.open(path);
+p.clock.now = () => START;
+const cookie = await p.signIn();
+const open = (page: string, session = cookie) => p.open(page, session);
+const agent = await createAgent(p, 'Reporter');
+const other = await createAgent(p, 'Cleaner');
+const hourly = await createCronJob(p, agent, { name: 'Hourly report', cron_expr: '0 * * * *' });
+const daily = await createCronJob(p, other, { name: 'Clean up', cron_expr: '0 9 * * *' });
+const blackout = { name: 'Maintenance', start_date: '2126-03-05', end_date: '2126-03-05', reason: 'The database is moved' };
+await p.send('POST', `${p.tenant}/cron-blackouts`, { body: blackout });
+p.clock.now = () => START + 3 * HOUR_MS;
+await decideDueJobs(p);
+await p.send('POST', `${p.tenant}/agents/${agent}/cron-jobs/${hourly}/skip`);
+
+const week = `${path}?date=2126-03-04`;
+type Mark = { readonly due: string; readonly state: string };
+const marksIn = (text: string): Mark[] =>
+  [...text.matchAll(/data-kind="cron-occurrence" data-state="(\w+)" data-due="([^"]+)"/g)].map(([, state, due]) => ({
+    due: due!,
+    state: state!,
+  }));
+
+test('without jobs and blackouts, the page says what a calendar would show', () => {
+  assert.is(empty.status, 200);
+  assert.match(empty.text, /data-empty[\s\S]+Nothing is due in this period/);
+});
+
+test('the calendar has one mark for each due time of a week or a month, with the decision that the API lists', async () => {
+  for (const [view, from, to] of [
+    ['day', '2126-03-04', '2126-03-05'],
+    ['week', '2126-03-04', '2126-03-11'],
+    ['month', '2126-03-01', '2126-04-01'],
+  ]) {
+    const query = `from=${from}T00:00:00Z&to=${to}T00:00:00Z&limit=500`;
+    const listed = (await p.send('GET', `${p.tenant}/cron-occurrences?${query}`)).body as {
+      due_at: string;
+      decision: string;
+      predicted: boolean;
+    }[];
+    const { status, text } = await open(`${week}&view=${view}`);
+    assert.is(status, 200);
+    const expected = listed.map(
+      ({ due_at, decision, predicted }) => `${due_at} ${predicted && decision === 'fired' ? 'predicted' : decision}`,
+    );
+    const shown = marksIn(text).map(({ due, state }) => `${due} ${state}`);
+    assert.equal(shown.toSorted(), expected.toSorted());
+    assert.ok(listed.length > (view === 'day' ? 15 : 150), String(listed.length));
+  }
+  const states = new Set(marksIn((await open(week)).text).map(({ state }) => state));
+  assert.equal([...states].toSorted(), ['fired', 'missed', 'predicted', 'skipped', 'suppressed']);
+});
+
+test('the week shows blackouts as bands, the busiest minutes, links to jobs and to other weeks, and a table with the same data', async () => {
+  const { text } = await open(week);
+  assert.match(text, /class="band" data-kind="blackout"[\s\S]+Blackout: Maintenance · The database is moved[\s\S]+class="covered"/);
+  assert.match(text, /data-busy="2126-03-04T09:00"[\s\S]+ 2 runs of 2 agents/);
+  assert.match(text, new RegExp(`href="${p.base}/agents/${agent}/cron-jobs/${hourly}"[^>]*>Hourly report`));
+  for (const date of ['2126-02-25', '2126-03-11']) assert.match(text, new RegExp(`href="${path}\\?date=${date}"`));
+  assert.match(text, /The same due times as a table[\s\S]+<caption class="hidden">Due times<\/caption>/);
+  assert.match(text, /suppressed: blackout, predicted/);
+});
+
+test('a filter of the schedule page keeps the other parameters of the URL; a filter without matches offers to clear it', async () => {
+  const only = marksIn((await open(`${week}&agent_id=${other}`)).text);
+  assert.is(only.length, 7);
+  assert.equal(
+    marksIn((await open(`${week}&decision=skipped`)).text).map(({ due }) => due),
+    ['2126-03-04T10:00:00.000Z'],
+  );
+  const none = await open(`${week}&agent_id=${other}&decision=skipped`);
+  assert.match(none.text, /data-empty[\s\S]+href="[^"]+schedules\?date=2126-03-04"[^>]*>Clear the filters/);
+  assert.match((await open(`${path}?date=2126-02-31`)).text, /data-empty/);
+});
+
+test('each day of the month calendar links to the page of that day, and the arrow keys move from day to day', async () => {
+  const { text } = await open(`${week}&view=month`);
+  assert.match(text, /calendar-keys\.mjs/);
+  const days = [...text.matchAll(/href="([^"]+)" data-day="([^"]+)"/g)];
+  assert.is(days.length, 31);
+  const [, href] = days.find(([, , day]) => day === '2126-03-05')!;
+  assert.match((await open(href!.replaceAll('&amp;', '&'))).text, /Tuesday, 5 March 2126/);
+  assert.equal(
+    ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Enter'].map((key) => dayAfterKey(key, 8, 31)),
+    [7, 9, 1, 15, null],
+  );
+  assert.equal([dayAfterKey('ArrowLeft', 0, 31), dayAfterKey('ArrowDown', 30, 31), dayAfterKey('ArrowDown', -1, 31)], [null, null, null]);
+});
+
+test('if there are more due times than fit on the schedule page, the page says so, and the next page has the others', async () => {
+  const busy = await createCronJob(p, other, { name: 'Often', cron_expr: '*/10 * * * *' });
+  const first = await open(week);
+  assert.match(first.text, /data-cut=""[^>]*>Only the due times up to /);
+  const next = /href="([^"]+cursor=[^"]+)"/.exec(first.text)![1]!.replaceAll('&amp;', '&');
+  const both = [...marksIn(first.text), ...marksIn((await open(next)).text)];
+  assert.is(marksIn(first.text).length, 500);
+  assert.ok(both.length > 500);
+  await p.send('DELETE', `${p.tenant}/agents/${other}/cron-jobs/${busy}`);
+});
+
+test('the page of a cron job shows its schedule, its next due times, each decision and the buttons for changes; its pause button works', async () => {
+  const at = `${p.base}/agents/${agent}/cron-jobs/${hourly}`;
+  const { status, text } = await open(at);
+  assert.is(status, 200);
+  assert.match(text, /0 \* \* \* \* in UTC/);
+  for (const state of ['fired', 'missed', 'skipped']) assert.match(text, new RegExp(`data-kind="cron-run"[^>]+data-state="${state}"`));
+  for (const form of ['runCronJobNow', 'skipCronOccurrence', 'pauseCronJob', 'deleteCronJob'])
+    assert.match(text, new RegExp(`data-form="${form}"`));
+  const fields = { ':tenant_id': p.tenant_id, ':agent_id': agent, ':id': hourly, _key: crypto.randomUUID(), _return: at };
+  const paused = await p.submit('/console/run/pauseCronJob', fields, OWN_PAGE, cookie);
+  assert.is(paused.status, 303);
+  assert.match((await open(at)).text, /data-state="paused"[\s\S]+data-form="resumeCronJob"/);
+  await p.submit('/console/run/resumeCronJob', { ...fields, _key: crypto.randomUUID() }, OWN_PAGE, cookie);
+  assert.match((await open(`${p.base}/agents/${agent}/cron-jobs`)).text, /data-kind="cron-job"[\s\S]+Hourly report/);
+  assert.is((await open(`${p.base}/agents/${other}/cron-jobs/${hourly}`)).status, 404);
+});
+
+test('a member sees the due times of the agents on which they have a role, and no others', async () => {
+  const { key, user_id } = await addMember(p, 'MEMBER');
+  const session = await p.signIn(key);
+  assert.equal(marksIn((await open(week, session)).text), []);
+  await p.send('PUT', `${p.tenant}/agents/${other}/roles/${user_id}`, { body: { role: 'VIEWER' } });
+  const { text } = await open(week, session);
+  assert.is(marksIn(text).length, 7);
+  assert.not.match(text, /Hourly report/);
+  assert.is((await open(`${p.base}/agents/${agent}/cron-jobs/${hourly}`, session)).status, 404);
+  const own = await open(`${p.base}/agents/${other}/cron-jobs/${daily}`, session);
+  assert.is(own.status, 200);
+  assert.not.match(own.text, /data-form="pauseCronJob"/);
+});
+
+test.after(p.close);
+test.run();

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pino from 'pino';
+import * as assert from 'uvu/assert';
+import type { z } from 'zod';
+import type { HealthReport } from '../../api/operations/health.ts';
+import { openPool } from '../../infra/postgres/pool.ts';
+import { createHealthReport, type HealthParts } from '../../infra/processes/health-report.ts';
+import { memoryLog } from '../fixtures/memory-log.ts';
+import { createTempDirectory } from '../fixtures/temp-directory.ts';
+import { readModelDatabase } from '../fixtures/template-database.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
+import { createSecondTenant } from '../fixtures/users.ts';
+
+type Report = z.output<typeof HealthReport>;
+
+const NO_SERVICES = { annalsData: '', eventstoreUrl: 'esdb://external', natsUrl: 'nats://127.0.0.1:1' };
+const EMPTY_SPOOL = { canTake: true, rows: 0, parked: 0, oldestAt: null } as ReturnType<HealthParts['spool']>;
+
+/**
+ * Returns the parts of a process with an in-memory log and a database, but without a broker. `databaseUrl` selects
+ * another database.
+ */
+const partsOf = async (databaseUrl?: string): Promise<HealthParts> => {
+  const { dir, clear } = createTempDirectory();
+  const pool = openPool(databaseUrl ?? (await readModelDatabase()), pino({ level: 'silent' }), 'operators', { max: 2 });
+  afterTest(async () => {
+    await pool.end();
+    clear();
+  });
+  return {
+    config: { ...NO_SERVICES, annalsData: dir } as HealthParts['config'],
+    log: memoryLog(),
+    db: pool,
+    broker: { isHealthy: () => false, current: () => undefined },
+    blobPlace: null,
+    spool: () => EMPTY_SPOOL,
+    isFailing: () => false,
+    faults: () => [],
+  };
+};
+
+const statusesOf = ({ parts }: Report): Record<string, string> => Object.fromEntries(parts.map(({ name, status }) => [name, status]));
+
+test('the report names each part with its state and what to do, and leaves out services that are not configured', async () => {
+  const report = await createHealthReport(await partsOf())();
+  assert.equal(statusesOf(report), {
+    service: 'ok',
+    'event store': 'ok',
+    Postgres: 'ok',
+    NATS: 'down',
+    worker: 'down',
+    projections: 'degraded',
+    relay: 'down',
+    spool: 'ok',
+    disk: 'ok',
+  });
+  for (const { name, status, advice } of report.parts) assert.is(status === 'ok', advice === null, name);
+  assert.match(report.parts.find(({ name }) => name === 'worker')!.advice!, 'start annals work');
+});
+
+test('while Postgres is down, worker and projections are reported as not known, and the other parts are reported without delay', async () => {
+  const parts = await partsOf('postgres://127.0.0.1:1/annals');
+  const report = await createHealthReport(parts)();
+  const { Postgres, worker, projections, ...rest } = statusesOf(report);
+  assert.equal([Postgres, worker, projections, rest['event store']], ['down', 'degraded', 'degraded', 'ok']);
+  assert.match(report.parts.find(({ name }) => name === 'worker')!.detail, /^not known: connect ECONNREFUSED/);
+});
+
+test('a part that does not answer in time is reported as down and delays no other part; soon after it works, it is reported as ok', async () => {
+  const parts = await partsOf();
+  let isHanging = true;
+  const log = { ...parts.log, ping: () => (isHanging ? new Promise<void>(() => {}) : parts.log.ping()) } as HealthParts['log'];
+  const read = createHealthReport({ ...parts, log });
+  const startedAt = performance.now();
+  const found = (await read()).parts.find(({ name }) => name === 'event store')!;
+  assert.ok(performance.now() - startedAt < 5_000);
+  assert.equal([found.status, found.detail], ['down', 'no answer within 1.5 s']);
+  isHanging = false;
+  await sleep(2_100);
+  assert.is(statusesOf(await read())['event store'], 'ok');
+});
+
+test('the health report includes failing delivery recording, refused deliveries in the spool, and keys that cannot be decrypted', async () => {
+  const parts = await partsOf();
+  const spool = () => ({ ...EMPTY_SPOOL, rows: 2, parked: 1, oldestAt: Date.now() - 3_000 });
+  const report = await createHealthReport({ ...parts, spool, isFailing: () => true, faults: () => ['data keys (of 1 tenant)'] })();
+  const statuses = statusesOf(report);
+  assert.equal([statuses['event store'], statuses.spool, statuses.service], ['down', 'down', 'degraded']);
+  assert.match(report.parts[0]!.detail, 'data keys (of 1 tenant)');
+});
+
+test('only a super-admin can read the health of the platform', async () => {
+  const parts = [{ name: 'NATS', status: 'down' as const, detail: 'is not connected', advice: 'start nats-server', figures: {} }];
+  const p = await createTestPlatform({ readHealth: async () => ({ at: new Date().toISOString(), parts }) });
+  afterTest(p.close);
+  const other = await createSecondTenant(p);
+  assert.equal(((await p.send('GET', '/admin/health')).body as Report).parts, parts);
+  assert.is((await p.send('GET', '/admin/health', { key: other.key })).status, 403);
+  assert.is((await p.send('GET', '/admin/health', { key: '' })).status, 401);
+});
+
+test.run();
