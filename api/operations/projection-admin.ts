@@ -95,7 +95,8 @@ const rebuildOperations = (admin: ProjectionAdmin) => ({
     method: 'get',
     path: `${REBUILD}/differences`,
     summary: 'List the columns in which a rebuild differs',
-    details: 'Shows the present values of at most 20 rows. The list is empty once the rebuild is promoted or aborted.',
+    details:
+      'Shows the present values of at most 20 rows, but not the texts of tenants. The list is empty once the rebuild is promoted or aborted.',
     query: DifferencesQuery,
     reply: z.array(RowDifference),
     run: async (_, { name, rebuild, column = null }) => documentOf(assertFound(await admin.differences({ name, id: rebuild, column }))),
@@ -165,7 +166,8 @@ export const projectionAdminOperations = (admin: ProjectionAdmin) => ({
     method: 'get',
     path: '/admin/drift',
     summary: 'Compare stored rows with the log',
-    details: 'Chooses the rows at random. The list of projections shows the result of the last comparison.',
+    details:
+      'Chooses the rows at random. Shows the rows that differ, but not the texts of tenants. The list of projections shows the result of the last comparison.',
     query: DriftQuery,
     reply: DriftReport,
     run: async (_, { projection = null }) => {

@@ -94,6 +94,8 @@ export const Rebuild = z
   })
   .meta({ id: 'Rebuild' });
 
+const MASKED = 'Texts of tenants are shown as their length and a mark that is equal for equal texts.';
+
 const Excerpt = z.string().nullable();
 
 export const RowDifference = z
@@ -107,8 +109,11 @@ export const RowDifference = z
         description: 'The column that differs; null if only one side has the row, which is then shown as a whole',
         examples: ['name'],
       }),
-    live: Excerpt.meta({ description: 'The live value as text, at most 200 characters of it', examples: ['Reviewer'] }),
-    rebuilt: Excerpt.meta({ description: 'The rebuilt value as text, at most 200 characters of it', examples: ['Triage'] }),
+    live: Excerpt.meta({
+      description: `The live value as text, at most 200 characters of it. ${MASKED}`,
+      examples: ['[8 characters, 3fa9c1]'],
+    }),
+    rebuilt: Excerpt.meta({ description: 'The rebuilt value in the same form', examples: ['[6 characters, 07b2de]'] }),
     last_event_id: z
       .string()
       .nullable()
@@ -148,7 +153,7 @@ export const DriftReport = z
               z.object({
                 key: z.unknown().meta({ description: 'The key of the row' }),
                 columns: z.array(z.string()).meta({ description: 'The columns that differ' }),
-                stored: z.unknown().meta({ description: 'The row as it is stored' }),
+                stored: z.unknown().meta({ description: `The row as it is stored. ${MASKED}` }),
                 folded: z.unknown().meta({ description: 'The row as the log yields it' }),
                 first_diverging_event: z.string().nullable().meta({ description: 'The first event after which they differ' }),
               }),

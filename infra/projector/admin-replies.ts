@@ -1,10 +1,13 @@
 import type { ProjectionAdmin } from '../../api/operations/projection-admin.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
+import { projections } from '../../projections/registry.ts';
+import type { Table } from '../../projections/table.ts';
 import type { Comparison, Difference } from './compare-tables.ts';
 import type { DriftedRow, DriftReport } from './drift-check.ts';
 import type { ParkedEvent } from './parked-events.ts';
 import type { RebuildRequest } from './rebuild-requests.ts';
 import { type PublishedStatus, WORKER_SILENT_SECONDS } from './status.ts';
+import { createTextMask, type MaskTexts, maskFor } from './text-mask.ts';
 
 export type Rebuild = Awaited<ReturnType<ProjectionAdmin['rebuildOf']>> & object;
 type Outcome = { version?: number; promoted?: boolean; comparison?: Comparison | null; events?: number | null } | null;
@@ -32,12 +35,20 @@ export const statusReply = (status: PublishedStatus) => ({
   writer: status.silent_seconds > WORKER_SILENT_SECONDS ? null : status.writer,
 });
 
-const comparisonReply = (comparison: Comparison | null): Rebuild['comparison'] =>
-  comparison && {
-    rows: comparison.rows,
-    differing: comparison.differing,
-    shown: comparison.shown.slice(0, MAX_SHOWN).map((one) => ({ ...one, columns: [...one.columns] })),
-  };
+const tableOf = (projection: AnyProjection | undefined, name: string): Table | undefined =>
+  projection?.tables.find((table) => table.name === name);
+
+const comparisonReply = (comparison: Comparison | null, projection: AnyProjection): Rebuild['comparison'] => {
+  const mask = createTextMask();
+  const keyOf = ({ table, key }: Difference) => maskFor(tableOf(projection, table), mask)(key) as Difference['key'];
+  return (
+    comparison && {
+      rows: comparison.rows,
+      differing: comparison.differing,
+      shown: comparison.shown.slice(0, MAX_SHOWN).map((one) => ({ ...one, key: keyOf(one), columns: [...one.columns] })),
+    }
+  );
+};
 
 /** Returns the differing rows that the comparison of a rebuild has recorded. */
 export const sampledDifferences = ({ outcome }: RebuildRequest): readonly Difference[] => (outcome as Outcome)?.comparison?.shown ?? [];
@@ -54,7 +65,7 @@ export const rebuildReply = (request: RebuildRequest, projection: AnyProjection,
     total: progress ? progress.events + progress.lag_events : (outcome?.events ?? null),
     events_per_second: progress ? progress.rate : null,
     eta_seconds: progress ? progress.seconds_left : null,
-    comparison: comparisonReply(outcome?.comparison ?? null),
+    comparison: comparisonReply(outcome?.comparison ?? null, projection),
     requested_at: request.asked_at,
     requested_by: request.asked_by,
     ended_at: request.done_at,
@@ -74,19 +85,21 @@ export const parkedReply = (parked: ParkedEvent) => ({
   parked_at: new Date(parked.parked_at).toISOString(),
 });
 
-const driftedReply = ({ table, key, columns, stored, folded, event }: DriftedRow) => ({
-  key: { table, ...key },
+const driftedReply = ({ table, key, columns, stored, folded, event }: DriftedRow, mask: MaskTexts) => ({
+  key: { table, ...(mask(key) as DriftedRow['key']) },
   columns: [...columns],
-  stored,
-  folded,
+  stored: mask(stored),
+  folded: mask(folded),
   first_diverging_event: event ? `${event.stream}@${event.revision}` : null,
 });
 
-export const driftReply = (reports: readonly DriftReport[]) => ({
-  at: new Date().toISOString(),
-  projections: reports.map(({ projection, checked, drifted }) => ({
-    name: projection,
-    sampled: checked,
-    differing: drifted.map(driftedReply),
-  })),
-});
+/** Returns the reply about drift. The texts of tenants are masked. */
+export const driftReply = (reports: readonly DriftReport[]) => {
+  const mask = createTextMask();
+  const replyOf = ({ projection, checked, drifted }: DriftReport) => {
+    const found = projections.find(({ name }) => name === projection);
+    const differing = drifted.map((row) => driftedReply(row, maskFor(tableOf(found, row.table), mask)));
+    return { name: projection, sampled: checked, differing };
+  };
+  return { at: new Date().toISOString(), projections: reports.map(replyOf) };
+};

@@ -1,9 +1,10 @@
 import type { ClientBase, Pool } from 'pg';
-import type { Table } from '../../projections/table.ts';
+import type { ColumnType, Table } from '../../projections/table.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { quoteIdentifier } from '../postgres/pool.ts';
 import { type Difference, SAMPLES_PER_COLUMN } from './compare-tables.ts';
 import { shadowSchemaOf } from './open-projection.ts';
+import { createTextMask, type MaskTexts, maskFor } from './text-mask.ts';
 
 /**
  * A column in which a rebuilt row differs from the live row. If only one of the two rows exists, `column` is null, and
@@ -92,11 +93,23 @@ const eventIdOf = async (log: Log, touched: string): Promise<string | null> => {
   return null;
 };
 
+/** Masks the texts in a value that the database returned as text. A cut JSON value is masked as a single text. */
+const maskValue = (value: string | null, type: ColumnType | undefined, mask: MaskTexts): string | null => {
+  if (value === null || (type !== undefined && type !== 'text' && type !== 'jsonb')) return value;
+  if (type === 'text') return String(mask(value));
+  try {
+    return JSON.stringify(mask(JSON.parse(value)));
+  } catch {
+    return String(mask(value));
+  }
+};
+
 type Compared = { readonly projection: string; readonly tables: readonly Table[]; readonly sampled: readonly Difference[] };
 
 /**
  * Reads the values of at most 20 rows in which a rebuild differs from the live rows. Reads all columns that differ or,
- * if `column` is set, only this column. Leaves out values that have become equal since the comparison.
+ * if `column` is set, only this column. Leaves out values that have become equal since the comparison. Masks the texts of
+ * tenants.
  */
 export const readRowDifferences = async (
   services: { readonly db: ClientBase | Pool; readonly log: Log },
@@ -108,14 +121,18 @@ export const readRowDifferences = async (
     .slice(0, SAMPLES_PER_COLUMN)
     .map((row) => (column === null ? row : { ...row, columns: [column] }));
   const differences: RowDifference[] = [];
+  const maskTexts = createTextMask();
   for (const table of tables) {
     const own = rows.filter((row) => row.table === table.name);
     if (own.length === 0) continue;
+    const mask = maskFor(table, maskTexts);
     for (const { index, column: name, live, rebuilt } of await readValues(services.db, projection, table, own)) {
       if (live === rebuilt) continue;
       const { key, touched } = own[index]!;
       const last_event_id = await eventIdOf(services.log, touched);
-      differences.push({ table: table.name, key, column: name, ...excerptsOf(live, rebuilt), last_event_id });
+      const type = name === null ? 'jsonb' : table.columns[name];
+      const shown = excerptsOf(maskValue(live, type, mask), maskValue(rebuilt, type, mask));
+      differences.push({ table: table.name, key: mask(key) as RowDifference['key'], column: name, ...shown, last_event_id });
     }
   }
   return differences;

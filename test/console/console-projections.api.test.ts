@@ -101,7 +101,7 @@ test('if two operators promote a rebuild at the same time, one succeeds, and the
   assert.is(differing.text.match(/data-kind="row-difference"/g)?.length, 1);
   assert.match(
     differing.text,
-    /<th scope="row"><code>name<\/code><\/th><td><del>Spoilt<\/del><\/td><td><ins>Triage<\/ins><\/td><\/tr><\/tbody>/,
+    /<th scope="row"><code>name<\/code><\/th><td><del>\[6 characters, [0-9a-f]{6}\]<\/del><\/td><td><ins>\[6 characters, [0-9a-f]{6}\]<\/ins><\/td><\/tr><\/tbody>/,
   );
   assert.match((await p.open(`${page}?column=slug`)).text, /No row differs now/);
   const form = linkTo(text, 'promoteRebuild');
@@ -135,7 +135,8 @@ test('the drift page compares a sample of rows with the log only on request, and
   assert.match(other.text, /of 1 projection[\s\S]+No drift/);
   assert.match((await p.open(AGENTS)).text, /have not been compared with the log yet/);
   const { text } = await p.open('/console/platform/drift?sample=1');
-  assert.match(text, /agents: 1 row with drift[\s\S]+differs in name[\s\S]+Drifted/);
+  assert.match(text, /agents: 1 row with drift[\s\S]+differs in name[\s\S]+\[7 characters, [0-9a-f]{6}\]/);
+  assert.not.match(text, /Drifted|Scribe/, 'a text of a tenant');
   const { text: agents } = await p.open(AGENTS);
   assert.match(agents, /Last sample[\s\S]+Differed<\/dt><dd>1 row<\/dd>[\s\S]+First event<\/dt><dd><code>agent-/);
   assert.match((await p.open(LIST)).text, /1 row with drift in the last sample/);

@@ -83,9 +83,12 @@ test('a rebuild that is requested over HTTP compares its rows with the live rows
   const differences = (query = '') => p.send('GET', `${path}/differences${query}`).then(({ body }) => body as object[]);
   const [agent] = p.eventsOf('AgentCreated').filter(({ data }) => (data as { slug: string }).slug === 'a7');
   const row = { table: 'agents', key: { tenant_id: p.tenant_id, id: agent!.id } };
-  const changed = { column: 'name', live: 'spoilt', rebuilt: 'Agent 7', last_event_id: agent!.event_id };
-  assert.equal(await differences(), [{ ...row, ...changed }]);
-  assert.equal([await differences('?column=name'), await differences('?column=slug')], [[{ ...row, ...changed }], []]);
+  // The name is a text of a tenant, so operators see its length only.
+  const masked = { live: '[6 characters]', rebuilt: '[7 characters]' };
+  const withoutMarks = async (query?: string) => JSON.parse(JSON.stringify(await differences(query)).replaceAll(/, [0-9a-f]{6}\]/g, ']'));
+  const changed = { column: 'name', ...masked, last_event_id: agent!.event_id };
+  assert.equal(await withoutMarks(), [{ ...row, ...changed }]);
+  assert.equal([await withoutMarks('?column=name'), await withoutMarks('?column=slug')], [[{ ...row, ...changed }], []]);
   const reason = 'The names were wrong';
   const promoted = await p.send('POST', `${path}/promote`, { body: { reason } });
   assert.is(promoted.status, 200);
@@ -137,7 +140,9 @@ test('aborting a rebuild keeps the live rows and records no event', async () => 
   );
   const [missing, ...others] = (await p.send('GET', `${path}/differences`)).body as { column: string; live: string; rebuilt: string }[];
   assert.equal([missing!.column, missing!.live, others], [null, null, []]);
-  assert.match(missing!.rebuilt, /"slug": "a3"|"name": "Agent 3"/);
+  const { id, name, slug } = JSON.parse(missing!.rebuilt.replace(/,[^,]*…$/, '}')) as Record<string, string>;
+  assert.match(id!, /^c[a-z0-9]{24}$/);
+  for (const text of [name, slug]) if (text !== undefined) assert.match(text, /^\[\d characters, [0-9a-f]{6}\]$/);
   const aborted = await p.send('POST', `${path}/abort`);
   assert.equal([aborted.status, (aborted.body as Rebuild).state], [200, 'aborted']);
   assert.is((await p.send('POST', `${path}/promote`)).status, 409, 'it cannot be promoted after it was aborted');
