@@ -73,6 +73,11 @@ export type Reads = {
   passed: (projection: string, token: string, ms?: number) => Promise<void>;
   /** Returns the last known position of a projection as a consistency token; null if it has applied no event yet. */
   position: (projection: string) => string | null;
+  /**
+   * Returns for how many milliseconds the log has had events that the projection has not applied; 0 if no such event is
+   * known.
+   */
+  behindMs: (projection: string) => number;
 };
 
 /**

@@ -7,6 +7,7 @@ import { navigationOf } from './navigation.ts';
 import type { NavEntry } from './page.ts';
 import { AssetBase, icon } from './parts/icon.ts';
 import { type Child, tags } from './parts/tags.ts';
+import { staleStrip } from './stale-strip.ts';
 import { type MyTenant, THEMES, tenantPath, type Visit } from './visit.ts';
 
 const {
@@ -222,7 +223,7 @@ export const framed = (
         glass,
         timeStrip ?? null,
         live?.notices ?? null,
-        main({ id: 'main', tabindex: -1, ...live?.attributes }, degradedStrip(visit), ...content),
+        main({ id: 'main', tabindex: -1, ...live?.attributes }, degradedStrip(visit), staleStrip(visit), ...content),
         apiDrawer(visit),
       ),
     ),

@@ -4,7 +4,7 @@ import { type Ask, type Call, createAsk, type Send } from '../http/ask.ts';
 import { isRead } from '../http/operation.ts';
 import { pastTime } from './past-time.ts';
 import type { Rows } from './rows.ts';
-import { type Me, THEMES, type Theme, type Visit } from './visit.ts';
+import { type Freshness, type Me, THEMES, type Theme, type Visit } from './visit.ts';
 
 export const THEME_COOKIE = 'annals_theme';
 
@@ -44,15 +44,32 @@ export type VisitDeps = { readonly app: Pick<Hono, 'request'>; readonly rows: Ro
 
 const CONSISTENCY_TOKEN = /^\d{1,20}:\d{1,20}$/;
 
+type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
+
 /**
  * Makes the reads of a page wait until they contain a change, whose consistency token is known. After a form, the token
- * is in the query parameter `after`. When a page updates itself, the token is in the Consistency-Token header.
+ * is in the query parameter `after`. When a page updates itself, the token is in the Consistency-Token header. If a
+ * read has not reached the token within two seconds, it returns the state that there is.
  */
-const afterChange = (ask: Ask, query: URLSearchParams, header: string | undefined): Ask => {
-  const token = header ?? query.get('after') ?? '';
+const afterChange = (ask: Ask, token: string, freshness: Mutable<Freshness>): Ask => {
   if (!CONSISTENCY_TOKEN.test(token)) return ask;
-  return (row, sent, options) => ask(row, sent, isRead(row) ? { headers: { 'consistency-token': token, ...options?.headers } } : options);
+  return async (row, sent, options) => {
+    if (!isRead(row) || freshness.missedToken !== null) return ask(row, sent, options);
+    const answer = await ask(row, sent, { headers: { 'consistency-token': token, ...options?.headers } });
+    if (answer.ok || answer.problem.code !== 'not_caught_up') return answer;
+    freshness.missedToken = token;
+    return ask(row, sent, options);
+  };
 };
+
+/** Remembers how far the data of a page is behind the log: as far as the answer that is the furthest behind. */
+const measuring =
+  (ask: Ask, freshness: Mutable<Freshness>): Ask =>
+  async (row, sent, options) => {
+    const answer = await ask(row, sent, options);
+    freshness.behindSeconds = Math.max(freshness.behindSeconds, answer.behindSeconds);
+    return answer;
+  };
 
 /**
  * Makes reads return the state at a past time. A read that does not support this returns the present state, and
@@ -76,7 +93,11 @@ export const visitOf = (c: Context, { app, rows, origin }: VisitDeps): Visit => 
   const calls: Call[] = [];
   const present: string[] = [];
   const asOf = pastTime(url.searchParams.get('as_of') ?? '', Date.now());
-  const ask = createAsk(sendAsVisitor(app, c), (call) => calls.push(call));
+  const freshness = { behindSeconds: 0, missedToken: null };
+  const ask = measuring(
+    createAsk(sendAsVisitor(app, c), (call) => calls.push(call)),
+    freshness,
+  );
   return {
     path: url.pathname,
     url: `${url.pathname}${url.search}`,
@@ -90,13 +111,14 @@ export const visitOf = (c: Context, { app, rows, origin }: VisitDeps): Visit => 
     may: () => false,
     ask: afterChange(
       atTime(ask, asOf, (summary) => present.push(summary)),
-      url.searchParams,
-      c.req.header('consistency-token'),
+      c.req.header('consistency-token') ?? url.searchParams.get('after') ?? '',
+      freshness,
     ),
     rows,
     calls,
     theme: themeOf(c),
     degraded: [],
+    freshness,
     origin,
     requestId: (c.env as ConsoleEnv).requestId,
   };

@@ -8,6 +8,17 @@ export type MyTenant = Me['tenants'][number];
 export const THEMES = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];
 
+/** How old the data of a page is, as far as its API calls have shown it up to now. */
+export type Freshness = {
+  /** For how many seconds the log has had events that the page lacks. */
+  readonly behindSeconds: number;
+  /**
+   * The consistency token that a read of the page has not reached within two seconds. The read has then returned an
+   * earlier state. Null if there is none.
+   */
+  readonly missedToken: string | null;
+};
+
 /** The data about one request for a console page. */
 export type Visit = {
   /** The path of the page. `url` also contains the query. */
@@ -37,6 +48,8 @@ export type Visit = {
   readonly theme: Theme;
   /** The parts of the platform that do not work at the moment; empty on pages before the sign-in. */
   readonly degraded: readonly string[];
+  /** How old the data of the page is. */
+  readonly freshness: Freshness;
   /** The origin of this site's URLs, for the commands that pages show. */
   readonly origin: string;
   readonly requestId: string;

@@ -26,6 +26,8 @@ type Outcome = {
    * it.
    */
   readonly position: string | null;
+  /** For how many seconds the log has had events that the answer to a read lacks; 0 if it is less than one second. */
+  readonly behindSeconds: number;
   readonly etag: string | null;
   readonly call: Call;
 };
@@ -105,6 +107,7 @@ export const createAsk =
       status: response.status,
       headers: response.headers,
       position: response.headers.get('projection-position') ?? response.headers.get('consistency-token'),
+      behindSeconds: Number(response.headers.get('projection-lag') ?? 0),
       etag: response.headers.get('etag'),
       call,
     };

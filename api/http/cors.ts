@@ -10,6 +10,7 @@ const exposeHeaders = [
   'Consistency-Token',
   'Content-Disposition',
   'Idempotent-Replayed',
+  'Projection-Lag',
   'Projection-Position',
   'RateLimit',
   'RateLimit-Policy',

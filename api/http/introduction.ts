@@ -43,7 +43,8 @@ code \`secret_already_shown\` and the path of the resource in \`Location\`.
 
 The response to a change has a \`Consistency-Token\`, its position in the log. Send it with a read, and the read waits up to 2 s until
 it shows the change; otherwise it is 503 with the code \`not_caught_up\`. Without a token, a read waits up to 250 ms for the last change
-of the same caller through the same process. \`Projection-Position\` says up to which position a read is complete. Tokens are opaque.
+of the same caller through the same process. \`Projection-Position\` says up to which position a read is complete. If the log has had
+later events for a second or longer, \`Projection-Lag\` says for how many seconds. Tokens are opaque.
 
 ## Reading the past (as_of)
 

@@ -38,6 +38,14 @@ const positionAheadOfProjection = (
   return required && comparePositions(required, cached) <= 0 ? cached : null;
 };
 
+const LAG_SHOWN_MS = 1_000;
+
+/** Adds the header Projection-Lag to the response to a read if its projection is behind the log. */
+const withLag = (response: Response, behindMs: number): Response => {
+  if (behindMs >= LAG_SHOWN_MS) response.headers.set('projection-lag', String(Math.floor(behindMs / 1_000)));
+  return response;
+};
+
 const runRead = async (row: Operation, runtime: Runtime, request: AuthorizedRequest, query: { as_of?: string }): Promise<Response> => {
   const { c, info, params } = request;
   const token = c.req.header('consistency-token');
@@ -47,11 +55,12 @@ const runRead = async (row: Operation, runtime: Runtime, request: AuthorizedRequ
   if (!ahead) await runtime.readYourWrites.waitForOwnWrites(info.principal, projections, token);
   const asOf = input.as_of === undefined ? ahead : await resolvePosition(runtime.context(info), input.as_of);
   const position = asOf ? tokenOf(asOf) : row.projection ? runtime.reads.position(row.projection) : null;
+  const behindMs = !asOf && row.projection ? runtime.reads.behindMs(row.projection) : 0;
   const ctx = runtime.context({ ...info, asOf, bypassCache: token !== undefined });
   if (token !== undefined && projections.length === 0) await assertWithinLog(ctx, token);
   const answer = await row.run(ctx, input as never);
   if (answer && 'record' in answer) return secretResponse(c, answer);
-  return answer && 'state' in answer ? stateResponse(c, row, answer, position) : readResponse(c, row, answer, position);
+  return withLag(answer && 'state' in answer ? stateResponse(c, row, answer, position) : readResponse(c, row, answer, position), behindMs);
 };
 
 /**

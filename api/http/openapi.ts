@@ -43,8 +43,8 @@ const isList = (row: Operation): boolean => isPaged(row) && row.reply instanceof
 const responseHeadersOf = (row: Operation): (keyof typeof RESPONSE_HEADERS)[] => {
   const etag = row.noETag ? [] : (['ETag'] as const);
   if (!isRead(row)) return [...etag, 'Consistency-Token', 'Idempotent-Replayed', ...(row.location ? (['Location'] as const) : [])];
-  if (isList(row)) return ['Projection-Position', 'Link', 'Total-Count'];
-  return ['Projection-Position', ...etag, ...(isPaged(row) ? (['Link'] as const) : [])];
+  if (isList(row)) return ['Projection-Position', 'Projection-Lag', 'Link', 'Total-Count'];
+  return ['Projection-Position', 'Projection-Lag', ...etag, ...(isPaged(row) ? (['Link'] as const) : [])];
 };
 
 /** Returns the statuses of the problems of the operation, without those that any request can have. */
@@ -94,6 +94,9 @@ const RESPONSE_HEADERS = {
     'The position of the mutation in the event log; a read that sends it waits until its projection has passed it',
   ),
   'Projection-Position': responseHeader('The position in the event log up to which the response is complete'),
+  'Projection-Lag': responseHeader(
+    'For how many seconds the event log has had events after Projection-Position; absent if it is less than one second',
+  ),
   'Idempotent-Replayed': responseHeader('`true` if the response repeats that of an earlier request with the same Idempotency-Key'),
   Location: responseHeader('The path of the resource'),
   Link: responseHeader('RFC 8288: the next page as `rel="next"`; absent on the last page'),

@@ -149,9 +149,7 @@ export const openLog = (url: string, { onDamage = () => {}, onAppend = () => {} 
       }
     },
     follow: (follower) => follow(() => client, follower, toLogError),
-    ping: async () => {
-      await withDeadline(PING_TIMEOUT_MS, lastOf(client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 })));
-    },
+    ping: () => withDeadline(PING_TIMEOUT_MS, lastOf(client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 }))),
     close: async () => {
       await client.dispose();
     },

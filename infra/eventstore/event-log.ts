@@ -82,8 +82,12 @@ export type Log = {
    * and subscribes again at the last handled position.
    */
   follow: (follower: Follower) => Subscription;
-  /** Checks with one cheap read that the store answers. @throws LogError unavailable */
-  ping: () => Promise<void>;
+  /**
+   * Checks with one cheap read that the store answers. Returns the last event of the log; null if the log is empty, or
+   * its last event is not one of the application.
+   * @throws LogError unavailable
+   */
+  ping: () => Promise<Pick<Recorded, 'position' | 'at'> | null>;
   close: () => Promise<void>;
 };
 

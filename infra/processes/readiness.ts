@@ -32,6 +32,8 @@ const degradedSpool = ({ canTake, parked, oldestAt }: SpoolStatus): string[] => 
 
 export type ReadinessOptions = {
   readonly log: Log;
+  /** Called with the position and the time of the last event each time the log has answered. */
+  readonly onLogEnd: PostgresReads['noteEvent'];
   /** Whether the last append of a delivery failed. */
   readonly isFailing: () => boolean;
   readonly spool: () => SpoolStatus;
@@ -42,10 +44,13 @@ export type ReadinessOptions = {
  * Creates the function that checks whether deliveries can be accepted. They can if the log answers and the last append
  * of a delivery did not fail. They also can if the spool can take deliveries.
  */
-export const createReadiness = ({ log, isFailing, spool, degraded }: ReadinessOptions): (() => Promise<Readiness>) => {
+export const createReadiness = ({ log, onLogEnd, isFailing, spool, degraded }: ReadinessOptions): (() => Promise<Readiness>) => {
   const isReachable = memoizeFor(STATUS_TTL_MS, () =>
     log.ping().then(
-      () => true,
+      (last) => {
+        if (last) onLogEnd(last.position, Date.parse(last.at));
+        return true;
+      },
       () => false,
     ),
   );

@@ -226,7 +226,13 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     const findVirus = config.clamavUrl ? createVirusScan(config.clamavUrl) : null;
     mountUploadRoutes(app, runtime, { files: createFileHost(egress), findVirus });
     mountSystemRoutes(app, {
-      readiness: createReadiness({ log, isFailing: ports.isFailing, spool: spool.status, degraded: degradedParts(connections) }),
+      readiness: createReadiness({
+        log,
+        onLogEnd: reads.noteEvent,
+        isFailing: ports.isFailing,
+        spool: spool.status,
+        degraded: degradedParts(connections),
+      }),
       metrics: metrics.text,
       mayReadMetrics: serveMetricsAccess(config),
       openapi: () => {

@@ -17,7 +17,7 @@ const UNDEFINED_TABLE = '42P01';
  * Tracks the positions of all projections. The database notifies this process when a position changes. The watch also
  * reads the checkpoints once a second.
  */
-export type CheckpointWatch = Pick<ProjectionPositions, 'position' | 'passed'> & {
+export type CheckpointWatch = Pick<ProjectionPositions, 'position' | 'passed' | 'behindMs' | 'noteEvent'> & {
   readonly healthy: () => boolean;
   readonly close: () => Promise<void>;
 };
@@ -130,6 +130,8 @@ export const watchCheckpoints = async (databaseUrl: string, logger: Logger): Pro
   return {
     position: state.positions.position,
     passed: state.positions.passed,
+    behindMs: state.positions.behindMs,
+    noteEvent: state.positions.noteEvent,
     healthy: () => state.client !== null,
     close: async () => {
       state.isClosed = true;

@@ -51,13 +51,14 @@ const loadWhenIdle = (): (() => Promise<ReturnType<typeof compileQueries>>) => {
   return load;
 };
 
-export type PostgresReads = Reads & { readonly healthy: () => boolean; readonly close: () => Promise<void> };
+export type PostgresReads = Reads &
+  Pick<CheckpointWatch, 'noteEvent'> & { readonly healthy: () => boolean; readonly close: () => Promise<void> };
 
 /**
  * Creates the functions that read from the read models. `run` runs a statement. The functions for the positions of the
  * projections are not included.
  */
-export const readsOver = (run: Run): Omit<Reads, 'passed' | 'position'> => {
+export const readsOver = (run: Run): Omit<Reads, 'passed' | 'position' | 'behindMs'> => {
   const loadQueries = loadWhenIdle();
   const late = { ms: READ_TIMEOUT_MS, error: () => unavailable(5) };
   const lookUp = createLookupBatcher(run, late);
@@ -118,6 +119,8 @@ export const createReads = async (databaseUrl: string, logger: Logger, positions
     ...readsOver(runOn(pool)),
     passed: (projection, token, ms = 2_000) => checkpoints.passed(projection, token, ms),
     position: checkpoints.position,
+    behindMs: checkpoints.behindMs,
+    noteEvent: checkpoints.noteEvent,
     healthy: checkpoints.healthy,
     close: async () => {
       await checkpoints.close();

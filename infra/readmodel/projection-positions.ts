@@ -1,5 +1,6 @@
 import { comparePositions, type Position, parseToken, tokenOf } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import { trackLogGrowth } from './log-growth.ts';
 
 /** The last known positions of the projections, and the callers that wait for them. */
 export type ProjectionPositions = {
@@ -10,6 +11,13 @@ export type ProjectionPositions = {
    * @throws Refusal not_caught_up, malformed if the text is not a consistency token
    */
   readonly passed: (projection: string, token: string, ms: number) => Promise<void>;
+  /**
+   * Returns for how many milliseconds the log has had events that the projection has not applied; 0 if no such event is
+   * known. Events are known by the positions of the projections, and by calls of `noteEvent`.
+   */
+  readonly behindMs: (projection: string) => number;
+  /** Records that the log has had an event at this position since `at` (milliseconds since 1970; by default, now). */
+  readonly noteEvent: (position: Position, at?: number) => void;
   /** Whether the position of the projection is known and higher than this one. */
   readonly isAfter: (projection: string, position: Position) => boolean;
   /** Sets the position of a projection, and ends the waits of callers for which it is high enough. */
@@ -24,6 +32,7 @@ type Waiter = { readonly projection: string; readonly wanted: Position; readonly
 export const trackPositions = (): ProjectionPositions => {
   const positions = new Map<string, Position>();
   const waiters = new Set<Waiter>();
+  const growth = trackLogGrowth();
 
   const hasReached = ({ projection, wanted }: Pick<Waiter, 'projection' | 'wanted'>): boolean => {
     const position = positions.get(projection);
@@ -52,14 +61,23 @@ export const trackPositions = (): ProjectionPositions => {
       return position ? tokenOf(position) : null;
     },
     passed,
+    behindMs: (projection) => {
+      const since = growth.grownBeyond(positions.get(projection) ?? null);
+      return since === null ? 0 : Math.max(0, Date.now() - since);
+    },
+    noteEvent: (position, at = Date.now()) => growth.note(position, at),
     isAfter: (projection, position) => {
       const known = positions.get(projection);
       return known !== undefined && comparePositions(known, position) > 0;
     },
     set: (projection, position) => {
       positions.set(projection, position);
+      growth.note(position, Date.now());
       for (const waiter of waiters) if (waiter.projection === projection && hasReached(waiter)) waiter.resolve();
     },
-    clear: () => positions.clear(),
+    clear: () => {
+      positions.clear();
+      growth.clear();
+    },
   };
 };

@@ -39,7 +39,7 @@ const [ours, foreign] = [await createResources(p.tenant, admin), await createRes
 const comparable = ({ status, headers, text }: Answer, id: string) => ({
   status,
   text: text.replaceAll(id, 'ID').replace(/"request_id":"[^"]+"/, ''),
-  headers: [...headers].filter(([name]) => !['x-request-id', 'projection-position'].includes(name)),
+  headers: [...headers].filter(([name]) => !['x-request-id', 'projection-position', 'projection-lag'].includes(name)),
 });
 
 /**

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { openAdvisoryLocks } from '../../infra/postgres/advisory-locks.ts';
 import { type OpenedProjectionAdmin, openProjectionAdmin } from '../../infra/projector/projection-admin.ts';
 import { startProjections } from '../../infra/projector/projector.ts';
+import { createReads } from '../../infra/readmodel/postgres-read-model.ts';
 import { projections } from '../../projections/registry.ts';
 import { createAgent, OWN_PAGE, startConsole } from '../fixtures/console-platform.ts';
 import { formIn, submittedBy } from '../fixtures/html-form.ts';
@@ -21,7 +23,7 @@ const p = await startConsole({
     return admin;
   },
 });
-const worker = await startProjections({ log: p.log, databaseUrl, projections, logger: silentLogger });
+let worker = await startProjections({ log: p.log, databaseUrl, projections, logger: silentLogger });
 const ada = await p.signIn((await addSuperAdmin(p, 'ada@example.com')).key);
 for (const name of ['Reviewer', 'Triage', 'Scribe']) await createAgent(p, name);
 
@@ -156,6 +158,34 @@ test('the page of a projection shows a parked event with its error and the event
   assert.is(retried.status, 303, retried.text);
   assert.is(p.eventsOf('ParkedEventRetried').length, 1);
   await waitUntil('the attempt', shown, (page) => /data-kind="parked-event"[\s\S]+?<td class="number wide-only">[2-9]/.test(page));
+});
+
+test('while another process holds the lock of a projection, a page says how far it is behind, and that a change is missing', async () => {
+  await worker.close();
+  const locks = openAdvisoryLocks(databaseUrl, () => {});
+  assert.equal(await locks.acquire(['agents']), ['agents']);
+  worker = await startProjections({ log: p.log, databaseUrl, projections, logger: silentLogger });
+  const live = await createReads(databaseUrl, silentLogger);
+  const { passed, behindMs } = p.reads;
+  Object.assign(p.reads, { passed: live.passed, behindMs: live.behindMs });
+  const shown = async (query = '') => (await p.open(`${p.base}/agents${query}`)).text;
+  try {
+    const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Late', slug: 'late' } });
+    const token = created.headers.get('consistency-token')!;
+    const startedAt = performance.now();
+    const text = await shown(`?after=${token}`);
+    assert.ok(performance.now() - startedAt < 4_000);
+    assert.match(text, new RegExp(`data-missed="${token}"[\\s\\S]+It does not show the latest change yet[\\s\\S]+Late`));
+    await waitUntil('the age', shown, (page) => /data-stale="[2-9]"[\s\S]+This view is [2-9] s behind\./.test(page));
+    assert.not.match((await p.open(`${p.base}/audit`)).text, /data-stale/);
+    await locks.close();
+    await waitUntil('the current view', shown, (page) => !page.includes('data-stale'));
+    assert.not.match(await shown(`?after=${token}`), /data-stale/);
+  } finally {
+    Object.assign(p.reads, { passed, behindMs });
+    await live.close();
+    await locks.close();
+  }
 });
 
 test('clean-up: the console stops without an error', async () => {

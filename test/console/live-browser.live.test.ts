@@ -108,6 +108,27 @@ browserTest('if its session has ended elsewhere, a page says so and links to the
   await page.context().close();
 });
 
+browserTest('a page that lacks the change which it should show says so, and shows the change as soon as it can', async () => {
+  const { p, browser } = given!;
+  const open = Promise.withResolvers<void>();
+  p.projectionDelay.until = open.promise;
+  const { page, faults } = await openPage(browser, p.cookie, { viewport: { width: 1280, height: 700 } });
+  try {
+    const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Late', slug: 'late' } });
+    await page.goto(`${p.base}/agents?after=${created.headers.get('consistency-token')}`);
+    assert.match((await page.textContent('.stale')) ?? '', /^This view is \d s behind\. It does not show the latest change yet/);
+    p.projectionDelay.until = undefined;
+    open.resolve();
+    await page.waitForSelector('.stale', { state: 'detached', ...timeout() });
+    assert.ok(await page.isVisible(rowOf((created.body as { id: string }).id)));
+    assert.equal(faults.found, []);
+  } finally {
+    p.projectionDelay.until = undefined;
+    open.resolve();
+    await page.context().close();
+  }
+});
+
 browserTest('text that is being typed into a filter stays while the page is redrawn', async () => {
   const { p, integration } = given!;
   const { page } = await openLive('/agents');

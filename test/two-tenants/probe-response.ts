@@ -5,7 +5,7 @@ import type { Call } from './id-positions.ts';
 import { idFor, isInTenant, sentIds, type Variant } from './probe.ts';
 
 /** Response headers that depend on the request or on the end of the log, but not on the resource. */
-const VARYING_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy', 'projection-position'];
+const VARYING_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy', 'projection-position', 'projection-lag'];
 /**
  * Response headers that differ for each export of the audit log: an export is recorded in the log, so the next export
  * ends at a later position.

@@ -108,11 +108,22 @@ const showNewRows = (/** @type {number} */ count) => {
 };
 
 /**
+ * If a page says that its data is old, it is fetched again, and this time waits for the change that it lacks.
+ */
+const noteAge = (/** @type {Element} */ root) => {
+  const strip = /** @type {HTMLElement | null} */ (root.querySelector('[data-stale]'));
+  if (!strip) return;
+  isStale = true;
+  newestToken ||= strip.dataset.missed ?? '';
+};
+
+/**
  * Replaces the content by that of the fetched page. If the page is scrolled down, only announces how many rows are new.
  */
 const show = (/** @type {string} */ html) => {
   const next = new DOMParser().parseFromString(html, 'text/html').querySelector('#main');
   if (!next) return;
+  noteAge(next);
   nameRows(main);
   nameRows(next);
   const known = new Set(rowsOf(main));
@@ -245,7 +256,9 @@ if (url) {
     onChange();
   });
   refreshedAt = Date.now();
+  noteAge(main);
   connect();
+  if (isStale) schedule();
   setInterval(watch, 1_000);
   showState();
 }
