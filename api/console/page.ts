@@ -24,6 +24,11 @@ type PageOf<T extends Answers> = {
    * Starts the API calls of the page. If the first of them is answered with 403 or 404, the visitor gets the 404 page.
    */
   readonly asks: (visit: Visit) => Calls<T>;
+  /**
+   * Returns the page to show if the first call is answered with 404, such as the page of a deleted resource. If it is
+   * absent or returns null, the visitor gets the 404 page.
+   */
+  readonly whenMissing?: (visit: Visit) => Promise<{ readonly title: string; readonly content: readonly Child[] } | null>;
   readonly title: (answers: T, visit: Visit) => string;
   /** Returns the breadcrumbs: the names and paths of the pages above this page. */
   readonly trail?: (visit: Visit) => readonly (readonly [string, string])[];

@@ -79,8 +79,12 @@ const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
   const answers = Object.fromEntries(await Promise.all(started.map(async ([name, asked]) => [name, await asked] as const)));
   const main = answers[started[0]?.[0] ?? ''];
   if (main && !main.ok && main.status === 401) return redirect(c, signInPath(visit, true));
-  if (main && !main.ok && [403, 404].includes(main.status))
-    return visit.asOf ? htmlResponse(c, await inTime(deps, visit, nothingThen), 404) : show(unknownPage, 404);
+  if (main && !main.ok && [403, 404].includes(main.status)) {
+    if (visit.asOf) return htmlResponse(c, await inTime(deps, visit, nothingThen), 404);
+    const missing = await page.whenMissing?.(visit);
+    const frame = missing && { ...missing, nav: page.nav, trail: page.trail?.(visit) ?? [] };
+    return frame ? htmlResponse(c, await inTime(deps, visit, frame), 404) : show(unknownPage, 404);
+  }
   const title = page.title(answers, visit);
   const trail = page.trail?.(visit) ?? [];
   const content: readonly Child[] = page.view(answers, visit);

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { pastTime } from '../../api/console/past-time.ts';
 import { createAgent, OWN_PAGE, startConsole } from '../fixtures/console-platform.ts';
 import { formIn, submittedBy } from '../fixtures/html-form.ts';
+import { addMember } from '../fixtures/users.ts';
 
 const p = await startConsole();
 const agent = await createAgent(p, 'Reviewer', { description: 'as created' });
@@ -117,6 +118,35 @@ test('the page that compares a resource at two times shows the differences by fi
 
 test('the page that compares a resource at two times shows a form for the times if the URL does not contain them', async () => {
   assert.match((await p.open(`${page}/compare`)).text, /Which times\?/);
+});
+
+test('a deleted agent is in lists of the past; its page says that it is deleted, and restores it unless another agent has its slug', async () => {
+  const removed = await createAgent(p, 'Removed', { slug: 'removed' });
+  const { position } = ((await p.send('GET', `${p.tenant}/agents/${removed}/history`)).body as { position: string }[])[0]!;
+  await p.send('DELETE', `${p.tenant}/agents/${removed}`);
+  const url = `${p.base}/agents/${removed}`;
+  assert.not.match((await p.open(`${p.base}/agents`)).text, new RegExp(removed));
+  assert.match((await p.open(`${p.base}/agents?as_of=${position}`)).text, new RegExp(removed));
+  const member = await p.signIn((await addMember(p, 'MEMBER', p.tenant_id, 'member@example.com')).key);
+  assert.match((await p.open(url, member)).text, /There is no such page/);
+  const { status, text } = await p.open(url);
+  assert.is(status, 404);
+  assert.match(text, /<h1>Removed<\/h1>[\s\S]+This agent is deleted/);
+  const restore = (page: string) =>
+    p.submit('/console/run/restoreAgent', Object.fromEntries(submittedBy(formIn(page, 'restoreAgent'))), OWN_PAGE);
+  const restored = await restore(text);
+  assert.equal([restored.status, restored.headers.get('location')?.split('?')[0]], [303, url]);
+  assert.is((await p.open(url)).status, 200);
+
+  await p.send('DELETE', `${p.tenant}/agents/${removed}`);
+  const deleted = (await p.open(url)).text;
+  await createAgent(p, 'Successor', { slug: 'removed' });
+  const refused = await restore(deleted);
+  assert.is(refused.status, 409);
+  assert.match(refused.text, /data-problem[\s\S]+Another agent uses the slug now/);
+  const after = (await p.open(url)).text;
+  assert.match(after, /Another agent has its slug now/);
+  assert.is(formIn(after, 'restoreAgent'), '');
 });
 
 test('clean-up: the console stops without an error', async () => {

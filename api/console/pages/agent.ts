@@ -1,6 +1,7 @@
 import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { actionButton, formLink } from '../action.ts';
 import { agentCalls, agentParams, agentTab, agentTrail } from '../agent-frame.ts';
+import { deletedAgent } from '../deleted-agent.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { deliveryTable } from '../parts/delivery-row.ts';
@@ -106,6 +107,7 @@ const chainOf = (models: Models, catalogue: Answer<Catalogue>, visit: Visit, onA
 /** The page of one agent: its last deliveries, runner, models and settings. */
 export const agentPage = page({
   path: '/console/t/:tenant_id/agents/:agent_id',
+  whenMissing: deletedAgent,
   permit: 'tenant:read',
   nav: 'Agents',
   categories: ['agent', 'delivery'],
