@@ -1,6 +1,7 @@
 import { existsSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import pg, { type ClientBase } from 'pg';
+import type { Position } from '../../domain/event.ts';
 import { projections } from '../../projections/registry.ts';
 import { readJson } from '../durable-files.ts';
 import { openLog } from '../eventstore/client.ts';
@@ -33,8 +34,11 @@ const PARKED_ADVICE =
 
 type Db = Pick<ClientBase, 'query'>;
 
-/** The result of the check of the event store. `platform` is null if the platform has not been started yet. */
-export type StoreState = { readonly result: Result; readonly platform: string | null };
+/**
+ * The result of the check of the event store. `platform` is null if the platform has not been started yet. `end` is the
+ * position of the last event; null if there is none.
+ */
+export type StoreState = { readonly result: Result; readonly platform: string | null; readonly end: Position | null };
 
 /**
  * Checks the event store through an open log.
@@ -42,11 +46,12 @@ export type StoreState = { readonly result: Result; readonly platform: string | 
  */
 export const checkLog = async (log: Log): Promise<StoreState> => {
   const startedAt = performance.now();
-  await log.ping();
+  const last = await log.ping();
   const milliseconds = Math.round(performance.now() - startedAt);
   const platform = await platformIdOf(log);
   const content = platform ? 'contains a platform' : 'is empty: the platform has not been started yet';
-  return { result: { ...ok(`answers in ${milliseconds} ms, ${content}`), figures: { answer_milliseconds: milliseconds } }, platform };
+  const result = { ...ok(`answers in ${milliseconds} ms, ${content}`), figures: { answer_milliseconds: milliseconds } };
+  return { result, platform, end: last?.position ?? null };
 };
 
 /** Checks the event store at a URL. @throws Error if it does not answer */

@@ -8,6 +8,7 @@ import type { Log } from '../eventstore/event-log.ts';
 import { checkBlobPlace } from '../health/blob-check.ts';
 import { checkClamav } from '../health/clamav-check.ts';
 import { examine, type Figures, type Finding, fail, type Level, none, ok, type Result, warn } from '../health/finding.ts';
+import { estimateGrowth } from '../health/growth-per-day.ts';
 import * as Check from '../health/health-checks.ts';
 import { checkBroker } from '../health/nats-check.ts';
 import { checkSignIn } from '../health/sign-in-check.ts';
@@ -64,9 +65,14 @@ export type HealthParts = {
   readonly faults: () => readonly string[];
 };
 
-const storeResult = async ({ config, log, isFailing }: HealthParts): Promise<Result> => {
-  const [{ result }, { annals_store_size_bytes: size }] = await Promise.all([Check.checkLog(log), readStorage(config)]);
-  const figures = { ...result.figures, ...(size !== null && { stored_bytes: size }) };
+const storeResult = async ({ config, log, isFailing }: HealthParts, growthOf: ReturnType<typeof estimateGrowth>): Promise<Result> => {
+  const [{ result, end }, { annals_store_size_bytes: size }] = await Promise.all([Check.checkLog(log), readStorage(config)]);
+  const growth = end && growthOf(end.commit, Date.now());
+  const figures = {
+    ...result.figures,
+    ...(size !== null && { stored_bytes: size }),
+    ...(growth !== null && { growth_per_day_bytes: growth }),
+  };
   if (!isFailing()) return { ...result, figures };
   const advice = 'free disk space for the event store, and read its log';
   return { ...fail(`${result.message}, but the last delivery could not be recorded`, advice), figures };
@@ -130,10 +136,11 @@ type CheckRow = readonly [part: string, downAdvice: string, check: () => Promise
 const checksOf = (parts: HealthParts): readonly CheckRow[] => {
   const { config, db, log, blobPlace, broker } = parts;
   const lag = createRelayLag({ log, nats: broker.current, relay: () => undefined });
+  const growth = estimateGrowth();
   const natsAdvice = 'start nats-server with JetStream, or correct NATS_URL';
   return [
     ['service', 'read the log of annals serve', () => serviceResult(parts.faults())],
-    ['event store', 'start it, or correct EVENTSTORE_URL', () => storeResult(parts)],
+    ['event store', 'start it, or correct EVENTSTORE_URL', () => storeResult(parts, growth)],
     ['Postgres', 'start it, or correct DATABASE_URL', () => databaseResult(db)],
     ['NATS', natsAdvice, () => brokerResult(parts, natsAdvice)],
     ['worker', DATABASE_ADVICE, () => Check.checkWorker(db, true, WORKER_ADVICE, (name) => name !== RELAY_REACTOR)],

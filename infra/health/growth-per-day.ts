@@ -1,0 +1,25 @@
+/** How large the log was at a time: the commit position of its last event, which is a number of bytes. */
+type Sample = { readonly at: number; readonly bytes: bigint };
+
+const DAY_MS = 86_400_000;
+/** The time in milliseconds between two stored samples. */
+const SAMPLE_INTERVAL_MS = 30 * 60_000;
+/** The shortest time in milliseconds from which the growth of a day is estimated. */
+const MIN_SPAN_MS = 10 * 60_000;
+
+/**
+ * Creates the function that takes the end of the log at the time `at` (milliseconds) and returns by how many bytes the
+ * log grows per day. It compares with a sample of at most about a day ago. Returns null as long as the first sample is
+ * less than ten minutes old.
+ */
+export const estimateGrowth = (): ((bytes: bigint, at: number) => number | null) => {
+  const samples: Sample[] = [];
+  return (bytes, at) => {
+    const newest = samples.at(-1);
+    if (!newest || at - newest.at >= SAMPLE_INTERVAL_MS) samples.push({ at, bytes });
+    while (samples.length > 1 && at - samples[1]!.at >= DAY_MS) samples.shift();
+    const [oldest] = samples as [Sample];
+    const span = at - oldest.at;
+    return span < MIN_SPAN_MS ? null : Math.round((Number(bytes - oldest.bytes) * DAY_MS) / span);
+  };
+};
