@@ -139,8 +139,15 @@ const missingWorkers = async (pool: pg.Pool): Promise<string[]> => {
   ];
 };
 
-/** Throws Refusal unavailable if the error means that the database is down. Throws any other error unchanged. */
+const UNDEFINED_TABLE_OR_COLUMN = ['42P01', '42703', '3F000'];
+
+/**
+ * Throws Refusal unavailable if the error means that the database is down, or that no worker of this version has
+ * prepared the tables yet. Throws any other error unchanged.
+ */
 const throwIfUnavailable = (error: unknown): never => {
+  if (UNDEFINED_TABLE_OR_COLUMN.includes((error as { code?: string }).code ?? ''))
+    throw new Refusal('unavailable', 'No worker of this version has prepared the read models yet: start annals work', { retryAfter: 5 });
   if (isUnavailable(error)) throw new Refusal('unavailable', 'The read models cannot be reached: try again', { retryAfter: 2 });
   throw error;
 };

@@ -207,8 +207,8 @@ test('while the log grows, no projection reports a position beyond the end of th
   assert.ok(seen.size >= 6, `${seen.size}`);
 });
 
-test('operators get 404 for unknown projections, rebuilds and parked events; other users get 403', async () => {
-  const { p, statuses } = await staged();
+test('operators get 404 for unknown projections, rebuilds and parked events, and 503 before a worker has prepared the tables; other users get 403', async () => {
+  const { p, databaseUrl, statuses } = await staged();
   for (const path of [
     '/admin/projections/nothing/parked',
     '/admin/projections/nothing/rebuilds',
@@ -234,6 +234,9 @@ test('operators get 404 for unknown projections, rebuilds and parked events; oth
     drift.projections.flatMap(({ differing }) => differing),
     [],
   );
+  await query(databaseUrl, 'alter table annals.requests rename column reason to other_reason');
+  const early = await p.send('GET', `${AGENTS}/rebuilds`);
+  assert.equal([early.status, /start annals work/.test(early.text)], [503, true], early.text);
 });
 
 test('if the database does not answer, operators get 503 within seconds', async () => {
