@@ -1,7 +1,6 @@
-import { type JSXNode, jsx } from 'hono/jsx';
 import { escapedName, type Field, labelOf } from './form.ts';
 import { icon } from './parts/icon.ts';
-import { type Child, tags } from './parts/tags.ts';
+import { type Child, element, type Node, tags } from './parts/tags.ts';
 
 const { div, label, input, select, option, p, span, fieldset, legend, button, details, summary } = tags;
 
@@ -48,7 +47,7 @@ const described = (field: Field, { at, errors, focus }: Drawing) => {
   };
 };
 
-const boxOf = (field: Field, drawing: Drawing, control: Child): JSXNode => {
+const boxOf = (field: Field, drawing: Drawing, control: Child): Node => {
   const help = helpOf(field);
   return div(
     { class: 'field', 'data-pointer': drawing.at },
@@ -67,16 +66,16 @@ const boxOf = (field: Field, drawing: Drawing, control: Child): JSXNode => {
  * Renders a field for a text with several lines. It is not indented in the HTML, because the spaces would become a part
  * of the text.
  */
-const area = (attributes: Record<string, unknown>, text: string): JSXNode => {
+const area = (attributes: Record<string, unknown>, text: string): Node => {
   const rows = Math.min(MAX_AREA_ROWS, Math.max(MIN_AREA_ROWS, text.split('\n').length));
   // Browsers drop a line end at the start of a textarea. So one is added.
-  return jsx('textarea', { rows, ...attributes }, `\n${text}`);
+  return element('textarea', { rows, ...attributes }, `\n${text}`);
 };
 
 const placeholderOf = ({ placeholder }: Field): string | null =>
   placeholder !== null && placeholder.length <= EXAMPLE_LENGTH && !/^c[a-z0-9]{24}$/.test(placeholder) ? placeholder : null;
 
-const textControl = (field: Field & { kind: 'text' }, drawing: Drawing): JSXNode => {
+const textControl = (field: Field & { kind: 'text' }, drawing: Drawing): Node => {
   const value = field.isSecret || drawing.value === undefined || drawing.value === null ? '' : String(drawing.value);
   const choices = drawing.choices[field.name];
   const isNeeded = field.isRequired && !field.isNullable && (field.min ?? 1) > 0;
@@ -88,7 +87,7 @@ const textControl = (field: Field & { kind: 'text' }, drawing: Drawing): JSXNode
   return input({ ...common, type: field.input, minlength: field.min || null, value, ...spelling, ...limits } as never);
 };
 
-const numberControl = (field: Field & { kind: 'number' }, drawing: Drawing): JSXNode =>
+const numberControl = (field: Field & { kind: 'number' }, drawing: Drawing): Node =>
   input({
     ...described(field, drawing),
     type: typeof drawing.value === 'string' ? 'text' : 'number',
@@ -101,7 +100,7 @@ const numberControl = (field: Field & { kind: 'number' }, drawing: Drawing): JSX
     value: drawing.value === undefined || drawing.value === null ? '' : String(drawing.value),
   } as never);
 
-const choiceControl = (field: Field, drawing: Drawing, options: readonly (readonly [string, string])[]): JSXNode => {
+const choiceControl = (field: Field, drawing: Drawing, options: readonly (readonly [string, string])[]): Node => {
   const value = drawing.value === undefined || drawing.value === null ? '' : String(drawing.value);
   const first = field.isRequired && !field.isNullable ? 'Choose …' : field.fallback ? `Default (${String(field.fallback)})` : 'Not set';
   const known = options.some(([one]) => one === value) || value === '' ? options : [...options, [value, value] as const];
@@ -112,7 +111,7 @@ const choiceControl = (field: Field, drawing: Drawing, options: readonly (readon
   );
 };
 
-const booleanView = (field: Field, drawing: Drawing): JSXNode => {
+const booleanView = (field: Field, drawing: Drawing): Node => {
   const { value, at } = drawing;
   const shown = typeof value === 'boolean' ? value : field.fallback;
   if (typeof shown !== 'boolean' && !field.isRequired) {
@@ -134,7 +133,7 @@ const booleanView = (field: Field, drawing: Drawing): JSXNode => {
   );
 };
 
-const choicesView = (field: Field & { kind: 'choices' }, drawing: Drawing): JSXNode => {
+const choicesView = (field: Field & { kind: 'choices' }, drawing: Drawing): Node => {
   const { at, value } = drawing;
   const chosen = Array.isArray(value) ? value : [];
   const help = helpOf(field);
@@ -164,7 +163,7 @@ const withItemErrors = (drawing: Drawing): Drawing => {
 
 const MAX_SELECTS = 5;
 
-const linesView = (field: Field & { kind: 'lines' }, given: Drawing): JSXNode => {
+const linesView = (field: Field & { kind: 'lines' }, given: Drawing): Node => {
   const drawing = withItemErrors(given);
   const items = Array.isArray(drawing.value) ? drawing.value : [];
   const choices = drawing.choices[field.name.replace(/s$/, '')];
@@ -182,7 +181,7 @@ const linesView = (field: Field & { kind: 'lines' }, given: Drawing): JSXNode =>
   return boxOf(field, drawing, area(attributes, text));
 };
 
-const rowsView = (field: Field & { kind: 'rows' }, drawing: Drawing): JSXNode => {
+const rowsView = (field: Field & { kind: 'rows' }, drawing: Drawing): Node => {
   const { at, value, errors } = drawing;
   const items = Array.isArray(value) ? value : [];
   const help = helpOf(field);
@@ -240,7 +239,7 @@ const jsonText = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 
 /** Renders a field of a form with its label, its help text and its errors. */
-export const fieldView = (field: Field, drawing: Drawing): JSXNode => {
+export const fieldView = (field: Field, drawing: Drawing): Node => {
   switch (field.kind) {
     case 'text':
       return boxOf(field, drawing, textControl(field, drawing));

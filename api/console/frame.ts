@@ -1,12 +1,11 @@
-import { jsx } from 'hono/jsx';
 import { apiDrawer } from './api-drawer.ts';
 import { breakGlassStrip } from './break-glass-strip.ts';
 import { degradedStrip } from './degraded-strip.ts';
 import type { Live } from './live.ts';
 import { navigationOf } from './navigation.ts';
 import type { NavEntry } from './page.ts';
-import { AssetBase, icon } from './parts/icon.ts';
-import { type Child, tags } from './parts/tags.ts';
+import { icon } from './parts/icon.ts';
+import { type Child, htmlOf, tags } from './parts/tags.ts';
 import { staleStrip } from './stale-strip.ts';
 import { type MyTenant, THEMES, tenantPath, type Visit } from './visit.ts';
 
@@ -67,7 +66,7 @@ const document = (assets: string, { theme }: Pick<Visit, 'theme'>, name: string,
     ),
     body(null, content),
   );
-  return `<!doctype html>${jsx(AssetBase.Provider, { value: assets }, page).toString()}`;
+  return `<!doctype html>${htmlOf(page, assets)}`;
 };
 
 const brand = () => a({ href: '/console', class: 'brand' }, icon('git-commit-horizontal'), span(null, 'Annals'));

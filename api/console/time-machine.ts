@@ -1,6 +1,5 @@
-import { jsx } from 'hono/jsx';
 import { icon } from './parts/icon.ts';
-import { type Child, tags } from './parts/tags.ts';
+import { type Child, element, tags } from './parts/tags.ts';
 import { absoluteTime } from './parts/time.ts';
 import { comparePlaces, isPosition } from './past-time.ts';
 import { type Visit, withQuery } from './visit.ts';
@@ -116,7 +115,7 @@ const slider = (visit: Visit, ticks: readonly Tick[], index: number): Child => {
   const value = Math.max(0, oldestFirst.length - 1 - index);
   const data = JSON.stringify(oldestFirst.map(({ position, name }) => [position, name]));
   const range = input({ type: 'range', min: 0, max: oldestFirst.length - 1, value, 'aria-label': 'Event of this page' } as never);
-  return jsx('time-slider', { 'data-ticks': data, 'data-url': withQuery(visit, { as_of: null, cursor: null }) }, range);
+  return element('time-slider', { 'data-ticks': data, 'data-url': withQuery(visit, { as_of: null, cursor: null }) }, range);
 };
 
 const shownTime = (asOf: string, at: Tick | undefined): string =>

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { formOf, topFields } from '../../api/console/form.ts';
 import { bodyOf } from '../../api/console/form-body.ts';
 import { bodyFields } from '../../api/console/form-fields.ts';
-import { tags } from '../../api/console/parts/tags.ts';
+import { assetUrl, element, htmlOf, tags } from '../../api/console/parts/tags.ts';
 import { jsonContentOf } from '../../api/http/example.ts';
 import { isRead, type Operation } from '../../api/http/operation.ts';
 import { operationsOf } from '../../api/routes.ts';
@@ -14,7 +14,7 @@ const withBody = Object.entries(operations).filter(([, row]) => !isRead(row) && 
 
 /** Returns the HTML of an operation's form, filled in with this value. */
 const drawn = (row: Operation, value: unknown): string =>
-  String(tags.form(null, ...bodyFields(formOf(row).body, value, { errors: new Map(), choices: {} })));
+  htmlOf(tags.form(null, ...bodyFields(formOf(row).body, value, { errors: new Map(), choices: {} })), '/assets');
 
 const exampleOf = (row: Operation): unknown => jsonContentOf(row.body!, 'input', {})['application/json'].example;
 
@@ -96,6 +96,22 @@ test('the HTML of a form never contains a secret, even if the form is given the 
   const html = drawn(operations.storeDatabaseCredential!, { database: 'orders', password: 'hunter22' });
   assert.match(html, /type="password"/);
   assert.not.match(html, /hunter22/);
+});
+
+test('texts and attribute values are escaped, and no value from outside can be an element or the path of the assets', () => {
+  const hostile = `<b title="x">'&\u202e</b>`;
+  const shown = '&lt;b title=&quot;x&quot;&gt;&#39;&amp;';
+  const html = htmlOf(
+    tags.p({ title: hostile, hidden: true, 'aria-hidden': false, 'data-none': null }, hostile, [1, null, false]),
+    '/assets',
+  );
+  assert.is(html, `<p title="${shown}\u202e&lt;/b&gt;" hidden="" aria-hidden="false">${shown}⟦U+202E⟧&lt;/b&gt;1</p>`);
+  assert.is(htmlOf(element('x-y', { 'data-a': '<assets>' }, '<assets>'), '/assets'), '<x-y data-a="&lt;assets&gt;">&lt;assets&gt;</x-y>');
+  assert.is(htmlOf(tags.textarea(null, '\u202e<'), '/assets'), '<textarea>\u202e&lt;</textarea>');
+  assert.is(htmlOf(element('use', { href: assetUrl('icons.svg#x') }), '/at/"1"'), '<use href="/at/&quot;1&quot;/icons.svg#x"></use>');
+  assert.throws(() => element('p', { 'a="b" onclick': '1' }), /cannot be the name/);
+  const fromJson = JSON.parse('{"html":"<script>","Symbol(html)":"<script>"}') as never;
+  assert.throws(() => htmlOf(tags.p(null, fromJson), ''));
 });
 
 test.run();

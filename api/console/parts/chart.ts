@@ -1,5 +1,4 @@
-import { jsx } from 'hono/jsx';
-import { type Child, tags } from './tags.ts';
+import { type Child, element, type Node, tags } from './tags.ts';
 
 const { figure, figcaption, table, caption, thead, tbody, tr, th, td, div, ul, li, span } = tags;
 
@@ -28,8 +27,6 @@ export type Chart = {
 
 const [WIDTH, HEIGHT, GRID_LINES] = [960, 160, 4];
 
-const svg = (name: string, attributes: Readonly<Record<string, unknown>>, ...children: Child[]) => jsx(name, attributes, ...children);
-
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
 /** Adds up neighbouring buckets, so that at most MAX_BUCKETS remain. */
@@ -46,19 +43,19 @@ export const merged = (buckets: readonly ChartBucket[]): readonly ChartBucket[] 
 /** The patterns that distinguish the series without colours: none, stripes, dots, crosses, lines. */
 const MARKS: readonly (readonly Child[])[] = [
   [],
-  [svg('path', { d: 'M-2 2 2 -2M0 8 8 0M6 10 10 6', class: 'mark-line' })],
-  [svg('circle', { cx: 4, cy: 4, r: 1.7, class: 'mark-dot' })],
-  [svg('path', { d: 'M0 0 8 8M8 0 0 8', class: 'mark-line' })],
-  [svg('path', { d: 'M0 4h8', class: 'mark-line' })],
+  [element('path', { d: 'M-2 2 2 -2M0 8 8 0M6 10 10 6', class: 'mark-line' })],
+  [element('circle', { cx: 4, cy: 4, r: 1.7, class: 'mark-dot' })],
+  [element('path', { d: 'M0 0 8 8M8 0 0 8', class: 'mark-line' })],
+  [element('path', { d: 'M0 4h8', class: 'mark-line' })],
 ];
 
 const patternId = (id: string, index: number): string => `${id}-p${index}`;
 
 const patternOf = (id: string, { tone }: ChartSeries, index: number) =>
-  svg(
+  element(
     'pattern',
     { id: patternId(id, index), width: 8, height: 8, patternUnits: 'userSpaceOnUse', class: `tone-${tone}` },
-    svg('rect', { width: 8, height: 8, class: 'mark-ground' }),
+    element('rect', { width: 8, height: 8, class: 'mark-ground' }),
     ...MARKS[index % MARKS.length]!,
   );
 
@@ -80,17 +77,17 @@ const barOf = ({ id, series, format = String }: Chart, { label, values, href }: 
   const parts = values.map((value, n) => {
     const height = (value / top) * HEIGHT;
     base -= height;
-    return value > 0 ? svg('rect', { ...place, y: rounded(base), height: rounded(height), fill: `url(#${patternId(id, n)})` }) : null;
+    return value > 0 ? element('rect', { ...place, y: rounded(base), height: rounded(height), fill: `url(#${patternId(id, n)})` }) : null;
   });
   const said = `${label}: ${series.map((one, n) => `${format(values[n] ?? 0)} ${one.label}`).join(', ')}`;
-  const group = svg(
+  const group = element(
     'g',
     { class: 'bar' },
-    svg('title', {}, said),
-    svg('rect', { ...place, y: 0, height: HEIGHT, class: 'bar-area' }),
+    element('title', {}, said),
+    element('rect', { ...place, y: 0, height: HEIGHT, class: 'bar-area' }),
     ...parts,
   );
-  return href === undefined ? group : svg('a', { href, tabindex: -1, 'aria-hidden': 'true' }, group);
+  return href === undefined ? group : element('a', { href, tabindex: -1, 'aria-hidden': 'true' }, group);
 };
 
 type Scale = { readonly step: number; readonly top: number };
@@ -98,7 +95,7 @@ type Scale = { readonly step: number; readonly top: number };
 const drawing = (chart: Chart, scale: Scale) => {
   const { id, title, series, buckets } = chart;
   const lines = Array.from({ length: GRID_LINES }, (_, n) => rounded((n / GRID_LINES) * HEIGHT));
-  return svg(
+  return element(
     'svg',
     {
       viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
@@ -108,18 +105,18 @@ const drawing = (chart: Chart, scale: Scale) => {
       'aria-labelledby': `${id}-title`,
       class: 'chart-bars',
     },
-    svg('title', { id: `${id}-title` }, title),
-    svg('defs', {}, ...series.map((one, index) => patternOf(id, one, index))),
-    ...lines.map((y) => svg('path', { d: `M0 ${y}H${WIDTH}`, class: 'grid-line' })),
+    element('title', { id: `${id}-title` }, title),
+    element('defs', {}, ...series.map((one, index) => patternOf(id, one, index))),
+    ...lines.map((y) => element('path', { d: `M0 ${y}H${WIDTH}`, class: 'grid-line' })),
     ...buckets.map((bucket, index) => barOf(chart, bucket, index, scale)),
   );
 };
 
 const swatch = (id: string, index: number) =>
-  svg(
+  element(
     'svg',
     { viewBox: '0 0 16 16', class: 'swatch', 'aria-hidden': 'true' },
-    svg('rect', { width: 16, height: 16, rx: 3, fill: `url(#${patternId(id, index)})` }),
+    element('rect', { width: 16, height: 16, rx: 3, fill: `url(#${patternId(id, index)})` }),
   );
 
 const legendOf = ({ id, series, buckets, format = String }: Chart) =>
@@ -151,13 +148,15 @@ const tableOf = ({ title, series, buckets, format = String, bucketName = 'Time' 
     ),
   );
 
-const plain = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 6 });
+const NUMBER = new Intl.NumberFormat('en-US', { maximumFractionDigits: 6 });
+
+const plain = (value: number): string => NUMBER.format(value);
 
 /**
  * Renders a chart of stacked bars as SVG, with a legend. For screen readers, it adds a table of the numbers. Each
  * series has a colour and a pattern.
  */
-export const barChart = (given: Chart): Child => {
+export const barChart = (given: Chart): Node => {
   const chart = { ...given, buckets: merged(given.buckets), format: given.format ?? plain };
   const { title, buckets, format } = chart;
   const top = axisTop(Math.max(0, ...buckets.map(({ values }) => sumOf(values))));

@@ -1,10 +1,9 @@
-import { jsx } from 'hono/jsx';
 import type { ReplyOf } from '../../http/ask.ts';
 import type { deliverySummaryOperations } from '../../webhooks/delivery-summary-operations.ts';
 import { barChart } from './chart.ts';
 import { moduleScript } from './module-script.ts';
 import { OUTCOMES } from './outcome-counts.ts';
-import { tags } from './tags.ts';
+import { element, tags } from './tags.ts';
 import { absoluteTime } from './time.ts';
 
 type Summary = ReplyOf<(typeof deliverySummaryOperations)['summarizeDeliveries']>;
@@ -33,7 +32,7 @@ export const deliveryChart = ({ buckets }: Summary, title: string, hrefOf: (from
   });
   return tags.div(
     { class: 'card chart-card' },
-    jsx('chart-brush', { 'data-from': first.from, 'data-to': last.to }, chart),
+    element('chart-brush', { 'data-from': first.from, 'data-to': last.to }, chart),
     moduleScript('chart-brush.mjs'),
   );
 };

@@ -1,7 +1,4 @@
-import { createContext, type JSXNode, jsx, useContext } from 'hono/jsx';
-
-/** The URL path below which the console's assets are served. It is different for each version of the assets. */
-export const AssetBase = createContext('/console/assets');
+import { assetUrl, element, type Node } from './tags.ts';
 
 /** The icons of the icon set Lucide that the console uses, by name. */
 export const ICONS = [
@@ -15,8 +12,14 @@ export const ICONS = [
 ] as const; // biome-ignore format: a list of names
 export type IconName = (typeof ICONS)[number];
 
-const Icon = ({ name }: { name: IconName }) =>
-  jsx('svg', { class: 'icon', 'aria-hidden': 'true' }, jsx('use', { href: `${useContext(AssetBase)}/icons.svg#${name}` }));
+const icons = new Map<IconName, Node>();
+
+const drawn = (name: IconName): Node =>
+  element('svg', { class: 'icon', 'aria-hidden': 'true' }, element('use', { href: assetUrl(`icons.svg#${name}`) }));
 
 /** Renders a decorative icon. Screen readers skip it, because the text beside it has the same meaning. */
-export const icon = (name: IconName): JSXNode => jsx(Icon, { name });
+export const icon = (name: IconName): Node => {
+  const node = icons.get(name) ?? drawn(name);
+  icons.set(name, node);
+  return node;
+};

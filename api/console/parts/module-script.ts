@@ -1,7 +1,4 @@
-import { jsx, useContext } from 'hono/jsx';
-import { AssetBase } from './icon.ts';
-
-const ModuleScript = ({ file }: { file: string }) => jsx('script', { type: 'module', src: `${useContext(AssetBase)}/${file}` });
+import { assetUrl, element } from './tags.ts';
 
 /** Renders the script element of a browser module that only some pages need. */
-export const moduleScript = (file: `${string}.mjs`) => jsx(ModuleScript, { file });
+export const moduleScript = (file: `${string}.mjs`) => element('script', { type: 'module', src: assetUrl(file) });

@@ -1,11 +1,10 @@
-import { jsx } from 'hono/jsx';
 import { icon } from './icon.ts';
-import { type Child, tags } from './tags.ts';
+import { type Child, element, tags } from './tags.ts';
 
 const { button, span, output } = tags;
 
 const check = (attributes: Readonly<Record<string, string>>, label: string): Child =>
-  jsx(
+  element(
     'proof-check',
     attributes,
     button({ type: 'button', class: 'small' }, icon('fingerprint'), span(null, label)),

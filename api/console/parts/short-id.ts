@@ -1,6 +1,5 @@
-import { jsx } from 'hono/jsx';
 import { icon } from './icon.ts';
-import { tags } from './tags.ts';
+import { element, tags } from './tags.ts';
 
 const { code, button, span } = tags;
 
@@ -9,7 +8,7 @@ export const abbreviated = (id: string): string => (id.length <= 12 ? id : `${id
 
 /** Renders a button that copies a text. Without JavaScript, it is hidden. */
 export const copyButton = (text: string, what: string) =>
-  jsx(
+  element(
     'copy-button',
     { 'data-text': text },
     button({ type: 'button', class: 'ghost small', 'aria-label': `Copy ${what}`, title: `Copy ${what}` }, icon('copy')),

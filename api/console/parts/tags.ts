@@ -1,23 +1,93 @@
-import { type Child, type JSX, type JSXNode, jsx } from 'hono/jsx';
+import type { JSX } from 'hono/jsx';
 
-export type { Child };
-/** A rendered element, or nothing. */
-export type Node = JSXNode | string | null;
+/** The key of the HTML of a node. It is a symbol, so that no value from outside, such as JSON, can be a node. */
+const HTML: unique symbol = Symbol('html');
+const ASSET: unique symbol = Symbol('asset');
+
+/** A rendered element. */
+export type Node = { readonly [HTML]: string };
+/** The content of an element. Null, undefined and booleans render nothing. */
+export type Child = string | number | boolean | null | undefined | Node | readonly Child[];
+/** The URL of an asset, for an attribute. The console's assets have different URLs in each version. */
+type AssetUrl = { readonly [ASSET]: string };
 
 type Elements = JSX.IntrinsicElements;
-type Tag<Name extends keyof Elements> = (attributes?: Elements[Name] | null, ...children: Child[]) => JSXNode;
+type Tag<Name extends keyof Elements> = (attributes?: Elements[Name] | null, ...children: Child[]) => Node;
+type Attributes = Readonly<Record<string, unknown>>;
 
 /**
  * Matches invisible characters, and characters that change the direction of text. They can make a text look like
  * another text.
  */
 const INVISIBLE = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** Matches all that `visible` or `escaped` might replace. Most texts have no match, so they need no other check. */
+const UNUSUAL = /[^\t\n !#-%(-;=?-~]/;
+const SPECIAL = /[&<>"']/g;
+const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
 /** Replaces these characters by their code points, such as ⟦U+202E⟧. */
 export const visible = (text: string): string =>
   text.replace(INVISIBLE, (character) => `⟦U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}⟧`);
 
-const visibleChild = (child: Child): Child => (typeof child === 'string' ? visible(child) : child);
+const escaped = (text: string): string => (UNUSUAL.test(text) ? text.replace(SPECIAL, (character) => ESCAPES[character]!) : text);
+
+const escapedVisible = (text: string): string => (UNUSUAL.test(text) ? escaped(visible(text)) : text);
+
+/** Stands for the path below which the assets are served. No text can contain it, because `<` is escaped in texts. */
+const ASSETS = '<assets>';
+
+/** Returns the URL of an asset by the name of its file. A fragment can follow the name. */
+export const assetUrl = (file: string): AssetUrl => ({ [ASSET]: `${ASSETS}/${escaped(file)}` });
+
+/** Returns the HTML of a node. `assets` is the path below which the assets are served. */
+export const htmlOf = (node: Node, assets: string): string => node[HTML].replaceAll(ASSETS, escaped(assets));
+
+const VOID = new Set(['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input', 'link', 'meta', 'source', 'track', 'wbr']);
+const NAME = /^[a-z][a-z0-9:-]*$/i;
+const names = new Map<string, string>();
+
+/** Returns the start of an attribute. @throws Error if the name is not that of an attribute */
+const attributeStart = (name: string): string => {
+  const known = names.get(name);
+  if (known !== undefined) return known;
+  if (!NAME.test(name)) throw new Error(`"${name}" cannot be the name of an attribute`);
+  names.set(name, ` ${name}="`);
+  return ` ${name}="`;
+};
+
+const attributeText = (name: string, value: unknown): string => {
+  if (value === null || value === undefined) return '';
+  const start = attributeStart(name);
+  if (typeof value === 'string') return `${start}${escaped(value)}"`;
+  // The values of these attributes are the words true and false. Other attributes are set by their presence.
+  if (typeof value === 'boolean' && !/^(aria|data)-/.test(name)) return value ? `${start}"` : '';
+  if (typeof value === 'object' && ASSET in value) return `${start}${(value as AssetUrl)[ASSET]}"`;
+  return `${start}${escaped(String(value))}"`;
+};
+
+const childText = (child: Child, ofText: (text: string) => string): string => {
+  if (typeof child === 'string') return ofText(child);
+  if (typeof child === 'number') return String(child);
+  if (typeof child !== 'object' || child === null) return '';
+  return HTML in child ? child[HTML] : childrenText(child, ofText);
+};
+
+const childrenText = (children: readonly Child[], ofText: (text: string) => string): string => {
+  let html = '';
+  for (const child of children) html += childText(child, ofText);
+  return html;
+};
+
+/**
+ * Renders an element, for example a custom one or one of SVG. Texts and attribute values are always escaped. Invisible
+ * characters are shown, except in a textarea, whose text a form sends back.
+ */
+export const element = (name: string, attributes: Attributes | null, ...children: Child[]): Node => {
+  let html = `<${name}`;
+  for (const key in attributes) html += attributeText(key, attributes[key]);
+  if (VOID.has(name)) return { [HTML]: `${html}/>` };
+  return { [HTML]: `${html}>${childrenText(children, name === 'textarea' ? escaped : escapedVisible)}</${name}>` };
+};
 
 /**
  * The HTML elements as functions, for example `tr({ 'data-id': id }, td(null, name))`. Texts and attribute values are
@@ -28,7 +98,7 @@ export const tags = new Proxy(
   {
     get:
       (_, name: string) =>
-      (attributes: Record<string, unknown> | null = null, ...children: Child[]) =>
-        jsx(name, attributes, ...children.map(visibleChild)),
+      (attributes: Attributes | null = null, ...children: Child[]) =>
+        element(name, attributes, ...children),
   },
 ) as { readonly [Name in keyof Elements & string]: Tag<Name> };

@@ -1,5 +1,4 @@
-import { jsx } from 'hono/jsx';
-import { tags } from './tags.ts';
+import { element, tags } from './tags.ts';
 
 const { span } = tags;
 
@@ -11,15 +10,12 @@ export const absoluteTime = (at: string): string => {
   return `${Number(date)} ${name} ${year}, ${time.replace('Z', '')} UTC`;
 };
 
+const relativeTime = (at: string, text: string) =>
+  element('relative-time', { datetime: at, title: text, tense: 'auto', format: 'relative', precision: 'second' }, text);
+
 /** Renders how long ago a time was. Without JavaScript, the full time is shown. */
 export const ago = (at: string | null, never = 'never') =>
-  at === null
-    ? span({ class: 'quiet' }, never)
-    : jsx(
-        'relative-time',
-        { datetime: at, title: absoluteTime(at), tense: 'auto', format: 'relative', precision: 'second' },
-        absoluteTime(at),
-      );
+  at === null ? span({ class: 'quiet' }, never) : relativeTime(at, absoluteTime(at));
 
 /** Renders a full time. */
 export const exact = (at: string | null) =>
