@@ -1,11 +1,6 @@
 import { Idiomorph } from './idiomorph.mjs';
+import { createRefreshPace } from './refresh-pace.mjs';
 
-/**
- * The minimum and maximum time between two refreshes. The first change is shown at once. While more changes arrive, the
- * time doubles up to the maximum, so that many open pages do not slow the platform down.
- */
-const MIN_REFRESH_MS = 500;
-const MAX_REFRESH_MS = 4_000;
 /** After this time without a message, the connection counts as lost. The stream sends a heartbeat every 15 s. */
 const MAX_SILENCE_MS = 20_000;
 const RETRY_MS = 2_000;
@@ -22,14 +17,13 @@ const ended = document.querySelector('#live-ended');
 const status = document.querySelector('#live-status');
 const { refresh: url = '', stream = '', poll = '' } = main.dataset;
 const categories = (main.dataset.categories ?? '').split(' ');
+const pace = createRefreshPace(poll ? Number(poll) : undefined);
 
 /** @type {EventSource | null} */
 let source = null;
 let newestToken = '';
 let heardAt = Date.now();
 let lostSince = 0;
-let refreshedAt = 0;
-let interval = MIN_REFRESH_MS;
 let timer = 0;
 let isPaused = false;
 let isBusy = false;
@@ -167,19 +161,18 @@ const schedule = () => {
       timer = 0;
       isBusy = true;
       isStale = false;
-      refreshedAt = Date.now();
-      interval = Math.min(interval * 2, poll ? Number(poll) : MAX_REFRESH_MS);
+      pace.onRefresh();
       await refresh();
       isBusy = false;
       showState();
       if (isStale) schedule();
     },
-    Math.max(0, refreshedAt + (lostSince > 0 ? RETRY_MS : interval) - Date.now()),
+    pace.delay(lostSince > 0 ? RETRY_MS : undefined),
   );
 };
 
 const onChange = () => {
-  if (!isStale && Date.now() - refreshedAt > 2 * interval) interval = MIN_REFRESH_MS;
+  pace.onChange(!isStale);
   isStale = true;
   schedule();
 };
@@ -219,7 +212,7 @@ const connect = () => {
 /** Checks every second whether the connection is alive, and shows how long ago it was lost. */
 const watch = () => {
   if (document.hidden || isOver) return;
-  if (poll && Date.now() - refreshedAt >= Number(poll)) onChange();
+  if (poll && pace.age() >= Number(poll)) onChange();
   if (stream && Date.now() - heardAt > MAX_SILENCE_MS) {
     lost();
     heardAt = Date.now();
@@ -232,13 +225,13 @@ if (url) {
   if (button) button.hidden = false;
   button?.addEventListener('click', () => {
     isPaused = !isPaused;
-    interval = MIN_REFRESH_MS;
+    pace.hurry();
     if (!isPaused) onChange();
     showState();
   });
   newRows?.addEventListener('click', () => {
     mayMove = true;
-    interval = MIN_REFRESH_MS;
+    pace.hurry();
     scrollTo({ top: 0 });
     onChange();
   });
@@ -255,7 +248,6 @@ if (url) {
     connect();
     onChange();
   });
-  refreshedAt = Date.now();
   noteAge(main);
   connect();
   if (isStale) schedule();
