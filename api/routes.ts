@@ -122,7 +122,7 @@ const areasOf = ({
   projectionAdmin,
   readHealth,
   mail,
-}: OperationPorts): Readonly<Record<string, Operations>> => ({
+}: OperationPorts) => ({
   Agents: {
     ...agentOperations,
     ...assistantOperations,
@@ -185,10 +185,17 @@ const areasOf = ({
   Operators: { ...healthOperations(readHealth), ...projectionAdminOperations(projectionAdmin) },
 });
 
+type Intersection<Union> = (Union extends unknown ? (member: Union) => void : never) extends (member: infer All) => void ? All : never;
+
+type Areas = ReturnType<typeof areasOf>;
+
+/** The types of all operations, by operation id. The console and clients check their calls against them. */
+export type Rows = Intersection<Areas[keyof Areas]>;
+
 /** Returns all operations by their operation ids. */
 export const operationsOf = (ports: OperationPorts): Operations =>
   Object.fromEntries(
-    Object.entries(areasOf(ports)).flatMap(([area, operations]) =>
+    Object.entries<Operations>(areasOf(ports)).flatMap(([area, operations]) =>
       Object.entries(operations).map(([name, row]) => [name, { ...row, area }]),
     ),
   );

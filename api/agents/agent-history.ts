@@ -17,7 +17,7 @@ const configsOf = ({ skills }: Agent.Agent): Readonly<Record<string, unknown>> =
  * The data that the history of an agent shows: settings, budget, model chain, roles, grants, skills, permissions on
  * skills, and tools. The configurations of skills are secrets, so only their changes are shown.
  */
-export const agentHistory: HistorySubject<Agent.Agent, Agent.AgentEvent> = {
+export const agentHistory = {
   aggregate: Agent,
   path: '/tenant/:tenant_id/agents/:agent_id',
   permit: 'agent:read',
@@ -36,6 +36,6 @@ export const agentHistory: HistorySubject<Agent.Agent, Agent.AgentEvent> = {
     skill_configs: { of: configsOf, show: () => HIDDEN },
     tools: { of: ({ tools }) => tools, show: ({ is_enabled, configuration }: Tools[string]) => ({ is_enabled, configuration }) },
   },
-};
+} as const satisfies HistorySubject<Agent.Agent, Agent.AgentEvent>;
 
 export const agentHistoryOperations = historyOperationsOf('Agent', agentHistory);

@@ -8,13 +8,13 @@ import { BENCHMARK_RUN_SORTS, benchmarkRunPage } from '../../projections/benchma
 import { BenchmarkRunRead, benchmarkRuns } from '../../projections/benchmarks/benchmark-run.ts';
 import { requireOnAgentInBody } from '../agents/agent-in-body.ts';
 import { agentsWithPermission } from '../agents/readable-agents.ts';
-import { type Operations, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
 import { listQuery, windowOf } from '../http/paging.ts';
 
 const RUNS = '/tenant/:tenant_id/benchmark-runs';
 
 /** The operations on runs of benchmarks. `host` reads the datasets. */
-export const benchmarkRunOperationsOf = (host: DatasetHost): Operations => ({
+export const benchmarkRunOperationsOf = (host: DatasetHost) => ({
   listBenchmarkRuns: operation({
     method: 'get',
     path: RUNS,

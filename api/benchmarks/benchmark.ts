@@ -9,14 +9,14 @@ import {
 import type { DatasetPorts } from '../../commands/benchmarks/dataset-location.ts';
 import { BENCHMARK_SORTS, benchmarkBySlug, benchmarkPage } from '../../projections/benchmarks/benchmark.queries.ts';
 import { BenchmarkRead, benchmarks } from '../../projections/benchmarks/benchmark.ts';
-import { type Ctx, type Operations, operation } from '../http/operation.ts';
+import { type Ctx, operation } from '../http/operation.ts';
 import { listQuery, windowOf } from '../http/paging.ts';
 
 const BENCHMARKS = '/benchmarks';
 const BENCHMARK = `${BENCHMARKS}/:slug`;
 
 /** The operations on the catalogue of benchmarks. */
-export const benchmarkOperationsOf = (ports: DatasetPorts<Ctx>): Operations => ({
+export const benchmarkOperationsOf = (ports: DatasetPorts<Ctx>) => ({
   listBenchmarks: operation({
     method: 'get',
     path: BENCHMARKS,

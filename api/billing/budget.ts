@@ -3,7 +3,6 @@ import { requireRunner } from '../../commands/access/require-runner.ts';
 import { BudgetReserve, BudgetSettle, requireOwnReservation, reserveBudget, settleBudget } from '../../commands/billing/budget.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
-import type { Operations } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 
 export const BudgetReservation = z
@@ -20,7 +19,7 @@ export const BudgetReservation = z
   })
   .meta({ id: 'BudgetReservation' });
 
-export const budgetOperations: Operations = {
+export const budgetOperations = {
   reserveBudget: operation({
     method: 'post',
     path: '/tenant/:tenant_id/agents/:agent_id/budget/reserve',

@@ -40,6 +40,8 @@ const routes = [
     method: 'post',
     path: '/hooks/payments',
     operationId: 'receivePaymentEvent',
+    body: z.looseObject({}),
+    reply: PaymentEventReceived,
     summary: 'Receive an event of the payment provider',
     description:
       'Stripe sends events of subscriptions (`customer.subscription.*`) and of the accounts of sellers (`account.updated`) here; other events have no effect. They may arrive in any order and several times. The signature is verified over the received bytes before anything else is read, and must not be older than five minutes.',

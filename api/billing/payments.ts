@@ -3,7 +3,7 @@ import { CheckoutSessionStart, openBillingPortal, startCheckout } from '../../co
 import type { PaymentProvider } from '../../commands/billing/payment-provider.ts';
 import { assertSeller, readSeller, startSellerOnboarding } from '../../commands/billing/seller.ts';
 import { planWithPrice } from '../../projections/billing/plan.queries.ts';
-import { type Operations, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
 
 const BILLING = '/tenant/:tenant_id/billing';
 const USER_ONLY = 'Requires the credential of a user. An API key with a lesser role than that of its owner is refused.';
@@ -40,7 +40,7 @@ const ConnectStatusRead = z
   .meta({ id: 'ConnectStatusRead' });
 
 /** The operations of payments. If `provider` is null, the operations that need a provider are refused. */
-export const paymentOperationsOf = (provider: PaymentProvider | null): Operations => ({
+export const paymentOperationsOf = (provider: PaymentProvider | null) => ({
   startCheckout: operation({
     method: 'post',
     path: `${BILLING}/checkout-session`,

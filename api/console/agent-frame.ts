@@ -1,11 +1,11 @@
 import type { Answer, ReplyOf } from '../http/ask.ts';
+import type { Rows } from '../routes.ts';
 import { actionButton, formLink } from './action.ts';
 import { badge } from './parts/badge.ts';
 import { heading } from './parts/heading.ts';
 import { problemPanel } from './parts/problem-panel.ts';
 import { type Child, tags } from './parts/tags.ts';
 import type { MayOnAgent } from './permission.ts';
-import type { Rows } from './rows.ts';
 import { tenantPath, type Visit } from './visit.ts';
 
 const { div, span, nav, a } = tags;

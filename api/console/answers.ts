@@ -2,6 +2,7 @@ import type { Context, Hono } from 'hono';
 import type { Problem } from '../http/ask.ts';
 import type { Operations } from '../http/operation.ts';
 import type { SignInCookies } from '../identity/sign-in-cookies.ts';
+import type { Rows } from '../routes.ts';
 import { readDegraded } from './degraded-strip.ts';
 import { framed } from './frame.ts';
 import { SECURITY_HEADERS } from './headers.ts';
@@ -10,7 +11,6 @@ import { emptyState } from './parts/empty-state.ts';
 import { problemPanel } from './parts/problem-panel.ts';
 import { tags } from './parts/tags.ts';
 import { visitOf, withVisitor } from './request-visit.ts';
-import type { Rows } from './rows.ts';
 import type { Visit } from './visit.ts';
 
 export type ConsoleDeps = {

@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../http/ask.ts';
+import type { Rows } from '../routes.ts';
 import { answerCard } from './form-page.ts';
 import { counted } from './parts/count-text.ts';
 import { emptyState } from './parts/empty-state.ts';
@@ -7,7 +8,6 @@ import { tableOf } from './parts/table.ts';
 import { type Child, tags } from './parts/tags.ts';
 import { absoluteTime } from './parts/time.ts';
 import { trialView } from './parts/trial.ts';
-import type { Rows } from './rows.ts';
 import { tenantPath, type Visit } from './visit.ts';
 
 const { a, p, strong, tr, td, div } = tags;

@@ -1,9 +1,9 @@
 import type { ReplyOf } from '../http/ask.ts';
+import type { Rows } from '../routes.ts';
 import { shortId } from './parts/short-id.ts';
 import type { Column } from './parts/table.ts';
 import { type Child, tags } from './parts/tags.ts';
 import { ago } from './parts/time.ts';
-import type { Rows } from './rows.ts';
 
 const { tr, td, div, span, code } = tags;
 

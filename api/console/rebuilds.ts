@@ -1,10 +1,10 @@
 import type { ReplyOf } from '../http/ask.ts';
+import type { Rows } from '../routes.ts';
 import { badge } from './parts/badge.ts';
 import { counted, countText } from './parts/count-text.ts';
 import { tableOf } from './parts/table.ts';
 import { type Child, tags } from './parts/tags.ts';
 import { ago, duration } from './parts/time.ts';
-import type { Rows } from './rows.ts';
 
 const { a, div, p, progress, span, strong, td, tr } = tags;
 

@@ -2,8 +2,8 @@ import type { Context, Hono } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { type Ask, type Call, createAsk, type Send } from '../http/ask.ts';
 import { isRead } from '../http/operation.ts';
+import type { Rows } from '../routes.ts';
 import { pastTime } from './past-time.ts';
-import type { Rows } from './rows.ts';
 import { type Freshness, type Me, THEMES, type Theme, type Visit } from './visit.ts';
 
 export const THEME_COOKIE = 'annals_theme';

@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono';
 import { setCookie } from 'hono/cookie';
 import type { Problem } from '../http/ask.ts';
 import { assertOwnPage } from '../identity/sign-in-cookies.ts';
+import type { Rows } from '../routes.ts';
 import {
   type ConsoleDeps,
   consolePath,
@@ -20,7 +21,6 @@ import type { Page } from './page.ts';
 import { emptyState } from './parts/empty-state.ts';
 import { type Child, tags } from './parts/tags.ts';
 import { type ConsoleEnv, sendAsVisitor, THEME_COOKIE, visitOf } from './request-visit.ts';
-import type { Rows } from './rows.ts';
 import { mountForms } from './run-form.ts';
 import { linkPage, signInPage } from './sign-in.ts';
 import { keepingTime, readTicks, timeEntry, timeStrip } from './time-machine.ts';

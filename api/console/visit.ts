@@ -1,5 +1,5 @@
 import type { Ask, Call, ReplyOf } from '../http/ask.ts';
-import type { Rows } from './rows.ts';
+import type { Rows } from '../routes.ts';
 
 /** The response of `GET /me`, which describes the visitor. */
 export type Me = ReplyOf<Rows['readMe']>;

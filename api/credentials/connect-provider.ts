@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { connectProvider, type StartedLink } from '../../commands/credentials/connect-provider.ts';
 import type { OAuthClients } from '../../commands/credentials/oauth-clients.ts';
 import { LINK_LIFETIME_SECONDS } from '../../domain/credentials/identity-link.ts';
-import { type Operations, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
 
 const url = z.string().meta({
   description: 'The page of the provider that the browser is to open. It is valid for 10 minutes, in this browser only',
@@ -33,7 +33,7 @@ const DETAILS =
   'The response sets a cookie. Only a browser that has it can finish: the provider sends it back to `/integrations/callback`.';
 
 /** Creates the operations that start to connect an account at a provider. */
-export const connectOperations = (oauth: OAuthClients, publicUrl: string): Operations => {
+export const connectOperations = (oauth: OAuthClients, publicUrl: string) => {
   const start = connectProvider(oauth);
   const shared = {
     method: 'post',

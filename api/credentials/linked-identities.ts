@@ -8,7 +8,7 @@ import { agentsOpenTo } from '../../projections/agents/agent.queries.ts';
 import { IDENTITY_SORTS, identityPage } from '../../projections/credentials/linked-identity.queries.ts';
 import { LinkedIdentityRead, linkedIdentities } from '../../projections/credentials/linked-identity.ts';
 import type { Ctx } from '../http/operation.ts';
-import { type Operations, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
 import { listQuery, windowOf } from '../http/paging.ts';
 
 /** Returns the ids of the agents whose linked identities the caller may see; undefined if the caller may see all. */
@@ -26,7 +26,7 @@ const visibleAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> =
 const IDENTITIES = '/tenant/:tenant_id/linked-identities';
 
 /** Creates the operations on linked identities. `testDatabase` tests a connection to a database. */
-export const linkedIdentityOperations = (testDatabase: TestDatabase): Operations => ({
+export const linkedIdentityOperations = (testDatabase: TestDatabase) => ({
   storeDatabaseCredential: operation({
     method: 'post',
     path: '/tenant/:tenant_id/database-credentials',

@@ -70,6 +70,7 @@ const routes = [
     method: 'get',
     path: '/integrations/callback',
     operationId: 'finishConnectIntegration',
+    reply: CallbackResponse,
     summary: 'Finish connecting an account',
     description:
       'The provider redirects the browser to this path. Only the browser that has started can finish, once, and within 10 minutes.',

@@ -50,46 +50,7 @@ type PictureRoute = {
   readonly permit: 'platform' | 'tenant:settings:write';
 };
 
-const PICTURES: readonly PictureRoute[] = [
-  {
-    kind: 'brandFavicon',
-    path: '/tenant/:tenant_id/brand/favicon',
-    publicPath: '/brand/:tenant_slug/favicon',
-    operationId: 'changeBrandFavicon',
-    readId: 'readBrandFavicon',
-    what: 'the favicon of the tenant',
-    permit: 'tenant:settings:write',
-  },
-  {
-    kind: 'brandLogo',
-    path: '/tenant/:tenant_id/brand/logo',
-    publicPath: '/brand/:tenant_slug/logo',
-    operationId: 'changeBrandLogo',
-    readId: 'readBrandLogo',
-    what: 'the logo of the tenant',
-    permit: 'tenant:settings:write',
-  },
-  {
-    kind: 'platformFavicon',
-    path: '/admin/platform/favicon',
-    publicPath: '/platform/favicon',
-    operationId: 'changePlatformFavicon',
-    readId: 'readPlatformFavicon',
-    what: 'the favicon of the platform',
-    permit: 'platform',
-  },
-  {
-    kind: 'useCaseIcon',
-    path: '/admin/use-cases/:key/icon',
-    publicPath: '/use-cases/:key/icon',
-    operationId: 'changeUseCaseIcon',
-    readId: 'readUseCaseIcon',
-    what: 'the icon of a use case',
-    permit: 'platform',
-  },
-];
-
-const rowOf = ({ path, what, permit }: PictureRoute): Operation =>
+const rowOf = <const Path extends string>({ path, what, permit }: PictureRoute & { readonly path: Path }) =>
   operation({ method: 'put', path, summary: `Replace ${what}`, permit, reply: UploadRead, run: () => null });
 
 const replacePicture =
@@ -138,12 +99,13 @@ const showPicture =
     return c.body(ReadableStream.from(abortOnError(c, runtime, blob.content)) as never, 200, headers);
   };
 
-const routes = PICTURES.flatMap((route) => {
-  const row = rowOf(route);
+/** Creates the two routes of a kind of picture: one replaces it, and one shows it to everybody. */
+const picturesOf = <const Route extends PictureRoute>(route: Route) => {
+  const row = rowOf<Route['path']>(route);
   return [
     uploadRoute({
       row,
-      operationId: route.operationId,
+      operationId: route.operationId as Route['operationId'],
       description: `${RULES}\n\nRequires the permission \`${route.permit}\`.`,
       tag: 'Files',
       file: 'The picture',
@@ -152,8 +114,8 @@ const routes = PICTURES.flatMap((route) => {
     }),
     plainRoute({
       method: 'get',
-      path: route.publicPath,
-      operationId: route.readId,
+      path: route.publicPath as Route['publicPath'],
+      operationId: route.readId as Route['readId'],
       summary: `Read ${route.what}`,
       description: `Everybody may read it. Browsers may use it for ${MAX_AGE_SECONDS} seconds without asking again.`,
       tag: 'Files',
@@ -169,8 +131,47 @@ const routes = PICTURES.flatMap((route) => {
       problems: [404, 409, 422, 503],
       handler: showPicture(route),
     }),
-  ];
-});
+  ] as const;
+};
+
+const routes = [
+  ...picturesOf({
+    kind: 'brandFavicon',
+    path: '/tenant/:tenant_id/brand/favicon',
+    publicPath: '/brand/:tenant_slug/favicon',
+    operationId: 'changeBrandFavicon',
+    readId: 'readBrandFavicon',
+    what: 'the favicon of the tenant',
+    permit: 'tenant:settings:write',
+  }),
+  ...picturesOf({
+    kind: 'brandLogo',
+    path: '/tenant/:tenant_id/brand/logo',
+    publicPath: '/brand/:tenant_slug/logo',
+    operationId: 'changeBrandLogo',
+    readId: 'readBrandLogo',
+    what: 'the logo of the tenant',
+    permit: 'tenant:settings:write',
+  }),
+  ...picturesOf({
+    kind: 'platformFavicon',
+    path: '/admin/platform/favicon',
+    publicPath: '/platform/favicon',
+    operationId: 'changePlatformFavicon',
+    readId: 'readPlatformFavicon',
+    what: 'the favicon of the platform',
+    permit: 'platform',
+  }),
+  ...picturesOf({
+    kind: 'useCaseIcon',
+    path: '/admin/use-cases/:key/icon',
+    publicPath: '/use-cases/:key/icon',
+    operationId: 'changeUseCaseIcon',
+    readId: 'readUseCaseIcon',
+    what: 'the icon of a use case',
+    permit: 'platform',
+  }),
+];
 
 export const mountPictures = (app: Hono, runtime: Runtime, deps: PictureDeps): void => mountPlainRoutes(app, routes, { ...deps, runtime });
 export const picturePaths = documentPlainRoutes(routes);

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { expandPath } from './expand-path.ts';
-import { isRead, type Operation, type Params } from './operation.ts';
+import type { Operation, Params } from './operation.ts';
 
 /** A problem document (RFC 9457), as the API returns it. */
 export type Problem = {
@@ -35,13 +35,29 @@ type Outcome = {
 /** The result of a call: the reply of the operation, or the problem with which it was refused. */
 export type Answer<T> = Outcome & ({ readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem });
 
-type Typed = Operation & { readonly path: string };
-type Fields<T> = T extends z.ZodType ? (z.input<T> extends readonly unknown[] ? { readonly items: z.input<T> } : z.input<T>) : object;
-type QueryOf<Row> = Row extends { readonly query?: infer Q } ? Fields<NonNullable<Q>> : object;
-type BodyOf<Row> = Row extends { readonly body?: infer B } ? Fields<NonNullable<B>> : object;
+/** The part of an operation, or of a plain route, that the types of a call are derived from. */
+export type Callable = { readonly path: string; readonly query?: unknown; readonly body?: unknown; readonly reply?: unknown };
+
+/** The fields that a client sends. If the schema accepts any input and converts it, the type of its output is used. */
+type InputFields<Input, Output> = {
+  [Name in keyof Input]: unknown extends Input[Name] ? (Name extends keyof Output ? Output[Name] : unknown) : Input[Name];
+};
+type FieldsOf<Schema> = [Schema] extends [never]
+  ? object
+  : Schema extends z.ZodType
+    ? z.input<Schema> extends readonly unknown[]
+      ? { readonly items: z.input<Schema> }
+      : z.input<Schema> extends Record<string, never>
+        ? object
+        : InputFields<z.input<Schema>, z.output<Schema>>
+    : object;
+/** In a query, a boolean can be sent for the texts `true` and `false`. */
+type WithBooleans<Fields> = { [Name in keyof Fields]: 'true' extends Fields[Name] ? Fields[Name] | boolean : Fields[Name] };
+type QueryOf<Row extends Callable> = WithBooleans<FieldsOf<NonNullable<Row['query']>>>;
+type BodyOf<Row extends Callable> = FieldsOf<NonNullable<Row['body']>>;
 
 /** The path parameters, query and body fields of an operation in one object, as clients send them. */
-export type Sent<Row extends Typed> = { readonly [Name in Params<Row['path']>]: string } & QueryOf<Row> & BodyOf<Row>;
+export type Sent<Row extends Callable> = { readonly [Name in Params<Row['path']>]: string } & QueryOf<Row> & BodyOf<Row>;
 
 /** The type of the reply of an operation; null if it has none. */
 export type ReplyOf<Row> = Row extends { readonly reply?: infer R }
@@ -50,20 +66,42 @@ export type ReplyOf<Row> = Row extends { readonly reply?: infer R }
     : null
   : null;
 
+/** An operation that is called by its row. */
+type AskedRow = Callable & Pick<Operation, 'method' | 'summary'>;
+
 export type AskOptions = { readonly headers?: Readonly<Record<string, string>> };
 
 /**
  * Calls an operation. If the operation is refused, the promise is not rejected: it resolves to an answer with `ok:
  * false`.
  */
-export type Ask = <Row extends Typed>(row: Row, sent: Sent<Row>, options?: AskOptions) => Promise<Answer<ReplyOf<Row>>>;
+export type Ask = <Row extends AskedRow>(row: Row, sent: Sent<Row>, options?: AskOptions) => Promise<Answer<ReplyOf<Row>>>;
 
 type Request = { readonly method: string; readonly path: string; readonly body?: string; readonly headers: Record<string, string> };
 
 /** Sends a request to the API, either within this process or over the network. */
 export type Send = (request: Request) => Promise<Response>;
 
-const queryFieldsOf = ({ query }: Operation): readonly string[] => Object.keys((query as z.ZodObject | undefined)?.shape ?? {});
+/** Says where the fields of a call belong in the request of an operation. */
+export type Target = {
+  readonly method: string;
+  /** The path, in which a parameter is written as in `/tenant/:tenant_id`. */
+  readonly path: string;
+  /** The names of the query parameters; null if all fields that are not in the path belong to the query. */
+  readonly query: readonly string[] | null;
+  readonly hasBody: boolean;
+};
+
+/** Returns the names of the parameters in a path. */
+export const pathFieldsOf = ({ path }: Pick<Target, 'path'>): readonly string[] =>
+  [...path.matchAll(/:([a-z_]+)/g)].map(([, name]) => name!);
+
+const targetOf = ({ method, path, query, body }: AskedRow): Target => ({
+  method,
+  path,
+  query: method === 'get' ? null : Object.keys((query as z.ZodObject | undefined)?.shape ?? {}),
+  hasBody: method !== 'get' && body !== undefined,
+});
 
 const queryText = (fields: readonly (readonly [string, unknown])[]): string => {
   const search = new URLSearchParams();
@@ -72,21 +110,23 @@ const queryText = (fields: readonly (readonly [string, unknown])[]): string => {
   return search.size > 0 ? `?${search}` : '';
 };
 
-/** Splits the fields of a call into the path, the query and the JSON body of its request. */
-export const requestOf = (row: Operation, sent: Readonly<Record<string, unknown>>): Omit<Request, 'headers'> => {
-  const inPath = new Set([...row.path.matchAll(/:([a-z_]+)/g)].map(([, name]) => name!));
-  const encoded = Object.fromEntries([...inPath].map((name) => [name, encodeURIComponent(String(sent[name] ?? ''))]));
-  const rest = Object.entries(sent).filter(([name]) => !inPath.has(name));
-  const inQuery = isRead(row) ? null : queryFieldsOf(row);
-  const query = rest.filter(([name]) => inQuery === null || inQuery.includes(name));
-  const path = `${expandPath(row.path, encoded, {})}${queryText(query)}`;
-  const method = row.method.toUpperCase();
-  if (isRead(row) || !row.body) return { method, path };
-  const fields = Object.fromEntries(rest.filter(([name]) => !inQuery!.includes(name)));
-  return { method, path, body: JSON.stringify('items' in fields ? fields.items : fields) };
+/**
+ * Splits the fields of a call into the path with its query, and the fields of the body. These are undefined if the
+ * operation has no body.
+ */
+export const splitFields = (target: Target, sent: Readonly<Record<string, unknown>>): { readonly path: string; readonly body: unknown } => {
+  const inPath = pathFieldsOf(target);
+  const encoded = Object.fromEntries(inPath.map((name) => [name, encodeURIComponent(String(sent[name] ?? ''))]));
+  const rest = Object.entries(sent).filter(([name]) => !inPath.includes(name));
+  const inQuery = (name: string): boolean => target.query?.includes(name) ?? true;
+  const path = `${expandPath(target.path, encoded, {})}${queryText(rest.filter(([name]) => inQuery(name)))}`;
+  if (!target.hasBody) return { path, body: undefined };
+  const fields = Object.fromEntries(rest.filter(([name]) => !inQuery(name)));
+  return { path, body: 'items' in fields ? fields.items : fields };
 };
 
-const problemOf = async (response: Response): Promise<Problem> => {
+/** Reads the problem document of a refused request. */
+export const problemOf = async (response: Response): Promise<Problem> => {
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
   const text = await response.text();
   const known = /[/+]json\b/.test(response.headers.get('content-type') ?? '') ? (JSON.parse(text) as Problem) : null;
@@ -94,24 +134,39 @@ const problemOf = async (response: Response): Promise<Problem> => {
   return { ...(known ?? unknown), ...(retryAfter > 0 ? { retry_after: retryAfter } : {}) };
 };
 
+const readJson = async (response: Response): Promise<unknown> => {
+  const text = await response.text();
+  return text === '' ? null : JSON.parse(text);
+};
+
+/** Returns the answer that a response contains. `read` reads the body of a successful response. */
+export const answerOf = async <T>(
+  response: Response,
+  call: Call,
+  read: (response: Response) => Promise<unknown> = readJson,
+): Promise<Answer<T>> => {
+  const outcome = {
+    status: response.status,
+    headers: response.headers,
+    position: response.headers.get('projection-position') ?? response.headers.get('consistency-token'),
+    behindSeconds: Number(response.headers.get('projection-lag') ?? 0),
+    etag: response.headers.get('etag'),
+    call,
+  };
+  if (response.status >= 400) return { ...outcome, ok: false, problem: await problemOf(response) };
+  return { ...outcome, ok: true, value: (await read(response)) as T };
+};
+
 /** Creates the function that calls operations through `send`. After each answer, `onCall` gets the call. */
 export const createAsk =
   (send: Send, onCall: (call: Call) => void = () => {}): Ask =>
   async (row, sent, { headers = {} } = {}) => {
-    const request = requestOf(row, sent);
+    const target = targetOf(row);
+    const { path, body } = splitFields(target, sent);
+    const request = { method: target.method.toUpperCase(), path, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
     const startedAt = performance.now();
     const response = await send({ ...request, headers: { ...headers, ...(request.body ? { 'content-type': 'application/json' } : {}) } });
     const call = { ...request, milliseconds: performance.now() - startedAt };
     onCall(call);
-    const outcome = {
-      status: response.status,
-      headers: response.headers,
-      position: response.headers.get('projection-position') ?? response.headers.get('consistency-token'),
-      behindSeconds: Number(response.headers.get('projection-lag') ?? 0),
-      etag: response.headers.get('etag'),
-      call,
-    };
-    if (!response.ok) return { ...outcome, ok: false, problem: await problemOf(response) };
-    const text = await response.text();
-    return { ...outcome, ok: true, value: (text === '' ? null : JSON.parse(text)) as never };
+    return answerOf(response, call);
   };

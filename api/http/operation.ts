@@ -122,7 +122,7 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
 };
 
 /** An operation that keeps the types of its path, query, body and reply, so that the compiler can check calls of it. */
-export type TypedOperation<Path extends string, Query, Body, Reply> = Operation & {
+export type TypedOperation<Path extends string, Query, Body, Reply> = Omit<Operation, 'path' | 'query' | 'body' | 'reply'> & {
   readonly path: Path;
   readonly query?: Query;
   readonly body?: Body;

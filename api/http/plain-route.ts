@@ -23,6 +23,13 @@ export type PlainRoute<Deps, Path extends string = string> = {
   readonly security?: readonly object[];
   /** The schema of the query, used only for the OpenAPI document. The handler validates the query itself. */
   readonly query?: z.ZodType;
+  /** The schema of the fields in the request body, used only for the types of clients. */
+  readonly body?: z.ZodType;
+  /**
+   * The schema of a JSON response, or `z.null()` if a response has no body. Used only for the types of clients. If it is
+   * absent, clients get the response as it is, such as a file.
+   */
+  readonly reply?: z.ZodType;
   /** Additional parameters, such as headers, in the format of OpenAPI. */
   readonly parameters?: readonly object[];
   readonly requestBody?: object;
@@ -36,12 +43,36 @@ export type PlainRoute<Deps, Path extends string = string> = {
 /** The schemas to which the responses of plain routes refer by name in the OpenAPI document. */
 export const PLAIN_SCHEMAS: Schemas = {};
 
-/** The OpenAPI entries of routes, by path and method. */
-export type PlainPaths = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+declare const typesOnly: unique symbol;
+
+/** The types that clients need to call a plain route. They exist only at compile time. */
+type PlainTypes<Id extends string = string, Path extends string = string, Query = unknown, Body = unknown, Reply = unknown> = {
+  readonly [typesOnly]?: { readonly id: Id; readonly path: Path; readonly query?: Query; readonly body?: Body; readonly reply?: Reply };
+};
+
+/** The OpenAPI entries of routes, by path and method. `Types` are the types that clients need. */
+export type PlainPaths<Types = unknown> = Readonly<Record<string, Readonly<Record<string, unknown>>>> & {
+  readonly [typesOnly]?: Types;
+};
+
+type TypesOf<Paths extends PlainPaths> = NonNullable<Paths[typeof typesOnly]>;
+
+/** The types of the plain routes in these OpenAPI entries, by operation id. */
+export type PlainRowsOf<Paths extends PlainPaths> = {
+  readonly [Types in TypesOf<Paths> as Types extends { readonly id: infer Id extends string } ? Id : never]: Types;
+};
 
 /** Defines a plain route. The Hono route and its OpenAPI entry are both made from this definition. */
-export const plainRoute = <Deps, const Path extends string>(row: PlainRoute<Deps, Path>): PlainRoute<Deps> =>
-  row as unknown as PlainRoute<Deps>;
+export const plainRoute = <
+  Deps,
+  const Id extends string,
+  const Path extends string,
+  Query extends z.ZodType | undefined = undefined,
+  Body extends z.ZodType | undefined = undefined,
+  Reply extends z.ZodType | undefined = undefined,
+>(
+  row: PlainRoute<Deps, Path> & { readonly operationId: Id; readonly query?: Query; readonly body?: Body; readonly reply?: Reply },
+): PlainRoute<Deps> & PlainTypes<Id, Path, Query, Body, Reply extends z.ZodType ? Reply : z.ZodType<Response>> => row as never;
 
 export const headerParameter = (name: string, description: string, required = true) => ({
   name,
@@ -57,11 +88,13 @@ export const mountPlainRoutes = <Deps>(app: Hono, routes: readonly PlainRoute<De
 };
 
 const documented = <Deps>({
-  handler: _,
+  handler: _handler,
   method,
   path,
   tag,
   query,
+  body: _body,
+  reply: _reply,
   parameters = [],
   responses,
   problems = [],
@@ -72,8 +105,11 @@ const documented = <Deps>({
   return { [templateOf(path)]: { [method]: { ...entry, ...(all.length > 0 ? { parameters: all } : {}) } } };
 };
 
+type AnyRoute = PlainRoute<never> & PlainTypes;
+
 /**
  * Creates the OpenAPI entries of routes. Two routes must not have the same path, because the entry of the second would
  * replace that of the first.
  */
-export const documentPlainRoutes = <Deps>(routes: readonly PlainRoute<Deps>[]): PlainPaths => Object.assign({}, ...routes.map(documented));
+export const documentPlainRoutes = <Route extends AnyRoute>(routes: readonly Route[]): PlainPaths<NonNullable<Route[typeof typesOnly]>> =>
+  Object.assign({}, ...routes.map((route) => documented(route)));

@@ -9,7 +9,7 @@ import { takeUpToPageSize } from '../../projections/read-model.ts';
 import { AS_OF_PROJECTION, resolvePosition } from './as-of.ts';
 import { type Change, DiffQuery, HistoryEntries, type HistoryEntry, ResourceDiff } from './history-schemas.ts';
 import { pathParameters } from './json-schema.ts';
-import { type Ctx, type Operations, operation } from './operation.ts';
+import { type Ctx, type Operations, operation, type TypedOperation } from './operation.ts';
 import { listQuery, type PageWindow } from './paging.ts';
 import { scopedCache } from './scoped-cache.ts';
 
@@ -239,21 +239,34 @@ const diff = async (ctx: Ctx, subject: AnySubject, id: string, { from, to }: { f
   return { id, revision: -1, position, state };
 };
 
+const HistoryQuery = listQuery({}).omit({ sort: true });
+
+type HistoryOperation<Path extends string> = TypedOperation<`${Path}/history`, typeof HistoryQuery, undefined, typeof HistoryEntries>;
+type DiffOperation<Path extends string> = TypedOperation<`${Path}/diff`, typeof DiffQuery, undefined, typeof ResourceDiff>;
+
+/** The two operations that read the history of a resource, by operation id. */
+type HistoryOperations<Name extends string, Path extends string> = { readonly [Id in `read${Name}History`]: HistoryOperation<Path> } & {
+  readonly [Id in `diff${Name}`]: DiffOperation<Path>;
+};
+
 /**
  * Returns the operations that read the history of a resource: the list of its events, and the differences between two
  * times or positions. `name` is the name of the resource in operation ids, such as `Agent`.
  */
-export const historyOperationsOf = <S, E extends DomainEvent>(name: string, subject: HistorySubject<S, E>): Operations => {
+export const historyOperationsOf = <S, E extends DomainEvent, const Name extends string, const Path extends string>(
+  name: Name,
+  subject: HistorySubject<S, E> & { readonly path: Path },
+): HistoryOperations<Name, Path> => {
   const { path, permit, noun } = subject;
   const idIn = (input: object): string => (input as Record<string, string>)[pathParameters(path).at(-1)!]!;
-  return {
+  const operations: Operations = {
     [`read${name}History`]: operation({
       method: 'get',
       path: `${path}/history`,
       summary: `List the ${noun}'s events`,
       details: 'Each entry has the fields that the event changed.',
       permit,
-      query: listQuery({}).omit({ sort: true }),
+      query: HistoryQuery,
       reply: HistoryEntries,
       run: (ctx, input) => readHistory(ctx, subject, idIn(input), input),
     }),
@@ -269,4 +282,5 @@ export const historyOperationsOf = <S, E extends DomainEvent>(name: string, subj
       run: (ctx, input) => diff(ctx, subject, idIn(input), input),
     }),
   };
+  return operations as HistoryOperations<Name, Path>;
 };

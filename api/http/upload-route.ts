@@ -24,16 +24,27 @@ export const UPLOAD_SCHEMAS: Schemas = {};
  * A route whose request body is a form with one file. `file` describes the file, and `answer` describes the response,
  * both for the OpenAPI document. The fields of `texts` are the other fields of the form.
  */
-type UploadRoute<Deps> = Pick<PlainRoute<Deps>, 'operationId' | 'description' | 'tag' | 'handler'> & {
-  readonly row: Pick<Operation, 'method' | 'path' | 'summary' | 'reply' | 'status' | 'noETag'>;
+type UploadRoute<Deps, Id extends string, Path extends string, Reply, Field extends string, Optional, Texts> = Pick<
+  PlainRoute<Deps>,
+  'description' | 'tag' | 'handler'
+> & {
+  readonly operationId: Id;
+  readonly row: Pick<Operation, 'method' | 'summary' | 'status' | 'noETag'> & { readonly path: Path; readonly reply?: Reply };
   /** The name of the form field that contains the file. By default, `upload`. */
-  readonly field?: string;
+  readonly field?: Field;
   /** Set if the form need not contain the file. */
-  readonly isFileOptional?: true;
+  readonly isFileOptional?: Optional;
   readonly file: string;
   readonly answer: string;
-  readonly texts?: z.ZodObject;
+  readonly texts?: Texts;
 };
+
+/** The schema of the form, which gives clients the types of its fields. */
+type FormOf<Field extends string, Optional, Texts> = z.ZodType<
+  unknown,
+  (Optional extends true ? { readonly [Name in Field]?: Blob } : { readonly [Name in Field]: Blob }) &
+    (Texts extends z.ZodType ? z.input<Texts> : unknown)
+>;
 
 type TextsSchema = { readonly properties?: object; readonly required?: readonly string[] };
 
@@ -41,18 +52,26 @@ const PROBLEMS = [400, 401, 403, 404, 408, 409, 412, 413, 415, 422, 429, 503];
 const header = { schema: { type: 'string' } };
 
 /** Defines an upload route. It is in no table of operations, because its body is not JSON. */
-export const uploadRoute = <Deps>({
+export const uploadRoute = <
+  Deps,
+  const Id extends string,
+  const Path extends string,
+  Reply extends z.ZodType,
+  const Field extends string = typeof UPLOAD_FIELD,
+  Optional extends true | undefined = undefined,
+  Texts extends z.ZodObject | undefined = undefined,
+>({
   row,
-  field = UPLOAD_FIELD,
+  field = UPLOAD_FIELD as Field,
   isFileOptional,
   file,
   answer,
   texts,
   ...route
-}: UploadRoute<Deps>): PlainRoute<Deps> => {
+}: UploadRoute<Deps, Id, Path, Reply, Field, Optional, Texts>) => {
   const status = row.status ?? 200;
   const { properties: fields = {}, required = [] } = (texts ? schemaOf(texts, 'input', {}) : {}) as TextsSchema;
-  return plainRoute<Deps, string>({
+  return plainRoute<Deps, Id, Path, undefined, FormOf<Field, Optional, Texts>, Reply>({
     ...route,
     method: row.method,
     path: row.path,

@@ -105,6 +105,8 @@ const routes = [
     method: 'post',
     path: '/auth/link',
     operationId: 'signInByLink',
+    body: LinkBody,
+    reply: z.null(),
     summary: 'Sign a browser in by a one-time link',
     description: 'Spends the link, which `annals login` prints. Accepted only from pages of this host.',
     tag: 'Sign-in',
@@ -118,6 +120,8 @@ const routes = [
     method: 'post',
     path: '/auth/key',
     operationId: 'signInByKey',
+    body: KeyBody,
+    reply: z.null(),
     summary: 'Sign a browser in by an API key',
     description:
       'The session has the limits of the key and ends with it. The keys of runners are refused. Accepted only from pages of this host.',

@@ -152,6 +152,7 @@ const routes = [
     method: 'post',
     path: '/auth/logout',
     operationId: 'signOut',
+    reply: z.null(),
     summary: 'Sign the browser out',
     tag: 'Sign-in',
     security: [{ session: [] }],

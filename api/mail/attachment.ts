@@ -71,7 +71,7 @@ const getAttachment = ({ runtime }: Deps) => {
 };
 
 const routes = [
-  uploadRoute<Deps>({
+  uploadRoute({
     row: UPLOAD,
     operationId: 'addMailAttachment',
     field: FIELD,
@@ -81,7 +81,7 @@ const routes = [
     answer: 'The new attachment',
     handler: acceptUpload,
   }),
-  plainRoute<Deps, string>({
+  plainRoute({
     method: 'get',
     path: ATTACHMENT,
     operationId: 'getMailAttachment',

@@ -18,8 +18,7 @@ import {
   mailboxPage,
 } from '../../projections/mail/mailbox.queries.ts';
 import { AdminMailboxRow, AgentMailboxRow, mailboxes } from '../../projections/mail/mailbox.ts';
-import type { Ctx, Operations } from '../http/operation.ts';
-import { operation } from '../http/operation.ts';
+import { type Ctx, operation } from '../http/operation.ts';
 import { Flag, listQuery, windowOf } from '../http/paging.ts';
 import { staleIfError } from '../http/stale-if-error.ts';
 
@@ -55,7 +54,7 @@ const NO_MESSAGES: MailboxCounts = { message_count: 0, last_message_at: null };
 const lastKnownCounts = staleIfError<MailboxCounts>(NO_MESSAGES);
 
 /** The operations on mailboxes. */
-export const mailboxOperationsOf = (settings: MailSettings): Operations => ({
+export const mailboxOperationsOf = (settings: MailSettings) => ({
   healMailboxes: operation({
     method: 'post',
     path: '/admin/mail/heal',

@@ -15,7 +15,7 @@ import {
   messagePage,
 } from '../../projections/mail/message.queries.ts';
 import { AgentAttachmentRow, messages } from '../../projections/mail/message.ts';
-import { type Ctx, type Operations, operation } from '../http/operation.ts';
+import { type Ctx, operation } from '../http/operation.ts';
 import { asOfQuery, listQuery, windowOf } from '../http/paging.ts';
 
 const AGENT = '/tenant/:tenant_id/agents/:agent_id';
@@ -88,7 +88,7 @@ const catchUp = async (ctx: Ctx): Promise<void> => {
 };
 
 /** The operations on the messages of agents. */
-export const messageOperationsOf = (settings: MailSettings, readDelivery: ReadDelivery): Operations => ({
+export const messageOperationsOf = (settings: MailSettings, readDelivery: ReadDelivery) => ({
   sendMail: operation({
     method: 'post',
     path: `${AGENT}/mail`,

@@ -4,13 +4,13 @@ import type { ImportPorts } from '../../commands/skills/import-skill.ts';
 import { LISTING_SORTS, listingPage, listingWithSlug } from '../../projections/marketplace/listing.queries.ts';
 import { ListingRead, listings, VersionRead } from '../../projections/marketplace/listing.ts';
 import { SkillRead } from '../../projections/skills/skill.ts';
-import { type Operations, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
 import { listQuery, windowOf } from '../http/paging.ts';
 
 const MARKETPLACE = '/tenant/:tenant_id/marketplace';
 
 /** The operations of the marketplace. `ports` reads the files of a published version. */
-export const marketplaceOperationsOf = (ports: ImportPorts): Operations => ({
+export const marketplaceOperationsOf = (ports: ImportPorts) => ({
   listMarketplace: operation({
     method: 'get',
     path: '/marketplace',

@@ -4,14 +4,14 @@ import { undoMemoryImport } from '../../commands/memory/import-memory.ts';
 import { text } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
 import { MemoryEntry, memoryImports } from '../../projections/memory/memory-import.ts';
-import { type Operations, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
 import { listQuery } from '../http/paging.ts';
 import { memoryPage } from './memory-page.ts';
 
 const MEMORY = '/tenant/:tenant_id/agents/:agent_id/memory';
 
 /** The operations on the memory of an agent, except the import. */
-export const memoryOperations: Operations = {
+export const memoryOperations = {
   listMemory: operation({
     method: 'get',
     path: MEMORY,

@@ -1,7 +1,10 @@
 import type { Context, Hono } from 'hono';
 import { accepts } from 'hono/accepts';
+import { z } from 'zod';
 import { notFound, Refusal } from '../../domain/refusal.ts';
 import { matchesIfNoneMatch } from '../http/etag.ts';
+import { jsonContentOf } from '../http/example.ts';
+import { schemaOf } from '../http/json-schema.ts';
 import { documentPlainRoutes, mountPlainRoutes, type PlainRoute, plainRoute } from '../http/plain-route.ts';
 import { jsonResponse } from '../http/response.ts';
 import { BOOT_SCRIPT, CONTENT_SECURITY_POLICY, PAGE } from './docs-page.ts';
@@ -34,48 +37,38 @@ const content = (media: string, schema: unknown = { type: media.endsWith('json')
   content: { [media]: { schema, ...(example === undefined ? {} : { example }) } },
 });
 
-const text = (description: string) => ({ type: 'string', description });
+const text = (description: string) => z.string().meta({ description });
 
-const LIVENESS = content(
-  'application/json',
-  { type: 'object', required: ['status'], properties: { status: text('Always `live`') } },
-  { status: 'live' },
-);
-const READINESS_SCHEMA = {
-  type: 'object',
-  required: ['status', 'degraded', 'platform'],
-  properties: {
-    status: { enum: ['ready', 'not ready'], description: 'Whether deliveries can be accepted' },
-    degraded: { type: 'array', items: { type: 'string' }, description: 'What does not work at the moment' },
-    platform: { type: ['string', 'null'], description: 'Identifies the event log that this service uses' },
-  },
-};
-const readiness = (status: string, degraded: readonly string[]) =>
-  content('application/json', READINESS_SCHEMA, { status, degraded, platform: '0197a3c4-5e6f-7a8b-9c0d-1e2f3a4b5c6d' });
+const Liveness = z.object({ status: z.literal('live').meta({ description: 'Always `live`' }) });
+const ReadinessRead = z.object({
+  status: z.enum(['ready', 'not ready']).meta({ description: 'Whether deliveries can be accepted' }),
+  degraded: z.array(z.string()).meta({ description: 'What does not work at the moment' }),
+  platform: z.string().nullable().meta({ description: 'Identifies the event log that this service uses' }),
+});
+const readiness = (status: 'ready' | 'not ready', degraded: readonly string[]) =>
+  content('application/json', schemaOf(ReadinessRead, 'output', {}), {
+    status,
+    degraded,
+    platform: '0197a3c4-5e6f-7a8b-9c0d-1e2f3a4b5c6d',
+  });
+const ProblemType = z.object({
+  type: text('The path of this description'),
+  code: text('The kind of problem, for programs'),
+  status: z.int().meta({ description: 'The status of the response' }),
+  title: text('What kind of problem this is'),
+  when: text('When it occurs'),
+  why: text('Why it occurs'),
+  what_to_do: text('What to do'),
+  example: z.looseObject({}).meta({ description: 'A problem document of this kind' }),
+});
 const PROBLEM_TYPE = {
   content: {
-    ...content(
-      'application/json',
-      {
-        type: 'object',
-        required: ['type', 'code', 'status', 'title', 'when', 'why', 'what_to_do', 'example'],
-        properties: {
-          type: text('The path of this description'),
-          code: text('The kind of problem, for programs'),
-          status: { type: 'integer', description: 'The status of the response' },
-          title: text('What kind of problem this is'),
-          when: text('When it occurs'),
-          why: text('Why it occurs'),
-          what_to_do: text('What to do'),
-          example: { type: 'object', description: 'A problem document of this kind' },
-        },
-      },
-      describeProblem('/problems/not-found'),
-    ).content,
+    ...content('application/json', schemaOf(ProblemType, 'output', {}), describeProblem('/problems/not-found')).content,
     ...content('text/html').content,
   },
 };
-const DOCUMENT = { type: 'object' };
+/** A document whose format another standard defines. */
+const Document = z.looseObject({});
 const METRICS_EXAMPLE = `# HELP nodejs_eventloop_lag_seconds Lag of event loop in seconds.
 # TYPE nodejs_eventloop_lag_seconds gauge
 nodejs_eventloop_lag_seconds 0.0012
@@ -93,10 +86,18 @@ export const readMetrics =
     return new Response(text, { headers: { 'content-type': contentType } });
   };
 
-type SystemRow = Pick<PlainRoute<SystemDeps>, 'path' | 'operationId' | 'summary' | 'description' | 'responses' | 'problems' | 'handler'>;
+type SystemRow<Id, Path, Reply> = Pick<PlainRoute<SystemDeps>, 'summary' | 'description' | 'responses' | 'problems' | 'handler'> & {
+  readonly operationId: Id;
+  readonly path: Path;
+  readonly reply?: Reply;
+};
 
-const systemRoute = ({ summary, responses, ...row }: SystemRow) =>
-  plainRoute({
+const systemRoute = <const Id extends string, const Path extends string, Reply extends z.ZodType | undefined = undefined>({
+  summary,
+  responses,
+  ...row
+}: SystemRow<Id, Path, Reply>) =>
+  plainRoute<SystemDeps, Id, Path, undefined, undefined, Reply>({
     ...row,
     method: 'get',
     summary,
@@ -127,7 +128,8 @@ const routes = [
     path: '/livez',
     operationId: 'isLive',
     summary: 'Whether the process is alive',
-    responses: { 200: LIVENESS },
+    reply: Liveness,
+    responses: { 200: { content: jsonContentOf(Liveness, 'output', {}) } },
     handler: () => () => jsonOf({ status: 'live' }),
   }),
   systemRoute({
@@ -135,6 +137,7 @@ const routes = [
     operationId: 'isReady',
     summary: 'Whether deliveries can be accepted',
     description: '`degraded` names what does not work at the moment.',
+    reply: ReadinessRead,
     responses: {
       200: readiness('ready', ['delivery to runners']),
       503: { description: 'Deliveries cannot be accepted', ...readiness('not ready', ['event store']) },
@@ -158,6 +161,7 @@ const routes = [
     operationId: 'readProblemType',
     summary: 'What a problem type means, and what to do',
     description: 'A page for browsers, JSON for other clients.',
+    reply: ProblemType,
     responses: { 200: PROBLEM_TYPE },
     problems: [404],
     handler: () => explainProblem,
@@ -166,7 +170,8 @@ const routes = [
     path: '/openapi.json',
     operationId: 'readOpenApi',
     summary: 'This document',
-    responses: { 200: content('application/json', DOCUMENT, { openapi: '3.1.0', info: { title: 'Annals' } }) },
+    reply: Document,
+    responses: { 200: content('application/json', schemaOf(Document, 'output', {}), { openapi: '3.1.0', info: { title: 'Annals' } }) },
     handler: (deps) => () => jsonOf(deps.openapi()),
   }),
   systemRoute({
@@ -189,7 +194,8 @@ const routes = [
     operationId: 'readAsyncApi',
     summary: 'The AsyncAPI document',
     description: 'It describes the messages that runners receive.',
-    responses: { 200: content('application/json', DOCUMENT, { asyncapi: '3.0.0', info: { title: 'Annals' } }) },
+    reply: Document,
+    responses: { 200: content('application/json', schemaOf(Document, 'output', {}), { asyncapi: '3.0.0', info: { title: 'Annals' } }) },
     handler: (deps) => () => jsonOf(deps.asyncapi()),
   }),
   systemRoute({

@@ -5,7 +5,7 @@ import { type RuntimeSources, readRuntime, recordDisclosure } from '../../comman
 import { idOf } from '../../domain/id.ts';
 import { AgentBudgetRead, AgentRead } from '../../projections/agents/agent.ts';
 import { ToolRead } from '../../projections/tools/tool.ts';
-import { type Ctx, type Operations, operation } from '../http/operation.ts';
+import { type Ctx, operation } from '../http/operation.ts';
 
 const anyObject = z.record(z.string(), z.unknown());
 
@@ -78,7 +78,7 @@ const runtimeOf = async (ctx: Ctx, agent_id: string, sources: RuntimeSources) =>
  * Creates the operation that returns an agent's runtime: all that its runner needs to run it. `codeHost` has the tokens
  * of git hosts.
  */
-export const agentRuntimeOperationsOf = (codeHost: CodeHost, oauth: Pick<OAuthClients, 'configured'>): Operations => ({
+export const agentRuntimeOperationsOf = (codeHost: CodeHost, oauth: Pick<OAuthClients, 'configured'>) => ({
   getAgentRuntime: operation({
     method: 'get',
     path: '/tenant/:tenant_id/agents/:agent_id/runtime',

@@ -2,7 +2,7 @@ import { loadAgent } from '../../commands/agents/agent.ts';
 import { type CreateBrokerUser, issueRunnerCredential, revokeRunnerCredential } from '../../commands/runners/runner-credential.ts';
 import { RUNNER_CREDENTIAL_SORTS, runnerCredentialPage } from '../../projections/runners/runner-credential.queries.ts';
 import { RunnerCredentialIssued, RunnerCredentialRead, runnerCredentials } from '../../projections/runners/runner-credential.ts';
-import { type Operations, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
 import { listQuery, windowOf } from '../http/paging.ts';
 
 const path = '/tenant/:tenant_id/agents/:agent_id/runner-credentials';
@@ -12,7 +12,7 @@ const permit = { all: ['agent:settings:write'], runner: true } as const;
  * Creates the operations on runner credentials, with which runners sign in to the message broker. `createUser` creates
  * the broker's user for a credential.
  */
-export const runnerCredentialOperations = (createUser: CreateBrokerUser): Operations => ({
+export const runnerCredentialOperations = (createUser: CreateBrokerUser) => ({
   listRunnerCredentials: operation({
     method: 'get',
     path,

@@ -7,7 +7,7 @@ import { type HistorySubject, historyOperationsOf } from '../http/resource-histo
  * The data that the history of a skill shows. OWNER and ADMIN see all of it, even for a deleted skill. Other members
  * see the history of a public skill, except its content at the times when it was private.
  */
-export const skillHistory: HistorySubject<Skill.Skill, Skill.SkillEvent> = {
+export const skillHistory = {
   aggregate: Skill,
   path: '/tenant/:tenant_id/skills/:skill_id',
   permit: 'tenant:read',
@@ -17,6 +17,6 @@ export const skillHistory: HistorySubject<Skill.Skill, Skill.SkillEvent> = {
     const seesAll = await seesAllSkills(ctx);
     return (skill) => seesAll || Skill.isVisible(skill, { seesAll });
   },
-};
+} as const satisfies HistorySubject<Skill.Skill, Skill.SkillEvent>;
 
 export const skillHistoryOperations = historyOperationsOf('Skill', skillHistory);

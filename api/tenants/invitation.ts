@@ -87,6 +87,8 @@ const routes = [
     method: 'post',
     path: ACCEPT_PATH,
     operationId: 'acceptInvitation',
+    body: InvitationAccept,
+    reply: ApiKeyCreated,
     summary: 'Accept an invitation',
     description:
       'Creates an API key of the invited member; only this response shows its text. Requires no credential but the token in the body, which is valid once.',

@@ -11,7 +11,7 @@ const TenantFields = TenantRead.omit({ plan: true });
  * (without the digests of their tokens), the permissions of agent roles, its subscriptions at the payment provider, and
  * the times until which super-admins may read it.
  */
-export const tenantHistory: HistorySubject<Tenant.Tenant, Tenant.TenantEvent> = {
+export const tenantHistory = {
   aggregate: Tenant,
   path: '/tenant/:tenant_id',
   permit: 'tenant:read',
@@ -30,6 +30,6 @@ export const tenantHistory: HistorySubject<Tenant.Tenant, Tenant.TenantEvent> = 
     },
     super_admin_access: { of: ({ super_admin_access }) => super_admin_access, show: (until) => until },
   },
-};
+} as const satisfies HistorySubject<Tenant.Tenant, Tenant.TenantEvent>;
 
 export const tenantHistoryOperations = historyOperationsOf('Tenant', tenantHistory);

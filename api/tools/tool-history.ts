@@ -53,13 +53,13 @@ const fieldsOf = ({ tool, provided, isProvided }: ProvidedTool) => ({
  * The data that the history of a tool shows. If a connector provides the tool, the connector's syncs change the tool,
  * too.
  */
-export const toolHistory: HistorySubject<ProvidedTool, Event> = {
+export const toolHistory = {
   aggregate: { category: Tool.category, initial: { tool: Tool.initial, provided: null, isProvided: false }, evolve },
   eventsOf,
   path: '/tenant/:tenant_id/tools/:tool_id',
   permit: 'tenant:read',
   noun: 'tool',
   fieldsOf,
-};
+} as const satisfies HistorySubject<ProvidedTool, Event>;
 
 export const toolHistoryOperations = historyOperationsOf('Tool', toolHistory);

@@ -1,9 +1,11 @@
 import type { Context, Hono } from 'hono';
+import { z } from 'zod';
 import { admitLarge, type DeliveryOutcome, receive } from '../../commands/webhooks/receive-delivery.ts';
 import type { BodyMemory, WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
 import { CHUNK_BYTES, MAX_BODY_BYTES, type ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
 import type { HandshakeReply } from '../../domain/webhooks/handshake.ts';
 import { rejectTruncated } from '../http/json-body.ts';
+import { schemaOf } from '../http/json-schema.ts';
 import { documentPlainRoutes, headerParameter, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
 import { type AdmitBody, readLargeBody } from './large-body.ts';
 
@@ -82,18 +84,17 @@ const respondToDelivery = ({ id, outcome, token }: DeliveryOutcome): Response =>
     headers: { 'content-type': 'application/json', ...(token === null ? {} : { 'consistency-token': token }) },
   });
 
+const outcomeRead = (outcomes: readonly DeliveryOutcome['outcome'][]) =>
+  z.object({
+    id: z.string().meta({ description: 'The id of the delivery' }),
+    outcome: z.enum(outcomes).meta({ description: 'What happened to the delivery' }),
+  });
+
 const outcomeResponse = (description: string, outcomes: readonly DeliveryOutcome['outcome'][]) => ({
   description,
   content: {
     'application/json': {
-      schema: {
-        type: 'object',
-        required: ['id', 'outcome'],
-        properties: {
-          id: { type: 'string', description: 'The id of the delivery' },
-          outcome: { type: 'string', enum: outcomes, description: 'What happened to the delivery' },
-        },
-      },
+      schema: schemaOf(outcomeRead(outcomes), 'output', {}),
       example: { id: 'cwbbr4qmw2wxfogo4mvn4a4wf', outcome: outcomes[0] },
     },
   },
@@ -108,6 +109,8 @@ const routes = [
     method: 'post',
     path: '/hooks/inbound/:integration_id',
     operationId: 'receiveWebhook',
+    body: z.looseObject({}),
+    reply: outcomeRead(['accepted', 'blocked', 'duplicate']),
     summary: "Receive a provider's delivery",
     description: `Verifies the provider's signature over the received bytes before it reads anything else. Which headers contain the signature, the delivery id and the event depends on the provider; those of GitHub are listed. The check of a new URL by Slack, Zoom or Discord is answered as they document it. A body has at most ${MAX_BODY_BYTES} bytes; a larger one is refused with 413 and recorded as rejected with the reason \`too_large\`. Bodies of more than ${CHUNK_BYTES} bytes share limited memory; if none is free for several seconds, or too many other bodies wait for it, the response is 503 with \`Retry-After\`. Such a body must arrive with at least 64 KiB per second, otherwise the response is 408. New deliveries beyond the plan's \`webhooks_per_minute\` are refused with 429; the provider can send them again later.`,
     tag: 'Webhooks in',

@@ -1,7 +1,9 @@
 import type { Context, Hono } from 'hono';
+import { z } from 'zod';
 import { callSkill, type SkillCallOutcome } from '../../commands/webhooks/call-skill.ts';
 import type { SkillCallPorts } from '../../commands/webhooks/skill-call-ports.ts';
 import { MAX_CALL_BYTES } from '../../domain/webhooks/skill-call.ts';
+import { jsonContentOf } from '../http/example.ts';
 import { assertNotEncoded, readBytes } from '../http/json-body.ts';
 import { documentPlainRoutes, headerParameter, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
 import { headersOf } from './inbound-webhook.ts';
@@ -29,6 +31,14 @@ const respond = ({ id, outcome, token }: SkillCallOutcome): Response =>
     headers: { 'content-type': 'application/json', ...(token === null ? {} : { 'consistency-token': token }) },
   });
 
+const SkillCallRead = z.object({
+  id: z.string().meta({
+    description: 'The id of the call, in the invocations of the skill and as a delivery',
+    examples: ['cwbbr4qmw2wxfogo4mvn4a4wf'],
+  }),
+  outcome: z.enum(['accepted', 'blocked']).meta({ description: 'What happened to the call' }),
+});
+
 /**
  * The route that external systems call to start a skill. It is a plain route, because its only credential is the token
  * of the webhook.
@@ -38,6 +48,8 @@ const routes = [
     method: 'post',
     path: '/hooks/skills/:webhook_id',
     operationId: 'callSkill',
+    body: z.looseObject({}),
+    reply: SkillCallRead,
     summary: 'Call a skill',
     description: `Sends a JSON object of any shape, of at most ${MAX_CALL_BYTES} bytes and 64 levels, to the agent for which the skill is exposed. Every call without the right token gets the same 401, also if there is no such webhook. Every call is in the skill's list of invocations. With an \`Idempotency-Key\`, a repeat of a call is not processed again: it gets the response of the first one, and the header \`Idempotent-Replayed\`. The key is remembered for ever; with another body, it is refused with 422. Calls count against the plan's \`webhooks_per_minute\`.`,
     tag: 'Skills',
@@ -53,19 +65,7 @@ const routes = [
     responses: {
       202: {
         description: 'Recorded. A blocked call is not sent to the agent: the agent is inactive, or a guardrail blocks it',
-        content: {
-          'application/json': {
-            schema: {
-              type: 'object',
-              required: ['id', 'outcome'],
-              properties: {
-                id: { type: 'string', description: 'The id of the call, in the invocations of the skill and as a delivery' },
-                outcome: { type: 'string', enum: ['accepted', 'blocked'], description: 'What happened to the call' },
-              },
-            },
-            example: { id: 'cwbbr4qmw2wxfogo4mvn4a4wf', outcome: 'accepted' },
-          },
-        },
+        content: jsonContentOf(SkillCallRead, 'output', {}),
       },
     },
     problems: [400, 401, 413, 415, 422, 429, 503],

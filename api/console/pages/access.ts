@@ -1,4 +1,5 @@
 import type { Answer, ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { choice, type Difference, differenceTable, memberName, type Names } from '../parts/access-parts.ts';
@@ -10,7 +11,6 @@ import { icon } from '../parts/icon.ts';
 import { pager } from '../parts/pager.ts';
 import { panel, problemPanel } from '../parts/problem-panel.ts';
 import { type Child, tags } from '../parts/tags.ts';
-import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, button, caption, div, form, p, span, strong, table, tbody, td, th, thead, tr, h3 } = tags;

@@ -1,4 +1,5 @@
 import type { Answer, ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { formLink } from '../action.ts';
 import { agentTab, agentTrail } from '../agent-frame.ts';
 import { page } from '../page.ts';
@@ -10,7 +11,6 @@ import { icon } from '../parts/icon.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
-import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit } from '../visit.ts';
 import { mayManageAccess, ownPage } from './access.ts';
 

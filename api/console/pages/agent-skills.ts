@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { actionButton, formLink } from '../action.ts';
 import { agentCalls, agentParams, agentTab, agentTrail } from '../agent-frame.ts';
 import { page } from '../page.ts';
@@ -10,7 +11,6 @@ import { tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import type { MayOnAgent } from '../permission.ts';
-import type { Rows } from '../rows.ts';
 import type { Visit } from '../visit.ts';
 
 const { tr, td, span, div } = tags;

@@ -1,4 +1,5 @@
 import type { Answer, ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { actionButton, formLink } from '../action.ts';
 import { KEY_COLUMNS, keyRow } from '../key-row.ts';
 import { page } from '../page.ts';
@@ -7,7 +8,6 @@ import { heading } from '../parts/heading.ts';
 import { pager } from '../parts/pager.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { tableOf } from '../parts/table.ts';
-import type { Rows } from '../rows.ts';
 import { tenantPath, withQuery } from '../visit.ts';
 
 type Uses = Answer<ReplyOf<Rows['listAuditLogs']>> | undefined;

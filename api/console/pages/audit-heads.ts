@@ -1,4 +1,5 @@
 import type { Answer, ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { page } from '../page.ts';
 import { countText } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';
@@ -12,7 +13,6 @@ import { headProof } from '../parts/proof.ts';
 import { copyButton, shortId } from '../parts/short-id.ts';
 import { tags } from '../parts/tags.ts';
 import { ago, exact } from '../parts/time.ts';
-import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, aside, code, div, li, ol, p, pre, span, strong } = tags;

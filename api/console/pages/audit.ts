@@ -1,4 +1,5 @@
 import type { Answer, ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { page } from '../page.ts';
 import { AUDIT_FILTER_NAMES, AUDIT_FILTERS, auditEntry } from '../parts/audit-entry.ts';
 import { emptyState } from '../parts/empty-state.ts';
@@ -12,7 +13,6 @@ import { pager } from '../parts/pager.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
 import { entryProof } from '../parts/proof.ts';
 import { type Child, tags } from '../parts/tags.ts';
-import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, div, span, ol, h2 } = tags;

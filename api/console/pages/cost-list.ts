@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { barChart } from '../parts/chart.ts';
@@ -12,7 +13,6 @@ import { usd } from '../parts/money.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { type Column, tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
-import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, div, span, p, strong, tr, td, form, label, select, option, input, button } = tags;

@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { actionButton, formLink } from '../action.ts';
 import { agentParams, agentTrail, mayOf } from '../agent-frame.ts';
 import { page } from '../page.ts';
@@ -15,7 +16,6 @@ import { tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { absoluteTime, ago, duration, exact } from '../parts/time.ts';
 import type { MayOnAgent } from '../permission.ts';
-import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, div, span, p, tr, td, ul, li, code } = tags;

@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
@@ -8,7 +9,6 @@ import { panel } from '../parts/problem-panel.ts';
 import { shortId } from '../parts/short-id.ts';
 import { tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
-import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit } from '../visit.ts';
 
 const { a, caption, div, span, table, tbody, td, th, thead, tr } = tags;

@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { actionButton } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
@@ -14,7 +15,6 @@ import { signedCurl } from '../parts/signed-curl.ts';
 import { tags } from '../parts/tags.ts';
 import { ago, exact } from '../parts/time.ts';
 import { type TrailStep, trailOf } from '../parts/trail.ts';
-import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit } from '../visit.ts';
 
 const { a, div, span, code, p, aside, pre } = tags;

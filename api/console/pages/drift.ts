@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { page } from '../page.ts';
 import { counted } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';
@@ -10,7 +11,6 @@ import { panel } from '../parts/problem-panel.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { exact } from '../parts/time.ts';
 import { DRIFT, PROJECTIONS, projectionPath } from '../rebuilds.ts';
-import type { Rows } from '../rows.ts';
 import type { Visit } from '../visit.ts';
 
 const { a, button, code, details, div, form, h3, input, p, summary } = tags;

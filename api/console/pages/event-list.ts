@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { page } from '../page.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { type FilterField, filterForm, valuesIn } from '../parts/filter-form.ts';
@@ -10,7 +11,6 @@ import { problemPanel } from '../parts/problem-panel.ts';
 import { abbreviated } from '../parts/short-id.ts';
 import { tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
-import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, div, span, table, caption, thead, tbody, tr, th, td } = tags;

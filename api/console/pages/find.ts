@@ -1,5 +1,6 @@
 import type { ReplyOf } from '../../http/ask.ts';
 import { isRead, type Operation } from '../../http/operation.ts';
+import type { Rows } from '../../routes.ts';
 import { navigationOf } from '../navigation.ts';
 import { page } from '../page.ts';
 import { emptyState } from '../parts/empty-state.ts';
@@ -9,7 +10,6 @@ import { type IconName, icon } from '../parts/icon.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
 import { tags } from '../parts/tags.ts';
 import { mayOpenForm } from '../permission.ts';
-import type { Rows } from '../rows.ts';
 import { platformPath, tenantPath, type Visit } from '../visit.ts';
 
 const { a, li, span, ul } = tags;

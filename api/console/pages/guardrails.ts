@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
@@ -8,7 +9,6 @@ import { heading } from '../parts/heading.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
-import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit } from '../visit.ts';
 
 const { a, div, p, span, code, tr, td } = tags;

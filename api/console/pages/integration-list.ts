@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
@@ -12,7 +13,6 @@ import { problemPanel } from '../parts/problem-panel.ts';
 import { providerName } from '../parts/setup-steps.ts';
 import { tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
-import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { table, thead, tbody, tr, th, td, a, span, caption, div } = tags;

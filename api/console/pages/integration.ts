@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { actionButton, formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
@@ -12,7 +13,6 @@ import { providerName, setupSteps } from '../parts/setup-steps.ts';
 import { copyButton, shortId } from '../parts/short-id.ts';
 import { tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
-import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit } from '../visit.ts';
 import { dayAgo } from './integration-list.ts';
 import { evidenceOf, type Integration, secretCard } from './secret-rotation.ts';

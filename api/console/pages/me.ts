@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { actionButton } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
@@ -11,7 +12,6 @@ import { shortId } from '../parts/short-id.ts';
 import { type Column, tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
-import type { Rows } from '../rows.ts';
 import { type Me, tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, div, li, span, tr, td, ul } = tags;

@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { emptyState } from '../parts/empty-state.ts';
@@ -8,7 +9,6 @@ import { icon } from '../parts/icon.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { type Column, tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
-import type { Rows } from '../rows.ts';
 
 const { div, li, span, strong, td, tr, ul } = tags;
 

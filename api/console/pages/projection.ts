@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { actionButton, formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
@@ -22,7 +23,6 @@ import {
   rebuildProgress,
   rebuildTable,
 } from '../rebuilds.ts';
-import type { Rows } from '../rows.ts';
 import type { Visit } from '../visit.ts';
 
 const { a, aside, code, div, p, span, td, tr } = tags;

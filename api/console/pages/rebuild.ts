@@ -1,4 +1,5 @@
 import type { Answer, ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
@@ -12,7 +13,6 @@ import { shortId } from '../parts/short-id.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import { comparisonText, operatorName, PROJECTIONS, projectionPath, type Rebuild, rebuildProgress } from '../rebuilds.ts';
-import type { Rows } from '../rows.ts';
 import { type Visit, withQuery } from '../visit.ts';
 import { decisionButtons } from './projection.ts';
 

@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { actionButton, formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { emptyState } from '../parts/empty-state.ts';
@@ -14,7 +15,6 @@ import { type Blackout, scheduleCalendar } from '../parts/schedule-calendar.ts';
 import { type Occurrence, stateBadge, timeOf } from '../parts/schedule-mark.ts';
 import { tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
-import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, div, span, p, nav, form, label, select, option, input, button, details, summary, tr, td, ul, li, strong } = tags;

@@ -1,11 +1,11 @@
 import type { ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { actionButton, formLink } from '../action.ts';
 import { countText } from '../parts/count-text.ts';
 import { card } from '../parts/facts.ts';
 import { type Outcomes, sumOf } from '../parts/outcome-counts.ts';
 import { tags } from '../parts/tags.ts';
 import { ago, between, duration } from '../parts/time.ts';
-import type { Rows } from '../rows.ts';
 import type { Visit } from '../visit.ts';
 
 const { p, div, span, progress, strong } = tags;

@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
@@ -10,7 +11,6 @@ import { icon } from '../parts/icon.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
 import { tags } from '../parts/tags.ts';
 import { ago, between, duration } from '../parts/time.ts';
-import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, div, span, table, caption, thead, tbody, tr, th, td, nav } = tags;

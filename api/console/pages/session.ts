@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { actionButton } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
@@ -13,7 +14,6 @@ import { problemPanel } from '../parts/problem-panel.ts';
 import { shortId } from '../parts/short-id.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago, between, duration, exact } from '../parts/time.ts';
-import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, aside, div, li, ol, p, pre, span, strong } = tags;

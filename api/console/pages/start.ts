@@ -1,4 +1,5 @@
 import type { Answer, ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { actionButton, formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
@@ -10,7 +11,6 @@ import { copyButton } from '../parts/short-id.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago, between, duration } from '../parts/time.ts';
 import { readMayOnAgent } from '../permission.ts';
-import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit } from '../visit.ts';
 
 const { ol, li, div, h2, p, a, code, span, strong } = tags;
