@@ -1,9 +1,11 @@
 import type { ReplyOf } from '../http/ask.ts';
 import type { Rows } from '../routes.ts';
+import { cronPreview } from './cron-preview.ts';
 import { answerCard } from './form-page.ts';
 import { counted } from './parts/count-text.ts';
 import { emptyState } from './parts/empty-state.ts';
 import { card } from './parts/facts.ts';
+import type { Schedule } from './parts/job-text.ts';
 import { tableOf } from './parts/table.ts';
 import { type Child, tags } from './parts/tags.ts';
 import { absoluteTime } from './parts/time.ts';
@@ -51,9 +53,13 @@ const impactView = (suppressed: Suppressed, { params }: Visit): Child => {
   );
 };
 
-/** Renders the response of an operation that changes nothing, such as a preview. It is shown above the form. */
-export const answerView = (operation: string, reply: unknown, visit: Visit): Child => {
+/**
+ * Renders the response of an operation that changes nothing, such as a preview. It is shown beside the form. `sent` are
+ * the fields of the request.
+ */
+export const answerView = async (operation: string, reply: unknown, visit: Visit, sent: object): Promise<Child> => {
   if (operation === 'previewCronBlackout') return impactView(reply as Suppressed, visit);
+  if (operation === 'previewCronDraft') return cronPreview(visit, sent as Schedule, reply as ReplyOf<Rows['previewCronDraft']>);
   if (operation === 'tryGuardrails') return trialView(reply as ReplyOf<Rows['tryGuardrails']>, visit.params.tenant_id!);
   return answerCard(reply);
 };

@@ -1,4 +1,5 @@
 import type { Operations } from '../http/operation.ts';
+import { askAny } from './form-read.ts';
 import { mayRun } from './permission.ts';
 import type { Visit } from './visit.ts';
 
@@ -9,10 +10,6 @@ import type { Visit } from './visit.ts';
 export type Companion = { readonly operation: string; readonly label: string; readonly part?: string };
 
 const COMPANIONS: Readonly<Record<string, Companion>> = {
-  declareCronBlackout: { operation: 'previewCronBlackout', label: 'Preview the impact' },
-  previewCronBlackout: { operation: 'declareCronBlackout', label: 'Declare the blackout' },
-  createCronJob: { operation: 'previewCronDraft', label: 'Preview the runs' },
-  previewCronDraft: { operation: 'createCronJob', label: 'Create the cron job' },
   tryGuardrails: { operation: 'replaceGuardrails', label: 'Save these rules', part: '/rules' },
 };
 
@@ -27,6 +24,50 @@ export const companionOf = async (
   const companion = COMPANIONS[operation];
   const row = companion && operations[companion.operation];
   return row && (await mayRun(visit, row, params)) ? companion : null;
+};
+
+/**
+ * An operation that says what the fields of a form would do, and records nothing. Its result is shown beside the form:
+ * while people type, or when they press the button with this label. Without a label, the form's own button calls it.
+ * Of the form's fields, only `fields` are sent; by default, all. `base` is an operation that reads further fields.
+ */
+export type Preview = {
+  readonly operation: string;
+  readonly label: string | null;
+  readonly fields?: readonly string[];
+  readonly base?: string;
+};
+
+const SCHEDULE = ['kind', 'schedule_type', 'cron_expr', 'interval_minutes', 'start_time', 'fire_at', 'timezone'];
+
+const PREVIEWS: Readonly<Record<string, Preview>> = {
+  declareCronBlackout: { operation: 'previewCronBlackout', label: 'Preview the impact' },
+  createCronJob: { operation: 'previewCronDraft', label: 'Preview the runs', fields: SCHEDULE },
+  updateCronJob: { operation: 'previewCronDraft', label: 'Preview the runs', fields: SCHEDULE, base: 'getCronJob' },
+  tryGuardrails: { operation: 'tryGuardrails', label: null },
+};
+
+/** Returns the preview of an operation's form. Null if there is none, or the visitor may not call its operation. */
+export const previewOf = async (
+  visit: Visit,
+  operations: Operations,
+  { operation, params }: { readonly operation: string; readonly params: Readonly<Record<string, string>> },
+): Promise<Preview | null> => {
+  const preview = PREVIEWS[operation];
+  const row = preview && operations[preview.operation];
+  return row && (await mayRun(visit, row, params)) ? preview : null;
+};
+
+type Json = Readonly<Record<string, unknown>>;
+
+const picked = (value: Json, { fields }: Preview): Json =>
+  fields === undefined ? value : Object.fromEntries(Object.entries(value).filter(([name]) => fields.includes(name)));
+
+/** Returns the fields that a preview sends: those of the form, and those of the resource that the form does not have. */
+export const previewFields = async (visit: Visit, operations: Operations, preview: Preview, body: Json): Promise<Json> => {
+  const base = preview.base === undefined ? undefined : operations[preview.base];
+  const known = base && (await askAny(visit)(base, visit.params));
+  return { ...(known?.ok ? picked(known.value as Json, preview) : {}), ...picked(body, preview) };
 };
 
 /**

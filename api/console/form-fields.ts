@@ -15,6 +15,8 @@ export type Shown = {
   readonly choices: Choices;
   /** The JSON pointer of the field that is focused when the page opens. */
   readonly focus?: string | undefined;
+  /** The names of optional fields that are never hidden among the further settings. */
+  readonly visible?: readonly string[] | undefined;
 };
 
 type Drawing = Shown & { readonly at: string; readonly value: unknown };
@@ -219,8 +221,9 @@ const membersOf = (field: Field, drawing: Drawing): readonly Child[] => {
   if (field.kind !== 'group') return [fieldView(field, drawing)];
   const values = (drawing.value ?? {}) as Readonly<Record<string, unknown>>;
   const viewOf = (one: Field) => fieldView(one, { ...drawing, at: `${drawing.at}/${escapedName(one.name)}`, value: values[one.name] });
-  const required = field.fields.filter(({ isRequired }) => isRequired);
-  const optional = field.fields.filter(({ isRequired }) => !isRequired);
+  const isMain = ({ isRequired, name }: Field) => isRequired || (drawing.visible?.includes(name) ?? false);
+  const required = field.fields.filter(isMain);
+  const optional = field.fields.filter((one) => !isMain(one));
   const hasContent = optional.some(({ name }) => values[name] !== undefined);
   const hasError = optional.some(({ name }) =>
     [...drawing.errors.keys()].some((one) => one.startsWith(`${drawing.at}/${escapedName(name)}`)),

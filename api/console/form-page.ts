@@ -1,11 +1,12 @@
 import type { Problem } from '../http/ask.ts';
 import type { Operation } from '../http/operation.ts';
 import { type Form, labelOf } from './form.ts';
-import type { Companion } from './form-companion.ts';
+import type { Companion, Preview } from './form-companion.ts';
 import { bodyFields, type Choices, fieldView } from './form-fields.ts';
 import { heading } from './parts/heading.ts';
 import { icon } from './parts/icon.ts';
 import { jsonTree } from './parts/json-tree.ts';
+import { moduleScript } from './parts/module-script.ts';
 import { problemPanel } from './parts/problem-panel.ts';
 import { copyButton } from './parts/short-id.ts';
 import { type Child, tags } from './parts/tags.ts';
@@ -31,6 +32,10 @@ export type DrawnForm = {
   readonly errors: readonly { readonly pointer: string; readonly message: string }[];
   readonly problem: Problem | null;
   readonly companion: Companion | null;
+  /** The operation that says what the form would do; null if there is none. */
+  readonly preview: Preview | null;
+  /** The result that is shown beside the form; null if there is none. */
+  readonly panel: Child;
   /** The URL of the form, including the initial values that the link to it has set. */
   readonly path: string;
 };
@@ -111,16 +116,35 @@ const companionButton = ({ companion }: DrawnForm): Child => {
   return button({ formaction: `/console/run/${operation}`, name: part ? '_part' : null, value: part ?? null } as never, label);
 };
 
+/** Renders the button with which people see what the form would do, if JavaScript does not show it while they type. */
+const previewButton = ({ preview }: DrawnForm): Child =>
+  preview?.label ? button({ name: '_preview', value: '1', formnovalidate: true } as never, preview.label) : null;
+
 const tone = (operation: string): string => (isDangerous(operation) ? 'danger' : 'primary');
+
+/** Says when the preview of a form is shown: now, if the form has values for it, or when something is typed. */
+const previewTime = ({ preview, panel, value }: DrawnForm): string | null => {
+  if (preview === null) return null;
+  const values = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const hasValues = preview.fields?.some((name) => (values[name] ?? '') !== '') ?? false;
+  return hasValues && panel === null ? 'now' : '';
+};
 
 /** Renders the form of an operation, which works without JavaScript. */
 export const formView = (drawn: DrawnForm): Child => {
   const { operation, row, form: fields, value, query, params, choices, errors, returnTo } = drawn;
   const first = fields.body?.kind === 'group' ? fields.body.fields.find(({ isRequired }) => isRequired) : undefined;
-  const shown = { errors: errorMap(errors), choices, focus: errors[0]?.pointer ?? first?.pointer };
+  const shown = { errors: errorMap(errors), choices, visible: drawn.preview?.fields, focus: errors[0]?.pointer ?? first?.pointer };
   const missing = fields.path.filter((name) => !params[name]);
   return form(
-    { method: 'post', action: `/console/run/${operation}`, class: 'card form', autocomplete: 'off', 'data-form': operation },
+    {
+      method: 'post',
+      action: `/console/run/${operation}`,
+      class: 'card form',
+      autocomplete: 'off',
+      'data-form': operation,
+      'data-preview': previewTime(drawn),
+    },
     // The Enter key presses the first button of a form. So this hidden button comes before the buttons that edit lists.
     button({ class: 'hidden', tabindex: -1, 'aria-hidden': 'true' } as never, row.summary),
     errorList(drawn),
@@ -133,9 +157,28 @@ export const formView = (drawn: DrawnForm): Child => {
     div(
       { class: 'actions form-actions' },
       button({ class: tone(operation) }, row.summary),
+      previewButton(drawn),
       companionButton(drawn),
       a({ class: 'button', href: returnTo ?? '/console' }, 'Cancel'),
     ),
+  );
+};
+
+const NO_RESULT = 'There is no result: a field needs a change.';
+const NOT_YET = 'What this does is shown here while you type, or when you press the button.';
+
+/** Renders a form with the result of its preview, or of its operation, beside it. */
+const withPanel = (drawn: DrawnForm): Child => {
+  const { preview, panel, problem } = drawn;
+  if (preview === null && panel === null) return formView(drawn);
+  return div(
+    { class: 'with-panel' },
+    section(
+      { class: 'form-panel', 'data-panel': '', 'aria-label': 'Result', tabindex: 0 },
+      panel ?? p({ class: 'quiet', role: 'status' }, problem ? NO_RESULT : NOT_YET),
+    ),
+    formView(drawn),
+    preview === null ? null : moduleScript('form-preview.mjs'),
   );
 };
 
@@ -143,7 +186,7 @@ export const formView = (drawn: DrawnForm): Child => {
 export const formPage = (drawn: DrawnForm, ...before: Child[]): readonly Child[] => [
   heading(drawn.row.summary, drawn.row.details ?? null),
   ...before,
-  formView(drawn),
+  withPanel(drawn),
 ];
 
 const isText = (value: unknown): value is string => typeof value === 'string';
@@ -200,7 +243,7 @@ export const shownBeforePage = (target: string): readonly Child[] => [
 ];
 
 /**
- * Renders the response of an operation that changes nothing, such as a preview. It is shown above the form that called
+ * Renders the response of an operation that changes nothing, such as a preview. It is shown beside the form that called
  * the operation.
  */
 export const answerCard = (reply: unknown): Child =>

@@ -8,8 +8,9 @@ import { type Form, formOf } from './form.ts';
 import { answerView } from './form-answer.ts';
 import { bodyOf, changedFields, queryOf } from './form-body.ts';
 import { readChoices } from './form-choices.ts';
-import { companionOf, submittedFields, suggestedFor } from './form-companion.ts';
+import { companionOf, type Preview, previewFields, previewOf, submittedFields, suggestedFor } from './form-companion.ts';
 import { conflictView, isSaved, merged, readLastChange } from './form-conflict.ts';
+import { fieldsOfLink, prefilled } from './form-link.ts';
 import { type DrawnForm, formPage, secretPage, shownBeforePage } from './form-page.ts';
 import { askAny, readBefore } from './form-read.ts';
 import { withRowsEdited } from './form-rows.ts';
@@ -87,43 +88,24 @@ const isLikeUnknown = ({ status, code }: Problem): boolean => [403, 404].include
 const draw = async (run: Run, shown: Partial<DrawnForm>, before: readonly Child[] = []): Promise<readonly Child[]> => {
   const { visit, deps, operation, row, form, params } = run;
   const { operations } = deps;
-  const [choices, companion] = await Promise.all([
+  const [choices, companion, preview] = await Promise.all([
     readChoices(visit, form, { operations, params }),
     companionOf(visit, operations, { operation, params }),
+    previewOf(visit, operations, { operation, params }),
   ]);
   const returnTo = run.next ?? run.returnTo ?? resultPath(row, deps.pages, { params, reply: {} });
-  const drawn = { value: undefined, query: {}, drawn: undefined, etag: null, key: newKey(), errors: [], problem: null };
+  const drawn = { value: undefined, query: {}, drawn: undefined, etag: null, key: newKey(), errors: [], problem: null, panel: null };
   const path = `/console/run/${operation}?${new URLSearchParams({ ...params, ...(run.next ? { next: run.next } : { return_to: returnTo }) })}`;
-  return formPage({ ...drawn, operation, row, form, params, choices, companion, returnTo, next: run.next, path, ...shown }, ...before);
-};
-
-/** Returns the initial values that a link sets in the form's body. A URL cannot set secrets. */
-const prefilled = (form: Form, query: URLSearchParams): Record<string, unknown> => {
-  if (form.body?.kind !== 'group') return {};
-  const fields = form.body.fields.filter(({ isSecret, name }) => !isSecret && query.has(`/${name}`));
-  return bodyOf({ ...form, body: { ...form.body, fields } }, query, {}).value as Record<string, unknown>;
-};
-
-/**
- * Converts the parameters of a link to names of form fields. For example, `agent_id` is a path parameter if the
- * operation has one; otherwise, it is a field of the body.
- */
-const fieldsOfLink = (c: Context, { path, body, query }: Form): URLSearchParams => {
-  const inBody = new Set(body?.kind === 'group' ? body.fields.map(({ name }) => name) : []);
-  const fields = new URLSearchParams();
-  for (const [name, value] of new URL(c.req.url).searchParams) {
-    if (name === 'return_to' || name === 'next') fields.set(name === 'next' ? '_next' : '_return', value);
-    else if (path.includes(name) || (name === 'tenant_id' && !inBody.has(name))) fields.set(`:${name}`, value);
-    else if (query.some((field) => field.name === name)) fields.append(`?${name}`, value);
-    else if (inBody.has(name)) fields.append(`/${name}`, value);
-  }
-  return fields;
+  return formPage(
+    { ...drawn, operation, row, form, params, choices, companion, preview, returnTo, next: run.next, path, ...shown },
+    ...before,
+  );
 };
 
 const showForm = (deps: ConsoleDeps) => async (c: Context) => {
   const name = c.req.param('operation') ?? '';
   const known = Object.hasOwn(deps.operations, name) ? formOf(deps.operations[name]!) : { path: [], query: [], body: null };
-  const fields = fieldsOfLink(c, known);
+  const fields = fieldsOfLink(new URL(c.req.url), known);
   const run = await startRun(c, deps, fields);
   if (run instanceof Response) return run;
   const { visit, form, params, operation } = run;
@@ -187,6 +169,10 @@ const showSecret = async (run: Run, reply: unknown, target: string): Promise<Res
   return show(run, secretPage(row, reply, { target, command }));
 };
 
+/** Shows the form with a result beside it. The form keeps what was typed. */
+const showAnswer = async (run: Run, { body, ...kept }: Sent, panel: Promise<Child>): Promise<Response> =>
+  show(run, await draw(run, { ...kept, value: body, panel: await panel }));
+
 const showResult = (run: Run, sent: Sent, answer: Answer<unknown> & { ok: true }): Promise<Response> | Response => {
   const { c, deps, visit, operation, row, params, returnTo, next } = run;
   const own = resultPath(row, deps.pages, { params, reply: answer.value });
@@ -194,9 +180,7 @@ const showResult = (run: Run, sent: Sent, answer: Answer<unknown> & { ok: true }
   if (row.oneTimeSecret && answer.status !== 204) return showSecret(run, answer.value, target);
   const isUnrecorded = next === null && !row.location && answer.headers.get('consistency-token') === null;
   if (row.noETag && row.reply && (isUnrecorded || RECORDS_NOTHING.test(operation)))
-    return draw(run, { value: sent.body, drawn: sent.drawn, etag: sent.etag, query: sent.query }, [
-      answerView(operation, answer.value, visit),
-    ]).then((content) => show(run, content));
+    return showAnswer(run, sent, answerView(operation, answer.value, visit, isGroup(sent.body) ? sent.body : {}));
   return redirect(c, target);
 };
 
@@ -241,6 +225,23 @@ const showProblem = async (run: Run, sent: Sent, { problem, status, headers }: A
   return show(run, await draw(run, shown), status);
 };
 
+/** Shows the form with what it would do. */
+const showPreview = async (run: Run, sent: Sent, preview: Preview): Promise<Response> => {
+  const { visit, deps, form, params } = run;
+  const missing = form.path.filter((name) => !params[name]);
+  if (missing.length > 0) {
+    const errors = missing.map((name) => ({ pointer: `/${name}`, message: 'must be chosen first' }));
+    return show(run, await draw(run, { ...sent, value: sent.body, errors }), 422);
+  }
+  const fields = await previewFields(visit, deps.operations, preview, isGroup(sent.body) ? sent.body : {});
+  const row = deps.operations[preview.operation]!;
+  const path = Object.fromEntries(formOf(row).path.map((name) => [name, params[name]]));
+  const answer = await askAny(visit)(row, { ...fields, ...path });
+  return answer.ok
+    ? showAnswer(run, sent, answerView(preview.operation, answer.value, visit, fields))
+    : showProblem(run, { ...sent, etag: null }, answer);
+};
+
 const parsedJson = (text: string | null): unknown => {
   if (text === null) return undefined;
   try {
@@ -264,6 +265,8 @@ const runForm = (deps: ConsoleDeps) => async (c: Context) => {
   const edited = withRowsEdited(fields, body);
   if (edited !== null) return show(run, await draw(run, { ...sent, value: edited }));
   if (errors.length > 0) return show(run, await draw(run, { ...sent, value: body, errors }), 422);
+  const preview = fields.has('_preview') ? await previewOf(visit, deps.operations, run) : null;
+  if (preview) return showPreview(run, sent, preview);
   const inPath = Object.fromEntries(form.path.map((name) => [name, params[name] ?? '']));
   const request = { ...sentFields(form, sent), ...sent.query, ...inPath };
   const answer = await askAny(visit)(row, request, { headers: headersOf(run, sent) });

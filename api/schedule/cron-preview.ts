@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { checkOnce } from '../../commands/check-once.ts';
 import { assertDraft, loadCronJob } from '../../commands/schedule/cron-job.ts';
-import { CronJobCreate } from '../../commands/schedule/cron-job-fields.ts';
+import { CronJobDraft } from '../../commands/schedule/cron-job-fields.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import { preview } from '../../domain/schedule/preview.ts';
@@ -17,6 +17,14 @@ const PREVIEW_LENGTH = 20;
 export const CronPreview = z
   .object({
     due_at: Timestamp.meta({ description: 'When the job is due' }),
+    local_time: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'The local time of the schedule, in its time zone; null if it has none. If clocks skip it, the job is due at the moment of the skip',
+        examples: ['2126-03-14T09:00:00'],
+      }),
     decision: z.enum(['fired', 'suppressed']).meta({ description: 'Whether it fires, as things are now' }),
     reason: z
       .enum(['blackout'])
@@ -29,8 +37,8 @@ export const CronPreview = z
   })
   .meta({ id: 'CronPreview' });
 
-const nextOf = async (ctx: Ctx, agent_id: string, recurrence: Recurrence) =>
-  preview(recurrence, { agent_id, blackouts: await blackoutsOf(ctx.reads, ctx.tenant), after: ctx.at(), limit: PREVIEW_LENGTH });
+const nextOf = async (ctx: Ctx, agent_id: string, recurrence: Recurrence, after = ctx.at()) =>
+  preview(recurrence, { agent_id, blackouts: await blackoutsOf(ctx.reads, ctx.tenant), after, limit: PREVIEW_LENGTH });
 
 const details = `The next ${PREVIEW_LENGTH} times at which the job is due, with those that a blackout suppresses.`;
 
@@ -54,15 +62,15 @@ export const cronPreviewOperations = {
     method: 'post',
     path: `${CRON_JOBS}/preview`,
     summary: 'Preview the runs of a draft of a cron job',
-    details: `${details} Creates nothing.`,
+    details: `${details} The draft needs only a schedule. Creates nothing.`,
     permit: 'agent:read',
-    body: CronJobCreate,
+    body: CronJobDraft,
     reply: z.array(CronPreview),
     noETag: true,
-    run: async (ctx, { tenant_id, ...draft }) => {
+    run: async (ctx, { tenant_id, after, ...draft }) => {
       await checkOnce(ctx, () => assertDraft(ctx, draft));
       const recurrence = CronJob.recurrenceOf(draft, ctx.at(), ctx.parseCron);
-      const state = await ctx.sideEffect(() => nextOf(ctx, draft.agent_id, recurrence));
+      const state = await ctx.sideEffect(() => nextOf(ctx, draft.agent_id, recurrence, after));
       return { id: tenant_id, revision: -1, position: null, state };
     },
   }),

@@ -10,7 +10,7 @@ import { secret } from '../../domain/secret.ts';
 import { loadAgent } from '../agents/agent.ts';
 import { checkOnce } from '../check-once.ts';
 import type { Ctx, Input, Loaded, SecretLocation } from '../context.ts';
-import type { CronJobCreate, CronJobUpdate } from './cron-job-fields.ts';
+import type { CronJobCreate, CronJobDraft, CronJobUpdate } from './cron-job-fields.ts';
 
 type JobPath = 'tenant_id' | 'agent_id' | 'id';
 type JobRef = { readonly agent_id: string; readonly id: string };
@@ -71,12 +71,15 @@ const findTarget = async (
 };
 
 /**
- * Makes the same checks as the creation of a job, but creates nothing.
+ * Makes the same checks as the creation of a job, as far as the draft has the fields, but creates nothing.
  * @throws Refusal not_found, invalid, forbidden
  */
-export const assertDraft = async (ctx: Ctx, { agent_id, headers, ...settings }: Input<typeof CronJobCreate, 'agent_id'>): Promise<void> => {
+export const assertDraft = async (
+  ctx: Ctx,
+  { agent_id, headers, target_kind, target }: Input<typeof CronJobDraft, 'agent_id'>,
+): Promise<void> => {
   await loadAgent(ctx, agent_id);
-  await findTarget(ctx, agent_id, settings);
+  if (target_kind !== undefined && target !== undefined) await findTarget(ctx, agent_id, { target_kind, target });
   assertHeaders(headers);
 };
 

@@ -1,11 +1,10 @@
 import { appliesTo, type BlackoutFields, covers, periodsFrom } from './blackout.ts';
-import { nextOccurrence, type Recurrence } from './recurrence.ts';
+import { type DueTime, nextDueTime, nextOccurrence, type Recurrence } from './recurrence.ts';
 
 export type PresentBlackout = BlackoutFields & { readonly id: string };
 
 /** A future occurrence, and whether it would fire according to the present blackouts. */
-export type PreviewedOccurrence = {
-  readonly due_at: string;
+export type PreviewedOccurrence = DueTime & {
   readonly decision: 'fired' | 'suppressed';
   readonly reason: 'blackout' | null;
   readonly blackout_id: string | null;
@@ -25,12 +24,12 @@ export type PreviewOptions = {
 /** Returns the next occurrences of a schedule, at most `limit`. */
 export const preview = (recurrence: Recurrence, { agent_id, blackouts, after, limit }: PreviewOptions): PreviewedOccurrence[] => {
   const occurrences: PreviewedOccurrence[] = [];
-  let due_at = nextOccurrence(recurrence, after);
-  while (due_at !== null && occurrences.length < limit) {
-    const blackout = blackoutOf(blackouts, agent_id, due_at);
+  let due = nextDueTime(recurrence, after);
+  while (due !== null && occurrences.length < limit) {
+    const blackout = blackoutOf(blackouts, agent_id, due.due_at);
     const suppressed = { decision: 'suppressed', reason: 'blackout', blackout_id: blackout?.id ?? null } as const;
-    occurrences.push({ due_at, ...(blackout ? suppressed : { decision: 'fired', reason: null, blackout_id: null }) });
-    due_at = nextOccurrence(recurrence, due_at);
+    occurrences.push({ ...due, ...(blackout ? suppressed : { decision: 'fired', reason: null, blackout_id: null }) });
+    due = nextDueTime(recurrence, due.due_at);
   }
   return occurrences;
 };

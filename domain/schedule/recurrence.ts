@@ -29,15 +29,21 @@ const nextOfInterval = (minutes: number, anchor: string, after: string): string 
 };
 
 /**
+ * A time at which a job is due. `local_time` (YYYY-MM-DDTHH:MM:SS) is the local time of its schedule; null if the
+ * schedule does not consist of local times. Where clocks skip this local time, `due_at` is the moment of the skip.
+ */
+export type DueTime = { readonly due_at: string; readonly local_time: string | null };
+
+/**
  * Returns the first instant after `after` in a series of local times. `next` yields the series. A local time is passed
  * over if its instant is not after `after`. That happens because clocks can show a local time twice, and because local
  * times that clocks skip can have the same instant.
  */
-const nextOfLocalTimes = (zone: string, after: string, next: (local: string) => string | null): string | null => {
+const nextOfLocalTimes = (zone: string, after: string, next: (local: string) => string | null): DueTime | null => {
   let local = next(localTimeOf(after, zone));
   while (local !== null) {
     const instant = instantOf(local, zone);
-    if (instant > after) return instant;
+    if (instant > after) return { due_at: instant, local_time: local };
     local = next(local);
   }
   return null;
@@ -54,15 +60,18 @@ const nextDay = (time: string, local: string): string => {
  * Returns when a job is next due after `after`; null if never. If clocks skip a local time, the job is due at the
  * moment of the skip. If clocks show a local time twice, the job is due once, the first time.
  */
-export const nextOccurrence = (recurrence: Recurrence, after: string): string | null => {
+export const nextDueTime = (recurrence: Recurrence, after: string): DueTime | null => {
   switch (recurrence.kind) {
     case 'once':
-      return recurrence.at > after ? recurrence.at : null;
+      return recurrence.at > after ? { due_at: recurrence.at, local_time: null } : null;
     case 'interval':
-      return nextOfInterval(recurrence.minutes, recurrence.anchor, after);
+      return { due_at: nextOfInterval(recurrence.minutes, recurrence.anchor, after), local_time: null };
     case 'daily':
       return nextOfLocalTimes(recurrence.zone, after, (local) => nextDay(recurrence.time, local));
     case 'cron':
       return nextOfLocalTimes(recurrence.zone, after, recurrence.expression.next);
   }
 };
+
+/** Returns the instant at which a job is next due after `after`; null if never. */
+export const nextOccurrence = (recurrence: Recurrence, after: string): string | null => nextDueTime(recurrence, after)?.due_at ?? null;

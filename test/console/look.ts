@@ -61,6 +61,7 @@ const pages: Readonly<Record<string, string>> = {
   past: `${p.base}/agents?as_of=back`,
   'api-keys': `${p.base}/api-keys`,
   'form-agent': `/console/run/createAgent?tenant_id=${p.tenant_id}`,
+  'form-cron-job': `/console/run/createCronJob?tenant_id=${p.tenant_id}&agent_id=${seeded.agent}&cron_expr=30+2+*+*+*&timezone=Europe/Berlin`,
   'form-guardrails': `/console/run/replaceGuardrails?tenant_id=${p.tenant_id}`,
   'form-slack': `/console/run/changeSlackConfig?tenant_id=${p.tenant_id}&agent_id=${seeded.agent}`,
   'form-delete': `/console/run/deleteAgent?tenant_id=${p.tenant_id}&agent_id=${seeded.agent}`,

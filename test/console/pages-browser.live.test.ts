@@ -44,9 +44,10 @@ const stage = async () => {
     find: `${p.base}/find?q=review`,
     form: `/console/run/createAgent?tenant_id=${p.tenant_id}`,
     unknown: `${p.base}/nowhere`,
+    'form-cron-job': `/console/run/createCronJob?tenant_id=${p.tenant_id}&agent_id=${seeded.agent}`,
     ...seeded.pages,
   };
-  return { p, server, browser, pages };
+  return { p, server, browser, pages, agent: seeded.agent };
 };
 const given = chromiumPath() === undefined ? null : await stage();
 
@@ -121,6 +122,45 @@ browserTest('Ctrl+K opens the search; pasting a delivery id and pressing Enter o
   assert.equal(faults.found, []);
   await page.context().close();
 });
+
+browserTest(
+  'while people type into a form with a preview, its result follows: at most one request per 300 ms, and the focus stays',
+  async () => {
+    const { browser, p, pages, agent } = given!;
+    const { page, faults } = await openPage(browser, p.cookie, { viewport: { width: 1280, height: 800 } });
+    await p.send('PUT', `${p.tenant}/redaction-patterns`, { body: [{ tag: 'name', pattern: 'Nobody' }] });
+    const events = p.log.events.length;
+    await page.goto(`/console/run/createCronJob?tenant_id=${p.tenant_id}&agent_id=${agent}`);
+    await page.focus('[name="/cron_expr"]');
+    await page.keyboard.type('30 8 * * MON-FRI', { delay: 60 });
+    await page.waitForSelector('[data-words]:has-text("At 08:30, Monday to Friday, UTC")');
+    assert.is(await page.evaluate('document.activeElement.name'), '/cron_expr');
+    assert.equal(await page.$$('.field-error'), [], 'a field into which nothing was typed has no error');
+    await page.keyboard.type('x');
+    await page.waitForSelector('[data-pointer="/cron_expr"] .field-error');
+    assert.is(await page.getAttribute('[name="/cron_expr"]', 'aria-invalid'), 'true');
+    const startTimes = `performance.getEntriesByType('resource').filter((one) => one.initiatorType === 'fetch').map((one) => one.startTime)`;
+    const sent = (await page.evaluate(startTimes)) as number[];
+    assert.ok(sent.length > 1, `${sent.length} requests`);
+    for (const [index, at] of sent.slice(1).entries()) assert.ok(at - sent[index]! >= 295, `${at - sent[index]!} ms`);
+    assert.equal(await violationsOn(page, ALL_RULES), []);
+
+    await page.goto(pages['form-trial']!);
+    const pattern = '[name="/redaction_patterns/0/pattern"]';
+    await page.focus(pattern);
+    await page.keyboard.type('Reviewer');
+    await page.waitForSelector('[data-trial]');
+    assert.is(await page.evaluate('document.activeElement.name'), '/redaction_patterns/0/pattern');
+    await page.fill(pattern, '(a{1000}){1000}');
+    await page.waitForSelector('[data-pointer="/redaction_patterns/0/pattern"] > .field-error');
+    assert.is(p.log.events.length, events);
+    assert.equal(
+      faults.found.filter((fault) => !fault.includes('422')),
+      [],
+    );
+    await page.context().close();
+  },
+);
 
 test('clean-up: the browser and the platform close', async () => {
   await given?.browser.close();

@@ -114,7 +114,7 @@ test('the page of a cron job shows its schedule, its next due times, each decisi
   const at = `${p.base}/agents/${agent}/cron-jobs/${hourly}`;
   const { status, text } = await open(at);
   assert.is(status, 200);
-  assert.match(text, /0 \* \* \* \* in UTC/);
+  assert.match(text, /At minute 0 of every hour, UTC[\s\S]+<code>0 \* \* \* \*<\/code>/);
   for (const state of ['fired', 'missed', 'skipped']) assert.match(text, new RegExp(`data-kind="cron-run"[^>]+data-state="${state}"`));
   for (const form of ['runCronJobNow', 'skipCronOccurrence', 'pauseCronJob', 'deleteCronJob'])
     assert.match(text, new RegExp(`data-form="${form}"`));
@@ -125,6 +125,41 @@ test('the page of a cron job shows its schedule, its next due times, each decisi
   await p.submit('/console/run/resumeCronJob', { ...fields, _key: crypto.randomUUID() }, OWN_PAGE, cookie);
   assert.match((await open(`${p.base}/agents/${agent}/cron-jobs`)).text, /data-kind="cron-job"[\s\S]+Hourly report/);
   assert.is((await open(`${p.base}/agents/${other}/cron-jobs/${hourly}`)).status, 404);
+});
+
+test('the form of a cron job says what its expression means, its next five due times, and what happens when the clocks change', async () => {
+  const from = { ':tenant_id': p.tenant_id, ':agent_id': agent };
+  const preview = (fields: Record<string, string>, operation = 'createCronJob') =>
+    p.submit(`/console/run/${operation}`, { ...from, _preview: '1', ...fields }, OWN_PAGE, cookie);
+  const events = p.log.events.length;
+  const berlin = await preview({ '/cron_expr': '30 2 * * *', '/timezone': 'Europe/Berlin' });
+  assert.is(berlin.status, 200, berlin.text);
+  assert.match(berlin.text, /data-words=""><strong>At 02:30, Europe\/Berlin/);
+  assert.is(berlin.text.match(/<li data-due=/g)!.length, 5);
+  const changes = (text: string) => [...text.matchAll(/data-change="">[\s\S]*?<span>([^<]+)/g)].map(([, change]) => change!);
+  assert.equal(
+    changes(berlin.text)
+      .map((text) => text.replace(/^\d+ (\w+) \d+/, '$1'))
+      .toSorted(),
+    [
+      'March: clocks skip from 02:00 to 03:00. What is due in between, such as 02:30, fires once, at 03:00.',
+      'October: clocks go back from 03:00 to 02:00. What is due in between, such as 02:30, fires the first time only.',
+    ],
+  );
+  const lordHowe = await preview({ '/cron_expr': '*/15 * * * *', '/timezone': 'Australia/Lord_Howe' });
+  assert.match(
+    changes(lordHowe.text).join(),
+    /clocks skip from 02:00 to 02:30. What is due in between, such as 02:00, fires once, at 02:30/,
+  );
+  assert.match(changes(lordHowe.text).join(), /clocks go back from 02:00 to 01:30. What is due in between, such as 01:30, fires the first/);
+  assert.equal(changes((await preview({ '/cron_expr': '0 12 * * *', '/timezone': 'Europe/Berlin' })).text), []);
+  const wrong = await preview({ '/cron_expr': '0 25 * * *' });
+  assert.is(wrong.status, 422);
+  assert.match(wrong.text, /data-pointer="\/cron_expr"[\s\S]+?class="field-error"/);
+  const edited = await preview({ ':id': hourly, '/cron_expr': '5 * * * *' }, 'updateCronJob');
+  assert.match(edited.text, /At minute 5 of every hour, UTC[\s\S]+data-form="updateCronJob"/);
+  assert.is((await preview({ ':agent_id': '', '/cron_expr': '5 * * * *' })).status, 422);
+  assert.is(p.log.events.length, events);
 });
 
 test('a member sees the due times of the agents on which they have a role, and no others', async () => {

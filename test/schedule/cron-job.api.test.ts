@@ -207,12 +207,19 @@ test('a preview of a job shows the next due times, and marks those in a blackout
   assert.is(shown.length, 20);
   assert.equal(
     shown.filter(({ decision }) => decision === 'suppressed'),
-    [{ due_at: `${day}T12:00:00.000Z`, decision: 'suppressed', reason: 'blackout', blackout_id: id }],
+    [{ due_at: `${day}T12:00:00.000Z`, local_time: `${day}T12:00:00`, decision: 'suppressed', reason: 'blackout', blackout_id: id }],
   );
   const start = p.log.events.length;
   const draft = await p.send('POST', `${JOBS}/preview`, { body: fields({ cron_expr: '0 12 * * *' }) });
   assert.equal([draft.status, draft.body], [200, shown]);
   assert.is((await p.send('POST', `${JOBS}/preview`, { body: fields({ cron_expr: 'x' }) })).status, 422);
+  const due = async (body: object) => ((await p.send('POST', `${JOBS}/preview`, { body })).body as Json[])[0];
+  const skipped = { cron_expr: '30 2 * * *', timezone: 'Europe/Berlin', after: '2026-03-28T12:00:00+01:00' };
+  const first = { decision: 'fired', reason: null, blackout_id: null };
+  assert.equal(await due(skipped), { due_at: '2026-03-29T01:00:00.000Z', local_time: '2026-03-29T02:30:00', ...first });
+  const late = { cron_expr: '0 0 29 2 *', after: '9000-01-01T00:00:00Z' };
+  assert.is((await p.send('POST', `${JOBS}/preview`, { body: late })).status, 422);
+  assert.is((await due({ cron_expr: '0 0 1 * *', after: '2999-11-01T01:00:00Z' }))!.due_at, '2999-12-01T00:00:00.000Z');
   assert.equal(typesSince(start), []);
   await p.send('DELETE', `${p.tenant}/cron-blackouts/${id}`);
 });

@@ -113,7 +113,8 @@ const runsCard = (visit: Visit, runs: readonly Run[]) =>
 const factsOf = (job: Job) =>
   facts({
     Job: shortId(job.id),
-    Schedule: code(null, scheduleText(job)),
+    Schedule: scheduleText(job),
+    'Cron expression': job.cron_expr === null ? null : code(null, job.cron_expr),
     Calls: job.target_kind === 'external_url' ? `${job.method} ${job.target}` : `the agent ${job.target}`,
     'Due next': job.next_fire_at === null ? 'not due' : exact(job.next_fire_at),
     'Last fired': exact(job.last_fired_at),
