@@ -1,7 +1,7 @@
 import type { Frame } from './answers.ts';
-import { timeOfDay } from './break-glass-strip.ts';
 import { emptyState } from './parts/empty-state.ts';
 import { tags } from './parts/tags.ts';
+import { timeOfDay } from './parts/time.ts';
 import { platformPath, type Visit } from './visit.ts';
 
 const { a, h1 } = tags;
@@ -10,7 +10,7 @@ const { a, h1 } = tags;
  * Returns the page that replaces all pages of a tenant after the visitor's break-glass access to it has ended. Null if
  * the visitor had no such access, or it is still open.
  */
-export const endedAccess = ({ breakGlass }: Visit): Frame | null => {
+export const endedAccess = ({ breakGlass, zone }: Visit): Frame | null => {
   if (!breakGlass || breakGlass.isOpen) return null;
   const { name, until, tenant_id } = breakGlass;
   return {
@@ -22,7 +22,7 @@ export const endedAccess = ({ breakGlass }: Visit): Frame | null => {
       emptyState(
         {
           icon: 'shield-alert',
-          title: `Your break-glass access to ${name} ended at ${timeOfDay(until)}`,
+          title: `Your break-glass access to ${name} ended at ${timeOfDay(until, zone)}`,
           why: 'The pages of the tenant look like unknown pages until you open it again, with a reason.',
         },
         a({ class: 'button', href: platformPath(`/tenants/${tenant_id}`) }, 'To the tenant'),

@@ -8,7 +8,7 @@ import { card } from './parts/facts.ts';
 import type { Schedule } from './parts/job-text.ts';
 import { tableOf } from './parts/table.ts';
 import { type Child, tags } from './parts/tags.ts';
-import { absoluteTime } from './parts/time.ts';
+import { zoned } from './parts/time.ts';
 import { trialView } from './parts/trial.ts';
 import { tenantPath, type Visit } from './visit.ts';
 
@@ -37,7 +37,7 @@ const impactView = (suppressed: Suppressed, { params }: Visit): Child => {
     .map(({ due_at, job_id, agent_id }) =>
       tr(
         { 'data-kind': 'cron-job', 'data-id': job_id },
-        td({ class: 'main-cell' }, absoluteTime(due_at)),
+        td({ class: 'main-cell' }, zoned(due_at)),
         td(null, a({ href: tenantPath(params.tenant_id!, `/agents/${agent_id}/cron-jobs/${job_id}`) }, 'Cron job')),
       ),
     );

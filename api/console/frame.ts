@@ -6,8 +6,10 @@ import { navigationOf } from './navigation.ts';
 import type { NavEntry } from './page.ts';
 import { icon } from './parts/icon.ts';
 import { type Child, htmlOf, tags } from './parts/tags.ts';
+import { formatIn } from './parts/time.ts';
 import { staleStrip } from './stale-strip.ts';
 import { type MyTenant, THEMES, tenantPath, type Visit } from './visit.ts';
+import { unknownZoneNote, zoneButton } from './zone.ts';
 
 const {
   html,
@@ -50,7 +52,9 @@ export type Framed = {
 
 const SCRIPTS = ['relative-time.js', 'copy-button.mjs', 'keyboard.mjs', 'time-slider.mjs', 'command-palette.mjs', 'live.mjs'] as const;
 
-const document = (assets: string, { theme }: Pick<Visit, 'theme'>, name: string, content: Child): string => {
+type Looks = Pick<Visit, 'theme'> & Partial<Pick<Visit, 'zone'>>;
+
+const document = (assets: string, { theme, zone = 'UTC' }: Looks, name: string, content: Child): string => {
   const page = html(
     { lang: 'en', 'data-theme': theme },
     head(
@@ -66,7 +70,7 @@ const document = (assets: string, { theme }: Pick<Visit, 'theme'>, name: string,
     ),
     body(null, content),
   );
-  return `<!doctype html>${htmlOf(page, assets)}`;
+  return `<!doctype html>${htmlOf(page, assets, formatIn(zone))}`;
 };
 
 const brand = () => a({ href: '/console', class: 'brand' }, icon('git-commit-horizontal'), span(null, 'Annals'));
@@ -150,6 +154,7 @@ const visitor = (visit: Visit) => {
         button({ class: 'ghost small', 'aria-label': 'Sign out', title: 'Sign out' }, icon('log-out')),
       ),
     ),
+    zoneButton(visit),
   );
 };
 
@@ -222,7 +227,13 @@ export const framed = (
         glass,
         timeStrip ?? null,
         live?.notices ?? null,
-        main({ id: 'main', tabindex: -1, ...live?.attributes }, degradedStrip(visit), staleStrip(visit), ...content),
+        main(
+          { id: 'main', tabindex: -1, ...live?.attributes },
+          degradedStrip(visit),
+          staleStrip(visit),
+          unknownZoneNote(visit),
+          ...content,
+        ),
         apiDrawer(visit),
       ),
     ),

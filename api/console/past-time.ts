@@ -1,3 +1,6 @@
+import { instantIn, localTimeOf } from './parts/local-time.ts';
+import { daysAfter } from './parts/period.ts';
+
 const POSITION = /^\d{1,20}:\d{1,20}$/;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/i;
 const DAY = /^(\d{4}-\d\d-\d\d)(?:[ T](\d{1,2}):(\d\d)(?::(\d\d))?)?$/;
@@ -5,7 +8,6 @@ const NAMED_DAY = /^(?:(today|yesterday)\s*)?(?:at\s+)?(?:(\d{1,2}):(\d\d)(?::(\
 const AGO = /^(\d{1,6})\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)\s+ago$/;
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const DAY_MS = 86_400_000;
 
 /**
  * Matches a time of day, such as 9:00. A consistency token has the same form, but its two numbers are usually equal;
@@ -21,25 +23,28 @@ const instantOf = (text: string): string | null => {
   return Number.isNaN(at) ? null : new Date(at).toISOString();
 };
 
-const timeOf = (day: string, [hour = '0', minute = '00', second = '00']: readonly (string | undefined)[]): string | null =>
-  instantOf(`${day}T${hour.padStart(2, '0')}:${minute}:${second}Z`);
+const timeOf = (day: string, [hour = '0', minute = '00', second = '00']: readonly (string | undefined)[], zone: string): string | null => {
+  const local = `${day}T${hour.padStart(2, '0')}:${minute}:${second}`;
+  return instantOf(`${local}Z`) === null ? null : instantIn(local, zone);
+};
 
 /**
- * Parses a time (UTC) as people write it: an RFC 3339 time, `2026-11-21 10:00`, `yesterday 9:00`, `9:00`, `2 hours
+ * Parses a time as people in a time zone write it: an RFC 3339 time, `2026-11-21 10:00`, `yesterday 9:00`, `9:00`, `2 hours
  * ago`, or a consistency token. Returns an RFC 3339 time or the token. Null if the text has none of these forms.
  */
-export const pastTime = (text: string, now: number): string | null => {
+export const pastTime = (text: string, now: number, zone: string): string | null => {
   const words = text.trim().toLowerCase();
   if (words === '') return null;
   if (isPosition(words)) return words;
   if (INSTANT.test(words)) return instantOf(words) === null ? null : text.trim().toUpperCase();
   const [, day, ...time] = DAY.exec(words) ?? [];
-  if (day) return timeOf(day, time);
+  if (day) return timeOf(day, time, zone);
   const [, count, unit] = AGO.exec(words) ?? [];
   if (count && unit) return new Date(now - Number(count) * UNIT_MS[unit[0]!]!).toISOString();
   const [matched, name, ...clock] = NAMED_DAY.exec(words) ?? [];
   if (!matched) return null;
-  return timeOf(new Date(now - (name === 'yesterday' ? DAY_MS : 0)).toISOString().slice(0, 10), clock);
+  const { date } = localTimeOf(new Date(now).toISOString(), zone);
+  return timeOf(name === 'yesterday' ? daysAfter(date, -1) : date, clock, zone);
 };
 
 /**

@@ -3,10 +3,12 @@ import { getCookie } from 'hono/cookie';
 import { type Ask, type Call, createAsk, type Send } from '../http/ask.ts';
 import { isRead } from '../http/operation.ts';
 import type { Rows } from '../routes.ts';
+import { zoneNamed } from './parts/local-time.ts';
 import { pastTime } from './past-time.ts';
 import { type Freshness, type Me, THEMES, type Theme, type Visit } from './visit.ts';
 
 export const THEME_COOKIE = 'annals_theme';
+export const ZONE_COOKIE = 'annals_zone';
 
 /**
  * The headers that are copied from the visitor's request to the API calls. So the calls are authorized and recorded
@@ -39,6 +41,16 @@ export const themeOf = (c: Context): Theme => {
   const chosen = getCookie(c, THEME_COOKIE);
   return THEMES.find((theme) => theme === chosen) ?? 'system';
 };
+
+/** Returns the time zone of a request: that in its URL, or else the saved one. If there is no such zone, it is UTC. */
+const zoneOf = (c: Context, query: URLSearchParams): Pick<Visit, 'zone' | 'unknownZone'> => {
+  const asked = query.get('zone') ?? savedZone(c);
+  const zone = zoneNamed(asked);
+  return { zone: zone ?? 'UTC', unknownZone: zone === null ? asked : null };
+};
+
+/** Returns the name of the time zone that the visitor has chosen; by default, UTC. */
+export const savedZone = (c: Context): string => getCookie(c, ZONE_COOKIE) ?? 'UTC';
 
 export type VisitDeps = { readonly app: Pick<Hono, 'request'>; readonly rows: Rows; readonly origin: string };
 
@@ -92,7 +104,8 @@ export const visitOf = (c: Context, { app, rows, origin }: VisitDeps): Visit => 
   const url = new URL(c.req.url);
   const calls: Call[] = [];
   const present: string[] = [];
-  const asOf = pastTime(url.searchParams.get('as_of') ?? '', Date.now());
+  const { zone, unknownZone } = zoneOf(c, url.searchParams);
+  const asOf = pastTime(url.searchParams.get('as_of') ?? '', Date.now(), zone);
   const freshness = { behindSeconds: 0, missedToken: null };
   const ask = measuring(
     createAsk(sendAsVisitor(app, c), (call) => calls.push(call)),
@@ -117,6 +130,8 @@ export const visitOf = (c: Context, { app, rows, origin }: VisitDeps): Visit => 
     rows,
     calls,
     theme: themeOf(c),
+    zone,
+    unknownZone,
     degraded: [],
     freshness,
     origin,

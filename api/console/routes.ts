@@ -16,15 +16,20 @@ import {
 } from './answers.ts';
 import { endedAccess } from './break-glass.ts';
 import { framed } from './frame.ts';
+import { keepingTime, keepingZone } from './kept-query.ts';
 import { liveOf } from './live.ts';
 import type { Page } from './page.ts';
 import { emptyState } from './parts/empty-state.ts';
+import { TIME_FILTERS } from './parts/filter-form.ts';
+import { zoneNamed } from './parts/local-time.ts';
 import { type Child, tags } from './parts/tags.ts';
-import { type ConsoleEnv, sendAsVisitor, THEME_COOKIE, visitOf } from './request-visit.ts';
+import { pastTime } from './past-time.ts';
+import { type ConsoleEnv, sendAsVisitor, THEME_COOKIE, visitOf, ZONE_COOKIE } from './request-visit.ts';
 import { mountForms } from './run-form.ts';
 import { linkPage, signInPage } from './sign-in.ts';
-import { keepingTime, readTicks, timeEntry, timeStrip } from './time-machine.ts';
+import { readTicks, timeEntry, timeStrip } from './time-machine.ts';
 import { platformPath, THEMES, tenantPath, type Visit, withQuery } from './visit.ts';
+import { inZone, withoutZone, ZONE_PATH, zonePage } from './zone.ts';
 
 const PREFERENCE_TTL_SECONDS = 400 * 86_400;
 const UNCHANGED = 'The session has ended: sign in again. You return to the page that you were on.';
@@ -51,21 +56,49 @@ const toItsTime = async (c: Context, visit: Visit): Promise<Response | null> => 
   const wanted = visit.query.get('as_of');
   if (wanted === 'back') return redirect(c, withQuery(visit, { as_of: await eventBack(visit) }));
   if (wanted === '' || wanted === 'now') return redirect(c, withQuery(visit, { as_of: null }));
-  // A time in words, such as `yesterday`, is replaced by an exact time. So the URL shows the same page tomorrow.
-  return visit.asOf !== null && visit.asOf !== wanted ? redirect(c, withQuery(visit, { as_of: visit.asOf })) : null;
+  const exact = Object.fromEntries(exactTimes(visit));
+  if (visit.asOf !== null && visit.asOf !== wanted) exact.as_of = visit.asOf;
+  return Object.keys(exact).length > 0 ? redirect(c, withQuery(visit, exact)) : null;
+};
+
+/**
+ * Returns the filters of a page whose times are in words, such as `yesterday`, or in the visitor's time zone, with the
+ * exact times by which they are replaced. So the URL shows the same page tomorrow, and to everybody.
+ */
+const exactTimes = ({ query, zone }: Visit): readonly (readonly [string, string])[] =>
+  TIME_FILTERS.flatMap((name) => {
+    const typed = query.get(name);
+    const exact = typed && pastTime(typed, Date.now(), zone);
+    return exact && exact !== typed ? [[name, exact] as const] : [];
+  });
+
+/**
+ * Returns a redirect to the same page in the time zone that the visitor has saved. Null if the URL already has a zone,
+ * or the saved one is UTC. So the URL shows the same page to everybody. An open page that updates itself is not
+ * redirected: for it, a redirect means that the session has ended.
+ */
+const toItsZone = (c: Context, { query, zone, unknownZone, url }: Visit): Response | null => {
+  const isRefresh = c.req.header('x-console-refresh') !== undefined;
+  return isRefresh || query.has('zone') || unknownZone !== null || zone === 'UTC' ? null : redirect(c, inZone(url, zone));
+};
+
+/** Renders a complete document whose links lead to pages in the same time zone. */
+const framedInZone = (assets: string, visit: Visit, frame: Frame): string => {
+  const html = framed(assets, visit, frame);
+  return visit.query.has('zone') && visit.unknownZone === null ? keepingZone(html, visit.zone) : html;
 };
 
 /** Renders the complete document of a page. A page of the past has an amber layout. */
 const inTime = async (deps: ConsoleDeps, visit: Visit, frame: Frame): Promise<string> => {
   const { asOf, query } = visit;
-  if (!visit.params.tenant_id) return framed(deps.assets, visit, frame);
+  if (!visit.params.tenant_id) return framedInZone(deps.assets, visit, frame);
   if (asOf === null) {
     const message = query.has('as_of') ? 'This is neither a time nor a position. The page shows the present.' : null;
-    return framed(deps.assets, visit, { ...frame, timeEntry: timeEntry(visit, message) });
+    return framedInZone(deps.assets, visit, { ...frame, timeEntry: timeEntry(visit, message) });
   }
   const present = [...visit.presentReads];
   const ticks = await readTicks(visit);
-  return keepingTime(framed(deps.assets, visit, { ...frame, timeStrip: timeStrip(visit, { asOf, ticks, present }) }), asOf);
+  return keepingTime(framedInZone(deps.assets, visit, { ...frame, timeStrip: timeStrip(visit, { asOf, ticks, present }) }), asOf);
 };
 
 const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
@@ -73,7 +106,7 @@ const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
   if (visit instanceof Response) return visit;
   const show = (frame: Frame, status: number) => htmlResponse(c, framed(deps.assets, visit, frame), status);
   if (!visit.may(page.permit)) return show(endedAccess(visit) ?? unknownPage, 404);
-  const elsewhere = await toItsTime(c, visit);
+  const elsewhere = toItsZone(c, visit) ?? (await toItsTime(c, visit));
   if (elsewhere) return elsewhere;
   const started = Object.entries(page.asks(visit));
   const answers = Object.fromEntries(await Promise.all(started.map(async ([name, asked]) => [name, await asked] as const)));
@@ -156,16 +189,32 @@ const themeIn = (c: Context, { app, operations, cookies }: ConsoleDeps) =>
 const mountPreferences = (app: Hono, { cookies }: ConsoleDeps): void => {
   app.post('/console/preferences', async (c) => {
     assertOwnPage(c, cookies);
-    const { theme, return_to } = await formOf(c);
-    const known = THEMES.find((each) => each === theme);
+    const { theme, zone, return_to } = await formOf(c);
     const secure = cookies.origin.startsWith('https:');
-    if (known) setCookie(c, THEME_COOKIE, known, { path: '/console', sameSite: 'Lax', secure, maxAge: PREFERENCE_TTL_SECONDS });
-    return redirect(c, consolePath(return_to));
+    const save = (name: string, value: string) =>
+      setCookie(c, name, value, { path: '/console', sameSite: 'Lax', secure, maxAge: PREFERENCE_TTL_SECONDS });
+    const known = THEMES.find((each) => each === theme);
+    if (known) save(THEME_COOKIE, known);
+    const target = consolePath(return_to);
+    if (zone === undefined) return redirect(c, target);
+    const name = zoneNamed(zone);
+    // The page in a zone that does not exist says so.
+    if (name === null) return redirect(c, inZone(target, zone));
+    save(ZONE_COOKIE, name);
+    return redirect(c, withoutZone(target));
   });
 };
 
+/** Shows the form that sets the time zone. */
+const showZone = (deps: ConsoleDeps) => async (c: Context) => {
+  const visit = await identify(c, deps);
+  if (visit instanceof Response) return visit;
+  const content = zonePage(visit, consolePath(c.req.query('return_to')));
+  return htmlResponse(c, framed(deps.assets, visit, { title: 'Time zone', nav: '', trail: [], content }), 200);
+};
+
 /**
- * Creates the console: its pages, and the forms to sign in, to sign out and to choose a theme. It handles only /console
+ * Creates the console: its pages, and the forms to sign in, to sign out, and to choose a theme and a time zone. It handles only /console
  * and the paths below it.
  */
 export const createConsole = (
@@ -175,6 +224,7 @@ export const createConsole = (
   app.get('/console', showStart(deps));
   mountSignInPages(app, deps);
   mountPreferences(app, deps);
+  app.get(ZONE_PATH, showZone(deps));
   mountForms(app, deps);
   for (const page of deps.pages) app.get(page.path, showPage(page, deps));
   const showUnknown = async (c: Context): Promise<Response> => {

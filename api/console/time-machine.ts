@@ -1,6 +1,6 @@
 import { icon } from './parts/icon.ts';
 import { type Child, element, tags } from './parts/tags.ts';
-import { absoluteTime } from './parts/time.ts';
+import { absoluteTime, fieldTime, zoned } from './parts/time.ts';
 import { comparePlaces, isPosition } from './past-time.ts';
 import { type Visit, withQuery } from './visit.ts';
 
@@ -62,11 +62,11 @@ const field = (visit: Visit, value: string, message: string | null) =>
   form(
     { method: 'get', action: visit.path, class: 'time-form', 'data-now': '' },
     ...kept(visit),
-    label({ for: 'as-of', class: 'hidden' }, 'Time in UTC'),
+    label({ for: 'as-of', class: 'hidden' }, `Time in ${visit.zone}`),
     input({
       id: 'as-of',
       name: 'as_of',
-      value,
+      value: fieldTime(value),
       placeholder: 'yesterday 9:00',
       autocomplete: 'off',
       spellcheck: 'false',
@@ -84,7 +84,10 @@ export const timeEntry = (visit: Visit, message: string | null = null): Child =>
     summary({ class: 'button ghost small', title: 'This page shows the present. Go back in time' }, icon('history'), span(null, 'Now')),
     div(
       { class: 'time-panel' },
-      p({ class: 'quiet' }, 'Show this page as it was. A time in UTC, such as yesterday 9:00 or 2 hours ago, or a position of the log.'),
+      p(
+        { class: 'quiet' },
+        `Show this page as it was. A time in ${visit.zone}, such as yesterday 9:00 or 2 hours ago, or a position of the log.`,
+      ),
       field(visit, message === null ? '' : (visit.query.get('as_of') ?? ''), message),
       a(
         { class: 'button small', href: withQuery(visit, { as_of: 'back' }), 'data-hotkey': '[', 'data-now': '' },
@@ -103,7 +106,7 @@ const stepLink = (visit: Visit, to: Tick | null | undefined, hotkey: string, nam
           href: withQuery(visit, { as_of: to?.position ?? null, cursor: null }),
           'data-hotkey': hotkey,
           'data-now': '',
-          title: to === null ? 'The present' : `${to.name}, ${absoluteTime(to.at)}`,
+          title: to === null ? 'The present' : `${to.name}, ${absoluteTime(to.at, visit.zone)}`,
         },
         icon(hotkey === '[' ? 'arrow-left' : 'arrow-right'),
         span({ class: 'hidden' }, name),
@@ -118,8 +121,7 @@ const slider = (visit: Visit, ticks: readonly Tick[], index: number): Child => {
   return element('time-slider', { 'data-ticks': data, 'data-url': withQuery(visit, { as_of: null, cursor: null }) }, range);
 };
 
-const shownTime = (asOf: string, at: Tick | undefined): string =>
-  isPosition(asOf) ? (at ? absoluteTime(at.at) : 'a position') : absoluteTime(asOf);
+const shownTime = (asOf: string, at: Tick | undefined): Child => (isPosition(asOf) ? (at ? zoned(at.at) : 'a position') : zoned(asOf));
 
 /**
  * Renders the bar of a page of the past. It shows the time of the page, the controls to go to other times, and which
@@ -157,17 +159,4 @@ export const timeStrip = (visit: Visit, { asOf, ticks, present }: Past): Child =
     a({ class: 'button small', href: withQuery(visit, { as_of: null, cursor: null }), 'data-hotkey': 'n', 'data-now': '' }, 'Now'),
     present.length === 0 ? null : p({ class: 'quiet' }, `As it is now, because it has no past here: ${present.join(' · ')}.`),
   );
-};
-
-const PAGE_LINK = /<a (?![^>]*data-now)([^>]*href="(\/console\/t\/[^"#]*))"/g;
-const GET_FORM = /<form (?![^>]*data-now)[^>]*method="get"[^>]*>/g;
-
-/** Adds the time of a page of the past to its links and filters, so that they lead to pages of the same time. */
-export const keepingTime = (page: string, asOf: string): string => {
-  const value = encodeURIComponent(asOf);
-  return page
-    .replaceAll(PAGE_LINK, (tag, before: string, href: string) =>
-      /[?;&]as_of=/.test(href) ? tag : `<a ${before}${href.includes('?') ? '&amp;' : '?'}as_of=${value}"`,
-    )
-    .replaceAll(GET_FORM, (tag) => `${tag}<input type="hidden" name="as_of" value="${asOf}"/>`);
 };

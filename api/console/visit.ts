@@ -46,6 +46,10 @@ export type Visit = {
   /** The API calls that the page has made so far. */
   readonly calls: readonly Call[];
   readonly theme: Theme;
+  /** The time zone in which times are shown. */
+  readonly zone: string;
+  /** The time zone that was asked for, if it does not exist; otherwise null. */
+  readonly unknownZone: string | null;
   /** The parts of the platform that do not work at the moment; empty on pages before the sign-in. */
   readonly degraded: readonly string[];
   /** How old the data of the page is. */

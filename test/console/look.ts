@@ -56,6 +56,7 @@ const pages: Readonly<Record<string, string>> = {
     ['runner', 'skills', 'cost', 'history', 'settings'].map((tab) => [`agent-${tab}`, `${p.base}/agents/${seeded.agent}/${tab}`]),
   ),
   me: '/console/me',
+  zone: '/console/zone',
   find: `${p.base}/find?q=re`,
   start: `${p.base}/start`,
   past: `${p.base}/agents?as_of=back`,

@@ -41,6 +41,7 @@ const stage = async () => {
     past: `${p.base}/agents?as_of=back`,
     'api-keys': `${p.base}/api-keys`,
     me: '/console/me',
+    zone: '/console/zone',
     find: `${p.base}/find?q=review`,
     form: `/console/run/createAgent?tenant_id=${p.tenant_id}`,
     unknown: `${p.base}/nowhere`,
@@ -102,6 +103,27 @@ browserTest('with the keyboard alone, the first Tab reaches the skip link, and `
   await page.waitForURL(`**${first}`);
   assert.equal(faults.found, []);
   await page.context().close();
+});
+
+browserTest('the URL of a page contains the time zone: in another browser without a saved zone, it shows the same', async () => {
+  const { browser, p, pages } = given!;
+  const first = await openPage(browser, p.cookie, { viewport: { width: 1280, height: 800 } });
+  await first.page.context().addCookies([{ name: 'annals_zone', value: 'Asia%2FKathmandu', url: 'http://annals.test/console' }]);
+  await first.page.goto(pages.delivery!);
+  assert.match(first.page.url(), /zone=Asia%2FKathmandu$/);
+  const second = await openPage(browser, p.cookie, { viewport: { width: 1280, height: 800 } });
+  await second.page.goto(first.page.url());
+  const [one, other] = await Promise.all([first, second].map(({ page }) => page.locator('main').ariaSnapshot()));
+  // Only how long ago something was can differ.
+  const comparable = (text: string) => text.replaceAll(/\d+ (seconds?|minutes?) ago|now/g, '');
+  assert.is(comparable(one!), comparable(other!));
+  assert.match(await second.page.content(), /\+05:45/);
+  await second.page.goto('/console/zone');
+  await second.page.focus('#zone');
+  await second.page.keyboard.type('Pacific/Ch');
+  assert.is(await second.page.inputValue('#zone'), 'Pacific/Chatham');
+  assert.equal([...first.faults.found, ...second.faults.found], []);
+  for (const { page } of [first, second]) await page.context().close();
 });
 
 browserTest('Ctrl+K opens the search; pasting a delivery id and pressing Enter opens the page of the delivery', async () => {

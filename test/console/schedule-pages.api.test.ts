@@ -73,6 +73,14 @@ test('the week shows blackouts as bands, the busiest minutes, links to jobs and 
   assert.match(text, /suppressed: blackout, predicted/);
 });
 
+test('the days of the calendar and its times are those of the time zone', async () => {
+  const { text } = await open(`${path}?view=day&date=2126-03-05&zone=Asia%2FTokyo`);
+  const due = marksIn(text).map((mark) => mark.due);
+  assert.equal([due.toSorted()[0], due.toSorted().at(-1)], ['2126-03-04T15:00:00.000Z', '2126-03-05T14:00:00.000Z']);
+  assert.match(text, /data-due="2126-03-05T09:00:00.000Z"[\s\S]*?<time datetime="2126-03-05T09:00:00.000Z">18:00</);
+  assert.match(text, /Times are in Asia\/Tokyo/);
+});
+
 test('a filter of the schedule page keeps the other parameters of the URL; a filter without matches offers to clear it', async () => {
   const only = marksIn((await open(`${week}&agent_id=${other}`)).text);
   assert.is(only.length, 7);

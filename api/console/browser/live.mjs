@@ -85,7 +85,7 @@ const CALLBACKS = {
     if (!(old instanceof HTMLElement) || !(next instanceof HTMLElement)) return true;
     if (old instanceof HTMLFormElement) return !('typed' in old.dataset) && !old.contains(document.activeElement);
     if (!old.localName.includes('-') || old.localName === 'chart-brush') return true;
-    for (const name of ['datetime', 'data-text'])
+    for (const name of ['datetime', 'title', 'data-text'])
       if (next.hasAttribute(name) && next.getAttribute(name) !== old.getAttribute(name))
         old.setAttribute(name, next.getAttribute(name) ?? '');
     return false;
@@ -140,7 +140,8 @@ const lost = () => {
 
 /** Fetches the page again. A redirect leads to the sign-in page, so it means that the session has ended. */
 const refresh = async () => {
-  const headers = newestToken ? { 'consistency-token': newestToken } : undefined;
+  /** @type {Record<string, string>} */
+  const headers = { 'x-console-refresh': '1', ...(newestToken && { 'consistency-token': newestToken }) };
   try {
     const response = await fetch(url, { headers, redirect: 'manual', cache: 'no-store' });
     if (response.type === 'opaqueredirect' || response.status === 401) return stop();

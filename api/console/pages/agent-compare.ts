@@ -7,13 +7,14 @@ import { heading } from '../parts/heading.ts';
 import { changeTable, historyList } from '../parts/history.ts';
 import { panel, problemPanel } from '../parts/problem-panel.ts';
 import { tags } from '../parts/tags.ts';
+import { fieldTime } from '../parts/time.ts';
 import { comparePlaces, pastTime } from '../past-time.ts';
 import type { Visit } from '../visit.ts';
 
 const { div, form, label, input, button, p } = tags;
 
-const fromOf = ({ query }: Visit): string => pastTime(query.get('from') ?? '', Date.now()) ?? '';
-const toOf = ({ query }: Visit): string | null => pastTime(query.get('to') ?? '', Date.now());
+const fromOf = ({ query, zone }: Visit): string => pastTime(query.get('from') ?? '', Date.now(), zone) ?? '';
+const toOf = ({ query, zone }: Visit): string | null => pastTime(query.get('to') ?? '', Date.now(), zone);
 
 /** Returns the revision that an ETag contains, such as 12 for `"12"`. */
 const revisionOf = (etag: string | null): string | null => /^"(\d+)"$/.exec(etag ?? '')?.[1] ?? null;
@@ -22,9 +23,15 @@ const timesForm = (visit: Visit) =>
   form(
     { method: 'get', action: visit.path, class: 'time-form card' },
     label({ for: 'from' }, 'From'),
-    input({ id: 'from', name: 'from', value: visit.query.get('from') ?? '', required: true, placeholder: 'yesterday 9:00' }),
+    input({
+      id: 'from',
+      name: 'from',
+      value: fieldTime(visit.query.get('from') ?? ''),
+      required: true,
+      placeholder: 'yesterday 9:00',
+    } as never),
     label({ for: 'to' }, 'to'),
-    input({ id: 'to', name: 'to', value: visit.query.get('to') ?? '', placeholder: 'now' }),
+    input({ id: 'to', name: 'to', value: fieldTime(visit.query.get('to') ?? ''), placeholder: 'now' } as never),
     button(null, 'Compare'),
   );
 

@@ -13,6 +13,7 @@ import { usd } from '../parts/money.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { type Column, tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
+import { zoned } from '../parts/time.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, div, span, p, strong, tr, td, form, label, select, option, input, button } = tags;
@@ -27,8 +28,8 @@ const GROUPS = [
   ['cause', 'By cause'],
 ] as const;
 const PERIOD: readonly FilterField[] = [
-  { name: 'start', label: 'From', placeholder: '2026-11-01T00:00:00Z' },
-  { name: 'end', label: 'Until', placeholder: '2026-12-01T00:00:00Z' },
+  { name: 'start', label: 'From', placeholder: 'yesterday 9:00' },
+  { name: 'end', label: 'Until', placeholder: '2 hours ago' },
 ];
 const MAX_AGENTS = 200;
 
@@ -123,7 +124,7 @@ const hourRow = (hour: Hour, visit: Visit) => {
         : `${hour.refused} refused`;
   return tr(
     { 'data-kind': 'budget-hour', 'data-id': hour.hour },
-    td({ class: 'main-cell' }, `${dayOf(hour.hour)} ${hour.hour.slice(11, 16)} UTC`),
+    td({ class: 'main-cell' }, zoned(hour.hour, 'minute')),
     td({ class: 'number' }, usd(hour.reserved_usd)),
     td({ class: 'number wide-only' }, usd(hour.settled_usd)),
     td({ class: 'number wide-only' }, hour.left_usd === null ? 'no limit' : usd(hour.left_usd)),

@@ -7,14 +7,15 @@ import { badge } from '../parts/badge.ts';
 import { card, facts } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
 import { scheduleText } from '../parts/job-text.ts';
+import { localTimeOf } from '../parts/local-time.ts';
 import { pager } from '../parts/pager.ts';
-import { dateOf, dayName } from '../parts/period.ts';
+import { dayName } from '../parts/period.ts';
 import { panel, problemPanel } from '../parts/problem-panel.ts';
 import { marksOf, stateBadge } from '../parts/schedule-mark.ts';
 import { shortId } from '../parts/short-id.ts';
 import { tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
-import { absoluteTime, ago, duration, exact } from '../parts/time.ts';
+import { absoluteTime, ago, duration, exact, zoned } from '../parts/time.ts';
 import type { MayOnAgent } from '../permission.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
@@ -59,9 +60,9 @@ const actionsOf = (visit: Visit, { name, status, kind }: Job, onAgent: MayOnAgen
 };
 
 /** Lists the next due times of the job, grouped by day. */
-const nextTimes = (previewed: Previewed): Child => {
+const nextTimes = (previewed: Previewed, zone: string): Child => {
   if (previewed.length === 0) return p({ class: 'quiet' }, 'The job is not due any more.');
-  const days = [...Map.groupBy(previewed, ({ due_at }) => dateOf(due_at)).entries()];
+  const days = [...Map.groupBy(previewed, ({ due_at }) => localTimeOf(due_at, zone).date).entries()];
   return ul(
     { class: 'next-times' },
     ...days.map(([day, found]) =>
@@ -81,10 +82,12 @@ const runRow = (run: Run, visit: Visit) => {
     { 'data-kind': 'cron-run', 'data-id': run.occurrence_id, 'data-state': run.decision },
     td(
       { class: 'main-cell' },
-      span({ class: 'row-name' }, absoluteTime(run.due_at)),
+      span({ class: 'row-name' }, zoned(run.due_at)),
       ul(
         { class: 'quiet' },
-        ...run.attempts.map((attempt, index) => li({ title: absoluteTime(attempt.at) }, `Attempt ${index + 1}: ${attemptText(attempt)}`)),
+        ...run.attempts.map((attempt, index) =>
+          li({ title: absoluteTime(attempt.at, visit.zone) }, `Attempt ${index + 1}: ${attemptText(attempt)}`),
+        ),
       ),
     ),
     td({ class: 'state-cell' }, stateBadge({ ...run, predicted: false })),
@@ -151,8 +154,15 @@ export const cronJobPage = page({
     return [
       div(
         { 'data-kind': 'cron-job', 'data-id': value.id, 'data-position': job.position },
-        heading(span(null, value.name, ' ', badge(value.status)), 'Times are in UTC.', ...actionsOf(visit, value, mayOf(may))),
-        div({ class: 'columns' }, card('Schedule', factsOf(value)), card('Due next', panel(preview, nextTimes))),
+        heading(span(null, value.name, ' ', badge(value.status)), `Times are in ${visit.zone}.`, ...actionsOf(visit, value, mayOf(may))),
+        div(
+          { class: 'columns' },
+          card('Schedule', factsOf(value)),
+          card(
+            'Due next',
+            panel(preview, (found) => nextTimes(found, visit.zone)),
+          ),
+        ),
         div(
           { class: 'below' },
           panel(runs, (found) => runsCard(visit, found)),

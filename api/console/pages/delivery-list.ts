@@ -24,8 +24,8 @@ const FIELDS = [
   { name: 'integration_id', label: 'Integration id' },
   { name: 'provider_delivery_id', label: "Provider's delivery id" },
   { name: 'matched_secret', label: 'Secret', options: ['current', 'previous'] },
-  { name: 'from', label: 'From', placeholder: '2026-11-21T10:00:00Z' },
-  { name: 'to', label: 'To', placeholder: '2026-11-21T11:00:00Z' },
+  { name: 'from', label: 'From', placeholder: 'yesterday 9:00' },
+  { name: 'to', label: 'To', placeholder: '2 hours ago' },
 ] as const;
 const FIELD_NAMES = FIELDS.map(({ name }) => name);
 /** The query parameters of the page that are passed to the API operations. */
@@ -120,7 +120,9 @@ export const deliveryListPage = page({
       ),
       isBare
         ? null
-        : panel(summary, (value) => deliveryChart(value, title, (start, end) => withQuery(visit, { from: start, to: end, cursor: null }))),
+        : panel(summary, (value) =>
+            deliveryChart(value, { title, zone: visit.zone }, (start, end) => withQuery(visit, { from: start, to: end, cursor: null })),
+          ),
       div(
         { class: 'toolbar' },
         states(visit, summary.ok ? summary.value.outcomes : null),

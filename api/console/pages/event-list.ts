@@ -22,7 +22,7 @@ const FILTERS: readonly FilterField[] = [
   { name: 'stream', label: 'Stream', placeholder: 'agent-* or a whole name' },
   { name: 'type', label: 'Type', placeholder: 'AgentUpdated' },
   { name: 'correlation_id', label: 'Request', placeholder: 'X-Request-Id' },
-  { name: 'at', label: 'From the time on', placeholder: '2026-11-21T10:00:00Z' },
+  { name: 'at', label: 'From the time on', placeholder: 'yesterday 9:00' },
   { name: 'from_position', label: 'From position', placeholder: '48211:48211' },
   { name: 'to_position', label: 'To position', placeholder: '48300:48300' },
 ];

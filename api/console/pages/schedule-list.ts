@@ -8,13 +8,15 @@ import { valuesIn } from '../parts/filter-form.ts';
 import { filterTabs } from '../parts/filters.ts';
 import { heading } from '../parts/heading.ts';
 import { icon } from '../parts/icon.ts';
+import { instantIn, localTimeOf } from '../parts/local-time.ts';
 import { nextCursor, pager } from '../parts/pager.ts';
-import { dateOf, periodOf } from '../parts/period.ts';
+import { periodOf } from '../parts/period.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { type Blackout, scheduleCalendar } from '../parts/schedule-calendar.ts';
-import { type Occurrence, stateBadge, timeOf } from '../parts/schedule-mark.ts';
+import { type Occurrence, stateBadge } from '../parts/schedule-mark.ts';
 import { tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
+import { zoned } from '../parts/time.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, div, span, p, nav, form, label, select, option, input, button, details, summary, tr, td, ul, li, strong } = tags;
@@ -27,7 +29,14 @@ const MAX_LISTED = 200;
 const MAX_BUSIEST = 5;
 const DECISIONS = ['fired', 'suppressed', 'missed', 'skipped'] as const;
 
-const periodOfPage = ({ query }: Visit) => periodOf(query, Date.now());
+const today = ({ zone }: Visit): string => localTimeOf(new Date().toISOString(), zone).date;
+
+const periodOfPage = (visit: Visit) => periodOf(visit.query, today(visit));
+
+const minuteOf = (at: string, zone: string): string => {
+  const { date, time } = localTimeOf(at, zone);
+  return `${date}T${time.slice(0, 5)}`;
+};
 
 const periodLinks = (visit: Visit) => {
   const { view, previous, next, title } = periodOfPage(visit);
@@ -80,17 +89,17 @@ const jobLink = (visit: Visit, { job_id, agent_id, job_name, job_status }: Occur
     : a({ class: 'row-name', href: tenantPath(visit.params.tenant_id!, `/agents/${agent_id}/cron-jobs/${job_id}`) }, job_name);
 
 /** Returns the minutes in which the most jobs run. Minutes with a single run are left out. */
-const busiestOf = (occurrences: readonly Occurrence[]) => {
+const busiestOf = (occurrences: readonly Occurrence[], zone: string) => {
   const runs = occurrences.filter(({ decision }) => decision === 'fired');
-  const minutes = [...Map.groupBy(runs, ({ due_at }) => due_at.slice(0, 16)).entries()];
+  const minutes = [...Map.groupBy(runs, ({ due_at }) => minuteOf(due_at, zone)).entries()];
   return minutes
     .filter(([, found]) => found.length > 1)
     .toSorted(([one, a], [other, b]) => b.length - a.length || (one < other ? -1 : 1))
     .slice(0, MAX_BUSIEST);
 };
 
-const busiest = (occurrences: readonly Occurrence[]) => {
-  const minutes = busiestOf(occurrences);
+const busiest = (occurrences: readonly Occurrence[], zone: string) => {
+  const minutes = busiestOf(occurrences, zone);
   return card(
     'Busiest minutes',
     minutes.length === 0
@@ -119,7 +128,7 @@ const asTable = (visit: Visit, occurrences: readonly Occurrence[], agentName: (i
         tr(
           null,
           td({ class: 'main-cell' }, jobLink(visit, occurrence), div({ class: 'quiet' }, agentName(occurrence.agent_id))),
-          td(null, `${dateOf(occurrence.due_at)} ${timeOf(occurrence.due_at)} UTC`),
+          td(null, zoned(occurrence.due_at, 'minute')),
           td({ class: 'state-cell' }, stateBadge(occurrence)),
         ),
       ),
@@ -184,7 +193,7 @@ export const scheduleListPage = page({
     const filters = valuesIn(query, ['agent_id', 'decision', 'cursor']) as object;
     return {
       occurrences: ask(rows.listCronOccurrences, {
-        ...{ tenant_id, from: `${from}T00:00:00.000Z`, to: `${to}T00:00:00.000Z`, limit: MAX_SHOWN },
+        ...{ tenant_id, from: instantIn(`${from}T00:00`, visit.zone), to: instantIn(`${to}T00:00`, visit.zone), limit: MAX_SHOWN },
         ...filters,
       }),
       blackouts: ask(rows.listCronBlackouts, { tenant_id, limit: MAX_LISTED }),
@@ -201,7 +210,14 @@ export const scheduleListPage = page({
     const dayHref = (date: string) => withQuery(visit, { view: 'day', date, cursor: null });
     const shown = (found: readonly Occurrence[]): Child => {
       const covering = blackouts.ok ? blackouts.value : [];
-      const calendar = { period: periodOfPage(visit), today: dateOf(Date.now()), occurrences: found, blackouts: covering, agentName };
+      const calendar = {
+        period: periodOfPage(visit),
+        today: today(visit),
+        zone: visit.zone,
+        occurrences: found,
+        blackouts: covering,
+        agentName,
+      };
       return div(
         null,
         found.length === 0 ? nothing(visit) : null,
@@ -212,14 +228,14 @@ export const scheduleListPage = page({
           ? null
           : p({ role: 'status', 'data-cut': '' }, `Only the due times up to ${found.at(-1)?.due_at ?? 'here'} are shown.`),
         pager(occurrences, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor }), { first: 'Earliest', next: 'Later' }),
-        found.length === 0 ? null : div({ class: 'below' }, busiest(found)),
+        found.length === 0 ? null : div({ class: 'below' }, busiest(found, visit.zone)),
         found.length === 0 ? null : asTable(visit, found, agentName),
       );
     };
     return [
       heading(
         'Schedules',
-        'When the cron jobs of all agents were due, what was decided, and when they will be due. Times are in UTC.',
+        `When the cron jobs of all agents were due, what was decided, and when they will be due. Times are in ${visit.zone}.`,
         formLink(visit, visit.rows.createCronJob, path, 'Create a cron job', { icon: 'plus', look: 'primary', onAgent }),
         formLink(visit, visit.rows.declareCronBlackout, path, 'Declare a blackout', { icon: 'ban', next: visit.path }),
       ),

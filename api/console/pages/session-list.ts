@@ -22,8 +22,8 @@ const STATUSES = ['running', 'waiting', 'completed', 'failed', 'cancelled', 'exp
 const FILTERS: readonly FilterField[] = [
   { name: 'agent_id', label: 'Agent', placeholder: 'its id' },
   { name: 'user_id', label: 'User', placeholder: 'their id' },
-  { name: 'from', label: 'From', placeholder: '2026-11-21T10:00:00Z' },
-  { name: 'to', label: 'Until', placeholder: '2026-11-22T10:00:00Z' },
+  { name: 'from', label: 'From', placeholder: 'yesterday 9:00' },
+  { name: 'to', label: 'Until', placeholder: '2 hours ago' },
 ];
 const NAMES = [...FILTERS.map(({ name }) => name), 'status'];
 

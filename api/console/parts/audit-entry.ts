@@ -20,8 +20,8 @@ export const AUDIT_FILTERS: readonly FilterField[] = [
   { name: 'resource_id', label: 'Resource', placeholder: 'its id' },
   { name: 'agent_id', label: 'Agent', placeholder: 'its id' },
   { name: 'key_id', label: 'API key', placeholder: 'its id' },
-  { name: 'from', label: 'From', placeholder: '2026-11-21T10:00:00Z' },
-  { name: 'to', label: 'Until', placeholder: '2026-11-22T10:00:00Z' },
+  { name: 'from', label: 'From', placeholder: 'yesterday 9:00' },
+  { name: 'to', label: 'Until', placeholder: '2 hours ago' },
 ];
 /** The query parameters that these filters set. */
 export const AUDIT_FILTER_NAMES = [...AUDIT_FILTERS.map(({ name }) => name), 'user_id'];

@@ -4,20 +4,21 @@ import { barChart } from './chart.ts';
 import { moduleScript } from './module-script.ts';
 import { OUTCOMES } from './outcome-counts.ts';
 import { element, tags } from './tags.ts';
-import { absoluteTime } from './time.ts';
+import { minuteText } from './time.ts';
 
 type Summary = ReplyOf<(typeof deliverySummaryOperations)['summarizeDeliveries']>;
 
 const TONES = { accepted: 'good', blocked: 'warn', rejected: 'bad', dead: 'dead' } as const;
 
-/** Formats the start of a bucket, without seconds. */
-const minuteOf = (at: string): string => absoluteTime(at).replace(/:\d\d\.\d+ UTC$/, '');
-
 /**
  * Renders a chart of the number of deliveries over time, by outcome. A bar links to its deliveries. Dragging over the
  * chart selects a time range.
  */
-export const deliveryChart = ({ buckets }: Summary, title: string, hrefOf: (from: string, to: string) => string) => {
+export const deliveryChart = (
+  { buckets }: Summary,
+  { title, zone }: { readonly title: string; readonly zone: string },
+  hrefOf: (from: string, to: string) => string,
+) => {
   const [first, last] = [buckets[0], buckets.at(-1)];
   if (!first || !last) return null;
   const chart = barChart({
@@ -25,7 +26,7 @@ export const deliveryChart = ({ buckets }: Summary, title: string, hrefOf: (from
     title,
     series: OUTCOMES.map((outcome) => ({ label: outcome, tone: TONES[outcome] })),
     buckets: buckets.map(({ from, to, outcomes }) => ({
-      label: minuteOf(from),
+      label: minuteText(from, zone),
       values: OUTCOMES.map((outcome) => outcomes[outcome]),
       href: hrefOf(from, to),
     })),

@@ -1,5 +1,6 @@
 import { icon } from './icon.ts';
 import { tags } from './tags.ts';
+import { fieldTime } from './time.ts';
 
 const { form, label, input, button, span, details, summary, div, a, select, option } = tags;
 
@@ -11,13 +12,23 @@ export type FilterField = {
   readonly options?: readonly string[];
 };
 
+/** The names of filters that are times. They can be typed in words, and in the visitor's time zone. */
+export const TIME_FILTERS = ['from', 'to', 'at', 'start', 'end'];
+
 type Values = Readonly<Record<string, string>>;
 
 const fieldOf = ({ name, label: text, placeholder, options }: FilterField, value: string) => {
   const id = `filter-${name}`;
   const control =
     options === undefined
-      ? input({ id, name, value, placeholder: placeholder ?? '', autocomplete: 'off', spellcheck: false })
+      ? input({
+          id,
+          name,
+          value: TIME_FILTERS.includes(name) ? fieldTime(value) : value,
+          placeholder: placeholder ?? '',
+          autocomplete: 'off',
+          spellcheck: false,
+        } as never)
       : select({ id, name }, ...['', ...options].map((one) => option({ value: one, selected: one === value }, one === '' ? 'any' : one)));
   return div(null, label({ for: id }, text), control);
 };

@@ -1,7 +1,7 @@
 const DAY_MS = 86_400_000;
 
 /**
- * A day, a week (from Monday) or a month in UTC. `days` are its dates. `previous` and `next` are dates in the adjacent
+ * A day, a week (from Monday) or a month. `days` are its dates. `previous` and `next` are dates in the adjacent
  * periods.
  */
 export type Period = {
@@ -59,11 +59,11 @@ const monthOf = (date: string): Period => {
 };
 
 /**
- * Returns the period that the parameters `view` and `date` of a page select; by default, the week that contains `now`.
+ * Returns the period that the parameters `view` and `date` of a page select; by default, the week that contains `today` (YYYY-MM-DD).
  */
-export const periodOf = (query: URLSearchParams, now: number): Period => {
+export const periodOf = (query: URLSearchParams, today: string): Period => {
   const asked = query.get('date') ?? '';
-  const date = isDate(asked) ? asked : dateOf(now);
+  const date = isDate(asked) ? asked : today;
   const view = query.get('view');
   if (view === 'month') return monthOf(date);
   return view === 'day' ? dayOf(date) : weekOf(date);

@@ -1,5 +1,6 @@
 import type { ReplyOf } from '../../http/ask.ts';
 import type { blackoutOperations } from '../../schedule/blackout.ts';
+import { localTimeOf } from './local-time.ts';
 import { moduleScript } from './module-script.ts';
 import { dayName, type Period, weekdayName, weekdayOf } from './period.ts';
 import { marksOf, type Occurrence } from './schedule-mark.ts';
@@ -13,6 +14,8 @@ export type Blackout = ReplyOf<(typeof blackoutOperations)['listCronBlackouts']>
 export type Calendar = {
   readonly period: Period;
   readonly today: string;
+  /** The time zone of the calendar's days. */
+  readonly zone: string;
   readonly occurrences: readonly Occurrence[];
   readonly blackouts: readonly Blackout[];
   /** Renders the name of a job, with a link to its page if it has one. */
@@ -31,8 +34,8 @@ export const isDayOf = ({ start_date, end_date, recurring_yearly }: Blackout, da
   return [years, years - 1].some((after) => after >= 0 && yearsLater(start_date, after) <= date && date <= yearsLater(end_date, after));
 };
 
-const blackoutText = ({ name, timezone, reason }: Blackout): string =>
-  [`Blackout: ${name}`, reason, timezone === 'UTC' ? null : `days in ${timezone}`].filter((part) => part !== null).join(' · ');
+const blackoutText = ({ name, timezone, reason }: Blackout, { zone }: Calendar): string =>
+  [`Blackout: ${name}`, reason, timezone === zone ? null : `days in ${timezone}`].filter((part) => part !== null).join(' · ');
 
 const scopeOf = ({ agent_id }: Blackout, { agentName }: Calendar): string => (agent_id === null ? 'all agents' : agentName(agent_id));
 
@@ -40,7 +43,8 @@ const scopeOf = ({ agent_id }: Blackout, { agentName }: Calendar): string => (ag
 const byJob = (occurrences: readonly Occurrence[]): readonly (readonly [Occurrence, ...Occurrence[]])[] =>
   [...Map.groupBy(occurrences, ({ job_id }) => job_id).values()] as unknown as readonly (readonly [Occurrence, ...Occurrence[]])[];
 
-const onDay = (occurrences: readonly Occurrence[], day: string) => occurrences.filter(({ due_at }) => due_at.startsWith(day));
+const onDay = (occurrences: readonly Occurrence[], day: string, zone: string) =>
+  occurrences.filter(({ due_at }) => localTimeOf(due_at, zone).date === day);
 
 const dayHead = (day: string, { today, dayHref }: Calendar) =>
   th(
@@ -51,17 +55,19 @@ const dayHead = (day: string, { today, dayHref }: Calendar) =>
 const bandRow = (blackout: Blackout, calendar: Calendar) =>
   tr(
     { class: 'band', 'data-kind': 'blackout', 'data-id': blackout.id },
-    th({ scope: 'row' }, blackoutText(blackout), div({ class: 'quiet' }, scopeOf(blackout, calendar))),
+    th({ scope: 'row' }, blackoutText(blackout, calendar), div({ class: 'quiet' }, scopeOf(blackout, calendar))),
     ...calendar.period.days.map((day) =>
       isDayOf(blackout, day) ? td({ class: 'covered' }, span({ class: 'hidden' }, 'blackout')) : td(null),
     ),
   );
 
-const jobRow = (occurrences: readonly [Occurrence, ...Occurrence[]], { period, jobName, agentName }: Calendar) =>
+const jobRow = (occurrences: readonly [Occurrence, ...Occurrence[]], { period, zone, jobName, agentName }: Calendar) =>
   tr(
     { 'data-kind': 'cron-job', 'data-id': occurrences[0].job_id },
     th({ scope: 'row' }, jobName(occurrences[0]), div({ class: 'quiet' }, agentName(occurrences[0].agent_id))),
-    ...period.days.map((day) => td(null, marksOf(onDay(occurrences, day), period.view === 'day' ? Number.POSITIVE_INFINITY : undefined))),
+    ...period.days.map((day) =>
+      td(null, marksOf(onDay(occurrences, day, zone), period.view === 'day' ? Number.POSITIVE_INFINITY : undefined)),
+    ),
   );
 
 const weekTable = (calendar: Calendar) => {
@@ -84,9 +90,12 @@ const dayCell = (day: string, calendar: Calendar) => {
     } as never,
     a({ class: 'day-number', href: calendar.dayHref(day), 'data-day': day }, dayName(day)),
     ...covering.map((blackout) =>
-      div({ class: 'band', 'data-kind': 'blackout', 'data-id': blackout.id }, `${blackoutText(blackout)} (${scopeOf(blackout, calendar)})`),
+      div(
+        { class: 'band', 'data-kind': 'blackout', 'data-id': blackout.id },
+        `${blackoutText(blackout, calendar)} (${scopeOf(blackout, calendar)})`,
+      ),
     ),
-    ...byJob(onDay(calendar.occurrences, day)).map((rows) =>
+    ...byJob(onDay(calendar.occurrences, day, calendar.zone)).map((rows) =>
       div({ 'data-kind': 'cron-job', 'data-id': rows[0].job_id }, calendar.jobName(rows[0]), marksOf(rows)),
     ),
   );

@@ -3,6 +3,7 @@ import type { cronOccurrenceOperations } from '../../schedule/cron-occurrences.t
 import { badge } from './badge.ts';
 import { icon } from './icon.ts';
 import { type Child, tags } from './tags.ts';
+import { zoned } from './time.ts';
 
 const { ul, li, span, time, details, summary } = tags;
 
@@ -27,16 +28,13 @@ export const stateText = (occurrence: Marked): string => {
   return `${state}${reason}${occurrence.predicted && state !== 'predicted' ? ', predicted' : ''}`;
 };
 
-/** Returns the time of day of an occurrence in UTC. Seconds are shown only if they are not zero. */
-export const timeOf = (due_at: string): string => due_at.slice(11, due_at.slice(16, 19) === ':00' ? 16 : 19);
-
 const mark = (occurrence: Marked) => {
   const state = stateOf(occurrence);
   const words = stateText(occurrence);
   return li(
     { class: `mark ${state}`, 'data-kind': 'cron-occurrence', 'data-state': state, 'data-due': occurrence.due_at, title: words },
     icon(ICONS[state]),
-    time({ datetime: occurrence.due_at }, timeOf(occurrence.due_at)),
+    time({ datetime: occurrence.due_at }, zoned(occurrence.due_at, 'clock')),
     span({ class: 'hidden' }, ` ${words}`),
   );
 };

@@ -2,14 +2,16 @@ import type { JSX } from 'hono/jsx';
 
 /** The key of the HTML of a node. It is a symbol, so that no value from outside, such as JSON, can be a node. */
 const HTML: unique symbol = Symbol('html');
-const ASSET: unique symbol = Symbol('asset');
+const ATTRIBUTE: unique symbol = Symbol('attribute');
 
 /** A rendered element. */
 export type Node = { readonly [HTML]: string };
 /** The content of an element. Null, undefined and booleans render nothing. */
 export type Child = string | number | boolean | null | undefined | Node | readonly Child[];
 /** The URL of an asset, for an attribute. The console's assets have different URLs in each version. */
-type AssetUrl = { readonly [ASSET]: string };
+type AssetUrl = { readonly [ATTRIBUTE]: string };
+/** A time, as the content of an element or as the value of an attribute. It is shown in the visitor's time zone. */
+export type TimeText = Node & { readonly [ATTRIBUTE]: string };
 
 type Elements = JSX.IntrinsicElements;
 type Tag<Name extends keyof Elements> = (attributes?: Elements[Name] | null, ...children: Child[]) => Node;
@@ -37,10 +39,23 @@ const escapedVisible = (text: string): string => (UNUSUAL.test(text) ? escaped(v
 const ASSETS = '<assets>';
 
 /** Returns the URL of an asset by the name of its file. A fragment can follow the name. */
-export const assetUrl = (file: string): AssetUrl => ({ [ASSET]: `${ASSETS}/${escaped(file)}` });
+export const assetUrl = (file: string): AssetUrl => ({ [ATTRIBUTE]: `${ASSETS}/${escaped(file)}` });
 
-/** Returns the HTML of a node. `assets` is the path below which the assets are served. */
-export const htmlOf = (node: Node, assets: string): string => node[HTML].replaceAll(ASSETS, escaped(assets));
+/** Stands for a time whose format is known, but not the time zone. */
+const TIME = /<at (\w+) ([^>]*)>/g;
+
+/** Returns a time that is formatted when the page is complete. `at` is an RFC 3339 time. */
+export const timeText = (format: string, at: string): TimeText => {
+  const html = `<at ${format} ${escaped(at)}>`;
+  return { [HTML]: html, [ATTRIBUTE]: html };
+};
+
+/**
+ * Returns the HTML of a node. `assets` is the path below which the assets are served. `formatTime` formats the times; by
+ * default, they stay as they are.
+ */
+export const htmlOf = (node: Node, assets: string, formatTime = (_format: string, at: string): string => at): string =>
+  node[HTML].replaceAll(ASSETS, escaped(assets)).replace(TIME, (_, format: string, at: string) => escaped(formatTime(format, at)));
 
 const VOID = new Set(['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input', 'link', 'meta', 'source', 'track', 'wbr']);
 const NAME = /^[a-z][a-z0-9:-]*$/i;
@@ -61,7 +76,7 @@ const attributeText = (name: string, value: unknown): string => {
   if (typeof value === 'string') return `${start}${escaped(value)}"`;
   // The values of these attributes are the words true and false. Other attributes are set by their presence.
   if (typeof value === 'boolean' && !/^(aria|data)-/.test(name)) return value ? `${start}"` : '';
-  if (typeof value === 'object' && ASSET in value) return `${start}${(value as AssetUrl)[ASSET]}"`;
+  if (typeof value === 'object' && ATTRIBUTE in value) return `${start}${(value as AssetUrl)[ATTRIBUTE]}"`;
   return `${start}${escaped(String(value))}"`;
 };
 

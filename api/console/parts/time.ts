@@ -1,25 +1,71 @@
-import { element, tags } from './tags.ts';
+import { localTimeOf } from './local-time.ts';
+import { element, type TimeText, tags, timeText } from './tags.ts';
 
 const { span } = tags;
 
-/** Formats a time in UTC as people read it: `23 Nov 2026, 09:46:41.123`. */
-export const absoluteTime = (at: string): string => {
-  const [day = '', time = ''] = new Date(at).toISOString().split('T');
-  const [year, month, date] = day.split('-');
-  const name = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'][Number(month) - 1];
-  return `${Number(date)} ${name} ${year}, ${time.replace('Z', '')} UTC`;
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+const dayText = (date: string): string => {
+  const [year, month, day] = date.split('-');
+  return `${Number(day)} ${MONTHS[Number(month) - 1]} ${year}`;
 };
 
-const relativeTime = (at: string, text: string) =>
-  element('relative-time', { datetime: at, title: text, tense: 'auto', format: 'relative', precision: 'second' }, text);
+/** Returns the time of day without parts that are zero: `09:30`, or `09:30:15`. */
+const shortTime = (time: string): string => time.slice(0, time.slice(5, 8) === ':00' ? 5 : 8);
+
+/** Formats a time as people read it: `23 Nov 2026, 09:46:41.123 UTC`. In other zones, it ends with the offset: `+01:00`. */
+export const absoluteTime = (at: string, zone: string): string => {
+  const { date, time, offset } = localTimeOf(at, zone);
+  return `${dayText(date)}, ${time} ${zone === 'UTC' ? zone : offset}`;
+};
+
+/** Formats a time without seconds and zone: `23 Nov 2026, 09:46`. */
+export const minuteText = (at: string, zone: string): string => {
+  const { date, time } = localTimeOf(at, zone);
+  return `${dayText(date)}, ${time.slice(0, 5)}`;
+};
+
+/** Formats the time of day: `14:05 UTC`, or `14:05 +01:00`. */
+export const timeOfDay = (at: string, zone: string): string => {
+  const { time, offset } = localTimeOf(at, zone);
+  return `${time.slice(0, 5)} ${zone === 'UTC' ? zone : offset}`;
+};
+
+/** The formats of times in pages. */
+const FORMATS: Readonly<Record<string, (at: string, zone: string) => string>> = {
+  full: absoluteTime,
+  minute: minuteText,
+  clock: (at, zone) => shortTime(localTimeOf(at, zone).time),
+  // A time as it is typed into a field: RFC 3339, with the offset of the zone.
+  field: (at, zone) => {
+    if (zone === 'UTC') return at;
+    const { date, time, offset } = localTimeOf(at, zone);
+    return `${date}T${time}${offset}`;
+  },
+};
+
+/** Returns the function that formats the times of a page in a time zone. */
+export const formatIn =
+  (zone: string) =>
+  (format: string, at: string): string =>
+    FORMATS[format]!(at, zone);
+
+/** Renders a time in the visitor's zone: `full` as `absoluteTime` does, `minute` without seconds, `clock` without date. */
+export const zoned = (at: string, format: 'full' | 'minute' | 'clock' = 'full'): TimeText => timeText(format, at);
+
+/** Returns the value of a field for a time. If the text is a time, it is shown in the visitor's zone. */
+export const fieldTime = (text: string): string | TimeText =>
+  /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text)) ? timeText('field', text) : text;
+
+const relativeTime = (at: string) =>
+  element('relative-time', { datetime: at, title: zoned(at), tense: 'auto', format: 'relative', precision: 'second' }, zoned(at));
 
 /** Renders how long ago a time was. Without JavaScript, the full time is shown. */
-export const ago = (at: string | null, never = 'never') =>
-  at === null ? span({ class: 'quiet' }, never) : relativeTime(at, absoluteTime(at));
+export const ago = (at: string | null, never = 'never') => (at === null ? span({ class: 'quiet' }, never) : relativeTime(at));
 
 /** Renders a full time. */
 export const exact = (at: string | null) =>
-  at === null ? span({ class: 'quiet' }, '—') : tags.time({ datetime: at, class: 'mono' }, absoluteTime(at));
+  at === null ? span({ class: 'quiet' }, '—') : tags.time({ datetime: at, class: 'mono' }, zoned(at));
 
 const MINUTE_MS = 60_000;
 
