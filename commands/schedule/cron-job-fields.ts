@@ -90,10 +90,12 @@ export const CronJobDraft = CronJobCreate.extend({
   kind: CronJobCreate.shape.kind.default('recurring'),
   target_kind: CronJobCreate.shape.target_kind.optional(),
   target: CronJobCreate.shape.target.optional(),
-  after: Instant.refine((at) => at < '9000', 'must be before the year 9000').optional().meta({
-    description: 'The runs after this time are returned. Absent: the runs after now',
-    examples: ['2126-03-14T09:26:53.589Z'],
-  }),
+  after: Instant.refine((at) => at < '9000', 'must be before the year 9000')
+    .optional()
+    .meta({
+      description: 'The runs after this time are returned. Absent: the runs after now',
+      examples: ['2126-03-14T09:26:53.589Z'],
+    }),
 }).meta({ id: 'CronJobDraft', examples: [{ cron_expr: '0 9 * * MON', timezone: 'Europe/Berlin' }] });
 
 export const CronJobUpdate = z
