@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { listen } from '../../infra/http/listen.ts';
 import { browserTest } from '../fixtures/browser-test.ts';
-import { chromiumPath, launchChromium, openPage } from '../fixtures/chromium.ts';
+import { chromium, launchChromium, openPage } from '../fixtures/chromium.ts';
 import { createAgent, createIntegration, deliver, startConsole } from '../fixtures/console-platform.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
 
@@ -18,7 +18,7 @@ const stage = async () => {
   const browser = await launchChromium(server.port);
   return { p, integration, server, browser };
 };
-const given = chromiumPath() === undefined ? null : await stage();
+const given = chromium === undefined ? null : await stage();
 
 const timeout = () => ({ timeout: TIMEOUT_MS * loadFactor() });
 const rowOf = (id: string | undefined) => `#main [data-id="${id}"]`;

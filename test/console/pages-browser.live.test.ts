@@ -6,7 +6,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { listen } from '../../infra/http/listen.ts';
 import { browserTest } from '../fixtures/browser-test.ts';
-import { chromiumPath, launchChromium, openPage } from '../fixtures/chromium.ts';
+import { chromium, launchChromium, openPage } from '../fixtures/chromium.ts';
 import { createAgent, deliver, seedConsole, startConsole } from '../fixtures/console-platform.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -50,7 +50,7 @@ const stage = async () => {
   };
   return { p, server, browser, pages, agent: seeded.agent };
 };
-const given = chromiumPath() === undefined ? null : await stage();
+const given = chromium === undefined ? null : await stage();
 
 type Violation = { readonly id: string; readonly nodes: readonly { readonly html: string }[] };
 
