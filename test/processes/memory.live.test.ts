@@ -6,6 +6,7 @@ import { test } from 'uvu';
 import { ok } from 'uvu/assert';
 import { freePort } from '../../infra/supervision/ports.ts';
 import { type Program, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
+import { waitUntil } from '../fixtures/live-projections.ts';
 
 /** The memory limits in MiB. They are slightly above the measured values of 57 MiB (supervisor) and 85 MiB (runner). */
 const MAX_SUPERVISOR_MIB = 68;
@@ -23,7 +24,9 @@ const post = async <T>(url: string, key: string, body: object): Promise<T> => {
 };
 
 const createRunnerKey = async (base: string, key: string): Promise<string> => {
-  const me = await fetch(`${base}/me`, { headers: { authorization: `Bearer ${key}` } });
+  const readMe = () => fetch(`${base}/me`, { headers: { authorization: `Bearer ${key}` } });
+  // On a busy machine, the read models can be too slow for the first reads, which then get 503.
+  const me = await waitUntil('GET /me', readMe, ({ status }) => status === 200);
   const { tenants } = (await me.json()) as { tenants: { id: string }[] };
   const tenantUrl = `${base}/tenant/${tenants[0]!.id}`;
   const agent = await post<{ id: string }>(`${tenantUrl}/agents`, key, { name: 'Waiting', slug: 'waiting' });
