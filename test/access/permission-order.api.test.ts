@@ -12,7 +12,7 @@ const agent_id = idOf(await p.send('POST', `${p.tenant}/agents`, { body: { name:
 const agent = `${p.tenant}/agents/${agent_id}`;
 const [member, auditor] = [await addMember(p, 'MEMBER'), await addMember(p, 'AUDITOR')];
 
-test('break-glass access ends for good when the tenant disallows super-admin access: after the tenant allows it again, a new break-glass request is needed', async () => {
+test('break-glass access ends when the tenant disallows access by super-admins, and does not come back when the tenant allows such access again: a new break-glass request is needed', async () => {
   const { id, tenant, key } = await createSecondTenant(p);
   const open = () => p.send('POST', `/admin/tenants/${id}/break-glass`, { body: { reason: 'a question', minutes: 60 } });
   const allow = (allow_superadmin_access: boolean | null) => p.send('PATCH', tenant, { key, body: { allow_superadmin_access } });
@@ -44,7 +44,7 @@ test('reading the deliveries of an agent gets 403 for callers who may see the ag
   }
 });
 
-test('a caller without the permission to restore an agent, or to grant access to it, gets 403 or 404 even for an invalid body, not 422', async () => {
+test('if a caller may not restore an agent or grant access to it, a request to do so gets 403 or 404 even if its body is invalid, and not 422', async () => {
   const wrong = { nonsense: true };
   for (const [key, status] of [
     [member.key, 404],

@@ -79,7 +79,7 @@ const expected = (tenantRole: TenantRole | null, { role, grant, is_admin_only }:
   return tenantRole === 'AUDITOR' ? ['agent:read', ...assigned] : assigned;
 };
 
-test('a member has exactly the permissions that the table in this test lists for their tenant role', () => {
+test('for each tenant role, a member has exactly the permissions on the tenant that the table in this test lists', () => {
   for (const [permission, row] of Object.entries(TENANT_TABLE))
     for (const [role, column] of [
       ['OWNER', OWNER],
@@ -96,7 +96,7 @@ test('the default permissions of each role on an agent are those in the API docu
   assert.is(LABELS.length, 9);
 });
 
-test('a member has the permissions of their tenant role, their role on the agent and their grant', () =>
+test('a member has the permissions of their tenant role, of their role on the agent, and of their grant on the agent, all together', () =>
   fc.assert(
     fc.property(
       fc.constantFrom(null, ...TENANT_ROLES),
@@ -114,7 +114,7 @@ test('a member has the permissions of their tenant role, their role on the agent
     { numRuns: 2_000 },
   ));
 
-test('if a tenant has its own role permissions, they apply instead of the defaults', () => {
+test('if a tenant has defined the permissions of a role itself, the members with that role have these permissions instead of the default ones', () => {
   const tenant = { ...tenantWith('MEMBER'), role_permissions: { ...DEFAULT_ROLE_PERMISSIONS, VIEWER: ['View', 'Delete agent'] as const } };
   const agent = agentWith({ role: 'VIEWER', grant: 'none', is_admin_only: false });
   assert.ok(agentAllows(tenant, USER, agent, 'agent:delete'));
@@ -129,7 +129,7 @@ test('after a user leaves the tenant and rejoins it, their earlier roles and gra
   assert.not(agentAllows(rejoined, USER, agent, 'agent:read'));
 });
 
-test('a runner and the platform itself have no role in a tenant', () => {
+test('the tenant role is null for a runner and for the platform itself, even if their id or name is the id of a member', () => {
   const tenant = tenantWith('OWNER');
   assert.is(tenantRoleOf(tenant, { kind: 'runner', agent_id: USER, tenant_id: tenant.id, key_id: 'ck' }), null);
   assert.is(tenantRoleOf(tenant, { kind: 'system', name: USER }), null);

@@ -201,7 +201,7 @@ const rowsOf = (dataset: Dataset): string =>
     ]),
   );
 
-test('wherever in a request the id of a resource is sent, callers without access to the resource can neither read, change nor detect it', async () => {
+test('a request that contains the id of a resource, in any place, is refused if the caller has no access to the resource; its response does not reveal whether the resource exists, and nothing changes', async () => {
   const dataset = await createDataset();
   const rows = rowsOf(dataset);
   for (const [index, call] of callsInOrder(documentOf(dataset)).entries())
@@ -218,7 +218,7 @@ const sample = <T>(all: readonly T[], index: number): readonly T[] =>
   ALL_PRINCIPALS || all.length <= 2 ? all : [all[(SEED + index) % all.length]!, all[(SEED + index + 1) % all.length]!];
 
 if (!STOP_AT_FIRST)
-  test('every change succeeds for the callers who are allowed to make it', async () => {
+  test('each operation that changes something succeeds for every caller who has the permission for it', async () => {
     const first = await createDataset();
     const changing = callsOf(documentOf(first)).filter(({ method }) => method !== 'GET');
     await first.close();
@@ -239,7 +239,7 @@ if (!STOP_AT_FIRST)
     assert.equal(failures.splice(0).slice(0, 40), []);
   });
 
-test('a body with a field that the OpenAPI document does not name is refused and changes nothing', async () => {
+test('a request is refused and changes nothing if its body has a field that the OpenAPI document does not name', async () => {
   const dataset = await createDataset();
   const document = documentOf(dataset);
   for (const call of callsOf(document).filter(({ requestBody }) => requestBody)) {

@@ -79,7 +79,7 @@ const ROUTES: [string, string, keyof typeof ours, unknown?][] = [
   ['GET', '/deliveries/ID/body', 'delivery'],
 ];
 
-test("a path under the caller's own tenant with the id of another tenant's resource gets the same response as a missing id, with and without If-Match", async () => {
+test("the id of another tenant's resource in a path under the caller's own tenant gets the same response as an id that does not exist, with and without If-Match", async () => {
   await p.waitForProjections();
   const before = p.log.events.length;
   const conditions: Record<string, string>[] = [{}, { 'if-match': '"0"' }, { 'if-match': '"9"' }];
@@ -97,7 +97,7 @@ test("a path under the caller's own tenant with the id of another tenant's resou
   assert.is(p.log.events.length, before, 'no event was appended');
 });
 
-test('if the path contains the id of another tenant, the response is the same as for a missing tenant, whatever follows in the path', async () => {
+test('a path with the id of another tenant gets the same response as a path with the id of a tenant that does not exist, whatever the rest of the path is', async () => {
   for (const [method, path, name, body] of [
     ...ROUTES,
     ['GET', '', 'key'],
@@ -116,7 +116,7 @@ test('if the path contains the id of another tenant, the response is the same as
     }
 });
 
-test("in a request body, the id of another tenant's agent gets the same response as a missing id", async () => {
+test("the id of another tenant's agent in a request body gets the same response as an id that does not exist", async () => {
   const ask = (agent_id: string) =>
     p.send('POST', `${p.tenant}/webhook-integrations`, { key: admin, body: { provider: 'github', agent_id, label: 'x' } });
   assert.equal(comparable(await ask(foreign.agent_id), foreign.agent_id), comparable(await ask(MISSING), MISSING));
@@ -156,7 +156,7 @@ test("each read of a tenant's data by a super-admin, even of a delivery's body, 
   assert.is((await p.send('PATCH', paths[1]!, { body: { voice: 'v' } })).status, 403, 'a super-admin may only read');
 });
 
-test("a tenant's API keys cannot use platform operations, and a malformed id gets 404 like a missing one", async () => {
+test("a request to a platform operation with a tenant's API key is refused; a malformed id gets 404 like an id that does not exist", async () => {
   for (const path of [
     '/admin/tenants',
     '/admin/models',
@@ -178,7 +178,7 @@ test("a tenant's API keys cannot use platform operations, and a malformed id get
     assert.is((await p.send('GET', `${p.tenant}/agents/${encodeURI(id)}`, { key: admin })).status, 404, id);
 });
 
-test("a tenant's API key works only in its tenant, even if its owner is a member of other tenants", async () => {
+test("a tenant's API key works only in that tenant, even if the owner of the key is also a member of other tenants", async () => {
   const inOtherTenant = await addMember(p, 'OWNER', otherTenant.id);
   for (const path of ['', '/agents', `/agents/${foreign.agent_id}`]) {
     assert.is((await p.send('GET', otherTenant.tenant + path, { key: inOtherTenant.key })).status, 200, path);

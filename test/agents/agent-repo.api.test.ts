@@ -21,7 +21,7 @@ test('linking a repository without a ref selects its HEAD branch, and unlinking 
   assert.is(countEvents(), events);
 });
 
-test('linking a repository with a ref selects this branch or tag, and is refused if the repository does not have it', async () => {
+test('linking a repository with a ref selects this branch or tag; a request with a ref that the repository does not have gets 422', async () => {
   const agent = await createAgent(null);
   assert.is((await agent.link({ url: acme, code_ref: 'v1.1.0' })).status, 200);
   assert.equal(await agent.read(), [acme, 'v1.1.0']);
@@ -34,7 +34,7 @@ test('linking a repository with a ref selects this branch or tag, and is refused
   assert.equal(await agent.read(), [acme, 'v1.1.0']);
 });
 
-test("after a change of the repository, the agent keeps its ref if the new repository has it; if not, or if code_ref is null, HEAD's branch is selected", async () => {
+test('after a change of the repository, the agent keeps its ref if the new repository also has that ref; otherwise, or if code_ref is null, the branch of HEAD is selected', async () => {
   const agent = await createAgent();
   await agent.pin('release-2');
   await agent.link({ url: other });
@@ -47,7 +47,7 @@ test("after a change of the repository, the agent keeps its ref if the new repos
   assert.equal(await agent.read(), [other, 'main']);
 });
 
-test('a private repository is read with the token stored for its host, and no event or response contains the token', async () => {
+test('a private repository is read with the token that is stored for its host; no event and no response contains the token', async () => {
   const url = server.createRepository('private.git', ['secret-branch']);
   const expected = `Basic ${Buffer.from(`x-access-token:${TOKEN}`).toString('base64')}`;
   let accepts = true;
@@ -71,7 +71,7 @@ test('a private repository is read with the token stored for its host, and no ev
     assert.not.ok(texts.some((text) => text.includes(secret)));
 });
 
-test('a URL that is not https, contains credentials or leads to a private address is refused, and no event contains it', async () => {
+test('linking a repository is refused if its URL is not https, contains credentials or leads to a private address; no event contains the refused URL', async () => {
   const agent = await createAgent(null);
   const events = p.log.events.length;
   const urls = [
@@ -100,20 +100,20 @@ test('a URL that is not https, contains credentials or leads to a private addres
   assert.is(p.log.events.length, events);
 });
 
-test('a URL without a repository is refused', async () => {
+test('linking a URL at which there is no repository gets 422 with the code no_repository', async () => {
   const agent = await createAgent(null);
   const { status, body } = await agent.link({ url: `http://127.0.0.1:${server.port}/missing.git` });
   const { pointer, code } = (body as Problem).errors![0]!;
   assert.equal([status, pointer, code], [422, '/url', 'no_repository']);
 });
 
-test('linking a repository without a HEAD branch is refused unless the request names a ref', async () => {
+test('linking a repository without a HEAD branch gets 422 with the code no_head_branch, unless the request names a ref', async () => {
   const agent = await createAgent(null);
   const { status, body } = await agent.link({ url: server.createRepository('empty.git', []) });
   assert.equal([status, (body as Problem).errors?.[0]?.code], [422, 'no_head_branch']);
 });
 
-test('changing the repository is refused if If-Match has an outdated ETag; repeating the change with its Idempotency-Key appends one event in total', async () => {
+test('changing the repository with an outdated ETag in If-Match gets 412; sending a change twice with the same Idempotency-Key appends one event', async () => {
   const agent = await createAgent();
   assert.is((await agent.link({ url: other }, { 'if-match': '"0"' })).status, 412);
   const events = countEvents();

@@ -14,7 +14,7 @@ const lastEvent = () => {
   return [type, data];
 };
 
-test('one operation sets can_author_skills and another one the skill visibility of an agent; each returns the agent', async () => {
+test('the settings can_author_skills and skill visibility of an agent are changed by an operation each; both operations return the agent', async () => {
   const authoring = await put('can-author-skills', { can_author_skills: true });
   assert.equal([authoring.status, (authoring.body as Json).can_author_skills], [200, true]);
   assert.equal(lastEvent(), ['AgentSkillAuthoringChanged', { can_author_skills: true }]);
@@ -29,7 +29,7 @@ test('one operation sets can_author_skills and another one the skill visibility 
   assert.is(p.log.events.length, events, 'the same settings again append no event');
 });
 
-test('an agent has no budget at first; a budget is stored in micro-dollars, kept by an empty change and removed by null', async () => {
+test('a new agent has no budget; a budget is stored in micro-dollars, is not changed by an update without fields, and is removed by null', async () => {
   assert.equal((await p.send('GET', `${path}/budget`)).body, { hourly_limit_usd: null });
   for (const [usd, micros] of [
     [2.5, 2_500_000],
@@ -49,7 +49,7 @@ test('an agent has no budget at first; a budget is stored in micro-dollars, kept
   assert.equal((await put('budget', { hourly_limit_usd: null })).body, { hourly_limit_usd: null });
 });
 
-test('a budget is refused with 422 if it is negative, too large, too precise or not a number', async () => {
+test('a request to set a budget gets 422 if the amount is negative, too large, too precise or not a number', async () => {
   for (const hourly_limit_usd of [-0.01, 1_000_000_001, 0.0000001, '5', true])
     assert.is((await put('budget', { hourly_limit_usd })).status, 422, String(hourly_limit_usd));
   // JSON has no NaN, so the first body is not valid JSON. The number in the second body is too large and is read as

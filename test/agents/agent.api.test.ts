@@ -50,7 +50,7 @@ test('an agent created with only name and slug has the default values and all fi
   assert.equal(await read(agent), agent);
 });
 
-test('an agent in a list has the field is_favorite, but lacks the fields of an agent that this file names as not listed', async () => {
+test('an agent in the list of agents has the field is_favorite, but not the fields that this file names as not listed', async () => {
   const agent = await createAgent();
   await p.waitForProjections();
   const listed = ((await p.send('GET', `${p.tenant}/agents?q=${agent.slug}`)).body as Json[])[0]!;
@@ -58,7 +58,7 @@ test('an agent in a list has the field is_favorite, but lacks the fields of an a
   assert.is(listed.is_favorite, false);
 });
 
-test('create and update store every field', async () => {
+test('creating and updating an agent store every field of the request', async () => {
   const full = {
     ...{ can_author_skills: true, description: 'd', description_prompt: '', environment_mode: 'isolated', image_ref: 'i', kind: 'dba' },
     ...{ initial_greeting: 'Hi \u{1f44b}', is_admin_only: true, iteration_warn_threshold: 1, resource_class: 'x', voice: 'v' },
@@ -74,7 +74,7 @@ test('create and update store every field', async () => {
   assert.equal(await read(plain), answer.body);
 });
 
-test('an update keeps absent fields; null clears a field or resets it to its default, but is refused for name and is_active', async () => {
+test('an update does not change fields that it does not name; null clears a field or resets it to its default, but for name and is_active null is refused', async () => {
   const agent = await createAgent({
     description: 'd',
     voice: 'v',
@@ -115,7 +115,7 @@ test('an update of an agent that changes nothing gets 200 with the same ETag, an
   assert.is(p.log.events.length, before);
 });
 
-test('length limits count Unicode code points: a text of the maximum length is accepted, and one with one code point more is refused', async () => {
+test('length limits of texts count Unicode code points: a text of the maximum length is accepted, and a text with one more code point is refused', async () => {
   const wide = (length: number) => '\u{1f44b}'.repeat(length);
   const limits: [string, number, (length: number) => unknown][] = [
     ['name', 255, (length) => 'n'.repeat(length)],
@@ -141,7 +141,7 @@ test('length limits count Unicode code points: a text of the maximum length is a
   for (const field of ['name', 'slug', 'resource_class']) assertInvalid(await create({ [field]: '' }), `/${field}`);
 });
 
-test('names and slugs must match their patterns', async () => {
+test('creating an agent is refused unless its name and its slug match their patterns', async () => {
   for (const slug of ['-a', 'A', 'a_b', 'a.b', 'a b', '\u0430gent', 'a\n', 'é', '\u{1f44b}', '.', ' a'])
     assertInvalid(await create({ slug }), '/slug');
   for (const slug of ['0', 'a-', 'a--b', '9-9']) assert.is((await create({ slug })).status, 201, slug);
@@ -150,14 +150,14 @@ test('names and slugs must match their patterns', async () => {
   for (const name of ['a', '0-9 Z', ' ']) assert.is((await create({ name })).status, 201, name);
 });
 
-test('an unknown kind or environment mode is refused', async () => {
+test('creating an agent with an unknown kind or environment mode gets 422, and the error points to the field', async () => {
   for (const kind of ['user', 'coding', 'analyst', 'dba']) assert.is((await create({ kind })).status, 201);
   for (const kind of ['USER', 'seed', '', null, 1]) assertInvalid(await create({ kind }), '/kind');
   assertInvalid(await create({ environment_mode: 'none' }), '/environment_mode');
   assertInvalid(await patch(await createAgent(), { kind: 'dba' }), '/kind');
 });
 
-test('read-only and unknown fields are refused and change nothing', async () => {
+test('a request with a field that is read-only or unknown is refused and changes nothing', async () => {
   const agent = await createAgent();
   const before = p.log.events.length;
   for (const field of [
@@ -178,7 +178,7 @@ test('read-only and unknown fields are refused and change nothing', async () => 
   assert.is(p.log.events.length, before);
 });
 
-test('changing can_author_skills or is_admin_only needs agent:roles:write; creating an agent with is_admin_only needs ADMIN', async () => {
+test('changing can_author_skills or is_admin_only needs the permission agent:roles:write; creating an agent with is_admin_only needs the role ADMIN', async () => {
   const { key, user_id } = await addMember(p, 'MEMBER');
   const own = (await p.send('POST', `${p.tenant}/agents`, { key, body: body({ can_author_skills: true }) })).body as Json;
   assert.is((await patch(own, { can_author_skills: false }, key)).status, 200, 'the owner of the agent may');
@@ -225,7 +225,7 @@ test('if 50 requests create an agent with the same slug at once, exactly one suc
   assert.equal(pointersOf(await create({ slug })), ['/slug']);
 });
 
-test('if many requests create an agent with the slug of a deleted agent at once, one succeeds, and the new agent and the deleted one have different ids', async () => {
+test('if many requests create an agent with the slug of a deleted agent at once, one of them succeeds, and the id of the new agent differs from that of the deleted one', async () => {
   const slug = 'again';
   const ids = new Set<unknown>();
   for (let generation = 0; generation < 4; generation++) {

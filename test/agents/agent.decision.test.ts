@@ -60,7 +60,7 @@ test('an update with null clears nullable fields and resets fields that have a d
     .emits(updated({ voice: null, resource_class: 'small', environment_mode: 'shared', iteration_warn_threshold: null }));
 });
 
-test('changes of settings, activation, skill authoring and admin-only access each have their own event', () => {
+test('a change of settings, activation, skill authoring or admin-only access each has its own event type', () => {
   given(Agent, created)
     .when(update({ name: 'Critic', is_active: false, can_author_skills: true, is_admin_only: true }, true))
     .emits(
@@ -74,7 +74,7 @@ test('changes of settings, activation, skill authoring and admin-only access eac
     .emits({ type: 'AgentActivated', data: {} });
 });
 
-test('without agent:roles:write, an update may repeat the current values of can_author_skills and is_admin_only, but not change them', () => {
+test('without the permission agent:roles:write, an update may repeat the current values of can_author_skills and is_admin_only, but an update that changes them is refused', () => {
   given(Agent, created)
     .when(update({ name: 'Critic', can_author_skills: false, is_admin_only: null }))
     .emits(updated({ name: 'Critic' }));
@@ -92,7 +92,7 @@ test('the event of a reordered model chain contains the models in the new order'
     .emits(chained(link(A), link(B)));
 });
 
-test('a model that stays in the reordered chain keeps its access level and the date it was added', () => {
+test('a model that is in the model chain before and after a reordering keeps its access level and the date on which it was added', () => {
   const before = chained({ model_id: A, access: 'read_only', since: null }, link(B));
   given(Agent, created, before)
     .when(AgentModels.reorderModelChain([C, A]))
@@ -104,7 +104,7 @@ test('reordering a model chain to its current order emits no event', () =>
     .when(AgentModels.reorderModelChain([A, B]))
     .emits());
 
-test('a model chain must not contain the same model twice', () =>
+test('setting a model chain that contains the same model twice is refused', () =>
   given(Agent, created)
     .when(AgentModels.reorderModelChain([A, A]))
     .refuses('invalid', '/model_ids'));
@@ -146,7 +146,7 @@ test('removing the role of the last OWNER of an agent, or changing it to another
     .emits({ type: 'AgentRoleRevoked', data: { user_id: ACTOR } });
 });
 
-test('a user who rejoins the tenant does not get an earlier OWNER role on the agent back: another sole OWNER cannot be removed, and the user can be made OWNER again', () => {
+test('a user who leaves the tenant and rejoins it is no longer OWNER of the agent: the only remaining OWNER cannot be removed, and the user can be made OWNER again', () => {
   const rejoined = { [ACTOR]: earlier, [B]: later };
   const revoked: Agent.AgentEvent = { type: 'AgentRoleRevoked', data: { user_id: B } };
   const story = given(Agent, created, { type: 'AgentRoleAssigned', data: { user_id: B, role: 'OWNER' } });
@@ -160,7 +160,7 @@ test('a user who rejoins the tenant does not get an earlier OWNER role on the ag
     .emits({ type: 'AgentOwnershipTransferred', data: { new_owner_id: A, old_owner_ids: [ACTOR] } });
 });
 
-test('if all owners of an agent have left the tenant, the OWNERs of the tenant own it until it gets a new OWNER', () => {
+test('if all owners of an agent have left the tenant, the OWNERs of the tenant count as owners of the agent until it gets a new OWNER', () => {
   const { state, ...story } = given(Agent, created, { type: 'AgentRoleAssigned', data: { user_id: B, role: 'MANAGER' } });
   const heirs = { [A]: member('', 'OWNER'), [B]: earlier, [C]: member('', 'OWNER') };
   assert.equal(AgentRoles.ownersOf(state, { ...heirs, [ACTOR]: earlier }), [ACTOR]);
@@ -176,7 +176,7 @@ test('if all owners of an agent have left the tenant, the OWNERs of the tenant o
     .emits({ type: 'AgentOwnershipTransferred', data: { new_owner_id: A, old_owner_ids: [] } });
 });
 
-test('a grant from an earlier membership has no effect: revoking it is refused, and granting access succeeds', () => {
+test('a grant that a user had before leaving the tenant has no effect after the user has rejoined: revoking the grant is refused, and granting access again succeeds', () => {
   const granted = (role: GrantRole): Agent.AgentEvent => ({ type: 'AgentAccessGranted', data: { user_id: B, role } });
   const revoked: Agent.AgentEvent = { type: 'AgentAccessRevoked', data: { user_id: B } };
   const rejoined = { [B]: later };

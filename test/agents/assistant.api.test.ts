@@ -20,7 +20,7 @@ const get = (query = '', key: string = tenantKey) => p.send('GET', `/v1/assistan
 const list = async (query = '', key?: string): Promise<List> => (await get(query, key)).body as List;
 const names = ({ data }: List): string => data.map(({ name }) => name).join('');
 
-test('the list of assistants has the agents, the newest first, with the time of their creation in Unix seconds and their primary model', async () => {
+test('the list of assistants contains the agents, newest first, each with its creation time in Unix seconds and its primary model', async () => {
   const [model] = p.eventsOf('ModelRegistered');
   await p.send('PUT', `${p.tenant}/agents/${IDS[4]}/models`, { body: { model_ids: [model!.id] } });
   await p.waitForProjections();
@@ -64,7 +64,7 @@ test('on an empty page of assistants, the fields first_id and last_id of the pag
   assert.equal([data, first_id, last_id, has_more], [[], null, null, false]);
 });
 
-test('a limit outside 1 to 100, an unknown parameter, an unknown order or an unknown assistant id is refused', async () => {
+test('a request for the list of assistants is refused if its limit is not from 1 to 100, or if it has an unknown parameter, an unknown order or the id of an unknown assistant', async () => {
   const statuses = async (...queries: string[]) => Promise.all(queries.map(async (query) => (await get(query)).status));
   assert.equal(await statuses('?limit=1', '?limit=100'), [200, 200]);
   assert.equal(
@@ -73,7 +73,7 @@ test('a limit outside 1 to 100, an unknown parameter, an unknown order or an unk
   );
 });
 
-test('a member sees only agents that they may read; the parameter `after` does not reveal whether another agent exists', async () => {
+test('the list of assistants contains only agents that the member may read; the parameter `after` does not reveal whether another agent exists', async () => {
   const { key, user_id } = await addMember(p, 'MEMBER');
   assert.is(names(await list('', key)), '');
   await p.send('PUT', `${p.tenant}/agents/${IDS[1]}/roles/${user_id}`, { body: { role: 'VIEWER' } });
@@ -82,7 +82,7 @@ test('a member sees only agents that they may read; the parameter `after` does n
   assert.equal([(await get(`?after=${IDS[1]}`, key)).status, (await get(`?after=${IDS[0]}`, key)).status], [200, 422]);
 });
 
-test("with a key that is not bound to a tenant, one list in a common order has the agents of all tenants of the key's user", async () => {
+test("with a key that is not bound to a tenant, the list of assistants contains the agents of all tenants of the key's user in one common order", async () => {
   const second = await createSecondTenant(p);
   const other = await create('Z', second.key, second.tenant);
   await p.waitForProjections();
@@ -98,7 +98,7 @@ test("with a key that is not bound to a tenant, one list in a common order has t
   assert.is(names(await list(`?limit=2&before=${IDS[3]}`, p.key)), 'ZE');
 });
 
-test('agents of a suspended tenant are not shown, even if the user has a role on them', async () => {
+test('the list of assistants does not contain agents of a suspended tenant, even if the user has a role on them', async () => {
   const { id, tenant, key } = await createSecondTenant(p, 'suspended');
   const agent = await create('Y', key, tenant);
   await p.send('POST', `${tenant}/members`, { body: { email: 'admin@annals.localhost', role: 'MEMBER' }, key });
@@ -109,7 +109,7 @@ test('agents of a suspended tenant are not shown, even if the user has a role on
   assert.not.ok((await list('', p.key)).data.some(({ name }) => name === 'Y'));
 });
 
-test('the list of assistants refuses a runner key, and a request without a credential', async () => {
+test('a request for the list of assistants gets 403 with a runner key, and 401 without a credential', async () => {
   const made = (await p.send('POST', `${p.tenant}/agents/${IDS[0]}/runner-keys`, { body: { name: 'r' } })).body as { key: string };
   assert.equal([(await get('', made.key)).status, (await get('', '')).status], [403, 401]);
 });

@@ -62,7 +62,7 @@ test('a copy has the settings, model chain, budget and Slack settings of its sou
   assert.equal([event.actor.id, source_id, `"${source_revision}"`], [user_id, id, changed.headers.get('etag')]);
 });
 
-test('a copied agent keeps its Slack settings when those of the source change; a partial update of the copy keeps its other Slack settings', async () => {
+test('a copied agent keeps its Slack settings when the Slack settings of its source change; a partial update of the copy keeps the settings that the update does not name', async () => {
   const id = await createAgent();
   await p.send('PUT', `${agentPath(id)}/slack-config`, { body: HOURS });
   const copy = agentPath(((await clone(id, 'Own hours')).body as Json).id);
@@ -81,7 +81,7 @@ test('a copied agent keeps its Slack settings when those of the source change; a
   assert.is(((await p.send('GET', `${agentPath(second)}/slack-config`)).body as Json).working_hours_end, '17:00');
 });
 
-test('copies with the same name get different slugs, and the slug of a deleted agent stays reserved for it', async () => {
+test('copies with the same name get different slugs, and no copy gets the slug of a deleted agent', async () => {
   const id = await createAgent();
   const slugs = [];
   for (let copies = 0; copies < 12; copies++) slugs.push(((await clone(id, 'Twin')).body as Json).slug);
@@ -104,7 +104,7 @@ test('if many requests clone an agent under the same name at once, each request 
   assert.is(new Set(answers.map(({ body }) => (body as Json).slug)).size, 8);
 });
 
-test('cloning an agent is refused with 422 if the name is missing, invalid or that of the source, or if the body has unknown fields', async () => {
+test('cloning an agent gets 422 if the name of the copy is missing, invalid or equal to that of the source, or if the body has unknown fields', async () => {
   const id = await createAgent();
   const before = cloned();
   const bodies: unknown[] = [{ name: 'Source' }, {}, { name: '' }, { name: 'a_b' }, { name: null }, { name: 'x'.repeat(256) }];
@@ -144,7 +144,7 @@ test('cloning an agent that is deleted, hidden or in another tenant gets the sam
   assert.is(cloned(), before);
 });
 
-test('a credential that is not bound to a tenant can clone agents of all tenants of its user, including a tenant that the user has just joined', async () => {
+test('with a credential that is not bound to a tenant, a user can clone agents of all their tenants, including a tenant that they have just joined', async () => {
   const other = await createSecondTenant(p, 'joined');
   const foreign = (await p.send('POST', `${other.tenant}/agents`, { key: other.key, body: { name: 'F', slug: 'f' } })).body as Json;
   await p.waitForProjections();
@@ -160,7 +160,7 @@ test('a credential that is not bound to a tenant can clone agents of all tenants
   assert.is((await clone(String(foreign.id), 'Copy', { key: bound })).status, 404, 'a key of one tenant works only there');
 });
 
-test('cloning gets 403 for an AUDITOR, who may read the agent but not create one, for a read-only key and for a runner key', async () => {
+test('cloning an agent gets 403 for an AUDITOR (who may read agents but not create any), for a read-only key and for a runner key', async () => {
   const id = await createAgent();
   const auditor = await addMember(p, 'AUDITOR');
   const readOnly = (await p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'r', read_only: true } })).body as Json;
@@ -168,7 +168,7 @@ test('cloning gets 403 for an AUDITOR, who may read the agent but not create one
   for (const key of [auditor.key, String(readOnly.key), String(runner.key)]) assert.is((await clone(id, 'Copy', { key })).status, 403);
 });
 
-test('a repeated request with the same Idempotency-Key returns the same copy, even if the source was deleted and its slug was reused in between', async () => {
+test('a repeated clone request with the same Idempotency-Key returns the same copy, even if the source was deleted in between and its slug was reused', async () => {
   const id = await createAgent();
   await clone(id, 'Repeated');
   const headers = { 'idempotency-key': 'clone-1' };
@@ -186,7 +186,7 @@ test('a repeated request with the same Idempotency-Key returns the same copy, ev
   assert.is((await clone(id, 'Another name', { headers })).status, 422, 'another body');
 });
 
-test('cloning an agent with If-Match is refused unless the header names the present revision of the source', async () => {
+test('cloning an agent with If-Match is refused unless the header names the current revision of the source', async () => {
   const id = await createAgent();
   await p.send('PATCH', agentPath(id), { body: { voice: 'v' } });
   assert.is((await clone(id, 'Old', { headers: { 'if-match': '"0"' } })).status, 412);
@@ -194,12 +194,12 @@ test('cloning an agent with If-Match is refused unless the header names the pres
   assert.is((await clone(id, 'Any', { headers: { 'if-match': '*' } })).status, 201);
 });
 
-test('copies of an admin-only agent are admin-only', async () => {
+test('the copy of an admin-only agent is admin-only, too', async () => {
   const id = await createAgent({ is_admin_only: true });
   assert.is(((await clone(id, 'Secret')).body as Json).is_admin_only, true);
 });
 
-test('a copy counts against the agent limit of the plan, and is included in the list and the number of agents', async () => {
+test('a copy of an agent counts against the agent limit of the plan, and is included in the list and the number of agents', async () => {
   const limited: TestPlatform = await createTestPlatform();
   const limits = { agents: 2, members: 5, cron_jobs: 0, webhooks_per_minute: 60 };
   const plan = (await limited.send('POST', '/admin/plans', { body: { slug: 'two', name: 'Two', monthly_usd: 0, limits } })).body as Json;
@@ -216,7 +216,7 @@ test('a copy counts against the agent limit of the plan, and is included in the 
   await limited.close();
 });
 
-test('if the event of a copy would exceed the maximum size of an event, cloning is refused with 413, and the detail says why', async () => {
+test('if the event that records a copy would exceed the maximum size of an event, cloning gets 413, and the detail of the problem gives this reason', async () => {
   const id = await createAgent({ description: 'x'.repeat(500_000) });
   await p.send('PATCH', agentPath(id), { body: { description_prompt: 'y'.repeat(500_000) } });
   const before = cloned();

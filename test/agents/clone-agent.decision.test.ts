@@ -53,7 +53,7 @@ const OWN_FIELDS = [
 ];
 const RECORDS = ['roles', 'grants', 'created_by_id', 'created_at', 'updated_at', 'inherited_slack_config'];
 
-test('a copy has every setting of its source, except the settings that this test lists as never copied', () => {
+test('a copied agent has every setting of its source, except the settings that this test lists as never copied', () => {
   const { state } = given(Agent, ...source);
   for (const field of Object.keys(state) as (keyof Agent.Agent)[])
     if (![...OWN_FIELDS, ...RECORDS].includes(field)) assert.equal(copy[field], state[field], field);
@@ -61,7 +61,7 @@ test('a copy has every setting of its source, except the settings that this test
   assert.equal([copy.name, copy.slug, copy.created_by_id, copy.inherited_slack_config], ['Copy', 'copy', ACTOR, slack_config]);
 });
 
-test('the source agent of these tests has a value that differs from the default in every field that is copied', () => {
+test('in every field that cloning copies, the source agent of these tests has a value that differs from the default', () => {
   const [state, added] = [given(Agent, ...source).state, given(Agent, ...source.slice(0, 1)).state];
   for (const field of ['description', 'external_mail_enabled', 'repo_url', 'code_ref', 'hourly_limit_micros'] as const)
     assert.is.not(state[field], added[field], field);
@@ -72,7 +72,7 @@ test('the only role on a copied agent is the OWNER role of the caller', () => {
   assert.equal([copy.roles[ACTOR]!.role, copy.grants], ['OWNER', {}]);
 });
 
-test("a copy has the source's models, tools, permissions and granted skills, with new dates, but without the configuration of the skills", () => {
+test('a copied agent has the models, tools, permissions and granted skills of its source, with new dates, but without the configuration of the skills', () => {
   const { created_at } = copy;
   assert.equal(copy.models, [{ model_id: 'm', access: 'read_only', created_at }]);
   assert.equal(copy.skills, { s: { is_enabled: false, created_at, config: null } });
@@ -81,7 +81,7 @@ test("a copy has the source's models, tools, permissions and granted skills, wit
   assert.not.match(JSON.stringify(cloned), /sealed|v1\.x/);
 });
 
-test('a deleted agent cannot be cloned, and a copy with the name of its source is refused', () => {
+test('cloning a deleted agent is refused, and so is cloning an agent under its own name', () => {
   const checked = (name: string) => (agent: Agent.Agent) => {
     assertCloneable(agent, name);
     return [];
@@ -98,7 +98,7 @@ test('a deleted agent cannot be cloned, and a copy with the name of its source i
     .refuses('not_found');
 });
 
-test('a valid slug can be derived from every valid name, and has at most 64 characters including its suffix', () => {
+test('from every valid name, a valid slug can be derived; it has at most 64 characters including its suffix', () => {
   const slugs: [string, string][] = [
     ['Second Reviewer', 'second-reviewer'],
     ['  A -- b9 ', 'a-b9'],

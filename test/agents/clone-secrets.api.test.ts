@@ -103,7 +103,7 @@ const before = {
   NONE: await readableBy(readers.NONE, source),
 };
 
-test('before cloning, each caller of these tests can read exactly the data of the source that their role allows', () => {
+test("before an agent is cloned, each caller of these tests can read exactly the data of that agent that the caller's role allows", () => {
   assert.equal(without(Object.keys(CANARIES) as Canary[], before.owner), ['webhookSecret'], 'nobody can read the secret of a webhook');
   for (const hidden of ['privateInstructions', 'privateConfig', 'publicConfig'] as const)
     assert.not.ok(before.VIEWER.includes(hidden), hidden);
@@ -113,7 +113,7 @@ test('before cloning, each caller of these tests can read exactly the data of th
 });
 
 for (const role of ['VIEWER', 'MANAGER'] as const)
-  test(`the ${role} who clones an agent can read no data of the copy that they could not read in the source, neither as owner nor with a runner key`, async () => {
+  test(`when the ${role} clones an agent, they cannot read any data of the copy that they could not read in the source, neither as its owner nor with a runner key`, async () => {
     const copy = await cloneAs(readers[role], `Copy of a ${role}`);
     assert.equal(without(await readableBy(readers[role], copy), before[role]), []);
     assert.equal(without(await readableBy(readers.NONE, copy), before.NONE), [], 'nor does anybody else');
@@ -143,7 +143,7 @@ test('the event of a copy contains no secret, not even an encrypted one', () => 
   assert.not.match(events, /sealed|"v1\./);
 });
 
-test('restoring an earlier revision of an agent lets nobody read more than before the restore, and does not bring back deleted SSH keys', async () => {
+test('after an earlier revision of an agent is restored, nobody can read more of the agent than before, and deleted SSH keys stay deleted', async () => {
   const last = Number(/\d+/.exec((await p.send('GET', path)).headers.get('etag')!)![0]);
   for (let revision = 0; revision <= last; revision++) {
     const { status, body, text } = await p.send('POST', `${path}/restore`, { key: readers.MANAGER, body: { revision } });

@@ -9,7 +9,7 @@ const p = await createGitPlatform(TOKEN);
 const { server, acme, other, createAgent, intercept, countEvents, expireCache } = p;
 const large = server.createRepository('large.git', ['trunk', ...numbered('branch', 3_000)], numbered('tag', 1_200));
 
-test('an agent without a repository has the branch main and empty lists of refs, and pinning a ref is refused', async () => {
+test('an agent without a repository has the branch main and empty lists of branches and tags; pinning a ref for it is refused', async () => {
   const agent = await createAgent(null);
   assert.equal(await agent.read(), [null, 'main']);
   assert.equal(await agent.refs(), { branches: [], tags: [], complete: false });
@@ -34,7 +34,7 @@ test('pinning a branch or tag of the repository stores it; pinning the same ref 
   assert.equal([countEvents(), server.requests.length], [events, requests]);
 });
 
-test('pinning an unknown ref is refused, and the error lists the names of the repository that are most similar to it', async () => {
+test('pinning a ref that the repository does not have is refused, and the error lists the most similar names of branches and tags', async () => {
   const agent = await createAgent();
   const { status, body } = await agent.pin('relaese-2');
   const { nearest, errors, code } = body as Problem;
@@ -44,7 +44,7 @@ test('pinning an unknown ref is refused, and the error lists the names of the re
   assert.equal(await agent.read(), [acme, 'trunk']);
 });
 
-test('a ref that is not a valid git ref name is refused without a request to the code host', async () => {
+test('pinning a ref whose name git does not allow is refused, and no request is sent to the code host', async () => {
   const agent = await createAgent();
   const requests = server.requests.length;
   const invalid = [
@@ -88,7 +88,7 @@ test('a ref of 128 characters can be pinned', async () => {
   assert.equal((await agent.read())[1], 'x'.repeat(128));
 });
 
-test('in a repository with more refs than the 1,000 that are listed, each existing ref can be pinned, and an unknown one is refused', async () => {
+test('if a repository has more than the 1,000 refs that are listed, each existing ref can still be pinned, and pinning an unknown ref is refused', async () => {
   const agent = await createAgent(large);
   const { branches, tags, complete } = await agent.refs();
   assert.equal([branches.length, tags.length, complete], [1_000, 1_000, false]);
@@ -96,7 +96,7 @@ test('in a repository with more refs than the 1,000 that are listed, each existi
   assert.is((await agent.pin('branch-3000')).status, 422);
 });
 
-test('a branch that was created after the lists of refs were cached can be pinned', async () => {
+test('a branch can be pinned even if it was created after the lists of refs were cached', async () => {
   const agent = await createAgent();
   assert.is((await agent.refs()).complete, true);
   server.addRefs('acme.git', ['created-later']);
@@ -104,7 +104,7 @@ test('a branch that was created after the lists of refs were cached can be pinne
   assert.is((await agent.pin('created-later')).status, 200);
 });
 
-test('while the code host does not answer, the lists of refs are empty, and changes of the ref or the repository are refused', async () => {
+test('while the code host does not answer, the lists of refs are empty, and requests to change the ref or the repository are refused', async () => {
   const agent = await createAgent();
   expireCache();
   intercept(() => true);
@@ -123,7 +123,7 @@ test('while the code host does not answer, the lists of refs are empty, and chan
   assert.is((await agent.pin('release-1')).status, 200);
 });
 
-test('if all refs cannot be listed, but a single ref can be looked up, the look-up decides whether the ref can be pinned', async () => {
+test('if the code host cannot list all refs but can look up a single ref, pinning succeeds if that ref exists and is refused if it does not', async () => {
   const agent = await createAgent();
   expireCache();
   intercept(async (request, response) => {
@@ -139,7 +139,7 @@ test('if all refs cannot be listed, but a single ref can be looked up, the look-
   assert.is((await agent.pin('release-1')).status, 200);
 });
 
-test('if the answer of the code host is not a list of refs, the response is 502 and nothing is stored', async () => {
+test('if the answer of the code host is not a list of refs, a request to pin a ref gets 502 and stores nothing', async () => {
   const agent = await createAgent();
   expireCache();
   const events = countEvents();

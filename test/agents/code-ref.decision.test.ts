@@ -39,7 +39,7 @@ test('a ref name is valid if and only if git accepts it and it does not start wi
   );
 });
 
-test('linking a different repository or ref emits one event; linking the present one emits none', () => {
+test('linking a repository or ref that differs from the present one emits one event; linking the present one emits none', () => {
   const to = { repo_url: URL_A, code_ref: 'main' };
   assert.equal(linkRepo(to)(agent), [{ type: 'AgentRepoLinked', data: to }]);
   assert.equal(linkRepo(to)(linked), [{ type: 'AgentRepoLinked', data: to }]);
@@ -81,7 +81,7 @@ test('changing the repository or the ref of a deleted agent is refused', () => {
   );
 });
 
-test('the URL of a repository is stored without trailing slashes, and with its host in lower case', () => {
+test('when a repository is linked, its URL is stored without trailing slashes, and with its host in lower case', () => {
   for (const text of [URL_A, `${URL_A}/`, `${URL_A}//`, 'https://GIT.example.com:443/a.git']) assert.is(RepoUrl.parse(text), URL_A);
 });
 

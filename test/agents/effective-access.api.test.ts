@@ -58,7 +58,7 @@ const roles = fc.array(fc.tuple(fc.nat(4), fc.nat(2), fc.constantFrom(...AGENT_R
   maxLength: 8,
 });
 
-test("for generated roles and grants, every cell of the access matrix equals the member's effective permissions on the agent", async () => {
+test("for generated roles and grants, each member's permissions on each agent in the access matrix equal the member's effective permissions on that agent", async () => {
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
   const [generated] = fc.sample(roles, { numRuns: 1, seed });
   for (const [user, agent, role, grant] of generated!) {
@@ -73,7 +73,7 @@ test("for generated roles and grants, every cell of the access matrix equals the
   for (const cell of cells) assert.equal(cell.labels, await allowedTo(cell), `seed ${seed}: ${JSON.stringify(cell)}`);
 });
 
-test('the access matrix can be limited to one member or one agent; for an unknown member or agent it is empty', async () => {
+test('the access matrix can be limited to one member or one agent; if that member or agent is unknown, the matrix is empty', async () => {
   const cells = await allAccess();
   const { user_id } = member;
   assert.equal(
@@ -92,7 +92,7 @@ test('the access matrix can be limited to one member or one agent; for an unknow
   assert.is((await p.send('GET', `${ACCESS}?cursor=x`)).status, 422);
 });
 
-test('as of the position just before the event that decided on a permission, the API reports the opposite of the current result', async () => {
+test('if an event gave a member a permission, the access matrix contains the permission as of the position of that event, and not as of the position before', async () => {
   const [agent_id] = agents;
   const { user_id } = members[3]!;
   const path = `${tenant}/agents/${agent_id}/roles/${user_id}`;
@@ -122,7 +122,7 @@ const differences = (before: readonly Access[], after: readonly Access[]): Diffe
     return gained.length + lost.length > 0 ? [{ user_id, agent_id, gained, lost }] : [];
   });
 
-test('a preview of changes shows exactly how they would affect the permissions, and appends no event', async () => {
+test('a preview of changes to access shows exactly the permissions that the changes would lead to, and appends no event', async () => {
   const [agent_id] = agents;
   const { user_id } = member;
   const path = `${tenant}/agents/${agent_id}`;
@@ -149,7 +149,7 @@ test('a preview of changes shows exactly how they would affect the permissions, 
   assert.equal((await preview([])).body, []);
 });
 
-test('a preview is refused if the change itself would be refused, such as removing the last OWNER or giving a role to a user who is not a member', async () => {
+test('a preview is refused if the previewed change would be refused, such as removing the last OWNER or giving a role to a user who is not a member', async () => {
   const owner = (await allAccess()).find(({ tenant_role }) => tenant_role === 'OWNER')!.user_id;
   const last = await preview([{ user_id: owner, tenant_role: 'MEMBER' }]);
   assert.is(last.status, 409);
@@ -161,7 +161,7 @@ test('a preview is refused if the change itself would be refused, such as removi
   assert.is(owned.status, 422);
 });
 
-test('a preview is refused if a change lacks a required field, and the error points to that change', async () => {
+test('a preview is refused if one of its changes lacks a required field, and the error points to that change', async () => {
   const { user_id } = member;
   for (const [wanted, pointer] of [
     [{}, '/0'],
@@ -179,7 +179,7 @@ test('a preview is refused if a change lacks a required field, and the error poi
   assert.is((await preview(Array.from({ length: 101 }, () => ({ user_id, tenant_role: 'MEMBER' })))).status, 422);
 });
 
-test('a caller can preview a change only if they are allowed to make it', async () => {
+test('a caller who is not allowed to make a change is not allowed to preview it either', async () => {
   const role = { user_id: member.user_id, agent_id: agents[1], role: 'VIEWER' };
   const tenantRole = { user_id: member.user_id, tenant_role: 'AUDITOR' };
   const grid = { grid: { VIEWER: [] } };
@@ -196,7 +196,7 @@ test('a caller can preview a change only if they are allowed to make it', async 
   assert.equal(await statuses(members[2]!.key), [200, 403, 403]);
 });
 
-test('an AUDITOR can read the access matrix and the effective permissions of other users; a MEMBER cannot', async () => {
+test('an AUDITOR can read the access matrix and the effective permissions of other users; for a MEMBER these reads are refused', async () => {
   const { user_id } = members[2]!;
   const path = `${tenant}/agents/${agents[0]}/effective-permissions?user_id=${user_id}`;
   assert.is((await get<Access[]>(`${ACCESS}?agent_id=${agents[0]}`, auditor.key)).length, 6);

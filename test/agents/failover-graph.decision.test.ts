@@ -17,7 +17,7 @@ test('a failover chain without a cycle is recorded, and checking the same chain 
     .emits();
 });
 
-test('a failover chain that would close a cycle is refused, whether the other chains belong to existing models or are only recorded in the graph', () => {
+test('a failover chain that would close a cycle is refused, both if the other chains of the cycle belong to existing models and if only the failover graph has recorded them', () => {
   given(FailoverGraph)
     .when(checkChain('a', ['x', 'b'], { x: [], b: ['c'], c: ['a'] }))
     .refuses('invalid', '/failover_chain/1');
@@ -32,7 +32,7 @@ test('a failover chain that would close a cycle is refused, whether the other ch
     .emits(checked('a', 'b'));
 });
 
-test('the check of a failover chain ends even if other models already form a cycle', () =>
+test('checking a failover chain does not run forever, even if other models already form a cycle', () =>
   given(FailoverGraph)
     .when(checkChain('a', ['b'], { b: ['c'], c: ['b'] }))
     .emits(checked('a', 'b')));

@@ -27,19 +27,19 @@ test('a disabled model is replaced by the first usable model of its failover cha
     ['d', 'full', 1],
   ]));
 
-test("if a disabled model's failover chain contains another disabled model, that model's own failover chain is tried before the next entry", () =>
+test("if a disabled model's failover chain contains another disabled model, the failover chain of that other model is tried before the next entry", () =>
   equal(used([link('a')], disabled('a', 'b', 'd'), disabled('b', 'c'), model('c'), model('d')), [['c', 'full', 0]]));
 
 test('a disabled model without a usable failover model is left out, and the models after it move up', () =>
   equal(used([link('a'), link('b')], disabled('a', 'x'), model('b')), [['b', 'full', 0]]));
 
-test('in failover chains that form a cycle, each model is tried only once', () =>
+test('if failover chains form a cycle, each model of the cycle is tried only once', () =>
   equal(used([link('a'), link('c')], disabled('a', 'b'), disabled('b', 'a'), model('c')), [['c', 'full', 0]]));
 
-test("a replacement model that is also in the agent's chain is listed once, with the access level from the agent's chain", () =>
+test("if a replacement model is also in the agent's chain, the resulting chain contains it once, with the access level that it has in the agent's chain", () =>
   equal(used([link('a'), link('b', 'read_only')], disabled('a', 'b'), model('b')), [['b', 'read_only', 0]]));
 
-test('a model that is not available to the tenant is replaced like a disabled one', () => {
+test('a model that is not available to the tenant is replaced by its failover model, as a disabled model is', () => {
   const closed = model('a', { available_to_all_tenants: false, failover_chain: ['b', 'c'] });
   const opened = model('c', { available_to_all_tenants: false, open_to: { t: 'since' } });
   equal(used([link('a')], closed, model('b', { available_to_all_tenants: false }), opened), [['c', 'full', 0]]);

@@ -33,11 +33,11 @@ test('a favorite is marked only in the list of the user who marked it; marking i
   assert.is(p.log.events.length, events);
 });
 
-test('a request with another API key of the same user sees the same favorites', async () => {
+test('the same favorites are listed with another API key of the same user', async () => {
   assert.equal(favoritesIn(await list('', await p.createKey(p.tenant_id, owner))), [BERT]);
 });
 
-test('the filter favorite=true lists only favorites, and false only other agents, also in pages and with other filters', async () => {
+test('the filter favorite=true lists only favorites, and favorite=false only other agents; both also work with pages and other filters', async () => {
   await favorite('PUT', CARL);
   await p.waitForProjections();
   assert.equal([idsOf(await list('&favorite=true')), idsOf(await list('&favorite=false'))], [[BERT, CARL], [ANNA]]);
@@ -51,7 +51,7 @@ test('the filter favorite=true lists only favorites, and false only other agents
   assert.is((await p.send('GET', `${p.tenant}/agents?favorite=yes`)).status, 422);
 });
 
-test('the parameter q matches a part of the name or of the slug, in upper or lower case', async () => {
+test('the parameter q of the list of agents matches any part of the name or of the slug, in upper or lower case', async () => {
   assert.equal(idsOf(await list('&q=bERt')), [BERT, CARL]);
   assert.equal([idsOf(await list('&q=nna')), idsOf(await list('&q=COND')), idsOf(await list('&q=nobody'))], [[ANNA], [BERT], []]);
   assert.equal(idsOf(await list('&q=%25')), [], 'a percent sign is no wildcard');
@@ -65,7 +65,7 @@ test('a text value of an agent that looks like JSON with the field is_favorite d
   assert.equal([carl.description, carl.is_favorite], [description, true]);
 });
 
-test('an as-of list shows the favorites at its position', async () => {
+test('an as-of list of agents shows which agents were favorites at the position of the read', async () => {
   const at = (await favorite('PUT', ANNA)).headers.get('consistency-token')!;
   const removed = await favorite('DELETE', ANNA);
   await p.waitForProjections();
@@ -73,7 +73,7 @@ test('an as-of list shows the favorites at its position', async () => {
   assert.equal([await asOf(at), await asOf(removed.headers.get('consistency-token')!)], [[ANNA, BERT, CARL].sort(), [BERT, CARL].sort()]);
 });
 
-test('removing a favorite gets 204; removing an agent that is no favorite also gets 204, and appends no event', async () => {
+test('removing an agent from the favorites gets 204; so does removing an agent that is no favorite, which appends no event', async () => {
   assert.is((await favorite('DELETE', CARL)).status, 204);
   await p.waitForProjections();
   assert.equal(favoritesIn(await list()), [BERT]);
@@ -82,7 +82,7 @@ test('removing a favorite gets 204; removing an agent that is no favorite also g
   assert.is(p.log.events.length, events);
 });
 
-test('marking an agent as a favorite gets 404 if it is missing, deleted, hidden from the caller or in another tenant', async () => {
+test('marking or unmarking an agent as a favorite gets 404 if the agent is missing, deleted, hidden from the caller or in another tenant', async () => {
   const plain = await addMember(p, 'MEMBER');
   const gone = await create('Gone', 'gone');
   await p.send('DELETE', `${p.tenant}/agents/${gone}`);

@@ -24,7 +24,7 @@ const ownersOf = async (agent: string): Promise<string[]> => {
 
 const ROUNDS = 5;
 
-test('if both owners of an agent are removed from the tenant at the same time, one removal is refused', async () => {
+test('if the two owners of an agent are removed from the tenant at the same time, one removal succeeds and the other one is refused', async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const [one, two] = [await newMember(), await newMember()];
     const agent = await createAgent(one);
@@ -34,7 +34,7 @@ test('if both owners of an agent are removed from the tenant at the same time, o
   }
 });
 
-test('if a member creates an agent while being removed from the tenant, either the member or the OWNER of the tenant owns the agent', async () => {
+test('if a member creates an agent while being removed from the tenant, the agent is afterwards owned by the member or by the OWNER of the tenant', async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const one = await newMember();
     const [creation, removal] = await Promise.all([postAgent(one), removeMember(one)]);
@@ -131,7 +131,7 @@ const RACES: readonly RaceScenario[] = [
 ];
 
 for (const { what, before, request } of RACES)
-  test(`if ${what}, the OWNER of the tenant owns the agent afterwards`, async () => {
+  test(`if ${what}, the agent is owned by the OWNER of the tenant afterwards`, async () => {
     const other = await pausedProcess();
     const [one, two] = [await newMember(), await newMember()];
     const agent = await createAgent(one);
@@ -152,7 +152,7 @@ for (const { what, before, request } of RACES)
     await other.close();
   });
 
-test('if both owners of an agent are removed in two processes at the same time, one removal is refused', async () => {
+test('if the two owners of an agent are removed through two API processes at the same time, one removal succeeds and the other one is refused', async () => {
   const other = await startSecondPlatform(p);
   for (let round = 0; round < ROUNDS; round++) {
     const [one, two] = [await newMember(), await newMember()];

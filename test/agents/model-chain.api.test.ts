@@ -33,7 +33,7 @@ test('a model chain has the order of the request, with priorities from 0, in the
   assert.equal([read.body, read.headers.get('etag')], [links, answer.headers.get('etag')]);
 });
 
-test('reordering a model chain keeps the date of each model; sending the present order appends no event', async () => {
+test('reordering a model chain keeps the date on which each model was added; sending the present order appends no event', async () => {
   const before = (await put(a, b, c)).body as Link[];
   const events = p.log.events.length;
   assert.equal((await put(a, b, c)).body, before);
@@ -43,7 +43,7 @@ test('reordering a model chain keeps the date of each model; sending the present
   for (const id of [a, c]) assert.is(since(after, id), since(before, id));
 });
 
-test('a model chain is refused unless it contains 1 to 5 models, all different', async () => {
+test('setting a model chain is refused unless the chain contains 1 to 5 models, all different', async () => {
   assert.is((await put(a, b, c, d, e)).status, 200);
   for (const [ids, pointer] of [
     [[], '/model_ids'],
@@ -59,7 +59,7 @@ test('a model chain is refused unless it contains 1 to 5 models, all different',
   assert.equal(idsOf(await p.send('GET', path)).length, 5);
 });
 
-test('a chain with a model that is unknown, disabled or not available to the tenant is refused, and the error points to that model', async () => {
+test('setting a chain is refused if one of its models is unknown, disabled or not available to the tenant, and the error points to that model', async () => {
   const wrong = [
     `c${'0'.repeat(24)}`,
     await registerModel({ status: 'disabled' }),
@@ -70,7 +70,7 @@ test('a chain with a model that is unknown, disabled or not available to the ten
   for (const status of ['experimental', 'deprecated']) assert.is((await put(a, await registerModel({ status }))).status, 200, status);
 });
 
-test('if several requests set the model chain at once, each response shows its own chain, and the chain in the response with the highest ETag is stored', async () => {
+test('if several requests set the model chain at once, each response shows the chain of its own request, and the stored chain is the one in the response with the highest ETag', async () => {
   const chains = [[a, b], [c, d, e], [b, a], [e]];
   const answers = await Promise.all(chains.map((chain) => put(...chain)));
   for (const [index, answer] of answers.entries()) assert.equal(idsOf(answer), chains[index]);
@@ -82,7 +82,7 @@ test('if several requests set the model chain at once, each response shows its o
   assert.equal(idsOf(await p.send('GET', path)), idsOf(last));
 });
 
-test('two models of one provider cannot have the same slug; a tenant sees only the models that it may use, without their field config', async () => {
+test("registering a second model with the same provider and slug gets 409; a tenant's list of models contains only those it may use, without their field config", async () => {
   assert.equal((await postModel({ slug: 'm0' })).status, 409);
   assert.is((await postModel({ slug: 'm0', provider: 'openai' })).status, 201);
   const secret = await registerModel({ config: { region: 'eu-hidden' }, pricing: { input_per_mtok: 3 } });
@@ -98,7 +98,7 @@ test('two models of one provider cannot have the same slug; a tenant sees only t
   assert.ok(all.some(({ id }) => id === closed));
 });
 
-test('a new model has default values for absent optional fields; a value that is too long or has a wrong type is refused', async () => {
+test('a new model has default values for optional fields that the request lacks; a request with a value that is too long or has a wrong type is refused', async () => {
   const { body } = await postModel();
   const { id: _, created_at: __, updated_at: ___, slug: ____, ...rest } = body as Json;
   const empty = { config: {}, pricing: {}, description: null, failover_chain: [] };

@@ -22,7 +22,7 @@ const chainOf = async (agent: string) =>
   ((await p.send('GET', `${p.tenant}/agents/${agent}/models`)).body as Link[]).map(({ model_id, access }) => [model_id, access]);
 const typesSince = (index: number) => p.log.events.slice(index).map(({ type }) => type);
 
-test('an update of a model changes the given fields, null resets a field, and a change of the status has its own event type', async () => {
+test('an update of a model changes the fields that it names, null resets a field, and a change of the status has its own event type', async () => {
   const id = await register({ description: 'Old', is_free: true });
   const start = p.log.events.length;
   const updated = await patch(id, { name: 'New', description: null, is_free: null, status: 'deprecated', pricing: { input_per_mtok: 3 } });
@@ -43,7 +43,7 @@ test('an update of a model changes the given fields, null resets a field, and a 
   assert.is((await patch(id, { slug: 'other' })).status, 422);
 });
 
-test('a failover chain of a model is refused if it contains an unknown model, the same model twice or the model itself, or would form a cycle', async () => {
+test('setting a failover chain is refused if the chain contains an unknown model, the same model twice or the model itself, or if it would form a cycle', async () => {
   const [a, b, c] = await Promise.all([register(), register(), register()]);
   assert.is((await patch(a, { failover_chain: [b] })).status, 200);
   assert.is((await patch(b, { failover_chain: [c] })).status, 200);
@@ -58,7 +58,7 @@ test('a failover chain of a model is refused if it contains an unknown model, th
   assert.is((await patch(c, { failover_chain: [a] })).status, 200, 'without the link from b to c, there is no cycle');
 });
 
-test('if failover chains that together would form a cycle are set at the same time, one of them is refused', async () => {
+test('if two requests at the same time set failover chains that together would form a cycle, one of the requests is refused', async () => {
   for (let round = 0; round < 5; round++) {
     const [a, b, c] = await Promise.all([register(), register(), register()]);
     const ring: [string, string][] = [
@@ -75,7 +75,7 @@ test('if failover chains that together would form a cycle are set at the same ti
   }
 });
 
-test('setting the same failover chain again appends no event, and repeating the request with its Idempotency-Key gets the same response', async () => {
+test('setting the present failover chain again appends no event; a repeated request with the same Idempotency-Key gets the same response', async () => {
   const [a, b] = await Promise.all([register(), register()]);
   const send = () => p.send('PATCH', `/admin/models/${a}`, { body: { failover_chain: [b] }, headers: { 'idempotency-key': `chain-${a}` } });
   const first = await send();
@@ -86,7 +86,7 @@ test('setting the same failover chain again appends no event, and repeating the 
   assert.is(p.log.events.length, start);
 });
 
-test('the prices for tokens must be numbers from 0 to 1,000,000; other entries of the pricing can have any form', async () => {
+test('registering a model is refused unless its token prices are numbers from 0 to 1,000,000; other entries of its pricing can have any form', async () => {
   const id = await register();
   const price = async (pricing: Json) => (await patch(id, { pricing })).status;
   for (const value of [0, 0.0001, 1_000_000]) assert.is(await price({ input_per_mtok: value }), 200, String(value));
@@ -97,7 +97,7 @@ test('the prices for tokens must be numbers from 0 to 1,000,000; other entries o
   }
 });
 
-test('only tenants to which a model is opened can list it and add it to chains; closing the model for a tenant does not change existing chains', async () => {
+test("only tenants for which a model is open can list it and add it to chains; closing the model for a tenant does not change that tenant's existing chains", async () => {
   const id = await register({ available_to_all_tenants: false });
   const other = await createSecondTenant(p);
   const agent = await createAgent('opened');
@@ -115,7 +115,7 @@ test('only tenants to which a model is opened can list it and add it to chains; 
   assert.is((await p.send('PUT', `/admin/models/${id}/tenants/${'c'.padEnd(25, '0')}`)).status, 404);
 });
 
-test('granting a model inserts it into the chain at the given priority, granting it again moves it, and revoking it moves the later models up', async () => {
+test('granting a model to an agent inserts the model into the chain at the given priority; granting it again moves it; revoking it moves the models after it up', async () => {
   const agent = await createAgent('chain');
   const [a, b, c] = await Promise.all([register(), register(), register()]);
   assert.is((await grant(a, { agent_id: agent })).status, 201);
@@ -144,7 +144,7 @@ test('granting a model inserts it into the chain at the given priority, granting
   assert.is((await p.send('DELETE', `${p.tenant}/models/${a}/agents/${agent}`)).status, 404);
 });
 
-test('a model can be granted with a priority from 0 to 4; any other priority is refused', async () => {
+test('a model can be granted with a priority from 0 to 4; a request with any other priority is refused', async () => {
   const agent = await createAgent('priorities');
   const id = await register();
   for (const priority of [0, 4]) assert.ok((await grant(id, { agent_id: agent, priority })).status < 300, String(priority));
@@ -162,7 +162,7 @@ test('granting a sixth model to an agent gets 409', async () => {
   for (const [index, id] of models.entries()) assert.is((await grant(id, { agent_id: agent })).status, index < 5 ? 201 : 409);
 });
 
-test('granting a model without the permission to change the settings of the agent is refused', async () => {
+test('granting a model to an agent is refused if the caller may not change the settings of the agent', async () => {
   const agent = await createAgent('guarded');
   const member = await addMember(p, 'MEMBER', p.tenant_id, 'grants@example.com');
   const id = await register();

@@ -33,7 +33,7 @@ const removedMember = async () => {
 
 const assignmentOf = ({ body }: Answer): Assignment => body as Assignment;
 
-test('revoking a role or grant of an earlier membership is refused, both before and after the user rejoins the tenant', async () => {
+test('revoking a role or grant that a user had before leaving the tenant is refused, both before and after the user rejoins the tenant', async () => {
   const { p, agent, user_id, paths, rejoin, of } = await removedMember();
   const revoke = async () => [(await p.send('DELETE', paths.roles)).status, (await p.send('DELETE', paths.grants)).status];
   const revokeByRequest = () =>
@@ -47,7 +47,7 @@ test('revoking a role or grant of an earlier membership is refused, both before 
   await p.close();
 });
 
-test('granting access to a user a second time updates the grant and gets 200, even within the same millisecond', async () => {
+test('granting access to a user who already has a grant updates that grant and gets 200, even within the same millisecond', async () => {
   const p = await createTestPlatform();
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
   const { user_id } = await addMember(p, 'MEMBER');
@@ -74,7 +74,7 @@ for (const [role, granted] of [
   ['MANAGER', 'EDITOR'],
   ['VIEWER', 'VIEWER'],
 ] as const)
-  test(`if a removed member rejoins and gets role ${role} and grant ${granted}, both have new dates; the first request for the grant gets 201, and a second one 200`, async () => {
+  test(`if a removed member rejoins and gets role ${role} and grant ${granted}, role and grant have new dates; the first request for the grant gets 201, and the second one 200`, async () => {
     const { p, agent, user_id, assign, grant, paths, rejoin, of, before } = await removedMember();
     const since = await rejoin();
     const assigned = assignmentOf(await assign(role));

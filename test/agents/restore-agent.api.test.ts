@@ -40,7 +40,7 @@ const failNextAppendOf = (type: string): void => {
   });
 };
 
-test('restoring a revision of an agent restores the Slack settings that it had at the position of that revision', async () => {
+test('restoring a revision of an agent also restores the Slack settings that the agent had at that revision', async () => {
   const path = await createAgent();
   const expected: [number, string | null, Json][] = [
     [1, 'one', { ...UNSET_SLACK_CONFIG, ...FIRST }],
@@ -62,7 +62,7 @@ test('restoring the same revision twice appends events only the first time', asy
   assert.is(p.log.events.length, events);
 });
 
-test('if a restore changes only the Slack settings, the ETag of the agent stays, and the Consistency-Token covers the change', async () => {
+test('if a restore changes only the Slack settings, the ETag of the agent does not change, and the Consistency-Token of the response covers the change', async () => {
   const path = await createAgent();
   const { headers } = await restore(path, 2);
   const last = p.log.events.at(-1)!;
@@ -73,7 +73,7 @@ test('if a restore changes only the Slack settings, the ETag of the agent stays,
   assert.equal(await slackOf(path), { ...UNSET_SLACK_CONFIG, ...SECOND });
 });
 
-test('if a restore fails before the Slack settings are appended, repeating the request restores them, with and without an Idempotency-Key', async () => {
+test('if restoring a revision fails before the Slack settings are appended, repeating the request restores them, with and without an Idempotency-Key', async () => {
   for (const headers of [{}, { 'idempotency-key': 'restore' }]) {
     const path = await createAgent();
     const before = appended();
@@ -86,7 +86,7 @@ test('if a restore fails before the Slack settings are appended, repeating the r
   }
 });
 
-test('restoring with an outdated If-Match gets 412 and changes neither the agent nor its Slack settings', async () => {
+test('restoring a revision with an outdated If-Match gets 412 and changes neither the agent nor its Slack settings', async () => {
   const path = await createAgent();
   const [before, slack] = [appended(), await slackOf(path)];
   assert.is((await restore(path, 1, { 'if-match': '"1"' })).status, 412);
@@ -95,14 +95,14 @@ test('restoring with an outdated If-Match gets 412 and changes neither the agent
   assert.equal(await slackOf(path), { ...UNSET_SLACK_CONFIG, ...FIRST });
 });
 
-test('restoring an unknown revision is refused, and the Slack settings stay unchanged', async () => {
+test('restoring a revision that does not exist is refused, and the Slack settings stay unchanged', async () => {
   const path = await createAgent();
   const before = appended();
   assert.is((await restore(path, 3)).status, 422);
   assert.is(appended(), before);
 });
 
-test('a read returns the Slack settings that another process has just changed', async () => {
+test("a read of an agent's Slack settings returns the settings that another process has just written", async () => {
   const path = await createAgent();
   await slackOf(path);
   const { stream, revision, meta } = p.eventsOf('AgentSlackConfigChanged').at(-1)!;

@@ -44,7 +44,7 @@ const REVOCATIONS: readonly Revocation[] = [
 ];
 
 for (const { name, status, revoke } of REVOCATIONS)
-  test(`${name} is refused by every API process within a second, even by a process that has cached the earlier state`, async () => {
+  test(`within a second, ${name} is refused by every API process, even by a process that has cached the state in which the access was allowed`, async () => {
     const p = await createTestPlatform();
     const other = await startSecondPlatform(p);
     const member = await addMember(p, 'MEMBER');
@@ -62,7 +62,7 @@ for (const { name, status, revoke } of REVOCATIONS)
     await p.close();
   });
 
-test('every API process refuses an API key exactly from its expiry time on, although no event is recorded at that time', async () => {
+test("every API process refuses an API key from exactly the key's expiry time on, although no event is recorded at that time", async () => {
   const p = await createTestPlatform();
   const other = await startSecondPlatform(p);
   const start = Date.now();
@@ -78,7 +78,7 @@ test('every API process refuses an API key exactly from its expiry time on, alth
   await p.close();
 });
 
-test('when a suspension of a user is ended by one API process, the user has access through another API process within a second', async () => {
+test("when one API process ends the suspension of a user, another API process accepts the user's key again within a second", async () => {
   const p = await createTestPlatform();
   const other = await startSecondPlatform(p);
   const member = await addMember(p, 'MEMBER');
@@ -94,7 +94,7 @@ test('when a suspension of a user is ended by one API process, the user has acce
   await p.close();
 });
 
-test('a role that a process with a slow clock assigns on an agent is effective at once; it ends when the user is removed from the tenant', async () => {
+test('a role on an agent that is assigned by a process with a slow clock has an effect at once; when the user is removed from the tenant, the role ends', async () => {
   const p = await createTestPlatform();
   const slow = await startSecondPlatform(p, p.log, () => Date.now() - 60_000);
   const agent = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as { id: string }).id;
@@ -112,7 +112,7 @@ test('a role that a process with a slow clock assigns on an agent is effective a
   await p.close();
 });
 
-test('with a real event store, access that one API process revokes is refused by another within a second', async () => {
+test('with a real event store, access that is revoked through one API process is refused by another one within a second', async () => {
   const p = await createTestPlatform();
   const store = await startStore();
   const logs = [openLog(store.url), openLog(store.url)] as const;

@@ -75,7 +75,7 @@ const pausableReads = (log: Log) => {
   };
 };
 
-test('if a decision on a cached state refuses or emits no event, the state is read from the log and the decision is made again', async () => {
+test('if a decision on a cached state refuses or emits no event, the state is read from the log, and the decision is made again on that state', async () => {
   const log = memoryLog();
   const [one, other] = [createProcess(log), createProcess(log)];
   await one.run(open);
@@ -85,7 +85,7 @@ test('if a decision on a cached state refuses or emits no event, the state is re
   assert.is((await one.run(close).catch((error: Refusal) => error.code)) as unknown, 'conflict', 'the log confirms the refusal');
 });
 
-test('an aggregate that is being loaded includes the events that the subscription delivers in the meantime', async () => {
+test('if the subscription delivers events of an aggregate while the aggregate is being loaded, the loaded state includes these events', async () => {
   const source = memoryLog();
   const { log, pause, resume } = pausableReads(source);
   await append(source, -1, opened);
@@ -102,7 +102,7 @@ test('an aggregate that is being loaded includes the events that the subscriptio
   await cache.close();
 });
 
-test('a state that a slow read or a slow append yields does not replace a newer cached state', async () => {
+test('a state that a slow read or a slow append yields does not replace a newer state in the cache', async () => {
   const source = memoryLog();
   const { log, pause, resume } = pausableReads(source);
   await append(source, -1, opened);
@@ -163,7 +163,7 @@ test('if the subscription is re-established during a read, the state that was re
   await cache.close();
 });
 
-test('the number of missing streams that the cache remembers is bounded', async () => {
+test('the cache remembers only a bounded number of streams that do not exist', async () => {
   const cache = openAggregateCache(memoryLog(), [Door], { capacity: 5, cacheAbsent: [Door] });
   await cache.start();
   const ids = Array.from({ length: 40 }, (_, index) => `d${index}`);
@@ -173,7 +173,7 @@ test('the number of missing streams that the cache remembers is bounded', async 
   await cache.close();
 });
 
-test('the total size of cached states is bounded; replacing a state does not count its size twice, and even a huge state is cached', () => {
+test('the total size of cached states is bounded; a replaced state is no longer counted, and even a huge state is cached', () => {
   const cache = openAggregateCache(memoryLog(), [Door], { maxWeight: 100_000 });
   const put = (id: string, length: number) => {
     const state = { isOpen: true, sign: 'x'.repeat(length) };

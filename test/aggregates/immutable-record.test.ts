@@ -10,7 +10,7 @@ import { emptyAggregate, foldFrom } from '../../infra/aggregates/fold-from.ts';
 import { ACTOR, at, ID, recorded, TENANT } from '../fixtures/given.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 
-test('the first change of an entry in a fold copies the record; later changes in the same fold modify that copy', () => {
+test('the first change of an entry within a fold copies the record; later changes within the same fold modify that copy', () => {
   const original = { a: 1 };
   const transient: Transient = new WeakSet();
   const changed = withEntry(original, 'b', 2, transient);

@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createLinkedList, type ListItem } from '../../infra/linked-list.ts';
 
-test('a linked list returns its values in the order in which they were added, without the removed ones', () => {
+test('a linked list returns the values that were added and not removed, in the order in which they were added', () => {
   const list = createLinkedList<number>();
   const items = [1, 2, 3, 4, 5].map(list.add);
   list.remove(items[0]!);
@@ -13,7 +13,7 @@ test('a linked list returns its values in the order in which they were added, wi
   assert.equal(list.values(), [2, 4, 6]);
 });
 
-test('removing a value that was removed before does not change a linked list, whatever its length', () => {
+test('removing a value that is no longer in a linked list does not change the list, whatever its length', () => {
   const list = createLinkedList<string>();
   const [a, b] = [list.add('a'), list.add('b')];
   for (const item of [a, a, b, b, a]) list.remove(item);

@@ -45,7 +45,7 @@ test('every decision in domain/ is tested here or is listed as an exception', ()
   assert.equal([...new Set(listed)].sort(), decisions.sort());
 });
 
-test(`after any sequence of decisions, repeating the last decision appends no event (seed ${seed})`, () => {
+test(`after any sequence of decisions, making the last decision again appends no event (seed ${seed})`, () => {
   const effects = new Map<string, number>();
   // With a single seed, a decision without any effect happens in about one of a hundred runs.
   for (const each of [seed, seed + 1]) for (const { check } of DECISION_CASES) check(each, effects);

@@ -64,7 +64,7 @@ const setup = () => {
 };
 
 for (const size of [1, 2, 3, interval - 1, interval])
-  test(`when events are appended ${size} at a time, loading the stream reads only its last events, whatever its length`, async () => {
+  test(`when events are appended ${size} at a time, loading the stream reads only the last events of the stream, however long it is`, async () => {
     const { add, load } = setup();
     for (let length = size; length <= 4 * interval; length += size) {
       await add(size, size);
@@ -74,7 +74,7 @@ for (const size of [1, 2, 3, interval - 1, interval])
     }
   });
 
-test('the state of a stream can be loaded at every one of its revisions', async () => {
+test('loading a stream up to any of its revisions returns the state at that revision', async () => {
   const { add, load } = setup();
   await add(3 * interval + 5, 3);
   for (let until = 0; until < 3 * interval + 5; until++) {
@@ -84,14 +84,14 @@ test('the state of a stream can be loaded at every one of its revisions', async 
   }
 });
 
-test('if the state at an earlier revision is known, loading reads only the later events', async () => {
+test('if the state at an earlier revision is known, loading reads only the events after that revision', async () => {
   const { add, load } = setup();
   await add(3 * interval);
   assert.equal(await load({ known: 3 * interval - 1 }), { count: 3 * interval, isInOrder: true, revision: 3 * interval - 1, events: 1 });
   assert.equal(await load({ known: 3 * interval - 4 }), { count: 3 * interval, isInOrder: true, revision: 3 * interval - 1, events: 3 });
 });
 
-test('if the snapshot in an event has another version, it is ignored and the whole stream is read', async () => {
+test('if the snapshot in an event has a version that differs from the present one, the snapshot is ignored and the whole stream is read', async () => {
   const { add, load } = setup();
   await add(3 * interval);
   const { events, ...loaded } = await load({}, 2);
@@ -104,7 +104,7 @@ test('loading a stream that does not exist returns the initial state', async () 
   assert.equal(await load(), { count: 0, isInOrder: true, revision: -1, events: 0 });
 });
 
-test('in each interval of a stream, except the first, one event contains a snapshot of the state before that event', async () => {
+test('in each interval of a stream, except the first, exactly one event contains a snapshot of the state before that event', async () => {
   const { log, add } = setup();
   await add(3 * interval);
   const stored = log.events.filter(({ meta }) => meta.stateBefore).map(({ revision, meta }) => [revision, meta.stateBefore]);
@@ -115,7 +115,7 @@ test('in each interval of a stream, except the first, one event contains a snaps
   );
 });
 
-test('a snapshot of a session with version 2 has exactly the fields listed here; a change of the fields needs a new version', () => {
+test('a session snapshot of version 2 has exactly the fields listed here: a change of the fields needs a new version', () => {
   assert.is(Session.snapshots.version, 2);
   const fields =
     'agent_id agent_revision cause_id cause_kind completed_at completion_tokens cost_micros created_at created_by_id cron_occurrence_id delivery_id expires_at hour_usage id last_attachment last_message message_count model_id model_ids position prompt_tokens sealed_error sealed_summary status tenant_id title user_id';

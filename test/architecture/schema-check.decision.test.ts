@@ -14,7 +14,7 @@ const schema = { type: 'array', items: { $ref: '#/components/schemas/Agent' } };
 const call = { responses: { 200: { content: { 'application/json': { schema } } } } } as unknown as Call;
 const faultsOf = (body: unknown): string[] => schemaFaults(document, call, { status: 200, body } as Answer);
 
-test('the check of replies names wrong types and formats, missing fields, and fields that the schema does not name', () => {
+test('the check of responses against the OpenAPI schemas reports wrong types and formats, missing fields, and fields that the schema does not name', () => {
   assert.equal(faultsOf([{ id: 'a', at: '2026-01-01T00:00:00.000Z' }]), []);
   assert.equal(faultsOf([{ id: 1, at: 'today', more: true }, {}]), [
     '/0/id must be string',

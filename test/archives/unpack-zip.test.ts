@@ -22,13 +22,13 @@ const codeOf = async (archive: Buffer): Promise<string | null> => {
   }
 };
 
-test('each hostile archive is refused with the code of the rule that it breaks', async () => {
+test('unpacking a hostile archive is refused with the code of the rule that the archive breaks', async () => {
   const hostile = hostileArchives();
   assert.ok(hostile.length >= 25);
   for (const [fault, code, archive] of hostile) assert.is(await codeOf(archive), `invalid /upload ${code}`, fault);
 });
 
-test('archives at the limits are accepted, and an archive in an archive is not opened', async () => {
+test('unpacking an archive that is just within the limits succeeds, and an archive inside an archive is not opened', async () => {
   for (const [what, archive] of borderlineArchives()) assert.is(await codeOf(archive), null, what);
   const nested = borderlineArchives().find(([what]) => what.includes('bomb'))![1];
   const { files } = await unpackZip(nested, keep);
@@ -77,7 +77,7 @@ test('unpacking an archive neither writes files nor holds all contents in memory
   assert.ok(count > 50 && growth < 120 * 1024 * 1024, `${count} archives, ${growth} bytes`);
 });
 
-test('without the permission to write files, a process that writes one fails; so the test of unpacking without writing would notice a write', () => {
+test('in a process without the permission to write files, writing a file fails; so the test of unpacking without writing would notice a write', () => {
   const program = `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(join(root, 'written.tmp'))}, '');`;
   const options = ['--permission', '--allow-fs-read=*', '--input-type=module', '--eval', program];
   assert.match(spawnSync(process.execPath, options, { cwd: root, encoding: 'utf8' }).stderr, /ERR_ACCESS_DENIED/);

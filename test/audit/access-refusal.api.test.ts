@@ -5,7 +5,7 @@ import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
 type Line = { action: string; user_id: string | null; agent_id: string | null; ip: string | null; meta: Record<string, unknown> };
 
-test("if a caller is refused access, the tenant's audit log records the caller, the request and the missing permission", async () => {
+test("if a caller is refused for a missing permission, the tenant's audit log records the caller, the request and the permission", async () => {
   const p = await createTestPlatform();
   const member = await addMember(p, 'MEMBER');
   const other = await createSecondTenant(p);
@@ -50,7 +50,7 @@ test("if a caller is refused access, the tenant's audit log records the caller, 
   await p.close();
 });
 
-test("in each minute, a caller's first 60 refusals each have an audit log entry of their own; further refusals are recorded together as a count", async () => {
+test('in each minute, the first 60 refusals of a caller have an audit log entry each; the others in that minute are counted, and recorded together in one entry', async () => {
   const p = await createTestPlatform();
   const now = Date.UTC(2030, 0, 1);
   p.clock.now = () => now;

@@ -33,7 +33,7 @@ const openAnchor = async () => {
   return { requests, port, close: () => new Promise((resolve) => server.close(resolve)) };
 };
 
-test('each signed head of an audit log is posted until the receiver accepts it, and never after that; the API shows when it was accepted', () =>
+test('each signed head of an audit log is posted until the receiver accepts it, and then never again; the API shows when the head was accepted', () =>
   withTempDirectory(async (dir) => {
     const anchor = await openAnchor();
     const platform = await openPlatform(dir, {
@@ -76,7 +76,7 @@ test('each signed head of an audit log is posted until the receiver accepts it, 
     }
   }));
 
-test('no audit head is sent if AUDIT_ANCHOR_URL is an address on this machine that EGRESS_ALLOW does not name', () =>
+test('no signed head of an audit log is sent if AUDIT_ANCHOR_URL is an address on this machine that EGRESS_ALLOW does not name', () =>
   withTempDirectory(async (dir) => {
     const anchor = await openAnchor();
     const platform = await openPlatform(dir, { AUDIT_ANCHOR_URL: `http://127.0.0.1:${anchor.port}/heads` });

@@ -32,7 +32,7 @@ await write('+1', '@SUM(1)');
 await write('＝1', 'Ünïcode, with a comma');
 await p.waitForProjections();
 
-test('an export contains all entries of the tenant up to the position named in the response, in the order of the log', async () => {
+test("an export of a tenant's audit log contains all its entries up to the position named in the response, in the order of the log", async () => {
   const answer = await exportLog();
   assert.is(answer.status, 200, answer.text);
   const lines = linesOf(answer);
@@ -51,7 +51,7 @@ test('an export contains all entries of the tenant up to the position named in t
   );
 });
 
-test('two exports up to the same position are byte for byte the same, even if events were appended between them', async () => {
+test('two exports of an audit log up to the same position are byte for byte the same, even if events were appended between them', async () => {
   const formats = Object.keys(AUDIT_FORMATS);
   const first = await Promise.all(formats.map((format) => exportLog(`format=${format}`)));
   await write('Later');
@@ -64,7 +64,7 @@ test('two exports up to the same position are byte for byte the same, even if ev
   assert.ok((await exportLog()).text.length > first[0]!.text.length);
 });
 
-test('an export up to an earlier position is a prefix of an export up to a later one; an export up to a position before the first event is empty', async () => {
+test('an audit log export up to an earlier position is the beginning of an export up to a later one; an export up to a position before the first event is empty', async () => {
   const full = await exportLog();
   const middle = linesOf(full)[3]!;
   const part = await exportLog(`to_position=${middle.position}`);
@@ -75,7 +75,7 @@ test('an export up to an earlier position is a prefix of an export up to a later
   assert.is((await exportLog('to_position=0:0&format=csv')).text.split('\r\n').length, 2, 'only the header');
 });
 
-test('an export with filters contains only the entries that match, and the event that records the export contains the filters', async () => {
+test('an audit log export with filters contains only entries that match them, and the event that records the export contains the filters', async () => {
   const full = await exportLog();
   const lines = linesOf(full);
   const from = String(lines[1]!.created_at);
@@ -98,7 +98,7 @@ test('an export with filters contains only the entries that match, and the event
   assert.is((await exportLog(query)).text, part.text, 'the same parameters yield the same bytes');
 });
 
-test('an export is recorded as an event with its caller as the actor; the position of this event is behind the exported entries', async () => {
+test('each export of an audit log is recorded as an event whose actor is the caller; the position of this event is greater than that of every exported entry', async () => {
   const answer = await exportLog('format=csv');
   const [exported] = p.eventsOf('AuditExported').slice(-1);
   assert.equal(exported!.data, { format: 'csv', position: tokenOf(answer) });
@@ -125,7 +125,7 @@ const parsed = (text: string): string[][] => {
   return rows;
 };
 
-test('a CSV export has a header, one row per entry, and no cell that a spreadsheet would evaluate as a formula', async () => {
+test('a CSV export of an audit log has a header, one row per entry, and no cell that a spreadsheet would evaluate as a formula', async () => {
   const answer = await exportLog('format=csv');
   assert.is(answer.headers.get('content-type'), 'text/csv; charset=utf-8');
   const [head, ...rows] = parsed(answer.text);
@@ -143,7 +143,7 @@ test('a CSV export has a header, one row per entry, and no cell that a spreadshe
   );
 });
 
-test('each entry of an OCSF export has the required fields of its class, and all data of the audit log entry', async () => {
+test('each entry of an OCSF export has the fields that its OCSF class requires, and all data of the audit log entry', async () => {
   const answer = await exportLog('format=ocsf');
   const lines = linesOf(await exportLog(`to_position=${tokenOf(answer)}`));
   const events = linesOf(answer) as unknown as Record<string, never>[];
@@ -185,7 +185,7 @@ test('each entry of an OCSF export has the required fields of its class, and all
   }
 });
 
-test('an export waits until the projection has reached the requested position; a malformed position, or one beyond the log, is refused', async () => {
+test('an audit log export waits until the projection has reached the requested position; a request with a malformed position, or one beyond the log, is refused', async () => {
   p.projectionDelay.ms = 150;
   const created = await write('Just now');
   const token = tokenOf(created);
@@ -219,14 +219,14 @@ test('an export waits until the projection has reached the requested position; a
   assert.is(p.eventsOf('AuditExported').length, exports, 'and nothing was exported');
 });
 
-test('an export is refused if the event that records it cannot be appended', async () => {
+test('an audit log export is refused if the event that records the export cannot be appended', async () => {
   const over = p.log.outage();
   const answer = await exportLog();
   over();
   assert.is(answer.status, 503, answer.text);
 });
 
-test('an export is aborted if the projection is reset while the export is running', async () => {
+test('an audit log export is aborted if the projection is reset while the export is running', async () => {
   const reads = p.reads as { passed: typeof p.reads.passed };
   const { passed } = reads;
   reads.passed = () => Promise.reject(new Error('the projection is behind the position'));

@@ -101,7 +101,7 @@ const rebuildAuditLog = async (databaseUrl: string): Promise<void> => {
   assert.is((done!.outcome as { promoted: boolean }).promoted, true);
 };
 
-test('an export of 20,000 entries needs constant memory, and yields the same bytes after new events and a rebuild', async () => {
+test('the memory for an export of 20,000 audit log entries does not depend on their number; the bytes of the export are the same after new events and a rebuild', async () => {
   const { p, open, watched, databaseUrl } = await startServer(LINES);
   const weights: number[] = [];
   watched.before = async (page) => void (page >= 40 && page % 10 === 0 && weights.push(await memoryInUse()));
@@ -124,7 +124,7 @@ test('an export of 20,000 entries needs constant memory, and yields the same byt
   assert.equal(await digestOf(await open(`to_position=${position}`)), first, 'after the rebuild');
 });
 
-test('an export reads pages from the database only as fast as its client reads the response, and stops when the client disconnects', async () => {
+test('an audit log export reads pages from the database only as fast as the client reads the response, and stops when the client disconnects', async () => {
   const { open, watched } = await startServer(LINES);
   const stalled = await open();
   stalled.pause();
@@ -144,7 +144,7 @@ test('an export reads pages from the database only as fast as its client reads t
   assert.ok((await digestOf(await open())).lines > LINES, 'the next export is complete');
 });
 
-test('an export that fails while it is being sent is aborted; an export that fails before its first byte gets a problem document', async () => {
+test('if an audit log export fails after its first byte, the connection is aborted; if it fails before, the response is a problem document', async () => {
   const { open, watched } = await startServer(2_000);
   for (const failing of [2, 3, 7]) {
     watched.pages = 0;
@@ -172,7 +172,7 @@ test('an export that fails while it is being sent is aborted; an export that fai
   assert.is(refused.headers['content-type'], 'application/problem+json');
 });
 
-test("with Postgres, the audit log lists the platform's entries, and can be filtered by actor", async () => {
+test("with Postgres, the audit log of the platform lists the platform's entries, and can be filtered by actor", async () => {
   const { p, watched } = await startServer(10);
   const actionsOf = async (path: string) => {
     const { status, body, text } = await p.send('GET', path);

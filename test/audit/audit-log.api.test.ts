@@ -87,7 +87,7 @@ test('audit log entries can be filtered by agent, resource and actor', async () 
   assert.equal(await lines('actor=nobody'), []);
 });
 
-test("filtering the audit log by the id of an agent also finds changes of the agent's Slack settings, and the entries name that agent", async () => {
+test("filtering the audit log by the id of an agent also finds changes of the agent's Slack settings; the entries of these changes name the agent", async () => {
   assert.is((await send('PUT', `agents/${agent}/slack-config`, { slack_rpm_limit: 5 })).status, 200);
   const [changed, ...others] = await lines(`agent_id=${agent}&action=agent.slack_config_changed`);
   assert.equal(others, []);
@@ -109,7 +109,7 @@ test('audit log entries can be filtered by user, by API key and by the first par
     assert.equal(await lines(none), [], none);
 });
 
-test("filtering the audit log by actor also finds the entries of an agent that used its runner key, and of the platform's own components", async () => {
+test('filtering the audit log by an agent as the actor finds what its runner key did; filtering by a component of the platform finds what that component did', async () => {
   const runner = ((await send('POST', `agents/${agent}/runner-keys`, { name: 'acts' })).body as Json).key as string;
   assert.is((await p.send('GET', `${p.tenant}/members`, { key: runner })).status, 403);
   await p.recordRefusals();
@@ -119,7 +119,7 @@ test("filtering the audit log by actor also finds the entries of an agent that u
   assert.ok((await lines('actor=annals')).length > 0);
 });
 
-test('the audit log entry of a forged delivery has the IP address and user agent of its sender; entries of acknowledgements name the agent', async () => {
+test('the audit log entry of a forged delivery has the IP address and user agent of the sender; entries of acknowledgements name the agent', async () => {
   const hook = await idOf(send('POST', 'webhook-integrations', { provider: 'github', agent_id: agent, label: 'Forged', secret: SECRET }));
   const forged = await p.send('POST', `/hooks/inbound/${hook}`, { key: '', body: {}, headers: { 'user-agent': 'forger/1.0' } });
   assert.is(forged.status, 401);
@@ -164,7 +164,7 @@ test('audit log entries are listed newest first, in pages', async () => {
   assert.equal(seen, all);
 });
 
-test("a tenant's audit log contains the creation of its owner's first key; actions of the platform are in the audit log of the platform", async () => {
+test("a tenant's audit log contains the creation of its owner's first key; the actions of the platform itself are in the audit log of the platform", async () => {
   const { tenant, id, key } = await createSecondTenant(p);
   await p.waitForProjections();
   const theirs = (await p.send('GET', `${tenant}/audit-logs`, { key })).body as Line[];
@@ -181,7 +181,7 @@ test("a tenant's audit log contains the creation of its owner's first key; actio
   );
 });
 
-test("the audit log of a tenant contains actions in the tenant and platform operations on it; the platform's audit log contains only the latter", async () => {
+test("a tenant's audit log contains the actions in the tenant and the platform operations on the tenant; the platform's audit log contains only the platform operations", async () => {
   const { tenant, id, key } = await createSecondTenant(p, 'acted-on');
   const act = (method: string, path: string, body: unknown) => send(method, `/admin/tenants/${id}${path}`, body);
   await act('POST', '/break-glass', { reason: 'a look', minutes: 5 });
@@ -209,7 +209,7 @@ test("the audit log of a tenant contains actions in the tenant and platform oper
   assert.equal([opened!.tenant_id, opened!.meta.reason, opened!.ip, opened!.user_agent], [id, 'a look', '127.0.0.1', 'proof/1.0']);
 });
 
-test('user agents are truncated to 512 characters, and a MEMBER may not read the audit log', async () => {
+test('the audit log truncates user agents to 512 characters; for a MEMBER, reading the audit log is refused', async () => {
   await p.send('PATCH', `${p.tenant}/agents/${agent}`, { body: { voice: 'w' }, headers: { 'user-agent': 'u'.repeat(2_000) } });
   assert.is(String((await lines('action=agent.updated'))[0]!.user_agent).length, 512);
   const { key } = await addMember(p, 'MEMBER');

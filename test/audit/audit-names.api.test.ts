@@ -60,7 +60,7 @@ test('audit log entries about the code of an agent name the repository and the b
   assert.equal((await newest('agent.code_ref_pinned')).changes, [{ pointer: '/code_ref', from: 'v1', to: 'v2' }]);
 });
 
-test('after a rename, an audit log entry still shows the names that were valid at the time of its event', async () => {
+test('an audit log entry shows the names that were valid at the time of its event, even after a rename', async () => {
   await send('PATCH', `agents/${agent}`, { name: 'Critic' });
   assert.equal((await newest('agent.updated')).changes, [{ pointer: '/name', from: 'Reviewer', to: 'Critic' }]);
   await send('PATCH', `agents/${agent}`, { is_active: true });
@@ -95,7 +95,7 @@ test('an audit log entry about a secret says that it changed, but shows neither 
   assert.is(String((await newest('agent.updated')).changes[0]!.to).length, 501);
 });
 
-test('the audit log entry about the use of an API key names the user or agent that the key stands for; filtering by that user or agent finds it', async () => {
+test('the audit log entry about the use of an API key names the user or agent that the key stands for, and is found by a filter for that user or agent', async () => {
   const created = await send('POST', 'api-keys', { name: 'script' });
   const runner = await send('POST', `agents/${agent}/runner-keys`, { name: 'machine' });
   for (const key of [created.key, runner.key])
@@ -116,7 +116,7 @@ test('the audit log entry about the use of an API key names the user or agent th
   );
 });
 
-test('an older event about the use of an API key has the platform as its actor; its audit log entry shows the user and the agent, too', async () => {
+test('in an older event about the use of an API key the actor is the platform; the audit log entry of such an event also shows the user and the agent', async () => {
   const created = await send('POST', 'api-keys', { name: 'old' });
   const runner = await send('POST', `agents/${agent}/runner-keys`, { name: 'old runner' });
   const ctx = p.systemContext(p.tenant_id);

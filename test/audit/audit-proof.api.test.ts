@@ -75,7 +75,7 @@ test('asking for the proof of an event gets 404 until a signed audit head covers
   assert.equal(await get(`${home.tenant}/audit-logs/heads`), []);
 });
 
-test("a tenant's first audit head is due at its first entry; each later one is due five minutes after the last if there are new entries", async () => {
+test("a tenant's first signed audit head is due when the tenant has its first entry; each later one is due five minutes after the previous one if there are new entries", async () => {
   const inMinutes = (minutes: number): string => new Date(Date.now() + minutes * 60_000).toISOString();
   const isDue = async (at: string): Promise<boolean> => {
     await p.waitForProjections();
@@ -91,7 +91,7 @@ test("a tenant's first audit head is due at its first entry; each later one is d
   assert.ok(await isDue(inMinutes(6)));
 });
 
-test('every audit head has the root hash of the events that the API returns; its signature belongs to a key that the API returns', async () => {
+test('the root hash of every signed audit head is that of the events that the API returns, and its signature belongs to a key that the API returns', async () => {
   await createAgents(5);
   await sign(home.id);
   const leaves = (await allEvents(3)).map(leafHash);
@@ -113,7 +113,7 @@ test('every audit head has the root hash of the events that the API returns; its
   assert.ok(shown.headers.get('link'));
 });
 
-test('every entry of the audit log can be proved against the audit head that covers it', async () => {
+test('the proof of every audit log entry leads from the entry to the root hash of the signed head that covers it', async () => {
   await sign(home.id);
   const entries = await get<Entry[]>(`${home.tenant}/audit-logs?limit=200`);
   const texts = new Map((await allEvents(200)).map((text) => [(JSON.parse(text) as Event).id, text]));
@@ -135,7 +135,7 @@ test('every entry of the audit log can be proved against the audit head that cov
   );
 });
 
-test('if more than 1,000 entries of an audit log are unsigned, each 1,000 of them get a head, and the rest gets one more', async () => {
+test('if more than 1,000 audit log entries are not yet covered by a signed head, one head is signed for each 1,000 of them, and one more for the rest', async () => {
   const at = new Date().toISOString();
   const meta = { tenant: away.id, actor: { kind: 'system', id: 'test' } as const, at, v: 1 };
   for (let batch = 0; batch < 21; batch++)
@@ -189,7 +189,7 @@ test('events can be filtered by stream, type and position; for streams of other 
   assert.is((await p.send('GET', `${home.tenant}/events?limit=201`, { key: home.key })).status, 422);
 });
 
-test('events can be filtered by the request that caused them and by a range of positions', async () => {
+test('events can be filtered by the id of the request that caused them and by a range of positions', async () => {
   const requestId = 'the-request-of-this-test';
   const body = { name: 'Agent', slug: 'correlated' };
   const created = await p.send('POST', `${home.tenant}/agents`, { key: home.key, body, headers: { 'x-request-id': requestId } });
@@ -234,7 +234,7 @@ test('the events of a long stream are listed in pages', async () => {
   assert.equal([one.length, two.length], [2, 2]);
 });
 
-test('the list of events shows encrypted contents and secrets only in their encrypted form', async () => {
+test('the list of events shows encrypted contents and secrets only as they are stored, which is encrypted', async () => {
   const skill = { name: 'S', slug: 'sealed', description: 'd', instructions: 'i' };
   const { id: skill_id } = (await p.send('POST', `${home.tenant}/skills`, { key: home.key, body: skill })).body as { id: string };
   const agent = (await get<Event[]>(`${home.tenant}/events?type=AgentCreated&limit=1`))[0]!.stream.split('.')[1]!;
@@ -247,7 +247,7 @@ test('the list of events shows encrypted contents and secrets only in their encr
   assert.not(texts.join().includes('canary-of-a-secret'));
 });
 
-test('a new signing key of the audit log is signed with the previous key; later heads name the new key, and earlier heads stay valid', async () => {
+test('a new signing key of the audit log is signed with the previous key, and heads that are signed later name the new key', async () => {
   const { after: key_id } = await rotateSigningKey(p);
   await createAgents(1);
   await sign(home.id);
@@ -262,7 +262,7 @@ test('a new signing key of the audit log is signed with the previous key; later 
   assert.ok(isSigned(keys[1]!, AuditHead.signedText(home.id, newest!), newest!.signature));
 });
 
-test("without break-glass access, a super-admin can read none of a tenant's audit log: no events, heads, keys, proofs or exports", async () => {
+test("without break-glass access, a super-admin can read nothing of a tenant's audit log: no events, heads, keys, proofs or exports", async () => {
   const exports = ['jsonl', 'csv', 'ocsf'].map((format) => `audit-logs/export?format=${format}`);
   for (const path of ['events', 'audit-logs', 'audit-logs/heads', 'audit-logs/keys', 'audit-logs/proof?position=1:1', ...exports])
     assert.is((await p.send('GET', `${home.tenant}/${path}`)).status, 403, path);

@@ -65,7 +65,7 @@ test('the drift check finds no difference in the audit log, and a rebuild writes
   await p.close();
 });
 
-test('whatever the size of the batches, the projection makes the same audit log entries from a log', async () => {
+test('the projection makes the same audit log entries from a log, whatever the size of the batches in which it applies the events', async () => {
   const { p } = await createPlatformWithHistory();
   const rowsOf = (size: number): unknown[] => {
     const store = openMemoryStore([audit]);

@@ -43,14 +43,14 @@ test('the details of an event contain the ids of the events before and after it 
   }
 });
 
-test('a single event has the same fields as in the list of events', async () => {
+test('reading a single event returns the same fields as the list of events', async () => {
   for (const event of await get<Detail[]>('?limit=200')) {
     const { previous_id: _, next_id: __, causes: ___, effects: ____, resources: _____, ...fields } = await get<Detail>(`/${event.id}`);
     assert.equal(fields, event);
   }
 });
 
-test('the event of a delivery lists the start of its session as an effect, and the event of the session lists the delivery as its cause', async () => {
+test('the event of a delivery lists the start of the session that it caused as an effect, and the event of that start lists the delivery as its cause', async () => {
   const session = await p.send('POST', `${tenant}/agents/${agent}/sessions`, { body: { title: 'Review', delivery_id: delivery } });
   assert.is(session.status, 201, session.text);
   const accepted = p.eventsOf('WebhookAccepted')[0]!.event_id;
@@ -65,7 +65,7 @@ test('the event of a delivery lists the start of its session as an effect, and t
   );
 });
 
-test('if an event contains the id of the event that caused it, the details of the causing event list it as an effect', async () => {
+test('if an event contains the id of the event that caused it, the details of the causing event list it among the effects', async () => {
   const cause = p.eventsOf('AgentCreated').find(({ id }) => id === agent)!;
   const id = crypto.randomUUID();
   const meta = { tenant: p.tenant_id, actor: { kind: 'system', id: 'test' } as const, at: new Date().toISOString(), v: 1 };
@@ -81,7 +81,7 @@ test('if an event contains the id of the event that caused it, the details of th
   );
 });
 
-test('reading the event of another tenant, an event that the audit log excludes, or an unknown id gets 404', async () => {
+test('reading the details of an event gets 404 if the event belongs to another tenant, is excluded from the audit log or does not exist', async () => {
   const other = await createSecondTenant(p);
   await p.send('POST', `${other.tenant}/agents`, { key: other.key, body: { name: 'A', slug: 'a' } });
   await p.waitForProjections();
@@ -91,7 +91,7 @@ test('reading the event of another tenant, an event that the audit log excludes,
     assert.is((await p.send('GET', `${tenant}/events/${id}`)).status, 404, id);
 });
 
-test('events can be listed newest first; those pages are the exact reverse of the list that starts with the oldest event', async () => {
+test('events can be listed newest first; the pages then have exactly the reverse order of the list that starts with the oldest event', async () => {
   const oldest = await get<Detail[]>('?limit=200');
   const found: Detail[] = [];
   for (let path: string | undefined = `${tenant}/events?order=newest&limit=3`; path; ) {
@@ -108,7 +108,7 @@ test('events can be listed newest first; those pages are the exact reverse of th
   assert.equal([...(first.body as Detail[]), ...((await p.send('GET', next)).body as Detail[])], ofStream.toReversed());
 });
 
-test('a list of events from a given time starts with the first event after that time; newest first, it starts with the last event before it', async () => {
+test('a list of events from a given time starts with the first event after that time; if the order is newest first, it starts with the last event before that time', async () => {
   const all = await get<Detail[]>('?limit=200');
   const { at } = all[4]!;
   assert.equal(await get(`?at=${at}&limit=200`), all.slice(all.findIndex((event) => event.at >= at)));
@@ -133,7 +133,7 @@ test('events can be filtered by the category of their streams and by the request
   assert.equal(await get('?correlation=the-request-of-this-test'), caused);
 });
 
-test('filters of events that contradict each other or are malformed are refused', async () => {
+test('a request for the list of events is refused if its filters contradict each other or are malformed', async () => {
   for (const query of ['correlation=a&correlation_id=b', 'order=up', 'at=yesterday', 'correlation_id=', 'at='])
     assert.is((await p.send('GET', `${tenant}/events?${query}`)).status, 422, query);
 });

@@ -40,12 +40,12 @@ const isConsistent = (first: number, second: number, firstRoot: Hash, secondRoot
   return last === 0 && old === firstRoot && root === secondRoot;
 };
 
-test('the hashes of the empty tree and of an empty leaf are those that RFC 9162 defines', () => {
+test('the hash of an empty Merkle tree and the hash of an empty leaf are those that RFC 9162 defines', () => {
   assert.is(hexOf(EMPTY_ROOT), 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
   assert.is(hexOf(leafHash('')), '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d');
 });
 
-test('the root of a tree that is computed from peaks and the leaves after them equals the root by RFC 9162, wherever peaks and leaves are divided', () => {
+test('the root hash that is computed from the peaks of a Merkle tree and the leaves after the peaks equals the root hash by RFC 9162, wherever the tree is divided', () => {
   for (let size = 0; size <= 70; size++) {
     const leaves = leavesOf(size);
     for (let old = 0; old <= size; old++) {
@@ -57,7 +57,7 @@ test('the root of a tree that is computed from peaks and the leaves after them e
   }
 });
 
-test('the path of every leaf after the peaks leads to the root; with another leaf, index or tree size it does not', () => {
+test('a proof for a leaf after the peaks leads to the root hash of the tree; with another leaf, index or tree size it leads to another hash', () => {
   for (let size = 1; size <= 40; size++) {
     const leaves = leavesOf(size);
     for (let old = 0; old < size; old++) {
@@ -76,7 +76,7 @@ test('the path of every leaf after the peaks leads to the root; with another lea
   }
 });
 
-test('a consistency proof between any two tree sizes is accepted; with another old root it is refused', () => {
+test('a consistency proof between two tree sizes is accepted for any two sizes; with a different old root hash it is refused', () => {
   for (let size = 2; size <= 40; size++) {
     const leaves = leavesOf(size);
     for (let old = 1; old < size; old++) {

@@ -21,7 +21,7 @@ const AUDIT_ENTRY = {
   request_id: 'request',
 };
 
-test('in OCSF events, actions on members, roles, super-admins and sign-ins have their own classes, and dangerous actions a severity above 1', () => {
+test('in OCSF events, actions on members, roles and super-admins and sign-ins each have a class of their own, and dangerous actions have a severity above 1', () => {
   const entry = { ...AUDIT_ENTRY, meta: { user_id: 'u1', new_owner_id: 'u1', role: 'ADMIN' }, resource_id: 'u1' };
   for (const [action, class_uid, activity, severity, user] of [
     ['member.added', 3006, 'Add User', 2, 'u1'],

@@ -52,7 +52,7 @@ const createAgent = async (slug: string): Promise<string> => {
   return made.headers.get('consistency-token')!;
 };
 
-test("the stream of a tenant's changes begins with the delay for reconnecting, and names the category and the position of each change", async () => {
+test("the stream of a tenant's changes (server-sent events) begins with the delay for reconnecting, and names the category and the position of each change", async () => {
   const stream = await open();
   assert.is(stream.response.headers.get('content-type'), 'text/event-stream; charset=utf-8');
   assert.is(stream.response.headers.get('x-accel-buffering'), 'no');
@@ -64,7 +64,7 @@ test("the stream of a tenant's changes begins with the delay for reconnecting, a
   await stream.cancel();
 });
 
-test('a change of another tenant is not sent', async () => {
+test("the stream of a tenant's changes contains no change of another tenant", async () => {
   const stream = await open();
   const made = await p.send('POST', '/admin/tenants', { body: { name: 'Other', slug: 'other', owner_email: 'other@example.com' } });
   const { id, owner_key } = made.body as { id: string; owner_key: string };
@@ -76,7 +76,7 @@ test('a change of another tenant is not sent', async () => {
   await stream.cancel();
 });
 
-test('a stream of changes resumes after the position in Last-Event-ID or `after`; if the changes since that position are unknown, it names every category', async () => {
+test('a stream of changes continues after the position in Last-Event-ID or `after`; if the server no longer knows the changes since that position, it names every category', async () => {
   const before = await createAgent('before');
   const token = await createAgent('missed');
   for (const options of [{ headers: { 'last-event-id': before } }, { query: `?after=${encodeURIComponent(before)}` }]) {
@@ -97,7 +97,7 @@ test('a stream of changes resumes after the position in Last-Event-ID or `after`
   await unknown.cancel();
 });
 
-test('a stream of changes ends within seconds after its API key is revoked; a new request with that key gets 401', async () => {
+test('a stream of changes ends within seconds after the API key is revoked with which it was opened; a new request with that key gets 401', async () => {
   const made = await p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'Short' } });
   const { id, key } = made.body as { id: string; key: string };
   const stream = await open({ key });
@@ -106,7 +106,7 @@ test('a stream of changes ends within seconds after its API key is revoked; a ne
   assert.is((await p.send('GET', path, { key })).status, 401);
 });
 
-test('a caller can have twenty open streams of changes, and the next one gets 429 until one is closed', async () => {
+test('a caller can have twenty open streams of changes; a request for another one gets 429 until one of them is closed', async () => {
   const { key } = await addMember(p, 'MEMBER');
   const streams = await Promise.all(Array.from({ length: 20 }, () => open({ key })));
   const refused = await p.send('GET', path, { key });
@@ -116,7 +116,7 @@ test('a caller can have twenty open streams of changes, and the next one gets 42
   for (const stream of streams) await stream.cancel();
 });
 
-test("a super-admin who is not a member gets 403 for the stream of changes, and no read is recorded; no credential gets 401, another tenant's key 404", async () => {
+test("the stream of changes gets 403 for a super-admin who is not a member, and no read is recorded; without a credential it gets 401, and with another tenant's key 404", async () => {
   const made = await p.send('POST', '/admin/tenants', { body: { name: 'Closed', slug: 'closed', owner_email: 'closed@example.com' } });
   const { id, owner_key } = made.body as { id: string; owner_key: string };
   await p.send('POST', `/admin/tenants/${id}/break-glass`, { body: { reason: 'Support', minutes: 10 } });
@@ -128,7 +128,7 @@ test("a super-admin who is not a member gets 403 for the stream of changes, and 
   assert.is((await p.send('GET', `${path}?unknown=1`)).status, 422);
 });
 
-test('a stream of changes names a category at most four times a second; the last message has the newest position', async () => {
+test('a stream of changes names the same category at most four times a second; the last message has the newest position', async () => {
   const clock = { now: 0 };
   const stream = openEventStream(
     () => {},
@@ -149,7 +149,7 @@ test('a stream of changes names a category at most four times a second; the last
   assert.ok((await reader.read()).done);
 });
 
-test('open streams of changes end when the platform closes', async () => {
+test('open streams of changes end when the platform is closed', async () => {
   const stream = await open();
   await p.close();
   await until('the stream ends', () => stream.state.isOver);

@@ -51,14 +51,14 @@ const newFile = (): string => join(dir, `${crypto.randomUUID()}.jsonl`);
 
 const exported = newFile();
 
-test('before the first head of the audit log is signed, an export fails and leaves no file', async () => {
+test("before the first head of a tenant's audit log is signed, annals export of the audit log fails and leaves no file", async () => {
   const file = newFile();
   const message = await run(file).catch((error: Error) => error.message);
   assert.match(String(message), 'no head of this tenant is signed yet');
   assert.equal(readdirSync(dir), []);
 });
 
-test('an export contains every audited event up to the newest head, all heads and both signing keys; verifying the export succeeds', async () => {
+test('after a rotation of the signing key, an export contains every audited event up to the newest signed head, all heads and both keys; verifying the export succeeds', async () => {
   await createAgents(12);
   await createAgents(7);
   await rotateSigningKey(p);
@@ -80,7 +80,7 @@ test('an export contains every audited event up to the newest head, all heads an
   assert.not(entry!.text.includes('After the head'));
 });
 
-test('an export with the option to wait also contains the newest event, although no head covered it when the export started', async () => {
+test('an export with the option to wait also contains the newest event, although no signed head covered that event when the export started', async () => {
   await p.send('PATCH', home.tenant, { key: home.key, body: { name: 'Waited for' } });
   await p.waitForProjections();
   const [file, before] = [newFile(), server.requests.length];
@@ -91,7 +91,7 @@ test('an export with the option to wait also contains the newest event, although
   assert.ok(linesIn(file).some((line) => line.includes('Waited for')));
 });
 
-test('the export command reads the events from the API in pages', async () => {
+test('the command that exports an audit log reads the events from the API in pages', async () => {
   const batches = Array.from({ length: 5 }, (_, batch) => batch);
   const meta = { tenant: home.id, actor: { kind: 'system', id: 'test' } as const, at: new Date().toISOString(), v: 1 };
   for (const batch of batches)
@@ -127,7 +127,7 @@ const undetected = async (count: number, edit: (random: (limit: number) => numbe
   return missed;
 };
 
-test('the verifier detects 1,000 of 1,000 random edits, deletions, moves, copies and truncations of an export, and names the line of each', async () => {
+test('the verifier detects each of 1,000 random edits, deletions, moves, copies and truncations of an export, and names the line of each', async () => {
   const lines = linesIn(exported);
   const isSame = (edited: EditedExport): boolean => edited.bytes.equals(readFileSync(exported));
   assert.equal(
@@ -139,12 +139,12 @@ test('the verifier detects 1,000 of 1,000 random edits, deletions, moves, copies
   );
 });
 
-test('if entries of an export were edited and their numbers and digests corrected, the verifier reports a wrong signed root in 1,000 of 1,000 cases', async () => {
+test('if entries of an export were edited and the numbers and digests in the export were corrected, the verifier reports a wrong signed root hash in 1,000 of 1,000 cases', async () => {
   const lines = linesIn(exported);
   assert.equal(await undetected(1_000, (random) => editWithCare(lines, random, sha256Of)), []);
 });
 
-test('the verifier detects edits of heads, keys and the manifest, even if the digests of the edited parts were corrected', async () => {
+test('the verifier detects an edited head, key or manifest of an export, even if the digest of the edited part was corrected', async () => {
   const contents = contentsOf(linesIn(exported));
   const replaced = (kind: string, edit: (content: Record<string, unknown>) => object, number = 0): Buffer => {
     const at = contents.flatMap((one, index) => (one.kind === kind ? [index] : []))[number]!;
@@ -217,7 +217,7 @@ const forge = (): Buffer => {
   );
 };
 
-test('the verifier detects a history that is forged and signed with another key, if it gets the id of the right key or the anchored heads', async () => {
+test('if the verifier gets the id of the right signing key or the anchored heads, it detects a history that was forged and signed with another key', async () => {
   const [file, anchors] = [join(dir, 'forged.jsonl'), join(dir, 'anchors.jsonl')];
   writeFileSync(file, forge());
   const heads = (await p.send('GET', `${home.tenant}/audit-logs/heads?sort=size`, { key: home.key })).body as AuditHeadFields[];
@@ -245,7 +245,7 @@ const program = (file: string, ...words: string[]) => {
   return { code: status, output: stdout + stderr };
 };
 
-test('the verifier is a single file: a copy of it in an empty directory gives the same results as annals verify --audit', () => {
+test('the verifier is a single file: a copy of this file in an empty directory gives the same results as annals verify --audit', () => {
   const copy = join(dir, 'verify-audit-export.mjs');
   copyFileSync(join(import.meta.dirname, '../../infra/audit/verify-audit-export.mjs'), copy);
   const main = join(import.meta.dirname, '../../infra/main.ts');
@@ -274,7 +274,7 @@ test('an export does not overwrite an existing file, and a failed export leaves 
   assert.equal(readdirSync(dir), files);
 });
 
-test("an AUDITOR can export the tenant's audit log, a super-admin only with break-glass access; each read for the export is recorded", async () => {
+test("an AUDITOR can export the tenant's audit log, and a super-admin only with break-glass access; each read that the export makes is recorded", async () => {
   const { key } = await addMember(p, 'AUDITOR', home.id, 'auditor@example.com');
   assert.is((await run(newFile(), { key })).code, 0);
   const [file, files] = [newFile(), readdirSync(dir)];

@@ -33,7 +33,7 @@ const find = async (query: string, key = p.key): Promise<Item[]> => {
 };
 const labels = async (query: string, key?: string): Promise<string[]> => (await find(query, key)).map(({ label }) => label);
 
-test('the search finds items of all types: first those whose name starts with the text, then those in which a later word starts with it', async () => {
+test('the search lists items of all types: first those whose name starts with the search text, then those in which a later word starts with it', async () => {
   assert.equal(await labels('q=review'), [
     'Review',
     'Review code',
@@ -55,7 +55,7 @@ test('the search finds items of all types: first those whose name starts with th
   ]);
 });
 
-test('the search for a complete id finds its agent, session, delivery or event, but only if the caller may see it', async () => {
+test('searching for a complete id finds the agent, session, delivery or event with that id, but only if the caller may see it', async () => {
   const found = async (id: string, key?: string) => (await find(`q=${id}`, key)).map(({ id: one, type }) => [one, type]);
   const sessionId = session.split('/').at(-1)!;
   assert.equal(await found(agents.Emil!), [[agents.Emil, 'agent']]);
@@ -67,7 +67,7 @@ test('the search for a complete id finds its agent, session, delivery or event, 
   assert.equal(await find(`q=${agents.Emil}&types=user`), []);
 });
 
-test('items of each type have their id, label and detail', async () => {
+test('each item that the search finds has an id, a label and a detail, whatever its type', async () => {
   const of = async (type: string) => (await find(`q=review&types=${type}`))[0];
   assert.equal(await of('agent'), { id: agents.Review, label: 'Review', type: 'agent', detail: 'review' });
   assert.equal(await of('user'), { id: member.user_id, label: 'reviewer@example.com', type: 'user', detail: 'reviewer@example.com' });
@@ -91,7 +91,7 @@ test('without a search text, the search lists the first items of each type; the 
   assert.equal(await labels('q=review&types=agent,agent&limit=1'), ['Review']);
 });
 
-test('the search shows a member all tools and users, but only the agents, sessions, files and skills that the member may read', async () => {
+test('the search shows a member all tools and users of the tenant, but only those agents, sessions, files and skills that the member may read', async () => {
   assert.equal(await labels('q=review', member.key), ['Review code', 'reviewer@example.com', 'Pull reviewer']);
   await p.send('PUT', `${p.tenant}/agents/${agents.Preview}/roles/${member.user_id}`, { body: { role: 'VIEWER' } });
   await p.send('PUT', `${p.agent.path}/roles/${member.user_id}`, { body: { role: 'VIEWER' } });
@@ -116,7 +116,7 @@ test('the search does not find removed members', async () => {
   assert.equal(await labels('q=reviewer&types=user'), []);
 });
 
-test('a search with an unknown type, an empty list of types or a limit out of range is refused', async () => {
+test('a search is refused if it has an unknown type, an empty list of types or a limit out of range', async () => {
   for (const query of ['types=agents', 'types=', 'types=agent,', 'limit=0', 'limit=201', `q=${'x'.repeat(256)}`, 'sort=name'])
     assert.is((await p.send('GET', `${p.tenant}/autocomplete?${query}`)).status, 422, query);
 });

@@ -67,7 +67,7 @@ const SCORES = [
 ];
 const scoresOf = ({ tasks }: Run) => tasks.map(({ id, status, score, seconds }) => [id, status, score, seconds]);
 
-test('a runner process does a benchmark with a command, and the platform stores its scores and trajectories', () =>
+test('a runner executes a benchmark run with its command, and the platform stores the scores and trajectories that the command returns', () =>
   withPlatform(async (platform) => {
     const agent = await newAgent(platform, 'exec');
     await createBenchmark(platform, 'sums');
@@ -86,7 +86,7 @@ test('a runner process does a benchmark with a command, and the platform stores 
     });
   }));
 
-test('if a runner is killed during a benchmark run, the next runner continues the run, and each task gets exactly one result', () =>
+test('if a runner is killed during a benchmark run, the next runner continues the run, and each task of the run gets exactly one result', () =>
   withPlatform(async (platform) => {
     const agent = await newAgent(platform, 'killed');
     await createBenchmark(platform, 'killed-sums');
@@ -106,7 +106,7 @@ test('if a runner is killed during a benchmark run, the next runner continues th
     assert.equal(types, ['BenchmarkRunQueued', ...Array(4).fill('BenchmarkTaskScored'), 'BenchmarkRunFinished']);
   }));
 
-test('a program that uses the typed client reports results, and gets an error for each invalid result', () =>
+test('a program that uses the typed client reports benchmark results, and gets an error for each result that is invalid', () =>
   withPlatform(async (platform) => {
     const agent = await newAgent(platform, 'client');
     await createBenchmark(platform, 'client-sums');
@@ -142,7 +142,7 @@ test('a program that uses the typed client reports results, and gets an error fo
     await receiving;
   }));
 
-test('if benchmark runs are posted to a server, its response contains the results; an invalid line in it is reported, and the run is repeated', () =>
+test('a server to which benchmark runs are posted returns the results in its response; if the response has an invalid line, this is reported and the run is posted again', () =>
   withPlatform(async (platform) => {
     const agent = await newAgent(platform, 'forward');
     await createBenchmark(platform, 'forward-sums');

@@ -54,7 +54,7 @@ const codeOf = ({ status, body }: { status: number; body: unknown }) => [
 ];
 const PENDING = { status: 'pending', score: null, seconds: null, error: null, trajectory_sha256: null };
 
-test('a new run is queued with all tasks of the dataset in the order of its lines, and is in the list of runs', async () => {
+test("a new benchmark run is queued with all tasks of the dataset, in the order of the dataset's lines, and appears in the list of runs", async () => {
   const [agent_id, benchmark] = [await newAgent(), await newBenchmark()];
   const run = await queued({ benchmark, agent_id });
   const { id, benchmark_id, created_at, updated_at, expires_at, ...rest } = run;
@@ -76,7 +76,7 @@ test('a new run is queued with all tasks of the dataset in the order of its line
   assert.equal([event.id, (event.data as Json).benchmark_id], [id, benchmark_id]);
 });
 
-test('a run that is started with a list of tasks and a harness has exactly those tasks and that harness; unknown and repeated tasks are refused with 422', async () => {
+test('a benchmark run that is started with a list of tasks and a harness has exactly those tasks and that harness; if a task is unknown or repeated, starting gets 422', async () => {
   const [agent_id, benchmark] = [await newAgent(), await newBenchmark()];
   const run = await queued({ benchmark, agent_id, tasks: ['3', 'a'], harness: 'shell' });
   assert.equal([run.tasks.map(({ id }) => id), run.harness], [['a', '3'], 'shell']);
@@ -85,7 +85,7 @@ test('a run that is started with a list of tasks and a harness has exactly those
     assert.is((await queue({ benchmark, agent_id, ...wrong })).status, 422, JSON.stringify(wrong));
 });
 
-test('starting a run gets 422 if the benchmark does not exist or is retired, and 409 if the benchmark or the agent is inactive', async () => {
+test('starting a benchmark run gets 422 if the benchmark does not exist or is retired, and 409 if the benchmark or the agent is inactive', async () => {
   const [agent_id, benchmark] = [await newAgent(), await newBenchmark()];
   assert.equal(codeOf(await queue({ benchmark: 'missing', agent_id })), [422, 'unknown_benchmark']);
   await p.send('PATCH', `/benchmarks/${benchmark}`, { body: { is_active: false } });
@@ -97,7 +97,7 @@ test('starting a run gets 422 if the benchmark does not exist or is retired, and
   assert.equal(codeOf(await queue({ benchmark: other, agent_id })), [409, 'agent_inactive']);
 });
 
-test('a run is refused, and nothing is queued, if the host does not return the dataset or if the dataset is not JSON Lines', async () => {
+test('if the host does not return the dataset, or the dataset is not JSON Lines, starting a benchmark run is refused and nothing is queued', async () => {
   const agent_id = await newAgent();
   const events = p.eventsOf('BenchmarkRunQueued').length;
   const refused = async (benchmark: string) => codeOf(await queue({ benchmark, agent_id }));
@@ -113,7 +113,7 @@ test('a run is refused, and nothing is queued, if the host does not return the d
   assert.is(p.eventsOf('BenchmarkRunQueued').length, events);
 });
 
-test('a run of a dataset with more than 1,000 tasks can be started with a list of some of its tasks', async () => {
+test('for a dataset with more than 1,000 tasks, a benchmark run can be started with a list of some of the tasks', async () => {
   const [agent_id, benchmark] = [await newAgent(), await newBenchmark('{}\n'.repeat(10_000))];
   const run = await queued({ benchmark, agent_id, tasks: ['10000', '1'] });
   assert.equal(
@@ -144,7 +144,7 @@ test("an uploaded dataset is read from the platform's file store, even if the ru
   );
 });
 
-test('repeating a request with its Idempotency-Key queues no further run and does not read the dataset again', async () => {
+test('repeating a request for a benchmark run with the same Idempotency-Key queues no second run and does not read the dataset again', async () => {
   const [agent_id, benchmark] = [await newAgent(), await newBenchmark()];
   const headers = { 'idempotency-key': `run-${count++}` };
   const first = await queue({ benchmark, agent_id }, { headers });
@@ -154,7 +154,7 @@ test('repeating a request with its Idempotency-Key queues no further run and doe
   assert.equal([p.eventsOf('BenchmarkRunQueued').length, requests], [events, before]);
 });
 
-test('queuing a run needs agent:assign on the agent, and the list contains only runs of agents that the caller may read', async () => {
+test('queuing a benchmark run needs the permission agent:assign on the agent; the list contains only runs of agents that the caller may read', async () => {
   const [agent_id, hidden, benchmark] = [await newAgent(), await newAgent(), await newBenchmark()];
   const run = await queued({ benchmark, agent_id });
   await queued({ benchmark, agent_id: hidden });
@@ -169,7 +169,7 @@ test('queuing a run needs agent:assign on the agent, and the list contains only 
   assert.is((await queue({ benchmark, agent_id }, { key: reader.key })).status, 202);
 });
 
-test('a run shows the results of its tasks; the last missing result completes the run with the mean of the scores', async () => {
+test('a benchmark run shows the results of its tasks; when the last result arrives, the run is completed, and its score is the mean of the scores', async () => {
   const [agent_id, benchmark] = [await newAgent(), await newBenchmark()];
   const { id } = await queued({ benchmark, agent_id });
   const ctx = p.systemContext(p.tenant_id);

@@ -111,7 +111,7 @@ const publish = (report: unknown, agent = AGENT) =>
   nats.jetstream().publish(scoreSubject(TENANT, agent), typeof report === 'string' ? report : JSON.stringify(report));
 const waitingReports = async () => (await (await nats.jetstreamManager()).streams.info(SCORE_STREAM)).state.messages;
 
-test('a queued run sends its agent one message with all tasks, and is completed when all tasks have results', async () => {
+test('for a queued benchmark run, the agent gets one message with all tasks; the run is completed when all tasks have results', async () => {
   const id = await queueRun([{ id: 'a', prompt: '1 + 1' }, { prompt: '1 + 2' }]);
   const { event, reply } = await nextMessage();
   const { id: _, time: __, ...rest } = event;
@@ -142,7 +142,7 @@ test('a queued run sends its agent one message with all tasks, and is completed 
   assert.is(await waitingReports(), 0);
 });
 
-test('if the message of a run is acknowledged before all tasks have results, the results published until then are recorded, and the run fails', async () => {
+test('if the message of a benchmark run is acknowledged before all tasks have results, the results published until then are recorded, and the run fails', async () => {
   const id = await queueRun([{ id: 'a' }, { id: 'b' }]);
   const { reply } = await nextMessage();
   await publish({ run_id: id, task_id: 'b', score: 1 });
@@ -161,7 +161,7 @@ test('if the message of a run is acknowledged before all tasks have results, the
   await until(async () => (await waitingReports()) === 0);
 });
 
-test('results for unknown runs or tasks, from other agents or in a wrong form are ignored, and later results are still recorded', async () => {
+test('benchmark results for unknown runs or tasks, from other agents or in a wrong form are ignored, and results that arrive after them are still recorded', async () => {
   const id = await queueRun([{ id: 'a' }]);
   const { reply } = await nextMessage();
   await publish({ run_id: id, task_id: 'a', score: 0.25 }, OTHER);
@@ -183,13 +183,13 @@ test('results for unknown runs or tasks, from other agents or in a wrong form ar
   assert.equal([(await runOf(id)).score, await waitingReports()], [1, 0]);
 });
 
-test('a run of an inactive agent fails, and no message is sent', async () => {
+test('a benchmark run of an inactive agent fails, and no message is sent to the agent', async () => {
   const id = await queueRun([{ id: 'a' }], INACTIVE);
   await ended(id);
   assert.equal([(await runOf(id)).error, await log.last(`delivery-${TENANT}.${id}`)], ['The agent is inactive or deleted', null]);
 });
 
-test('the message of a large run refers to a body with all tasks instead of containing the tasks', async () => {
+test('the message of a large benchmark run does not contain the tasks, but refers to a stored body with all tasks', async () => {
   const lines = Array.from({ length: 1_000 }, (_, task) => ({ id: `task-${task}`, prompt: 'x'.repeat(2_000) }));
   const id = await queueRun(lines);
   const { event, reply } = await nextMessage();
@@ -203,7 +203,7 @@ test('the message of a large run refers to a body with all tasks instead of cont
   assert.equal([(await runOf(id)).score, (await eventsOf(id)).length], [0.5, 1_002]);
 });
 
-test('a run that has not ended after 24 hours fails', async () => {
+test('a benchmark run that has not ended after 24 hours fails', async () => {
   const id = await queueRun([{ id: 'a' }]);
   const { reply } = await nextMessage();
   await publish({ run_id: id, task_id: 'unknown', score: 1 });
@@ -216,7 +216,7 @@ test('a run that has not ended after 24 hours fails', async () => {
   assert.match((await runOf(id)).error!, /24 hours/);
 });
 
-test('after a tenant is erased, its unrecorded results are removed from the broker, and those of other tenants stay', async () => {
+test('after a tenant is erased, its unrecorded benchmark results are removed from the broker, and the results of other tenants stay there', async () => {
   await Promise.all(workers.splice(0).map((worker) => worker.close()));
   const other = idOf('elsewhere');
   await publish({ run_id: idOf('any'), task_id: 'a', score: 1 });

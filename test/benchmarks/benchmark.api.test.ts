@@ -50,7 +50,7 @@ test('a new benchmark has default values for the fields that are not given, and 
   assert.ok(list.some((one) => one.id === id));
 });
 
-test('every field of a benchmark can be set at its creation and by an update, and null resets a field to its default', async () => {
+test('every field of a benchmark can be set when it is created and by an update, and null resets a field to its default', async () => {
   const all = {
     default_harness: 'shell',
     description: 'Fixes of bugs',
@@ -71,7 +71,7 @@ test('every field of a benchmark can be set at its creation and by an update, an
   assert.equal((await read(slug)).body, { ...changed, updated_at: __ });
 });
 
-test('a slug of a benchmark has 1 to 64 characters of a-z, 0-9 and hyphen, and is unique on the platform', async () => {
+test('creating a benchmark is refused unless its slug has 1 to 64 characters of a-z, 0-9 and hyphen and is unique on the platform', async () => {
   for (const slug of ['-', 'a', '0-', 'x'.repeat(64)]) assert.is((await create({ ...FIELDS, slug })).status, 201, slug);
   for (const slug of ['', 'A', 'a_b', 'a b', 'é', 'a\n', 'x'.repeat(65)]) {
     const refused = await create({ ...FIELDS, slug });
@@ -80,7 +80,7 @@ test('a slug of a benchmark has 1 to 64 characters of a-z, 0-9 and hyphen, and i
   assert.equal(codeOf(await create({ ...FIELDS, slug: 'a' })), [409, 'taken']);
 });
 
-test('a benchmark with a text that is too long, an unknown value or an unknown field is refused with 422', async () => {
+test('creating a benchmark with a text that is too long, an unknown value or an unknown field gets 422', async () => {
   const { slug } = await made({ display_name: 'x'.repeat(128), evaluator_strategy: 'x'.repeat(64) });
   const uri = `https://example.com/${'x'.repeat(512 - 20)}`;
   assert.is((await change(slug, { dataset_uri: uri })).status, 200);
@@ -106,13 +106,13 @@ test('a benchmark with a text that is too long, an unknown value or an unknown f
     assert.is((await create({ ...FIELDS, slug: `s-${count++}`, [name]: undefined })).status, 422, name);
 });
 
-test('the dataset URI of a benchmark can be any text of 1 to 512 characters, because only runs read it', async () => {
+test('creating a benchmark accepts any text of 1 to 512 characters as its dataset URI, because the URI is used only when a run starts', async () => {
   for (const dataset_uri of ['x', 'x'.repeat(512), 's3://tasks/one.jsonl', 'https://127.0.0.1/a'])
     assert.is((await made({ dataset_uri })).dataset_uri, dataset_uri);
   assert.is((await create({ ...FIELDS, slug: 'long', dataset_uri: 'x'.repeat(513) })).status, 422);
 });
 
-test('while a benchmark is read-only, only the field read_only can be changed; any other change and retiring get 409', async () => {
+test('while a benchmark is read-only, an update may only change the field read_only; any other update, and retiring the benchmark, gets 409', async () => {
   const { slug } = await made({ read_only: true });
   assert.equal(codeOf(await change(slug, { display_name: 'Other' })), [409, 'read_only']);
   assert.equal(codeOf(await change(slug, { display_name: 'Other', read_only: false })), [409, 'read_only']);
@@ -127,7 +127,7 @@ test('while a benchmark is read-only, only the field read_only can be changed; a
   assert.is((await retire(slug)).status, 204);
 });
 
-test('a retired benchmark cannot be read; a new benchmark with another id can use its slug', async () => {
+test('reading a retired benchmark gets 404; a new benchmark can use the slug of the retired one, and has another id', async () => {
   const { slug, id } = await made();
   assert.is((await retire(slug)).status, 204);
   assert.is((await read(slug)).status, 404);
@@ -141,7 +141,7 @@ test('a retired benchmark cannot be read; a new benchmark with another id can us
   assert.equal(codeOf(await create({ ...FIELDS, slug })), [409, 'taken']);
 });
 
-test('an update of a benchmark that changes nothing appends no event, and an If-Match with another revision gets 412', async () => {
+test('an update of a benchmark that changes nothing appends no event, and an update with another revision in If-Match gets 412', async () => {
   const { slug } = await made();
   const events = p.log.events.length;
   assert.is((await change(slug, FIELDS)).status, 200);
@@ -152,7 +152,7 @@ test('an update of a benchmark that changes nothing appends no event, and an If-
   assert.equal([changed.status, changed.headers.get('etag')], [200, '"1"']);
 });
 
-test('a repeated request with the same Idempotency-Key gets the first response, even if the benchmark was retired in between', async () => {
+test('a repeated request to create a benchmark with the same Idempotency-Key gets the first response, even if the benchmark was retired in between', async () => {
   const slug = `s-${count++}`;
   const post = () => p.send('POST', '/benchmarks', { body: { ...FIELDS, slug }, headers: { 'idempotency-key': `create-${slug}` } });
   const first = await post();
@@ -164,7 +164,7 @@ test('a repeated request with the same Idempotency-Key gets the first response, 
   assert.equal((await patch()).body, changed.body);
 });
 
-test('only super-admins can create, change and retire benchmarks; a request without a credential is refused', async () => {
+test('a request to create, change or retire a benchmark is refused unless the caller is a super-admin; without a credential it is refused, too', async () => {
   const { slug } = await made();
   const { key } = await addMember(p, 'OWNER');
   assert.is((await create({ ...FIELDS, slug: 'mine' }, key)).status, 403);
@@ -181,7 +181,7 @@ const upload = async (content: string): Promise<Json> => {
     .body as Json;
 };
 
-test('a benchmark can name an uploaded file by its URL; the file is copied to the platform with its digest', async () => {
+test('a new benchmark can name an uploaded file by its URL; the file is then copied to the files of the platform, and the benchmark has its digest', async () => {
   const { url, sha256 } = await upload('{"id":"a"}\n\n{"id":7}\r\n{"prompt":"x"}\n');
   const benchmark = await made({ dataset_uri: url });
   assert.equal([benchmark.dataset_uri, benchmark.dataset_sha256], [url, sha256]);
@@ -192,7 +192,7 @@ test('a benchmark can name an uploaded file by its URL; the file is copied to th
   assert.is(moved.dataset_sha256, null);
 });
 
-test('an uploaded file that is not a dataset is refused, and the error names the number of the invalid line', async () => {
+test('creating a benchmark with an uploaded file that is not a dataset is refused, and the error names the number of the invalid line', async () => {
   const wrong: readonly (readonly [string, RegExp])[] = [
     ['{"id":"a"}\n[1]\n', /Line 2 .* not a JSON object/],
     ['{"id":"a"}\n\n{"id":"a"}\n', /Line 3 .* repeats the id a/],
@@ -210,7 +210,7 @@ test('an uploaded file that is not a dataset is refused, and the error names the
   }
 });
 
-test('a benchmark whose dataset is a missing file, or a file of a tenant of which the super-admin is not a member, is refused with the same 422', async () => {
+test('creating a benchmark gets the same 422 if its dataset is a file that does not exist and if it is a file of a tenant of which the super-admin is not a member', async () => {
   const { url, sha256 } = await upload('{}');
   const other = await createSecondTenant(p, 'other');
   const foreign = (url as string).replace(p.tenant_id, other.id);

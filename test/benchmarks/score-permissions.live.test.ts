@@ -11,7 +11,7 @@ const OTHER_TENANT = 'celsewhere000000000000000';
 const [AGENT, OTHER_AGENT] = [agentOf(0), agentOf(1)];
 
 test(
-  'the broker lets a runner publish benchmark results only for its own agent',
+  "the NATS server lets a runner publish benchmark results only for the runner's own agent",
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const credential = `c${AGENT}`.slice(0, 25);

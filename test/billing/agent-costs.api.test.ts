@@ -21,7 +21,7 @@ const spend = async (agent: { path: string; runner: string }, cost_usd: number, 
   assert.is(answer.status, 201, answer.text);
 };
 
-test('without a period in the request, the costs are those of the current month, with a row for every agent, including agents without costs', async () => {
+test('a request for costs without a period gets the costs of the current month, with a row for every agent, including agents without costs', async () => {
   const idle = await p.createAgent();
   await spend(p.agent, 0.000001);
   await spend(p.agent, 1.25);
@@ -48,7 +48,7 @@ test('without a period in the request, the costs are those of the current month,
   ]);
 });
 
-test("a message without a cost is priced with the model's prices at the time of the message; later price changes do not affect it", async () => {
+test("a message without a stated cost is priced with the model's prices at the time of the message; later price changes do not change its cost", async () => {
   const agent = await p.createAgent();
   const { id } = bodyOf(await p.send('POST', `${agent.path}/sessions`, { key: agent.runner, body: {} }));
   const report = () =>
@@ -61,7 +61,7 @@ test("a message without a cost is priced with the model's prices at the time of 
   await p.send('PATCH', `/admin/models/${p.model}`, { body: { pricing: { input_per_mtok: 3, output_per_mtok: 15 } } });
 });
 
-test("each part of the costs by cause names the integration, cron job, user or runner that started the sessions; the parts add up to the tenant's total", async () => {
+test("the costs by cause name the integration, cron job, user or runner that started the sessions; all of them add up to the tenant's total", async () => {
   const agent = await p.createAgent();
   const member = await addMember(p, 'MEMBER', p.tenant_id, 'grace@example.com');
   await p.send('PUT', `${agent.path}/roles/${member.user_id}`, { body: { role: 'MANAGER' } });
@@ -98,7 +98,7 @@ test("each part of the costs by cause names the integration, cron job, user or r
   assert.equal([sum(causes), sum(bodyOf(answer).agents as Json[])], [bodyOf(answer).total_cost_usd, bodyOf(answer).total_cost_usd]);
 });
 
-test('a period of costs includes its start and excludes its end, even if both are within one day', async () => {
+test('the costs of a period include those at its start and exclude those at its end, even if start and end are within one day', async () => {
   const agent = await p.createAgent();
   await spend(agent, 1);
   const at = p.eventsOf('UsageRecorded').at(-1)!.at;
@@ -119,7 +119,7 @@ test('a period of costs includes its start and excludes its end, even if both ar
   }
 });
 
-test('costs of a period include agents that were deleted later, if they had costs in the period', async () => {
+test('the costs of a period include those of agents that were deleted later', async () => {
   const [spender, idle] = [await p.createAgent(), await p.createAgent()];
   await spend(spender, 2);
   for (const { path } of [spender, idle]) await p.send('DELETE', path);
@@ -127,7 +127,7 @@ test('costs of a period include agents that were deleted later, if they had cost
   assert.equal([rowOf(answer, spender.id).cost_usd, rowOf(answer, idle.id)], [2, undefined]);
 });
 
-test('a period of costs that is empty, longer than 400 days or malformed is refused with 422', async () => {
+test('a request for costs gets 422 if its period is empty, longer than 400 days or malformed', async () => {
   for (const [query, pointer] of [
     ['?start=2026-02-01T00:00:00Z&end=2026-02-01T00:00:00Z', '/query/end'],
     ['?start=2025-01-01T00:00:00Z&end=2026-02-05T00:00:00.001Z', '/query/start'],
@@ -144,7 +144,7 @@ test('a period of costs that is empty, longer than 400 days or malformed is refu
   assert.equal(bodyOf(later).period, { start: '2099-02-05T00:00:00.000Z', end: '2099-03-01T00:00:00.000Z' });
 });
 
-test('only an OWNER or an ADMIN of the tenant can read costs', async () => {
+test('the costs of a tenant can be read only by an OWNER or an ADMIN; a request by any other member is refused', async () => {
   for (const [role, status] of [
     ['ADMIN', 200],
     ['AUDITOR', 403],

@@ -12,7 +12,7 @@ import { recorded } from '../fixtures/given.ts';
 const USD = 1_000_000;
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
 
-test('the cost of a day is unusual if it exceeds the median of the days before, plus 5 median absolute deviations, by at least 1 USD', () => {
+test('the cost of a day is unusual if it is at least 1 USD above the median of the days before plus 5 median absolute deviations', () => {
   const history = [1, 2, 3, 4, 5, 6, 7].map((usd) => usd * USD); // median 4 USD, median absolute deviation 2 USD
   assert.is(isUnusual(15 * USD, history), true);
   assert.is(isUnusual(15 * USD - 1, history), false);
@@ -27,7 +27,7 @@ test('with fewer than 7 days of history, no cost of a day is unusual', () => {
   assert.is(isUnusual(1_000 * USD, Array(7).fill(USD)), true);
 });
 
-test('the history with which a day is compared starts at the first use in the 30 days before that day, and includes days without cost', () => {
+test('the history to which the cost of a day is compared starts at the first use within the 30 days before that day, and includes days without cost', () => {
   const day = '2026-03-31';
   const unusual = (entries: readonly (readonly [number, number])[], from = day, to = addDays(day, 1)): boolean =>
     hasUnusualDay(
@@ -44,7 +44,7 @@ test('the history with which a day is compared starts at the first use in the 30
   assert.is(unusual([...Array(30).keys()].map((index) => [index + 1, 60] as const)), false, 'it is usual');
 });
 
-test('the top model of an agent is the one with the highest total cost; usage without a model is ignored', () => {
+test('the top model of an agent is the model with the highest total cost; usage without a model is ignored', () => {
   const row = (model_id: string, cost_micros: number, requests = 1): UsageRow => ({
     ...{ agent_id: 'a', model_id, cause_kind: 'user', cause_id: 'u' },
     ...{ requests, input_tokens: 0, output_tokens: 0, cost_micros },
@@ -97,7 +97,7 @@ const usageRows = (rows: readonly Record<string, string & number>[]): UsageRow[]
     ...{ requests, input_tokens: prompt_tokens!, output_tokens: completion_tokens! },
   }));
 
-test(`in 10,000 random histories, the costs by agent, model, day and cause each add up to the exact total, however the events are batched (seed ${seed})`, () => {
+test(`in 10,000 random histories, the costs by agent, by model, by day and by cause each add up to the exact total, whatever the batches in which the events are applied (seed ${seed})`, () => {
   fc.assert(
     fc.property(fc.array(usage, { maxLength: 12 }), fc.nat(12), (history, cut) => {
       const events = eventsOf(history);

@@ -28,7 +28,7 @@ const usageOf = (session: number, message: number) => ({
   ...{ cause_kind: Session.CAUSE_KINDS[session % 4]!, cause_id: session % 4 === 0 ? null : idOf(session % 5) },
 });
 
-test('with a real event store and database, the stored costs of days and messages match the events, before and after a rebuild', async () => {
+test('with a real event store and database, the stored costs of each day and message equal those in the events, before and after a rebuild', async () => {
   const store = await startStore();
   const log = openLog(store.url);
   const { reads, databaseUrl, close } = await startProjectionPlatform(log, await freshDatabase(), [costs] as unknown as AnyProjection[]);

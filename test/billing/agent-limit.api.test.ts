@@ -20,7 +20,7 @@ const tenantWith = async (slug: string, limits: { agents?: number; members?: num
 const problemOf = ({ status, body }: Answer) => [status, (body as { code?: string }).code, (body as { limit?: string }).limit];
 const LIMIT_REACHED = [409, 'plan_limit', 'agents'];
 
-test('if a hundred requests create an agent at the same time, exactly as many succeed as the plan allows', async () => {
+test('if a hundred requests create an agent at the same time, exactly as many of them succeed as the plan allows', async () => {
   const { create, send } = await tenantWith('many', { agents: 7 });
   const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => create(`agent-${n}`)));
   assert.is(answers.filter(({ status }) => status === 201).length, 7);
@@ -45,7 +45,7 @@ test('a deleted agent no longer counts against the agent limit of the plan; a re
   );
 });
 
-test('creating an agent beyond the limit is refused; the slug of a deleted agent stays reserved, and the agent can still be restored', async () => {
+test('creating an agent beyond the limit of the plan is refused; the slug of a deleted agent stays reserved, and the deleted agent can still be restored', async () => {
   const { create, send } = await tenantWith('refused', { agents: 1 });
   const first = `/agents/${((await create('first')).body as { id: string }).id}`;
   await send('DELETE', first);
@@ -55,7 +55,7 @@ test('creating an agent beyond the limit is refused; the slug of a deleted agent
   assert.is((await send('POST', `${first}/restore`, {})).status, 200);
 });
 
-test('a repeated request with the same Idempotency-Key gets the first response, even if the limit was reached in between', async () => {
+test('a repeated request to create an agent with the same Idempotency-Key gets the first response, even if the limit of the plan was reached in between', async () => {
   const { create } = await tenantWith('again', { agents: 1 });
   const key = { 'idempotency-key': 'one' };
   const created = await create('only', key);
@@ -74,7 +74,7 @@ test('an invitation beyond the member limit of the plan is refused, and no user 
   assert.is(p.eventsOf('UserRegistered').length, before);
 });
 
-test('a change to a larger plan allows more agents; a change to a smaller plan deletes no agent', async () => {
+test('after a change to a larger plan, more agents can be created; a change to a smaller plan deletes no agent', async () => {
   const { id, create } = await tenantWith('larger', { agents: 1 });
   const { plan_id } = await tenantWith('roomy', { agents: 5 });
   const { plan_id: none } = await tenantWith('none', { agents: 0 });

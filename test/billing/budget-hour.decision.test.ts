@@ -44,7 +44,7 @@ const reached = (percent: BudgetHour.Threshold, committed_micros: number, limit_
   data: { agent_id: AGENT, hour: HOUR, percent, committed_micros, limit_micros },
 });
 
-test('a reservation up to the budget of the hour is granted; one micro-dollar more is refused, with the end of the hour as the time to retry', () => {
+test('a reservation is granted up to the budget of the hour; if it is one micro-dollar more, it is refused, and the time to retry is the end of the hour', () => {
   given(BudgetHour, reserved('a', 60))
     .when(BudgetHour.reserve(request('b', 19), budget))
     .emits(reserved('b', 19));
@@ -77,7 +77,7 @@ test('without a budget, every reservation is granted; with a budget of 0, only a
   assert.is(BudgetHour.isSpent(BudgetHour.initial, budgetAt(0, null)), false);
 });
 
-test('until it is settled or expires, a reservation counts with its full amount; a settled reservation counts with the amount that was spent', () => {
+test('a reservation counts with its full amount until it is settled or expires; after it is settled, the amount that was spent counts instead', () => {
   const hour = (...events: BudgetHour.BudgetEvent[]) => given(BudgetHour, ...events).state;
   assert.is(BudgetHour.committedMicros(hour(reserved('a', 60)), at(9)), 60);
   assert.is(BudgetHour.committedMicros(hour(reserved('a', 60)), at(10)), 0, 'it has expired');
@@ -85,19 +85,19 @@ test('until it is settled or expires, a reservation counts with its full amount;
   assert.is(BudgetHour.committedMicros(hour(reserved('a', 60), settled('a', 25)), at(59)), 25, 'a settled one does not expire');
 });
 
-test('a reservation can be settled after it has expired, and with a larger amount than was reserved', () =>
+test('a reservation can be settled after its expiry time, and with an amount above the reserved one', () =>
   given(BudgetHour, reserved('a', 60))
     .when(BudgetHour.settle(idOf('a'), 120, budgetAt(30)))
     .emits(settled('a', 120), reached(80, 120), reached(100, 120)));
 
-test('settling a reservation a second time with the same amount emits no event; with another amount, or for an unknown reservation, it is refused', () => {
+test('settling a reservation a second time emits no event if the amount is the same; with another amount, or for an unknown reservation, settling is refused', () => {
   const one = given(BudgetHour, reserved('a', 60), settled('a', 25));
   one.when(BudgetHour.settle(idOf('a'), 25, budget)).emits();
   one.when(BudgetHour.settle(idOf('a'), 26, budget)).refuses('conflict', '/amount_usd');
   one.when(BudgetHour.settle(idOf('b'), 25, budget)).refuses('not_found');
 });
 
-test('if messages of a session and settlements report the same spending, only the larger of the two sums counts; open reservations are added to it', () => {
+test('if both the messages of a session and its settlements report spending, only the larger of the two sums counts; open reservations are added to it', () => {
   const of = { session_id: 's' };
   const committed = (...events: BudgetHour.BudgetEvent[]) => BudgetHour.committedMicros(given(BudgetHour, ...events).state, at(1));
   assert.is(committed(counted('s', 30), reserved('a', 20, of), settled('a', 20)), 30);
@@ -107,7 +107,7 @@ test('if messages of a session and settlements report the same spending, only th
   assert.is(committed(counted('s', 30), counted('t', 5), counted('s', 31)), 36, 'the last total of each session');
 });
 
-test('a reservation is refused if spending of its session that is not yet counted in the hour, together with the reservation, exceeds the budget', () => {
+test('a reservation is refused if it would exceed the budget together with spending of its session that the hour does not yet contain', () => {
   const one = given(BudgetHour, counted('s', 30));
   one
     .when(BudgetHour.reserve(request('a', 20, { session_id: 's', costs: [{ session_id: 's', cost_micros: 81 }] }), budget))
@@ -117,7 +117,7 @@ test('a reservation is refused if spending of its session that is not yet counte
     .emits(reserved('a', 20, { session_id: 's' }));
 });
 
-test('the usage of a session counts once, however often and in whatever order its totals arrive', () => {
+test("the usage of a session counts once, however often and in whatever order the session's totals arrive", () => {
   const one = given(BudgetHour, counted('s', 30));
   one.when(BudgetHour.countUsage([{ session_id: 's', cost_micros: 30 }], budget, HOUR)).emits();
   one.when(BudgetHour.countUsage([{ session_id: 's', cost_micros: 29 }], budget, HOUR)).emits();
@@ -135,7 +135,7 @@ test('the usage of a session counts once, however often and in whatever order it
     .emits(counted('s', 31));
 });
 
-test('reaching 80 % and 100 % of the budget is each reported once an hour, even if a lower budget is the reason', () => {
+test('reaching 80 % of the budget is reported once an hour, and so is reaching 100 %, even if they are reached because the budget was lowered', () => {
   const count = (cost_micros: number, limit = 100) => BudgetHour.countUsage([{ session_id: 's', cost_micros }], budgetAt(0, limit), HOUR);
   given(BudgetHour).when(count(79)).emits(counted('s', 79));
   given(BudgetHour).when(count(80)).emits(counted('s', 80), reached(80, 80));
@@ -147,7 +147,7 @@ test('reaching 80 % and 100 % of the budget is each reported once an hour, even 
     .emits(reached(80, 50, 60));
 });
 
-test('in an hour, at most a hundred refused reservations are recorded, each with the id of the reservation', () => {
+test('at most a hundred refused reservations are recorded per hour, each with the id of the reservation', () => {
   const refusedRequest = request('b', 60);
   const refused = BudgetHour.recordRefusal(refusedRequest, budget);
   const event: BudgetHour.BudgetEvent = {
@@ -166,7 +166,7 @@ test('in an hour, at most a hundred refused reservations are recorded, each with
     .emits();
 });
 
-test("the hour of a reservation can be derived from the reservation's id; agent and hour of a budget can be derived from the budget's id", () => {
+test('the id of a reservation contains its hour; agent and hour of a budget can be derived from the id of the budget', () => {
   fc.assert(
     fc.property(fc.date({ min: new Date('2020-01-01'), max: new Date('2099-12-31'), noInvalidDate: true }), (date) => {
       const time = date.toISOString();
@@ -196,7 +196,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   minute: fc.integer({ min: 0, max: 2 }),
 });
 
-test('the granted reservations together never exceed the budget, however reads and writes are interleaved', () => {
+test('however reads and writes are interleaved, the granted reservations of an hour together never exceed the budget', () => {
   let [granted, refused, conflicts] = [0, 0, 0];
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

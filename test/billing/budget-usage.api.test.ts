@@ -41,7 +41,7 @@ const inOneHour = async (): Promise<void> => {
 };
 await inOneHour();
 
-test('the use of a budget shows the reserved, settled, remaining and refused amounts of each hour, and the ids of refused reservations', async () => {
+test('the use of a budget contains the reserved, settled, remaining and refused amounts of each hour, and the ids of refused reservations', async () => {
   const agent = await agentWith(1);
   const id = await agent.reserve(0.7);
   assert.is(await agent.reserve(0.4), null);
@@ -93,7 +93,7 @@ const recompute = (events: readonly Json[], limit: number) => {
   return { reserved, settled, refused };
 };
 
-test('the use of a budget with a hypothetical limit has the same amounts for each hour as the test computes from the events', async () => {
+test('for a hypothetical limit, the use of a budget contains the amounts of each hour that the test computes from the events', async () => {
   await inOneHour();
   const agent = await agentWith(3);
   let random = 7;
@@ -127,7 +127,7 @@ test('reading the use of a budget appends no event', async () => {
   assert.is(p.log.events.length, before);
 });
 
-test('a period of budget use that is empty or longer than 168 hours, and a limit that is not an amount, are refused', async () => {
+test('a request for the use of a budget is refused if the period is empty or longer than 168 hours, or if the limit is not an amount', async () => {
   const at = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
   for (const query of [
     `?from=${at(1)}&to=${at(2)}`,
@@ -147,7 +147,7 @@ test('a period of budget use that is empty or longer than 168 hours, and a limit
   );
 });
 
-test('the largest cost anomaly names its day, the median and spread of the days before, and the threshold that it exceeds', () => {
+test('the largest cost anomaly contains its day, the median and spread of the days before, and the threshold that the cost exceeds', () => {
   const costs = new Map([10, 12, 11, 10, 12, 11, 10].map((usd, day) => [`2026-01-0${day + 1}`, usd * 1e6]));
   const found = largestAnomaly(new Map([...costs, ['2026-01-08', 20e6], ['2026-01-09', 40e6]]), '2026-01-01', '2026-02-01');
   assert.equal(found, { day: '2026-01-09', cost: 40e6, median: 11e6, spread: 1e6, floor: 17e6 });

@@ -24,7 +24,7 @@ const agentWith = async (hourly_limit_usd: number | null) => {
 
 const bodyOf = ({ body }: Answer): Json => body as Json;
 
-test('a reservation shows its hour, its amount and its expiry time, and reduces the remaining budget until it is settled', async () => {
+test('a reservation contains its hour, its amount and its expiry time, and reduces the remaining budget until it is settled', async () => {
   const agent = await agentWith(1);
   const before = Date.now();
   const answer = await agent.reserve({ amount_usd: 0.7, ttl_seconds: 60 });
@@ -52,7 +52,7 @@ test('a reservation shows its hour, its amount and its expiry time, and reduces 
   ]);
 });
 
-test('a refused reservation gets a problem document with the time until the hour ends, the limit and the remaining amount', async () => {
+test('if a reservation is refused, the problem document contains the time until the hour ends, the limit and the remaining amount', async () => {
   const agent = await agentWith(0.5);
   await agent.reserve({ amount_usd: 0.2 });
   const answer = await agent.reserve({ amount_usd: 0.300001 });
@@ -67,7 +67,7 @@ test('a refused reservation gets a problem document with the time until the hour
   assert.ok(Math.abs(wait - (end - Date.now()) / 1_000) < 3, String(wait));
 });
 
-test('requests with the same Idempotency-Key reserve once; a refused reservation can be repeated with its key when budget is available', async () => {
+test('requests with the same Idempotency-Key make one reservation; after a refusal, the request can be repeated with the same key when budget is available', async () => {
   const agent = await agentWith(1);
   const send = (key: string, amount_usd: number) =>
     p.send('POST', `${agent.path}/budget/reserve`, { key: agent.runner, body: { amount_usd }, headers: { 'idempotency-key': key } });
@@ -82,7 +82,7 @@ test('requests with the same Idempotency-Key reserve once; a refused reservation
   );
 });
 
-test('settling again with the same amount changes nothing; with another amount it gets 409; an amount above the reservation is accepted', async () => {
+test('settling a reservation a second time gets 409 if the amount differs, and changes nothing if it is the same; an amount above the reserved one is accepted', async () => {
   const agent = await agentWith(1);
   const { id } = bodyOf(await agent.reserve({ amount_usd: 0.1 }));
   const first = await agent.settle(id, 0.3);
@@ -94,7 +94,7 @@ test('settling again with the same amount changes nothing; with another amount i
   assert.is(agent.events().length, count);
 });
 
-test("only the agent's runner can reserve and settle its budget; every other caller gets 404", async () => {
+test("only the agent's own runner can reserve and settle the agent's budget; a request by any other caller gets 404", async () => {
   const [agent, other] = [await agentWith(1), await agentWith(1)];
   const { id } = bodyOf(await agent.reserve({ amount_usd: 0.1 }));
   assert.equal(
@@ -117,7 +117,7 @@ test("only the agent's runner can reserve and settle its budget; every other cal
   assert.is((await agent.settle(id, 0.1)).status, 200);
 });
 
-test('an invalid value in a reservation or settlement is refused with 422, and the error points to its field', async () => {
+test('a request to reserve or settle with an invalid value gets 422, and the error points to the field', async () => {
   const agent = await agentWith(1);
   const foreign = await agentWith(1);
   for (const [body, pointer] of [
@@ -142,7 +142,7 @@ test('an invalid value in a reservation or settlement is refused with 422, and t
   assert.is((await agent.settle(id, -1)).status, 422);
 });
 
-test('the costs of the messages of a session count against the budget at once', async () => {
+test('the costs of the messages of a session count against the budget of the hour at once', async () => {
   const agent = await agentWith(1);
   const session_id = await agent.start();
   await p.append(`${p.tenant}/sessions/${session_id}`, { cost_usd: 0.6 }, agent.runner);
@@ -165,7 +165,7 @@ test('starting a session gets 429 while the budget of the hour is used up, and s
   assert.is((await start()).status, 201);
 });
 
-test('of 40 concurrent reservations, the granted ones together do not exceed the budget', async () => {
+test('of 40 concurrent reservations, those that are granted together do not exceed the budget', async () => {
   const agent = await agentWith(1);
   const answers = await Promise.all(Array.from({ length: 40 }, () => agent.reserve({ amount_usd: 0.09 })));
   assert.equal(

@@ -10,7 +10,7 @@ const start = (body: object = { price_id: 'price_team' }, headers = {}) => p.sen
 type Problem = { code: string; detail: string; errors?: { pointer: string; code: string }[] };
 const problemOf = ({ status, body }: { status: number; body: unknown }) => [status, (body as Problem).code];
 
-test('starting a checkout gets 201 with the URL and the id of the checkout session, and appends CheckoutStarted', async () => {
+test('starting a checkout gets 201 with the URL and the id of the checkout session, and appends the event CheckoutStarted', async () => {
   const { status, body } = await start();
   const [session] = p.stripe.sessions.slice(-1);
   assert.is(status, 201);
@@ -20,7 +20,7 @@ test('starting a checkout gets 201 with the URL and the id of the checkout sessi
   assert.is(stream, `billing-${p.tenant_id}.${p.tenant_id}`);
 });
 
-test("a checkout passes the tenant's id to the provider as metadata of the subscription, by which the subscription's events are assigned to the tenant", async () => {
+test("a checkout passes the tenant's id to the provider as metadata of the subscription; from these metadata, events of the subscription are assigned to the tenant", async () => {
   await start();
   const session = p.stripe.sessions.at(-1)!;
   assert.equal(session.subscription_data, { metadata: { tenant_id: p.tenant_id } });
@@ -46,7 +46,7 @@ test('repeating a request with its Idempotency-Key returns the same checkout ses
   assert.is(p.eventsOf('CheckoutStarted').length, events);
 });
 
-test('a checkout with a price that belongs to no plan is refused with 422, without a request to the provider', async () => {
+test('starting a checkout with a price that belongs to no plan gets 422, and no request is sent to the provider', async () => {
   const count = p.stripe.requests.length;
   const answer = await start({ price_id: 'price_other' });
   assert.equal(problemOf(answer), [422, 'invalid']);
@@ -58,19 +58,19 @@ test('a checkout with a price that belongs to no plan is refused with 422, witho
   assert.is(p.stripe.requests.length, count);
 });
 
-test('a checkout with a price of a plan that the provider does not know is refused with 422', async () => {
+test('starting a checkout gets 422 if the provider does not know the price of the plan', async () => {
   await p.createPlan('gone', 'price_gone');
   const answer = await start({ price_id: 'price_gone' });
   assert.equal(problemOf(answer), [422, 'invalid']);
   assert.is((answer.body as Problem).errors?.[0]?.pointer, '/price_id');
 });
 
-test('a checkout is refused with 422 if its price id is missing, empty or has 129 characters, or if a field is unknown', async () => {
+test('starting a checkout gets 422 if its price id is missing, empty or has 129 characters, or if a field is unknown', async () => {
   for (const body of [{ price_id: '' }, { price_id: 'x'.repeat(129) }, { price_id: 'price_team', quantity: 2 }, {}])
     assert.equal(problemOf(await start(body)), [422, 'invalid'], JSON.stringify(body));
 });
 
-test('opening the billing portal is refused with 409 if the tenant has never subscribed', async () => {
+test('opening the billing portal gets 409 if the tenant has never subscribed', async () => {
   const { key, tenant } = await createSecondTenant(p, 'never');
   assert.equal(problemOf(await p.send('POST', `${tenant}/billing/portal`, { key })), [409, 'conflict']);
 });
@@ -81,7 +81,7 @@ test('only an OWNER can start a checkout or open the billing portal; an ADMIN ge
   assert.is((await p.send('POST', `${billing}/portal`, { key })).status, 403);
 });
 
-test('if the provider answers 500 or breaks the connection, the response is 503 with Retry-After, and no event is appended', async () => {
+test('if the payment provider answers 500 or breaks the connection, the response is 503 with Retry-After, and no event is appended', async () => {
   const events = p.eventsOf('CheckoutStarted').length;
   for (const handle of [
     (response: import('node:http').ServerResponse) => void response.writeHead(500).end('{"error":{"type":"api_error"}}'),
@@ -99,7 +99,7 @@ test('if the provider answers 500 or breaks the connection, the response is 503 
   assert.is(p.eventsOf('CheckoutStarted').length, events);
 });
 
-test('if the provider refuses the secret key, a checkout gets 409 not_configured; the response names the variable but does not contain the key', async () => {
+test('if the payment provider refuses the secret key, starting a checkout gets 409 not_configured; the response names the variable, but does not contain the key', async () => {
   const other = await createPaymentPlatform('sk_test_wrong');
   const answer = await other.send('POST', `${other.tenant}/billing/checkout-session`, { body: { price_id: 'price_team' } });
   await other.close();
@@ -108,7 +108,7 @@ test('if the provider refuses the secret key, a checkout gets 409 not_configured
   assert.not.match(answer.text, /sk_test/);
 });
 
-test('without STRIPE_SECRET_KEY, every operation that needs the provider gets 409 not_configured, and the response names the variable', async () => {
+test('without STRIPE_SECRET_KEY, every operation that needs the payment provider gets 409 not_configured, and the response names this variable', async () => {
   const without = await createTestPlatform({ payments: null, paymentSecrets: [] });
   const answers = [
     await without.send('POST', `${without.tenant}/billing/checkout-session`, { body: { price_id: 'price_team' } }),
@@ -127,7 +127,7 @@ test('without STRIPE_SECRET_KEY, every operation that needs the provider gets 40
   await without.close();
 });
 
-test('a subscribed tenant cannot start a second subscription but can open the portal; after a cancellation it can subscribe again', async () => {
+test('for a subscribed tenant, a second checkout is refused and the portal can be opened; after the subscription is canceled, the tenant can subscribe again', async () => {
   await p.reportSubscription('active', 1_000);
   assert.equal(problemOf(await start()), [409, 'conflict']);
   const portal = await p.send('POST', `${billing}/portal`);

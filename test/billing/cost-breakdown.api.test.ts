@@ -63,7 +63,7 @@ test('groups of costs by agent or model have the names of the agents or models; 
   assert.equal([day!.key, day!.label], [new Date().toISOString().slice(0, 10), new Date().toISOString().slice(0, 10)]);
 });
 
-test("a later change of a model's price changes the costs at present prices, but not the costs that were billed", async () => {
+test("a later change of a model's price changes the costs at present prices, but not the costs at the prices of the time of use", async () => {
   const before = await breakdown('?group_by=model');
   await p.send('PATCH', `/admin/models/${p.model}`, { body: { pricing: { input_per_mtok: 30, output_per_mtok: 150 } } });
   const after = await breakdown('?group_by=model');
@@ -72,7 +72,7 @@ test("a later change of a model's price changes the costs at present prices, but
   assert.equal([of(before), of(after)], [22_500, 225_000]);
 });
 
-test('the costs of a period that starts and ends within a day include only that part of the day', async () => {
+test('if a period starts and ends within a day, its costs include only that part of the day', async () => {
   const { at } = p.eventsOf('UsageRecorded')[0]!;
   const end = new Date(Date.parse(at) + 1).toISOString();
   for (const group_by of ['day', 'agent']) {
@@ -84,7 +84,7 @@ test('the costs of a period that starts and ends within a day include only that 
   }
 });
 
-test('costs with an empty or too long period or an unknown grouping are refused, and a MEMBER cannot read costs', async () => {
+test('a request for costs gets 422 if its period is empty or too long, or if its grouping or a query parameter is unknown; a MEMBER gets 403', async () => {
   for (const query of [
     '?group_by=week',
     '?start=2026-02-01T00:00:00Z&end=2026-01-01T00:00:00Z',

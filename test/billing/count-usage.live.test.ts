@@ -47,7 +47,7 @@ const committed = async (agent_id: string, at?: string) => BudgetHour.committedM
 const countedBy = (count: number) =>
   Array.from({ length: count }, () => startUsageCounter({ log, logger: silentLogger, now, intervalMs: 30 }));
 
-test("with a real event store and several workers, each session's usage counts once, even from before the budget was set; 80 % and 100 % are each reported once", async () => {
+test('with a real event store and several workers, the usage of each session is counted once, including usage from before the budget was set; that 80 % and 100 % of the budget are used is each reported once', async () => {
   let workers = countedBy(2);
   await limit(WITH, 1_000_000);
   await used(idOf('a'), WITH, 300_000);
@@ -99,7 +99,7 @@ test("with a real event store and several workers, each session's usage counts o
   await Promise.all(workers.map((one) => one.close()));
 });
 
-test('with a real event store and four processes, concurrent reservations, settlements and expiries at random never exceed the budget', async () => {
+test('with a real event store and four processes, random concurrent reservations, settlements and expiries never exceed the budget', async () => {
   const LIMIT = 1_000_000;
   let seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
   console.log(`seed ${seed}`);

@@ -66,7 +66,7 @@ test('a delivery beyond the quota gets 429 with Retry-After, and no event is app
   assert.ok(counted.every(({ caller }) => caller === 'rate_limited'));
 });
 
-test('if many deliveries exceed the quota, at most one event a minute records the excess', async () => {
+test('if many deliveries exceed the quota, at most one event per minute records how many did', async () => {
   const given = await createWebhookPlatform({}, createRateLimiter());
   const now = Date.now();
   given.clock.now = () => now;
@@ -80,7 +80,7 @@ test('if many deliveries exceed the quota, at most one event a minute records th
   assert.is(given.log.events.length, before + 1);
 });
 
-test('deliveries with a wrong signature or content type do not count against the quota', async () => {
+test('a delivery with a wrong signature or content type does not count against the quota', async () => {
   const given = await createWebhookPlatform({}, createRateLimiter());
   await setQuota(given, 1);
   for (let index = 0; index < 20; index++) {
@@ -92,7 +92,7 @@ test('deliveries with a wrong signature or content type do not count against the
   await given.close();
 });
 
-test("if the quota refuses a delivery, no event is appended, so that a replay guard does not know the delivery's body", async () => {
+test('a delivery beyond the quota appends no event, so when the same body is sent later, it is not treated as a replay', async () => {
   const given = await createWebhookPlatform({ replay_guard: 'block' }, createRateLimiter());
   await setQuota(given, 1);
   await given.deliver('{"a":1}', newDeliveryId());
@@ -102,7 +102,7 @@ test("if the quota refuses a delivery, no event is appended, so that a replay gu
   await given.close();
 });
 
-test('with a delivery quota of zero, no delivery is accepted', async () => {
+test('with a delivery quota of zero, every delivery is refused', async () => {
   const given = await createWebhookPlatform({}, createRateLimiter());
   await setQuota(given, 0);
   const refused = await given.deliver('{}', newDeliveryId());
@@ -112,7 +112,7 @@ test('with a delivery quota of zero, no delivery is accepted', async () => {
   await given.close();
 });
 
-test("one tenant's quota does not affect another tenant with the same plan and the same client IP address", async () => {
+test('deliveries of one tenant do not use up the quota of another tenant with the same plan and the same client IP address', async () => {
   const p = await createTestPlatform({ limits: createRateLimiter() });
   const limits = { agents: 5, members: 5, cron_jobs: 5, webhooks_per_minute: 2 };
   const plan = await p.send('POST', '/admin/plans', { body: { slug: 'two', name: 'Two', monthly_usd: 0, limits } });
@@ -199,14 +199,14 @@ const flood = async (): Promise<{ passed: number; max: number } | null> => {
   return calls.failures > 0 ? null : { passed, max };
 };
 
-test('two processes share the delivery quota of a tenant; each can exceed it by at most one lease', async () => {
+test('two processes share the delivery quota of a tenant; each process can exceed the quota by at most one lease', async () => {
   let found = await flood();
   for (let tries = 1; !found && tries < 5; tries++) found = await flood();
   const { passed, max } = found!;
   assert.ok(passed >= 195 && passed <= max, `${passed} accepted, at most ${max} allowed`);
 });
 
-test('while the database is down, each process alone allows the whole quota', async () => {
+test('while the database is down, each process grants the whole delivery quota by itself', async () => {
   const charge = async () => {
     throw new Error('down');
   };
@@ -226,7 +226,7 @@ test('while the database is down, each process alone allows the whole quota', as
   }
 });
 
-test('a change of the plan takes effect in every process within a second', async () => {
+test('a change of the plan changes the delivery quota in every process within a second', async () => {
   const { given, other } = await twoProcesses(1);
   const both = [given, other];
   const statuses = () => Promise.all(both.map(async ({ post }) => (await post(given.hook, '{}', newDeliveryId())).status));
@@ -241,7 +241,7 @@ test('a change of the plan takes effect in every process within a second', async
   assert.equal(await statuses(), [429, 429]);
 });
 
-test('accepting a delivery reads neither the event store nor the database, and counting it takes at most two microseconds', async () => {
+test('accepting a delivery reads neither the event store nor the database, and counting it against the quota takes at most two microseconds', async () => {
   const { given, calls } = await twoProcesses(10_000_000);
   await given.deliver('{}', newDeliveryId());
   let reads = 0;

@@ -12,7 +12,7 @@ const outcomeOf = ({ status, body }: { status: number; body: unknown }) => [
 ];
 const eventCount = () => p.log.events.length;
 
-test('an event signed by the Stripe library changes the plan and its status, and appends TenantPlanStatusChanged', async () => {
+test('an event signed with the Stripe library changes the plan and its status, and appends TenantPlanStatusChanged', async () => {
   const event = stripeEvent('customer.subscription.created', subscriptionOf(p.tenant_id, 'active'), { created: 100 });
   const payload = JSON.stringify(event);
   const signature = Stripe.webhooks.generateTestHeaderString({ payload, secret: PAYMENT_SECRET });
@@ -24,7 +24,7 @@ test('an event signed by the Stripe library changes the plan and its status, and
   assert.equal([actor.kind, actor.id], ['system', 'payments']);
 });
 
-test('an event that arrives a second time, or 20 times at once, gets 200 and appends nothing', async () => {
+test('a payment event that arrives a second time, or 20 times at once, gets 200 and appends nothing', async () => {
   const event = stripeEvent('customer.subscription.updated', subscriptionOf(p.tenant_id, 'past_due'), { created: 200 });
   const answers = await Promise.all(Array.from({ length: 20 }, () => p.sendEvent(event)));
   assert.equal(answers.map(outcomeOf).filter(([, outcome]) => outcome === 'recorded').length, 1);
@@ -34,14 +34,14 @@ test('an event that arrives a second time, or 20 times at once, gets 200 and app
   assert.is(eventCount(), count);
 });
 
-test('an event that is older than the newest known event of its subscription changes nothing', async () => {
+test('a payment event that is older than the newest known event of its subscription changes nothing', async () => {
   const count = eventCount();
   assert.equal(outcomeOf(await p.reportSubscription('active', 150)), [200, 'duplicate']);
   assert.is((await p.readTenant()).plan_status, 'past_due');
   assert.is(eventCount(), count);
 });
 
-test('if the events of a subscription arrive concurrently and in random order, the plan gets the status of the event that was created last', async () => {
+test('if the events of a subscription arrive concurrently and in random order, the plan gets the status in the event that the provider created last', async () => {
   const statuses = ['trialing', 'active', 'past_due', 'active', 'unpaid', 'active', 'canceled', 'active'];
   const reports = statuses.map((status, at) => () => p.reportSubscription(status, 1_000 + at, { id: 'sub_many' }));
   await Promise.all(reports.toSorted(() => Math.random() - 0.5).map((send) => send()));
@@ -62,7 +62,7 @@ test('a canceled plan has the limits of the default plan, and an overdue plan ke
   assert.is((await create('second')).status, 201, 'the default plan allows more than one agent');
 });
 
-test('events about other products, about unknown tenants or of other types get 200 and are ignored', async () => {
+test('payment events about other products, about unknown tenants or of other types get 200 and are ignored', async () => {
   const count = eventCount();
   const known = subscriptionOf(p.tenant_id, 'canceled');
   for (const event of [
@@ -77,7 +77,7 @@ test('events about other products, about unknown tenants or of other types get 2
   assert.is(eventCount(), count);
 });
 
-test('a subscription that a seller creates in their own Stripe account is ignored, even if it contains the id of a tenant', async () => {
+test('a subscription in the Stripe account of a seller is ignored, even if it contains the id of a tenant', async () => {
   const before = await p.readTenant();
   const event = stripeEvent('customer.subscription.updated', subscriptionOf(p.tenant_id, 'canceled', { id: 'sub_many' }), {
     created: 9_000,
@@ -87,7 +87,7 @@ test('a subscription that a seller creates in their own Stripe account is ignore
   assert.equal(await p.readTenant(), before);
 });
 
-test('an event with a missing, wrong, old, future or foreign signature is refused with 401, and no event is appended', async () => {
+test('a payment event with a missing, wrong, old, future or foreign signature gets 401, and no event is appended', async () => {
   const count = eventCount();
   const event = stripeEvent('customer.subscription.updated', subscriptionOf(p.tenant_id, 'canceled'), { created: 9_999 });
   const raw = JSON.stringify(event);
@@ -104,7 +104,7 @@ test('an event with a missing, wrong, old, future or foreign signature is refuse
   assert.is(eventCount(), count);
 });
 
-test('a signed body gets 400 if it is not JSON, 422 if it is not an event, and 413 if it exceeds 512 KiB', async () => {
+test('a signed body at the payment webhook gets 400 if it is not JSON, 422 if it is not an event, and 413 if it exceeds 512 KiB', async () => {
   const send = (raw: string) => p.send('POST', '/hooks/payments', { key: '', raw, headers: { 'stripe-signature': stripeSignature(raw) } });
   assert.equal(outcomeOf(await send('{"id":')), [400, 'malformed']);
   assert.equal(outcomeOf(await send('[]')), [422, 'invalid']);
@@ -114,7 +114,7 @@ test('a signed body gets 400 if it is not JSON, 422 if it is not an event, and 4
   assert.equal(outcomeOf(await send(large)), [413, 'too_large']);
 });
 
-test("the onboarding link belongs to the caller's account, and only events of that account change the seller status", async () => {
+test("the onboarding link belongs to the caller's seller account, and only events of that account change the seller's status", async () => {
   const first = await p.send('POST', '/connect/onboarding-link');
   assert.is(first.status, 200);
   const [account] = [...p.stripe.accounts.values()];
@@ -144,7 +144,7 @@ test('if an onboarding link is requested ten times at once for the first time, t
   assert.is(p.stripe.accounts.size, before + 1);
 });
 
-test('seller operations are refused with 403 for a runner key and for an API key with a limited role', async () => {
+test('requests to the seller operations get 403 with a runner key and with an API key that has a limited role', async () => {
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as { id: string };
   const runner = (await p.send('POST', `${p.tenant}/agents/${agent.id}/runner-keys`, { body: { name: 'r' } })).body as { key: string };
   const limited = (await p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'l', role: 'MEMBER' } })).body as { key: string };

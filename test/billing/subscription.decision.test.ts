@@ -55,7 +55,7 @@ const STATUS_OF = [
 ] as const;
 
 for (const [status, plan_status] of STATUS_OF)
-  test(`a subscription with the status ${status} gives the plan the status ${plan_status}`, () => {
+  test(`a subscription whose status is ${status} gives the plan the status ${plan_status}`, () => {
     const other = plan_status === 'active' ? 'past_due' : 'active';
     assert.is(after([report(status, 1)], { ...created, plan_status: other }).tenant.plan_status, plan_status);
   });
@@ -65,7 +65,7 @@ test("as long as a subscription's first payment has not succeeded, neither the p
   assert.equal(after([report('incomplete', 1), report('incomplete_expired', 2)]).visible, { plan_id: 'free', plan_status: 'trialing' });
 });
 
-test('whatever the order in which the events of a subscription arrive, the plan gets the status of the latest event', () => {
+test('the plan gets the status in the latest event of a subscription, whatever the order in which the events arrive', () => {
   const life = (['incomplete', 'trialing', 'active', 'past_due', 'canceled'] as const).map((status, at) => report(status, at));
   for (let length = 1; length <= life.length; length++) {
     const expected = after(life.slice(0, length)).visible;
@@ -80,19 +80,19 @@ test('an event of a subscription that arrives a second time appends nothing', ()
   assert.equal(recordSubscription(report('past_due', 4))(tenant), [], 'and neither does an older one');
 });
 
-test('a newer event without a visible change is recorded, so that an older event that arrives later has no effect', () => {
+test('an event that is newer but changes nothing visible is recorded, so that an older event that arrives afterwards has no effect', () => {
   const { tenant, events } = after([report('active', 10), report('active', 20)]);
   assert.equal(events.slice(-1), ['PaymentEventRecorded']);
   assert.equal(recordSubscription(report('past_due', 15))(tenant), []);
 });
 
-test('of two events of a subscription within the same second, the one with the later state wins, whichever arrives first', () => {
+test('if two events of a subscription have the same second, the one with the later state has the effect, whichever arrives first', () => {
   const pair = [report('incomplete', 7), report('active', 7)];
   assert.is(after(pair).tenant.plan_status, 'active');
   assert.is(after(pair.toReversed()).tenant.plan_status, 'active');
 });
 
-test('canceling a subscription keeps the plan if a newer subscription pays for it', () => {
+test('if a newer subscription pays for the plan, canceling an older one keeps the plan', () => {
   const newer = { subscription_id: 'sub_2', plan_id: 'pro', price_id: 'price_2' };
   const { visible } = after([report('active', 1), report('active', 2, newer), report('canceled', 3)]);
   assert.equal(visible, { plan_id: 'pro', plan_status: 'active' });
@@ -132,7 +132,7 @@ const historyAndOrder = fc
   .array(anyReport, { maxLength: 12 })
   .chain((reports) => fc.tuple(fc.constant(reports), fc.shuffledSubarray([...reports, ...reports], { minLength: reports.length * 2 })));
 
-test('in 5,000 random histories of three subscriptions, plan and status do not depend on the order of arrival, and repeated events are recorded at most once', () => {
+test("in 5,000 random histories of three subscriptions, the tenant's plan and its status do not depend on the order in which the provider's events arrive; an event that arrives twice is recorded at most once", () => {
   fc.assert(
     fc.property(historyAndOrder, ([reports, shuffled]) => {
       const straight = after(reports);
@@ -168,7 +168,7 @@ const sellerAfter = (reports: readonly SellerReport[]): Seller.Seller => {
   return seller;
 };
 
-test('in 5,000 random histories of a seller account, the account ends with its newest report, in any order of arrival', () => {
+test('in 5,000 random histories of a seller account, the final state of the account is that of its newest report, whatever the order in which the reports arrive', () => {
   fc.assert(
     fc.property(
       fc

@@ -53,13 +53,13 @@ for (const [what, size] of [
     assert.is(server.objects.get(`files/acme/${sha256}`)!.etag.endsWith('-3"'), size > 8 * MIB);
   });
 
-test('reading a content that the bucket does not contain fails with not found', async () => {
+test('reading a content that the bucket does not contain fails with the error not found', async () => {
   const { acme } = await openTestBucket(await startS3Server());
   assert.is(await acme.exists('0'.repeat(64)), false);
   assert.is(await acme.get('0'.repeat(64)), null);
 });
 
-test('if ten puts store the same content in parts at the same time, the bucket has one intact object', async () => {
+test('if ten puts store the same content in parts at the same time, the bucket afterwards contains one intact object', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const bytes = randomBytes(9 * MIB);
@@ -69,7 +69,7 @@ test('if ten puts store the same content in parts at the same time, the bucket h
   assert.ok((await readAll(acme, stored[0]!.sha256)).equals(bytes));
 });
 
-test('a content that was stored recently is not uploaded again; an older one, which could be removed as an orphan, is uploaded again', async () => {
+test('storing a content again uploads it only if the stored one is so old that it could be removed as an orphan; a recent one is not uploaded again', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const { sha256 } = await acme.put(Buffer.from('content'));
@@ -81,7 +81,7 @@ test('a content that was stored recently is not uploaded again; an older one, wh
   assert.ok(server.objects.get(`files/acme/${sha256}`)!.modified > Date.now() - 60_000);
 });
 
-test('a request that the object store answers with 503 SlowDown is repeated', async () => {
+test('a request to which the object store responds with 503 SlowDown is sent again', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   for (const method of ['HEAD', 'PUT', 'GET']) for (let n = 0; n < 2; n++) server.plan((call) => call.method === method, SLOW_DOWN);
@@ -89,7 +89,7 @@ test('a request that the object store answers with 503 SlowDown is repeated', as
   assert.is((await readAll(acme, sha256)).toString(), 'content');
 });
 
-test('a request that the object store does not answer within the time limit is repeated', async () => {
+test('a request is sent again if the object store does not respond within the time limit', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   for (const method of ['HEAD', 'PUT']) server.plan((call) => call.method === method, { kind: 'no-answer' });
@@ -97,7 +97,7 @@ test('a request that the object store does not answer within the time limit is r
   assert.is((await readAll(acme, sha256)).toString(), 'content');
 });
 
-test('if the object store keeps answering SlowDown, the operation is refused as unavailable', async () => {
+test('if the object store keeps responding SlowDown, the operation fails with the refusal unavailable', async () => {
   const server = await startS3Server();
   const { acme, causes, drafts } = await openTestBucket(server);
   for (let n = 0; n < 10; n++) server.plan(({ method }) => method === 'PUT', SLOW_DOWN);
@@ -106,7 +106,7 @@ test('if the object store keeps answering SlowDown, the operation is refused as 
   assert.equal(readdirSync(drafts), []);
 });
 
-test('if nothing listens at the address of the store, every operation is refused as unavailable', async () => {
+test('if nothing listens at the address of the object store, every operation fails with the refusal unavailable', async () => {
   const server = await startS3Server();
   const { acme, causes } = await openTestBucket(server);
   await server.close();
@@ -114,7 +114,7 @@ test('if nothing listens at the address of the store, every operation is refused
   assert.match(causes[0]!.message, /cannot be reached: ECONNREFUSED/);
 });
 
-test('with wrong credentials, operations are refused as unavailable, and the cause has the error code of the object store but no secret', async () => {
+test('with wrong credentials, operations fail with the refusal unavailable, whose cause contains the error code of the object store but no secret', async () => {
   const server = await startS3Server();
   const { acme, causes } = await openTestBucket(server, server.url().replace('wJalr', 'wrong'));
   assert.is(await refusalOf(acme.get('0'.repeat(64))), 'unavailable');
@@ -122,7 +122,7 @@ test('with wrong credentials, operations are refused as unavailable, and the cau
   assert.not.match(JSON.stringify(causes[0]), /wrong/);
 });
 
-test('an upload whose connection breaks while the body is sent is repeated', async () => {
+test('if the connection breaks while the body of an upload is sent, the upload is repeated', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   server.plan(({ method, query }) => method === 'PUT' && query.get('partNumber') === '2', { kind: 'cut-request' });
@@ -131,7 +131,7 @@ test('an upload whose connection breaks while the body is sent is repeated', asy
   assert.ok((await readAll(acme, sha256)).equals(bytes));
 });
 
-test('a put succeeds even if the answer of the object store to its last request is lost', async () => {
+test('a put succeeds even if the response of the object store to the last request of the put is lost', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const [small, large] = [randomBytes(1_000), randomBytes(9 * MIB)];
@@ -141,7 +141,7 @@ test('a put succeeds even if the answer of the object store to its last request 
   assert.is(server.uploads.size, 0);
 });
 
-test('completing an upload is repeated if the object store answers with status 200 but an error in the body', async () => {
+test('the request that completes an upload is sent again if the object store responds with status 200 but an error in the body', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const body = '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>InternalError</Code><Message>Try again.</Message></Error>';
@@ -151,7 +151,7 @@ test('completing an upload is repeated if the object store answers with status 2
   assert.ok((await readAll(acme, sha256)).equals(bytes));
 });
 
-test('an upload that fails is aborted, so that its parts take no space in the bucket', async () => {
+test('if an upload fails, it is aborted at the object store, so that its parts take no space in the bucket', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const denied = { kind: 'refuse', status: 403, code: 'AccessDenied', message: 'Access Denied' } as const;
@@ -161,7 +161,7 @@ test('an upload that fails is aborted, so that its parts take no space in the bu
   assert.is(server.objects.size, 0);
 });
 
-test('if another process stores an object after a put has found it missing, the put does not replace that object', async () => {
+test('if another process stores an object after a put has found no such object, the put does not replace that object', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const { sha256 } = await acme.put(Buffer.from('content'));
@@ -171,7 +171,7 @@ test('if another process stores an object after a put has found it missing, the 
   assert.is(server.objects.get(`files/acme/${sha256}`), object);
 });
 
-test('contents can be stored in an object store that does not support conditional writes', async () => {
+test('a content can be stored in an object store that does not support conditional writes', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const refusal = { kind: 'refuse', status: 501, code: 'NotImplemented', message: 'A header is not implemented' } as const;
@@ -231,7 +231,7 @@ test('if an object is replaced by another content while it is read, the read fai
   assert.ok(bytes.subarray(0, yielded.length).equals(yielded));
 });
 
-test('if an object is replaced at every attempt of a read, the read is refused as unavailable', async () => {
+test('if an object is replaced at every attempt to read it, the read fails with the refusal unavailable', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const { sha256 } = await acme.put(randomBytes(3 * MIB));
@@ -244,7 +244,7 @@ test('if an object is replaced at every attempt of a read, the read is refused a
   assert.ok(reads >= 6, `${reads} reads`);
 });
 
-test('reading a content detects that its object in the bucket was changed', async () => {
+test('reading a content fails if the object in the bucket was changed', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const { sha256 } = await acme.put(randomBytes(MIB));
@@ -256,7 +256,7 @@ test('reading a content detects that its object in the bucket was changed', asyn
   assert.is(error?.name, 'BlobDamaged');
 });
 
-test('without BLOBS_URL, every operation of the file store is refused with not_configured', async () => {
+test('without BLOBS_URL, every operation of the file store fails with the refusal not_configured', async () => {
   const blobs = withoutBlobStore.of('acme');
   for (const work of allUses(blobs)) assert.is(await refusalOf(work()), 'not_configured');
 });

@@ -13,12 +13,12 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 
 const configOf = (ANNALS_DATA: string, BLOBS_URL?: string): Config => loadConfig({ ANNALS_DATA, BLOBS_URL });
 
-test('if the platform has no file store, doctor skips the check of the file store', async () => {
+test('doctor skips the check of the file store if the platform has none', async () => {
   const { dir } = createTempDirectory();
   assert.is((await checkBlobStore(configOf(dir))).level, 'none');
 });
 
-test('doctor writes a test file to the directory of the file store; a file in the place of that directory is reported', async () => {
+test('doctor writes a test file to the directory of the file store; if a file is in the place of that directory, doctor reports this', async () => {
   const { dir } = createTempDirectory();
   mkdirSync(join(dir, 'blobs'));
   const found = await checkBlobStore(configOf(dir));
@@ -31,7 +31,7 @@ test('doctor writes a test file to the directory of the file store; a file in th
   assert.match(message, /cannot be written to: (ENOTDIR|EEXIST)/);
 });
 
-test('doctor reports the error code if an object store refuses the key, the region or the bucket', async () => {
+test('if an object store refuses the key, the region or the bucket, doctor reports the error code of the object store', async () => {
   const server = await startS3Server();
   const { dir } = createTempDirectory();
   const messageOf = async (url: string): Promise<string> => (await checkBlobStore(configOf(dir, url))).message;
@@ -41,7 +41,7 @@ test('doctor reports the error code if an object store refuses the key, the regi
   assert.match(await messageOf(server.url().replace('/contents', '/missing')), 'NoSuchBucket');
 });
 
-test('doctor reports a data directory in which uploads to the bucket cannot be prepared', async () => {
+test('doctor reports a failure if uploads to the bucket cannot be prepared in the data directory', async () => {
   const server = await startS3Server();
   const { dir } = createTempDirectory();
   writeFileSync(join(dir, 'blob-drafts'), '');
@@ -50,7 +50,7 @@ test('doctor reports a data directory in which uploads to the bucket cannot be p
   assert.match(message, /blob-drafts, which holds files while they are stored, cannot be written to: (ENOTDIR|EEXIST)/);
 });
 
-test('while the file store does not work, its health is false, and the failure is logged once', async () => {
+test('while the file store does not work, the file store is reported as unhealthy, and the failure is logged once', async () => {
   const lines: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
   const { dir } = createTempDirectory();

@@ -18,7 +18,7 @@ const readAll = async (root: string, sha256: string): Promise<void> => {
   for await (const _ of blob!.content);
 };
 
-test('after the process is killed at a random time, every content that was reported as stored exists, and no content is incomplete', async () => {
+test('if the process is killed at a random time, every content that was reported as stored exists afterwards, and no content is incomplete', async () => {
   const { dir: root } = createTempDirectory();
   const reported: string[] = [];
   for (let kill = 0; kill < KILLS; kill++) {
@@ -48,7 +48,7 @@ test('storing and reading a content of 300 MiB as a stream takes less than 100 M
   assert.ok(grownMiB < 100, `the process grew by ${grownMiB} MiB`);
 });
 
-test('on a full disk, a put is refused as unavailable, and leaves neither a content nor a temporary file', async () => {
+test('if the disk is full, a put fails with the refusal unavailable, and leaves neither a content nor a temporary file', async () => {
   const { dir: root } = createTempDirectory();
   const program = startWithFullDisk(child, root, '1000', 'once');
   await program.ended;

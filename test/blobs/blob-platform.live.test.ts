@@ -43,7 +43,7 @@ const findingOf = async (platform: Platform, env: NodeJS.ProcessEnv = {}) => {
   return findings.find(({ part }) => part === 'file store')!;
 };
 
-test('with a bucket, gc removes only old files that no event names; doctor and /readyz report an object store that is down', async () => {
+test('with a bucket, annals gc removes only old files that no event names; doctor and /readyz report an object store that is down', async () => {
   const server = await startS3Server();
   const BLOBS_URL = server.url('annals');
   await withPlatform(

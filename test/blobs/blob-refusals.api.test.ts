@@ -49,7 +49,7 @@ test('while the object store is down or overloaded, an upload gets 503 and appen
   assert.is(p.eventsOf('SkillImported').length, before + 1);
 });
 
-test('without a file store, an upload gets 409 not_configured, which names the variable to set', async () => {
+test('without a file store, an upload gets 409 not_configured, and the response names the variable to set', async () => {
   const detail = 'This platform has no file store: its operator must set BLOBS_URL';
   assert.equal(await upload(withoutBlobStore, 'Four'), { status: 409, code: 'not_configured', detail, retryAfter: null });
 });

@@ -86,7 +86,7 @@ const observeFiles = (onStep: (step: string) => void): (() => void) => {
 const SIZES = [0, 1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 3 * CHUNK_BYTES, 3 * CHUNK_BYTES + 17];
 
 for (const size of SIZES)
-  test(`a content of ${size} bytes is returned unchanged, whether it was stored as bytes or as a stream`, async () => {
+  test(`reading a content of ${size} bytes returns it unchanged, whether it was stored as bytes or as a stream`, async () => {
     const { acme } = await openTestStore();
     const bytes = randomBytes(size);
     const stored = { sha256: sha256Of(bytes), size };
@@ -96,7 +96,7 @@ for (const size of SIZES)
     assert.ok((await readAll(acme, stored.sha256))!.equals(bytes));
   });
 
-test('a content can be read only by the tenant that stored it; for other tenants it is not found', async () => {
+test('a content can be read only by the tenant that stored it; for other tenants, reading it fails with the error not found', async () => {
   const { acme, store } = await openTestStore();
   const { sha256 } = await acme.put(Buffer.from('of acme'));
   assert.is(await acme.exists(sha256), true);
@@ -104,7 +104,7 @@ test('a content can be read only by the tenant that stored it; for other tenants
   assert.is(await store.of('other').get(sha256), null);
 });
 
-test('reading an unknown or malformed digest gets not found', async () => {
+test('reading an unknown or malformed digest fails with the error not found', async () => {
   const { acme } = await openTestStore();
   for (const digest of ['0'.repeat(64), '../../../etc/passwd', 'A'.repeat(64), '']) {
     assert.is(await acme.exists(digest), false);
@@ -121,7 +121,7 @@ test('a stored file has the mode 0600 and does not contain the plaintext, and no
   assert.equal(readdirSync(join(root, 'drafts')), []);
 });
 
-test('if the source stream of a content fails, put throws its error and stores nothing', async () => {
+test('if the source stream of a content fails, put throws the error of that stream and stores nothing', async () => {
   const { acme, root } = await openTestStore();
   const failing = async function* () {
     yield randomBytes(CHUNK_BYTES * 2);
@@ -153,7 +153,7 @@ test('storing a content again while it is read does not affect the read', async 
   assert.ok(Buffer.concat(read).equals(bytes));
 });
 
-test('storing a content again replaces a damaged file', async () => {
+test('storing a content again replaces the stored file if that file is damaged', async () => {
   const { acme, pathOf } = await openTestStore();
   const bytes = randomBytes(CHUNK_BYTES * 2);
   const { sha256 } = await acme.put(bytes);
@@ -163,7 +163,7 @@ test('storing a content again replaces a damaged file', async () => {
   assert.ok((await readAll(acme, sha256))!.equals(bytes));
 });
 
-test('a changed bit anywhere in a stored file is detected before a wrong byte is returned', async () => {
+test('if a bit anywhere in a stored file was changed, reading fails before it returns a wrong byte', async () => {
   const { acme, pathOf } = await openTestStore();
   const bytes = randomBytes(CHUNK_BYTES * 2 + 100);
   const { sha256 } = await acme.put(bytes);
@@ -177,7 +177,7 @@ test('a changed bit anywhere in a stored file is detected before a wrong byte is
   }
 });
 
-test('a file that was truncated or extended at any chunk boundary is detected', async () => {
+test('reading a stored file fails if the file was truncated or extended at any chunk boundary', async () => {
   const { acme, pathOf } = await openTestStore();
   const { sha256 } = await acme.put(randomBytes(CHUNK_BYTES * 3));
   const sealed = readFileSync(pathOf(sha256));
@@ -197,7 +197,7 @@ test('a file that was truncated or extended at any chunk boundary is detected', 
   await isRefusedAtOnce(acme, sha256);
 });
 
-test('chunks that were swapped, repeated or copied from another content of the tenant are detected', async () => {
+test('reading a stored file fails if chunks were swapped, repeated or copied from another content of the tenant', async () => {
   const { acme, pathOf } = await openTestStore();
   const original = randomBytes(CHUNK_BYTES * 3);
   const [one, two] = [await acme.put(original), await acme.put(randomBytes(CHUNK_BYTES * 3))];
@@ -217,7 +217,7 @@ test('chunks that were swapped, repeated or copied from another content of the t
   }
 });
 
-test('a stored file cannot be read if it is copied to the path of another digest or tenant', async () => {
+test('reading a stored file fails if it was copied to the path of another digest or tenant', async () => {
   const { acme, store, pathOf } = await openTestStore();
   const other = store.of('other');
   const [one, two] = [await acme.put(Buffer.from('one')), await acme.put(Buffer.from('two'))];
@@ -228,7 +228,7 @@ test('a stored file cannot be read if it is copied to the path of another digest
   await isRefusedAtOnce(other, one.sha256);
 });
 
-test('put flushes a content to the disk before giving it its final name; put resolves only after the directories are flushed, too', async () => {
+test('put flushes a content to the disk before the file gets its final name, and resolves only after the directories are flushed, too', async () => {
   const { acme, root, pathOf } = await openTestStore();
   const steps: string[] = [];
   const restore = observeFiles((step) => steps.push(step.replace(root, '').replace(/drafts\/.*/, 'drafts/draft')));

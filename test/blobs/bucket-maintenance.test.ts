@@ -39,7 +39,7 @@ test('an object that was stored again after the listing is not removed', async (
   assert.is(await backend.remove(entry!), false);
 });
 
-test('an object that is replaced between the check and its removal is not removed', async () => {
+test('an object that is replaced after it was checked and before it is removed is not removed', async () => {
   const server = await startS3Server();
   const { acme, backend } = await openTestBucket(server);
   const { sha256 } = await acme.put(Buffer.from('content'));
@@ -65,7 +65,7 @@ test('incomplete uploads that started before the given time are aborted, and lat
   assert.equal([...server.uploads.keys()], ['new', 'foreign']);
 });
 
-test('the check of a bucket writes, reads and removes a test object, and gives the reason if it fails', async () => {
+test('the check of a bucket writes, reads and removes a test object; if one of these fails, the check gives the reason', async () => {
   const server = await startS3Server();
   const { backend } = await openTestBucket(server);
   assert.is(await backend.check(), 'the bucket contents can be written, read and listed');

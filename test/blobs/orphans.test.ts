@@ -59,7 +59,7 @@ test('a stored content is an orphan if no event names it and the grace period is
   assert.equal([await store.acme.exists(named), await store.acme.exists(orphan), await store.acme.exists(recent)], [true, false, true]);
 });
 
-test('a content is kept if any event contains its digest: in a nested field, in another tenant or in an unknown event type', async () => {
+test('a content is kept if any event contains its digest, even in a nested field, in another tenant or in an event of an unknown type', async () => {
   const store = await openTestStore();
   const digests = [await put(store, 30), await put(store, 30), await put(store, 30)];
   await store.append({ files: [{ deep: { sha256: digests[0] } }] });
@@ -89,7 +89,7 @@ test('an orphan that is stored again after the search for orphans is not removed
   assert.equal((await store.orphansAfter(24)).orphans, []);
 });
 
-test('if the removal of orphans runs at the same time as a put, the content is there after both', async () => {
+test('if orphans are removed while the same content is stored, the content exists afterwards', async () => {
   const store = await openTestStore();
   const bytes = randomBytes(100);
   for (let round = 0; round < 100; round++) {
@@ -115,7 +115,7 @@ const importMemory = async ({ log }: Awaited<ReturnType<typeof openTestStore>>, 
   return stream;
 };
 
-test('contents of an undone import are orphans unless another import names them; after their removal, the verification does not report them as missing', async () => {
+test('stored files to which only reverted memory imports refer are orphans; after their removal, verifying the stored files does not report them as missing', async () => {
   const store = await openTestStore();
   const [file, segment, shared] = [await put(store, 30), await put(store, 30), await put(store, 30)];
   const undone = [await importMemory(store, file, segment), await importMemory(store, file, shared)];
@@ -129,7 +129,7 @@ test('contents of an undone import are orphans unless another import names them;
   assert.equal(await verifyBlobs(store.blobs, store.log), { read: 1, bytes: 100, findings: [] });
 });
 
-test('if a removal of orphans is killed, the next search undoes it; until then, the contents can still be read', async () => {
+test('if the removal of orphans is killed, the next search for orphans undoes it; until then, the contents can still be read', async () => {
   const store = await openTestStore();
   const sha256 = await put(store, 30);
   await store.append({ package_digest: sha256 });
@@ -140,7 +140,7 @@ test('if a removal of orphans is killed, the next search undoes it; until then, 
   assert.ok(existsSync(store.pathOf(sha256)));
 });
 
-test('if the log cannot be read to its end, the search for orphans fails instead of returning orphans', async () => {
+test('if the log cannot be read to the end, the search for orphans fails and returns no orphans', async () => {
   const store = await openTestStore();
   await put(store, 30);
   const end = store.log.outage();
@@ -152,7 +152,7 @@ test('if the log cannot be read to its end, the search for orphans fails instead
   assert.is(error?.name, 'LogError');
 });
 
-test('a dry run only counts old temporary files, and other runs remove them; recent ones are kept', async () => {
+test('a dry run of the removal only counts old temporary files, and other runs remove them; recent temporary files are kept', async () => {
   const store = await openTestStore();
   const key = { kid: 'k', key: randomBytes(32) };
   const paths: string[] = [];
@@ -172,7 +172,7 @@ test('a dry run only counts old temporary files, and other runs remove them; rec
   );
 });
 
-test('the verification reports every content that an event names and that is missing or damaged', async () => {
+test('the verification of stored files reports every content that an event names and that is missing or damaged', async () => {
   const store = await openTestStore();
   const [intact, damaged, missing] = [await put(store, 0), await put(store, 0), '0'.repeat(64)];
   for (const package_digest of [intact, intact, damaged, missing]) await store.append({ package_digest });

@@ -35,7 +35,7 @@ const startTlsService = async (days: number): Promise<string> => {
 
 const EXPECTED = { isKnown: true, platform: 'ours' } as const;
 
-test('annals doctor warns if a clock differs by more than 2 s, and fails if it differs by more than 30 s', () => {
+test('annals doctor warns if the clock of a service differs by more than 2 s, and fails if it differs by more than 30 s', () => {
   const judge = (differenceMs: number) => judgeClocks([{ name: 'Postgres', differenceMs }, null]);
   equal(
     [0, 500, -5_000, 60_000].map((ms) => judge(ms).level),
@@ -81,7 +81,7 @@ test('annals doctor checks that PUBLIC_URL is reachable and belongs to this plat
   is((await checkPublicUrl('http://127.0.0.1:4100', false, EXPECTED)).level, 'none');
 });
 
-test('annals doctor reports if it cannot determine how often the server at NATS_URL flushes messages to the disk', async () => {
+test('if annals doctor cannot determine how often the NATS server flushes messages to the disk, it says that this was not checked, and why', async () => {
   const { dir } = createTempDirectory();
   match((await checkSyncInterval(dir, 'nats://127.0.0.1')).message, /^not checked: the server of NATS_URL does not report it/);
   match((await checkSyncInterval(dir, undefined)).message, /^not checked: .*nats.conf does not exist yet$/);

@@ -67,7 +67,7 @@ test('annals api sends each field as a parameter of path, query, header or JSON 
   assert.match(late.err, /^412 .+\n {2}request id: /);
 });
 
-test('annals api accepts a list as repeated options or as JSON in brackets, and with --json a body that is a list', async () => {
+test('annals api accepts a list as repeated options or as JSON in brackets; with --json, it also accepts a body that is a list', async () => {
   const agent = (JSON.parse((await inTenant('listAgents')).out) as Json[])[0]!;
   const connect = [
     'connectWebhookIntegration',
@@ -91,7 +91,7 @@ test('annals api accepts a list as repeated options or as JSON in brackets, and 
   assert.equal([replaced.code, (JSON.parse(replaced.out) as Json[]).length], [0, 1], replaced.err);
 });
 
-test('annals api --all reads every page; a table has as many columns as fit', async () => {
+test('annals api --all prints the items of every page, in a table with as many columns as fit', async () => {
   for (const n of [1, 2, 3]) await p.send('POST', `${p.tenant}/agents`, { body: { name: `Agent ${n}`, slug: `agent-${n}` } });
   const total = (JSON.parse((await inTenant('listAgents')).out) as Json[]).length;
   assert.is((JSON.parse((await inTenant('listAgents', '--limit', '1', '--all')).out) as Json[]).length, total);
@@ -114,7 +114,7 @@ test('if the API answers with a problem, annals api prints its fields and the re
   assert.match(err, /^422 .+\n {2}\/slug: .+\n {2}request id: \S+$/s);
 });
 
-test('if annals api cannot build a request, the usage error names the wrong option or, for an unknown operation, similar operations', async () => {
+test('if annals api cannot build a request, it prints a usage error that names the wrong option or, for an unknown operation, similar operations', async () => {
   await isUsageError(call('agents'), /no operation agents; similar: /);
   await isUsageError(inTenant('createAgent', '--nonsense', 'x'), /createAgent has no field --nonsense/);
   await isUsageError(inTenant('createAgent', 'stray'), /Unexpected argument stray/);
@@ -125,7 +125,7 @@ test('if annals api cannot build a request, the usage error names the wrong opti
   await isUsageError(inTenant('listAgents', '--output', 'xml'), /--output must be json or table/);
 });
 
-test('annals api without an operation lists all operations; the help of an operation shows its fields with types and allowed values', async () => {
+test('annals api without an operation lists all operations; with --help, it shows the fields of an operation with types and allowed values', async () => {
   const { code, out } = await printed(() => listOperations(url));
   assert.is(code, 0);
   assert.match(out, /^createAgent +POST +\/tenant\/\{tenant_id\}\/agents +Create an agent$/m);
@@ -159,7 +159,7 @@ test('the shell completion offers commands, options and operations of the runnin
   assert.is((await complete('tcsh')).code, 2);
 });
 
-test('annals api reads ANNALS_URL and ANNALS_KEY, and prints one line and exits with 1 if the platform is down', async () => {
+test('annals api reads ANNALS_URL and ANNALS_KEY from the environment; if the platform is down, it prints one line and exits with 1', async () => {
   const key = p.key;
   const env = { PATH: process.env.PATH, ANNALS_URL: `${url}/`, ANNALS_KEY: key };
   const listed = startProgram(process.execPath, [mainFile, 'api', 'listAgents', '--tenant-id', tenant], { env });

@@ -32,7 +32,7 @@ const hasSigned = ({ public_key }: Key, text: string, signature: string): boolea
     Buffer.from(signature, 'base64url'),
   );
 
-test('annals audit rotate-key replaces the signing key; after two rotations, each key is signed with the previous one, and heads with the newest', () =>
+test('annals audit rotate-key replaces the signing key; after two rotations, each key is signed with the previous one, and new heads are signed with the newest key', () =>
   onPlatform(async (platform) => {
     const log = openLog(platform.serviceVariables().EVENTSTORE_URL!);
     try {

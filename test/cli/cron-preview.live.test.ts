@@ -32,7 +32,7 @@ const preview = async (args: Partial<PreviewArguments>, { json = false, key = p.
   }
 };
 
-test('annals cron preview prints the runs of a draft with their local times; for a suppressed run, it adds the reason and the blackout', async () => {
+test('annals cron preview prints the occurrences of a draft with their local times, and for a suppressed occurrence also the reason and the blackout', async () => {
   const shown = JSON.parse((await preview({ cron: '0 9 * * *', zone: 'Europe/Berlin' }, { json: true })).lines[0]!) as Json[];
   const [first, second] = shown.map(({ due_at }) => String(due_at)) as [string, string];
   const local = (instant: string) => Temporal.Instant.from(instant).toZonedDateTimeISO('Europe/Berlin');
@@ -54,7 +54,7 @@ test('annals cron preview prints the runs of a draft with their local times; for
   await p.send('DELETE', `${p.tenant}/cron-blackouts/${id}`);
 });
 
-test('annals cron preview accepts a draft with an interval, a daily time or a single time, and the id of an existing job', async () => {
+test('annals cron preview accepts a draft with an interval, a daily time or a single time, or the id of an existing job', async () => {
   assert.is((await preview({ every: '90', count: '3' })).lines.length, 3);
   assert.match((await preview({ daily: '07:30', count: '1' })).lines[0]!, / 07:30:00 UTC {2}fires$/);
   assert.equal((await preview({ at: '2126-03-14T09:26:53Z' })).lines, ['2126-03-14T09:26:53.000Z  Thu 2126-03-14 09:26:53 UTC  fires']);
@@ -89,7 +89,7 @@ test('annals cron preview with wrong arguments prints a usage error', async () =
     );
 });
 
-test('annals cron preview prints one line with the reason if it fails, and exits with 1; for a time in the past it exits with 0', async () => {
+test('if annals cron preview fails, it prints one line with the reason and exits with 1; for a time in the past, it exits with 0', async () => {
   for (const [args, options, reason] of [
     [{ cron: '61 * * * *' }, {}, /cron_expr must be a cron expression/],
     [{ at: '2001-01-01T00:00:00Z' }, {}, /It is not due any more/],

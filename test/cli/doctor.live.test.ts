@@ -23,7 +23,7 @@ const runCommand = async (
 
 const failures = (output: string): string[] => [...output.matchAll(/^FAIL +(event store|master key|\S+)/gm)].map(([, what]) => what!);
 
-test('annals doctor checks every part, and exits with code 1 if the master key is not the one that encrypted the keys in the log', () =>
+test('annals doctor checks every part, and exits with 1 if the master key is not the one that encrypted the data keys in the log', () =>
   onPlatform(async (platform) => {
     await eventually('every check passes', async () => (await runCommand(platform, ['doctor']))[0] === 0);
     const [, healthy] = await runCommand(platform, ['doctor']);
@@ -60,7 +60,7 @@ const examine = async (platform: Pick<Platform, 'data' | 'url'>, env: NodeJS.Pro
   return { code, of: (part: string) => findings.find((finding) => finding.part === part)! };
 };
 
-test('before the first start, annals doctor reports no failure, and says which parts do not exist yet', () =>
+test('before the first start, annals doctor reports no failure, and says which parts of the platform do not exist yet', () =>
   withTempDirectory(async (dir) => {
     const [code, output] = await runCommand({ data: join(dir, 'data'), url: 'http://127.0.0.1:1' }, ['doctor']);
     is(code, 0, output);
@@ -123,7 +123,7 @@ test('annals doctor reports the age of the last backup, services that belong to 
       match(of(part).message, 'not checked, because Postgres does not work');
   }));
 
-test('annals replay has options for the type, number and order of events, follows new events, indents with --pretty, and refuses an unknown stream', () =>
+test('annals replay can filter, limit and order events by its options, follows new events, and indents with --pretty; for an unknown stream, it prints an error', () =>
   onPlatform(async (platform) => {
     const types = async (...words: string[]): Promise<string[]> => {
       const [code, output] = await runCommand(platform, ['replay', ...words]);
@@ -152,7 +152,7 @@ test('annals replay has options for the type, number and order of events, follow
   }));
 
 // This test must be the last one, because it stops the platform that all tests in this file share.
-test('if the platform is stopped, annals doctor names the services that are down; other commands advise the user to run annals doctor', () =>
+test('while the platform is stopped, annals doctor names the services that are down; other commands advise the user to run annals doctor', () =>
   onPlatform(async (platform) => {
     await platform.stop();
     const [code, output] = await runCommand(platform, ['doctor']);

@@ -35,7 +35,7 @@ test('an export of a tenant with one resource of every type succeeds', async () 
   await dataset.close();
 });
 
-test('an import without --inspect, of a missing or changed file, or into a configured event store is refused and creates nothing', async () => {
+test('annals import fails and creates nothing without --inspect, if the file is missing or changed, or if an event store is configured', async () => {
   const data = join(dir, 'refused');
   const changed = join(dir, 'changed.jsonl');
   writeFileSync(changed, '{"line":1}\n');
@@ -54,7 +54,7 @@ test('an import without --inspect, of a missing or changed file, or into a confi
   }
 });
 
-test('an import into a data directory that already contains a platform is refused', async () => {
+test('annals import fails if the data directory already contains a platform', async () => {
   const data = join(dir, 'occupied');
   mkdirSync(join(data, 'store'), { recursive: true });
   const refused = await runImport(data, [file, '--inspect']);
@@ -62,7 +62,7 @@ test('an import into a data directory that already contains a platform is refuse
   assert.not(existsSync(join(data, 'inspection.json')), 'the platform must not become one for inspection');
 });
 
-test('an imported tenant can be read with the printed key, refuses changes, and has no effects outside the platform', () =>
+test('an imported tenant can be read with the printed key, changes of it are refused, and it has no effects outside the platform', () =>
   withTempDirectory(async (place) => {
     const imported = await runImport(join(place, 'data'), [file, '--inspect']);
     assert.is(imported.code, 0, imported.output);

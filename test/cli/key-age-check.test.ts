@@ -47,7 +47,7 @@ test('doctor shows the ages of the master key and of the oldest data key', async
   is(message, 'the master key is 0 days old, the oldest of the data keys of 2 tenants 89 days old');
 });
 
-test('the check warns about a data key that is older than 90 days, and names the command that rotates it', async () => {
+test('doctor warns about a data key that is older than 90 days, and names the command that rotates it', async () => {
   const p = await given();
   await p.addKey('other', daysAgo(91));
   const { level, message, advice } = await p.finding();
@@ -55,7 +55,7 @@ test('the check warns about a data key that is older than 90 days, and names the
   match(message, /^1 data keys? .*older than 90 days/);
 });
 
-test('doctor warns about a rotation that is in progress for more than an hour, but not about one that has just started', async () => {
+test('doctor warns about a key rotation that has been in progress for more than an hour, but not about one that has just started', async () => {
   const p = await given();
   await p.startRotation(new Date(Date.now() - 60_000).toISOString());
   is((await p.finding()).level, 'ok');
@@ -66,7 +66,7 @@ test('doctor warns about a rotation that is in progress for more than an hour, b
   match((await old.finding()).advice!, /^start annals work/);
 });
 
-test('doctor warns about data keys that are encrypted with another master key', async () => {
+test('doctor warns about data keys that are encrypted with another master key than the present one', async () => {
   const p = await given();
   await p.addKey('other', daysAgo(1), 'oldKeyId');
   const { level, message, advice } = await p.finding();
@@ -74,7 +74,7 @@ test('doctor warns about data keys that are encrypted with another master key', 
   match(message, /^1 of 5 keys need an older master key than /);
 });
 
-test('without the master key of the log, and before the first start, doctor skips the check of key ages', async () => {
+test('doctor skips the check of key ages if the master key is not the one of the log, and before the first start', async () => {
   const p = await given();
   writeFileSync(p.masterKeyFile, Buffer.alloc(32));
   is((await p.finding()).level, 'none');

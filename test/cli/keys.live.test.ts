@@ -107,7 +107,7 @@ test('annals keys new prints a key for ANNALS_ADMIN_KEY; the first start uses it
     not.match(output, second);
   }));
 
-test('annals keys names an argument that is missing or unexpected', async () => {
+test('annals keys prints an error that names the argument that is missing or unexpected', async () => {
   for (const [words, wrong] of [
     [['keys', 'create'], '--super-admin is missing'],
     [['keys', 'create', '--super-admin', '--name'], '--name needs a value'],

@@ -27,13 +27,13 @@ const startProvider = async (status: number, body: object, headers: Record<strin
 test('without an OAuth client, doctor sends no request to a provider', async () =>
   assert.is((await checkOAuth({ ...config, oauth: {} }, providers)).level, 'none'));
 
-test('if the provider accepts the OAuth client and its secret, the check passes after a single request', async () => {
+test('if the provider accepts the OAuth client and its secret, the check of the client passes after a single request', async () => {
   const before = server.requests.length;
   assert.equal(await checkOAuth(config, providers), { level: 'ok', message: 'Test: the client is accepted', advice: null });
   assert.is(server.requests.length, before + 1);
 });
 
-test('if the secret of an OAuth client is wrong, the check fails and names the variables, but does not print the secret', async () => {
+test('if the secret of an OAuth client is wrong, the check of the client fails and names the variables, but does not print the secret', async () => {
   const wrong = { clientId: OAUTH_CLIENT.clientId, clientSecret: 'a wrong secret' };
   const found = await checkOAuth({ ...config, oauth: { test: wrong } }, providers);
   assert.equal(
@@ -42,12 +42,12 @@ test('if the secret of an OAuth client is wrong, the check fails and names the v
   );
 });
 
-test('if the provider refuses an OAuth client with an HTTP Basic challenge, the check fails, too', async () => {
+test('if the provider refuses an OAuth client with an HTTP Basic challenge, the check of the client fails, too', async () => {
   const { check } = await startProvider(401, { error: 'invalid_client' }, { 'www-authenticate': 'Basic realm="test"' });
   assert.is((await check()).level, 'fail');
 });
 
-test('the check fails if GitHub rejects the client, although with status 200; it passes if GitHub only says that the token is unknown', async () => {
+test('the check of an OAuth client fails if GitHub rejects the client in a response with status 200; it passes if GitHub only says that the token is unknown', async () => {
   assert.is((await (await startProvider(200, { error: 'incorrect_client_credentials' })).check()).level, 'fail');
   assert.is((await (await startProvider(200, { error: 'bad_refresh_token' })).check()).level, 'ok');
 });
@@ -58,13 +58,13 @@ test('if the provider does not answer, or answers with 503, the check of the OAu
   assert.is((await (await startProvider(503, {})).check()).message, 'Test does not answer');
 });
 
-test('the check warns about a client for a provider that the platform does not know', async () => {
+test('the check of OAuth clients warns about a client for a provider that the platform does not know', async () => {
   const { level, advice } = await checkOAuth({ ...config, oauth: { ...config.oauth, facebook: OAUTH_CLIENT } }, providers);
   assert.is(level, 'warn');
   assert.match(advice!, 'test, basic');
 });
 
-test('the check of the OpenID issuer passes if it answers, fails if it does not, and is skipped if none is configured', async () => {
+test('the check of the OpenID issuer passes if the issuer answers, fails if it does not, and is skipped if none is configured', async () => {
   const issuer = { oidcAudience: 'annals', oidcClientId: undefined, oidcClientSecret: undefined };
   assert.is((await checkSignIn({ ...issuer, oidcIssuer: undefined })).level, 'none');
   assert.is((await checkSignIn({ ...issuer, oidcIssuer: server.url })).level, 'ok');

@@ -44,7 +44,7 @@ const runnerOf = async (platform: Platform, { tenant, agent }: { tenant: string;
 
 const SINCE = ['--outcome', 'dead', '--since', '2026-01-01T00:00:00Z'];
 
-test('annals deliveries redeliver sends each dead delivery again only once, even if the worker process is killed and the command is repeated', () =>
+test('annals deliveries redeliver sends each dead delivery again, and only once, even if the worker process is killed and the command is repeated', () =>
   withPlatform(async (platform) => {
     const run = (...words: string[]): Promise<Result> => annals(['deliveries', 'redeliver', ...words], { ANNALS_DATA: platform.data });
     const sent = await sendDeliveries(platform, 'a', 3);
@@ -81,7 +81,7 @@ test('annals deliveries redeliver sends each dead delivery again only once, even
     await runner.close();
   }));
 
-test('annals deliveries redeliver reports which of its arguments is missing, invalid or unknown', async () => {
+test('annals deliveries redeliver prints an error that names the argument that is missing, invalid or unknown', async () => {
   for (const [words, wrong] of [
     [['--since', '2026-01-01T00:00:00Z'], /outcome/i],
     [['--outcome', 'dead'], /since/i],

@@ -66,7 +66,7 @@ const statusesOf = async ({ call }: Platform, { tenant, key, deliveries }: Sent)
 const isPublished = async (platform: Platform, sent: Sent): Promise<boolean> =>
   (await statusesOf(platform, sent)).every((status) => !status.startsWith('waiting'));
 
-test('messages that the broker has lost are sent again once, with their original ids; if a runner has already processed one, it has no second effect', () =>
+test('annals redrive sends messages that the broker has lost again, once and with their original ids; a message that a runner has already processed has no second effect', () =>
   withPlatform(async (platform) => {
     const sent = await sendDeliveries(platform, 2, 6);
     await eventually('all are published, and two acknowledged', async () => {
@@ -109,7 +109,7 @@ test('messages that the broker has lost are sent again once, with their original
     await log.close();
   }));
 
-test('annals redrive sends each lost message again only once, and leaves messages that still wait at the broker', () =>
+test('annals redrive sends each lost message again only once, and does not send messages that still wait at the broker', () =>
   withPlatform(async (platform) => {
     const [lost, waiting] = [await sendDeliveries(platform, 1, 3), await sendDeliveries(platform, 1, 2)];
     await eventually('all are published', async () => (await isPublished(platform, lost)) && (await isPublished(platform, waiting)));
@@ -146,7 +146,7 @@ test('annals redrive sends each lost message again only once, and leaves message
     await runner.stop();
   }));
 
-test('annals redrive reports which of its arguments is invalid, and that the message broker cannot be reached', () =>
+test('annals redrive prints an error that names the invalid argument or says that the message broker cannot be reached', () =>
   withPlatform(async (platform) => {
     for (const [words, wrong] of [
       [['--since', 'yesterday'], /--since must be a time/],

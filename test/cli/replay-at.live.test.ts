@@ -41,7 +41,7 @@ test('annals replay --at prints the events up to the given position, and no late
   assert.equal((await streamsOf({ type: 'BlackoutDeclared' })).length, 2);
 });
 
-test('annals replay --at refuses a malformed position, and the options --to and --follow', async () => {
+test('annals replay --at prints an error for a malformed position, and for the options --to and --follow', async () => {
   for (const options of [{ at: '1:1', to: '2:2' }, { at: '1:1', follow: true }, { at: 'yesterday' }])
     await streamsOf(options).then(
       () => assert.unreachable(JSON.stringify(options)),

@@ -18,7 +18,7 @@ test('if the signing secret of Stripe is missing, doctor warns and says how to g
   assert.match(advice!, 'STRIPE_WEBHOOK_SECRET');
 });
 
-test('if Stripe refuses the key, the check of payments fails and does not print the key', async () => {
+test('if Stripe refuses the key, the check of payments fails, and its output does not contain the key', async () => {
   const { level, message } = await checkStripe({ ...config, stripeSecretKey: 'sk_test_wrong' }, server.url);
   assert.is(level, 'fail');
   assert.not.match(message, /sk_test/);

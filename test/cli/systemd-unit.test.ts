@@ -41,7 +41,7 @@ test('annals unit --service accepts only the commands start, serve and work', ()
 });
 
 if (hasSystemd)
-  test('systemd accepts the printed unit, even if the paths of the checkout and the data directory contain unusual characters', () => {
+  test('systemd accepts the unit that annals unit prints, even if the paths of the checkout and the data directory contain unusual characters', () => {
     const { dir, clear } = createTempDirectory();
     const odd = join(dir, 'a 50 % $HOME "checkout"');
     checkout(odd);

@@ -7,7 +7,7 @@ import { startProgram } from '../fixtures/child-process.ts';
 
 const OF_CLIENTS = ['ANNALS_URL', 'ANNALS_KEY'];
 
-test('annals start reads every environment variable except those of clients; so do annals serve and annals work together', () => {
+test('annals start reads every environment variable except those of clients, and so do annals serve and annals work together', () => {
   const effective = variableNames.filter((name) => !OF_CLIENTS.includes(name));
   equal([...VARIABLES_OF.start].sort(), effective.sort());
   equal([...new Set([...VARIABLES_OF.serve, ...VARIABLES_OF.work])].sort(), effective);

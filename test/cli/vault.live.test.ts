@@ -43,7 +43,7 @@ const statusOf = async (platform: Platform): Promise<Status> => {
 
 const masterKey = ({ data }: Platform): string => readFileSync(join(data, 'master.key'), 'hex');
 
-test('annals vault rotate changes nothing and exits with 2 unless it gets exactly one of --master, --tenant and --due', () =>
+test('annals vault rotate exits with 2 and changes nothing unless it gets exactly one of --master, --tenant and --due', () =>
   onPlatform(async (platform) => {
     const before = masterKey(platform);
     for (const [words, problem] of [
@@ -64,7 +64,7 @@ test('annals vault rotate changes nothing and exits with 2 unless it gets exactl
     not(existsSync(join(platform.data, 'master.key.next')));
   }));
 
-test('with EVENTSTORE_URL, a rotation waits until the operator confirms with --finish that every machine has the next key', () =>
+test('with EVENTSTORE_URL, a rotation of the master key waits until the operator confirms with --finish that every machine has the next key', () =>
   onPlatform(async (platform) => {
     const env = onMachines(platform);
     const before = masterKey(platform);

@@ -17,7 +17,7 @@ const unchanged = async (name: string, attack: () => Promise<Answer>, statuses: 
   assert.is(p.eventsOf('IdentityLinked').length, before, name);
 };
 
-test('connecting an account uses PKCE and the exact redirect URL; the list of identities then shows the account without a token', async () => {
+test('connecting an account at a provider uses PKCE and the exact redirect URL; the list of identities then shows the account without its token', async () => {
   const { url, cookie, answer } = await start();
   const query = new URL(url).searchParams;
   assert.equal([query.get('code_challenge_method'), query.get('redirect_uri')], ['S256', 'http://annals.test/integrations/callback']);
@@ -39,14 +39,14 @@ test('connecting an account uses PKCE and the exact redirect URL; the list of id
   assert.ok(listed.some((one) => one.id === id));
 });
 
-test('connecting to an unknown provider gets 404; to a provider without an OAuth client, 409 not_configured with the name of the variable', async () => {
+test('connecting to an unknown provider gets 404; connecting to a provider without an OAuth client gets 409 not_configured with the name of the missing variable', async () => {
   assert.is((await p.send('POST', `${p.tenant}/integrations/nosuch/connect`)).status, 404);
   const answer = await p.send('POST', `${p.tenant}/integrations/linear/connect`);
   assert.equal([answer.status, codeOf(answer)], [409, 'not_configured']);
   assert.match((answer.body as Json).detail as string, /OAUTH_LINEAR_CLIENT_ID/);
 });
 
-test('12 of 12 attacks on the OAuth callback are refused, and none links an account', async () => {
+test('each of 12 attacks on the OAuth callback is refused, and none of them links an account', async () => {
   const done = await connect();
   await unchanged('a state that was used before', () => callback(done.location, done.cookie), [401]);
   const fresh = async () => {
@@ -135,7 +135,7 @@ test('12 of 12 attacks on the OAuth callback are refused, and none links an acco
   assert.match(withoutPkce.headers.get('location') ?? '', /error=invalid_request/, 'no PKCE');
 });
 
-test('an authorization code that an attacker injects into another attempt is refused by the provider, because its PKCE challenge does not match', async () => {
+test('an authorization code that an attacker injects into another connection attempt is refused by the provider, because the PKCE challenge does not match', async () => {
   const victim = await start();
   const attacker = await start();
   const stolen = new URL(await signInAtIssuer(attacker.url, 'attacker')).searchParams.get('code')!;
@@ -145,7 +145,7 @@ test('an authorization code that an attacker injects into another attempt is ref
   assert.match(logged.join(''), /an account could not be connected/);
 });
 
-test('if the callback of an attempt is called twice at the same time, the account is linked once', async () => {
+test('if the callback of a connection attempt is called twice at the same time, the account is linked once', async () => {
   const { url, cookie } = await start();
   const location = await signInAtIssuer(url, 'octocat');
   const before = p.eventsOf('IdentityLinked').length;
@@ -154,7 +154,7 @@ test('if the callback of an attempt is called twice at the same time, the accoun
   assert.is(p.eventsOf('IdentityLinked').length, before + 1);
 });
 
-test('if the user loses the permission, or is removed, while connecting, the account is not linked', async () => {
+test('if the user loses the permission, or is removed, between the start of connecting and the callback, the account is not linked', async () => {
   const { key, user_id } = await addMember(p, 'ADMIN');
   const { url, cookie } = await start(p.tenant, 'github', key);
   const location = await signInAtIssuer(url, 'octocat');
@@ -164,7 +164,7 @@ test('if the user loses the permission, or is removed, while connecting, the acc
   await unchanged('a removed user', () => callback(location, cookie), [404]);
 });
 
-test("if an account is connected for an agent, the agent's runtime contains the token, an event names the account, and one webhook integration is created", async () => {
+test("after an account is connected for an agent, the agent's runtime contains the token, an event names the account, and there is one new webhook integration", async () => {
   const { id: agent_id, path } = await createAgent();
   const runner = (await created(`${path}/runner-keys`, { name: 'runner' })).key as string;
   const { identity } = await connect(path);
@@ -200,7 +200,7 @@ const createAgentRuntime = async () => {
   return (await p.send('GET', `${path}/runtime`, { key: runner })).body as { credentials: Json[] };
 };
 
-test('connecting a provider without webhooks creates no integration; the list shows the provider as connected once the account is linked', async () => {
+test('connecting an account of a provider without webhooks creates no integration; the list shows the provider as connected once the account is linked', async () => {
   const { id: agent_id, path } = await createAgent();
   await connect(path, 'google');
   await p.waitForProjections();

@@ -37,7 +37,7 @@ const setUp = async (config_schema: Json | null = null) => {
   return { agent, agent_id, skill_id, runner, ask, submit, config, list };
 };
 
-test('a runner that requests a credential value gets 201 with the request, which the list then shows as open for 7 days', async () => {
+test('a runner that requests a credential value gets 201 with the credential request, which the list then shows as open for 7 days', async () => {
   const { agent_id, skill_id, ask, list, agent } = await setUp();
   const answer = await ask();
   const request = answer.body as Json;
@@ -50,7 +50,7 @@ test('a runner that requests a credential value gets 201 with the request, which
   assert.equal(await list(), [{ ...request, id }]);
 });
 
-test('only the runner of an agent can request a credential value, and only for a skill of the agent', async () => {
+test('only the runner of an agent can request a credential value, and only for a skill that the agent has', async () => {
   const { ask } = await setUp();
   const other = await setUp();
   assert.is((await ask({}, p.key)).status, 403);
@@ -59,7 +59,7 @@ test('only the runner of an agent can request a credential value, and only for a
   assert.equal([foreign.status, faultOf(foreign).pointer, faultOf(foreign).code], [422, '/skill_id', 'unknown_skill']);
 });
 
-test('a credential request is refused if a field exceeds its limit or is unknown', async () => {
+test('a credential request gets 422 if a field exceeds its limit or is unknown', async () => {
   const { ask } = await setUp();
   for (const [fields, pointer] of [
     [{ config_key: '' }, '/config_key'],
@@ -75,7 +75,7 @@ test('a credential request is refused if a field exceeds its limit or is unknown
   assert.is((await ask({ config_key: 'k'.repeat(128), prompt: 'p'.repeat(1024) })).status, 201);
 });
 
-test("submitting a value sets one field of the skill's configuration, keeps the other fields, and fulfils the request", async () => {
+test("submitting a value for a credential request sets one field of the skill's configuration, keeps the other fields, and fulfils the request", async () => {
   const { agent, skill_id, ask, submit, config, list, runner } = await setUp();
   await p.send('PATCH', `${agent}/skills/${skill_id}/config`, { body: { config: { url: 'https://issues.example.com' } } });
   const { id } = (await ask()).body as Json;
@@ -87,7 +87,7 @@ test("submitting a value sets one field of the skill's configuration, keeps the 
   assert.is(runtime.skills[0]!.config.token, 'canary-of-a-submission');
 });
 
-test('after a submission, the runner gets a message that says "fulfilled" and does not contain the value', async () => {
+test('after a value is submitted for a credential request, the runner gets a message that says "fulfilled" and does not contain the value', async () => {
   const { agent_id, ask, submit } = await setUp();
   const { id } = (await ask()).body as Json;
   await submit(id);
@@ -108,7 +108,7 @@ test('after a submission, the runner gets a message that says "fulfilled" and do
   });
 });
 
-test('submitting a value a second time gets 409 already_fulfilled and does not change the configuration', async () => {
+test('submitting a value for a credential request a second time gets 409 already_fulfilled and does not change the configuration', async () => {
   const { ask, submit, config } = await setUp();
   const { id } = (await ask()).body as Json;
   await submit(id, 'first');
@@ -129,7 +129,7 @@ test('after 7 days, the list shows a credential request as expired, and submitti
   assert.is(await config(), null);
 });
 
-test('a submission gets 422 if its skill or key differs from that of the request', async () => {
+test('submitting a value gets 422 if its skill or key differs from those of the credential request', async () => {
   const { ask, submit } = await setUp();
   const { id } = (await ask()).body as Json;
   const key = await submit(id, 'v', { config_key: 'other' });
@@ -139,7 +139,7 @@ test('a submission gets 422 if its skill or key differs from that of the request
   assert.is((await submit(id, '')).status, 422);
 });
 
-test('a submission needs agent:skills:write on the agent of the request; a caller without a role on the agent gets 404', async () => {
+test('submitting a value needs agent:skills:write on the agent of the credential request; a caller without a role on the agent gets 404', async () => {
   const { agent, ask, skill_id } = await setUp();
   const { id } = (await ask()).body as Json;
   const member = await addMember(p, 'MEMBER');
@@ -156,7 +156,7 @@ test('a submission needs agent:skills:write on the agent of the request; a calle
   assert.is((await send()).status, 204);
 });
 
-test("a value that violates the skill's schema gets 422 with the pointer /value; other fields of the configuration may still be missing", async () => {
+test("submitting a value that violates the skill's schema gets 422 with the pointer /value; other required fields of the configuration may still be missing", async () => {
   const schema = { type: 'object', properties: { token: { type: 'string', minLength: 5 } }, required: ['token', 'url'] };
   const { ask, submit, config } = await setUp(schema);
   const { id } = (await ask()).body as Json;
@@ -167,7 +167,7 @@ test("a value that violates the skill's schema gets 422 with the pointer /value;
   assert.equal(await config(), { token: 'abcdef' });
 });
 
-test('if two values are submitted for one request at the same time, the stored value is complete, and a single event fulfils the request', async () => {
+test('if two values are submitted for one credential request at the same time, one of them is stored completely, and a single event fulfils the request', async () => {
   const { ask, submit, config } = await setUp();
   const { id } = (await ask()).body as Json;
   const before = p.eventsOf('CredentialSubmitted').length;
@@ -180,7 +180,7 @@ test('if two values are submitted for one request at the same time, the stored v
   assert.ok(['one', 'two', 'three'].includes(((await config()) as Json).token as string));
 });
 
-test('if values are submitted for several requests of one skill at the same time, no value is lost', async () => {
+test('if values are submitted at the same time for several credential requests of one skill, all of them are stored', async () => {
   const { ask, submit, config } = await setUp();
   const keys = ['a', 'b', 'c', 'd', 'e'];
   const ids = await Promise.all(keys.map(async (config_key) => ((await ask({ config_key })).body as Json).id));
@@ -195,7 +195,7 @@ test('if values are submitted for several requests of one skill at the same time
   );
 });
 
-test('a repeated submission with the same Idempotency-Key gets 204 like the first one, and appends no event', async () => {
+test('repeating the submission of a value with the same Idempotency-Key gets 204 again and appends no event', async () => {
   const { ask, submit } = await setUp();
   const { id } = (await ask()).body as Json;
   const headers = { 'idempotency-key': `key-${id}` };

@@ -40,7 +40,7 @@ test('storing the same database credential again gets 200 and appends no event',
   assert.is(p.log.events.length, count);
 });
 
-test('another password for the same host, in upper or lower case, replaces the password of the existing identity', async () => {
+test('storing another password for the same host, written in upper or lower case, replaces the password of the existing identity', async () => {
   const [before] = await list();
   const answer = await store({ password: 'another', host: 'DB.Example.com', database: 'other' });
   assert.is(answer.status, 200);
@@ -50,7 +50,7 @@ test('another password for the same host, in upper or lower case, replaces the p
   assert.is(p.eventsOf('DatabaseCredentialStored').length, 2);
 });
 
-test('a database credential with a field beyond its limits is refused', async () => {
+test('storing a database credential gets 422 if a field is beyond its limits or the host is not allowed', async () => {
   for (const [fields, pointer] of [
     [{ database: 'a:b' }, '/database'],
     [{ database: '' }, '/database'],
@@ -75,7 +75,7 @@ test('a database credential with a field beyond its limits is refused', async ()
   assert.is((await store(largest)).status, 201);
 });
 
-test('a database credential whose connection is to be tested is refused without storing it if its host is this machine or in a private network', async () => {
+test('a request to store and test a database credential is refused, and nothing is stored, if its host is this machine or in a private network', async () => {
   const count = p.log.events.length;
   for (const host of ['127.0.0.1', 'localhost', '10.0.0.1', '192.168.1.1', '0.0.0.0']) {
     const answer = await store({ host, test_connection: true });
@@ -84,7 +84,7 @@ test('a database credential whose connection is to be tested is refused without 
   assert.is(p.log.events.length, count);
 });
 
-test('an unlinked identity is not listed, a second DELETE gets 404, and a credential for the host can be stored again', async () => {
+test('an identity that was unlinked is not listed, unlinking it again gets 404, and a credential for the same host can be stored again', async () => {
   const { id } = (await store({ host: 'gone.example.com' })).body as Json;
   const remove = () => p.send('DELETE', `${p.tenant}/linked-identities/${id}`);
   assert.is((await remove()).status, 204);
@@ -94,7 +94,7 @@ test('an unlinked identity is not listed, a second DELETE gets 404, and a creden
   assert.ok((await list()).some((one) => one.id === id));
 });
 
-test('only an OWNER or ADMIN can store and unlink database credentials; every member can list those of the tenant', async () => {
+test('only an OWNER or ADMIN can store and unlink database credentials; every member can list the credentials of the tenant', async () => {
   const { key } = await addMember(p, 'MEMBER');
   const admin = await addMember(p, 'ADMIN');
   assert.is((await store({ host: 'x.example.com' }, key)).status, 403);

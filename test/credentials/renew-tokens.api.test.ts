@@ -14,7 +14,7 @@ const ports = renewalPorts(p.log, { oauth: oauthOf({ publicUrl: 'http://annals.t
 );
 const handle = (id: unknown) => renewOrRevoke(ports, { tenant_id: p.tenant_id, id: id as string }, new Date(p.clock.now()).toISOString());
 
-test('access tokens are renewed once, before they expire, and the runtime of the agent then gets the new token', async () => {
+test('an access token is renewed once, before it expires, and the runtime of the agent then contains the new token', async () => {
   const { path } = await createAgent();
   const runner = (await created(`${path}/runner-keys`, { name: 'runner' })).key as string;
   const tokenOf = async () =>
@@ -35,7 +35,7 @@ test('access tokens are renewed once, before they expire, and the runtime of the
   assert.ok(first && second && first !== second);
 });
 
-test('while the provider is down, an identity stays connected; if the provider refuses the renewal, a person must connect the account again', async () => {
+test('while the provider is down, an identity stays connected; if the provider refuses to renew the token, a person must connect the account again', async () => {
   const { identity } = await connect(p.tenant, 'gitlab');
   const later = Date.now() + 3_100_000;
   p.clock.now = () => later;
@@ -60,7 +60,7 @@ test('while the provider is down, an identity stays connected; if the provider r
   assert.is(listed.find(({ id }) => id === identity.id)!.connected, false);
 });
 
-test('an unlinked identity disappears at once, and its refresh token is revoked at the provider', async () => {
+test('an identity that is unlinked disappears at once, and its refresh token is revoked at the provider', async () => {
   const { identity } = await connect(p.tenant, 'google');
   assert.is((await p.send('DELETE', `${p.tenant}/linked-identities/${identity.id}`)).status, 204);
   await handle(identity.id);
@@ -71,7 +71,7 @@ test('an unlinked identity disappears at once, and its refresh token is revoked 
   assert.is(server.requests.filter(({ path }) => path === '/token/revocation').length, 1);
 });
 
-test('no token, authorization code or PKCE verifier is in an event, the audit log or a log line', async () => {
+test('no event, audit log entry or log line contains a token, an authorization code or a PKCE verifier', async () => {
   const secrets = [...server.requests, ...other.requests].flatMap(({ form }) =>
     ['code', 'code_verifier', 'refresh_token', 'token', 'client_secret'].flatMap((name) => form.get(name) ?? []),
   );

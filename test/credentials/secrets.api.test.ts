@@ -110,7 +110,7 @@ test('the runtime of the agent contains the ten values that were accepted', asyn
   assert.equal(Object.values(skills[0]!.config), canaries.slice(0, 10));
 });
 
-test('a value that is encrypted for one identity cannot be decrypted for another, or after one bit has changed', async () => {
+test('a value that is encrypted for one identity cannot be decrypted for another one, nor after one of its bits was changed', async () => {
   const stored = p.eventsOf('DatabaseCredentialStored');
   const locationOf = (id: string) => ({ tenant: p.tenant_id, category: 'linkedidentity', id, field: 'secret' });
   const fails = async (id: string, sealed: string): Promise<boolean> =>

@@ -161,7 +161,7 @@ test('no request is sent to a host name if one of its addresses is not public', 
   assert.is(canary.connections(), 0);
 });
 
-test('the listeners of these tests receive a request if EGRESS_ALLOW contains their address', async () => {
+test('the listeners of these tests do receive a request if EGRESS_ALLOW contains their address', async () => {
   const canary = await openCanary();
   const url = `https://127.0.0.1:${canary.port}/`;
   assert.is(await failureOf({ allow: ['127.0.0.0/8'], idleTimeoutMs: 200, connectTimeoutMs: 200 }, url), 'unreachable');

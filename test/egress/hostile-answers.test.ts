@@ -103,7 +103,7 @@ for (const [condition, send, status] of ANSWERS)
     assert.ok(performance.now() - startedAt < TOTAL_MS + 2_500);
   });
 
-test('a response body of exactly the maximum size is read', async () => {
+test('reading a response body of exactly the maximum size succeeds', async () => {
   const server = await openServer(ok(`Content-Length: ${MAX_BYTES}`, 'x'.repeat(MAX_BYTES)));
   const client = createGuardedClient({ allow: ['127.0.0.1'] });
   afterTest(client.close);
@@ -111,7 +111,7 @@ test('a response body of exactly the maximum size is read', async () => {
   assert.equal([bytes.length, status], [MAX_BYTES, 200]);
 });
 
-test('while 32 requests to one host are in progress, further requests to that host fail at once; requests to other hosts succeed', async () => {
+test('while 32 requests to one host are in progress, further requests to that host fail at once; requests to other hosts still succeed', async () => {
   const slow = await openServer(() => undefined);
   const ready = await openServer(ok('Content-Length: 2', 'ok'));
   const client = createGuardedClient({ allow: ['127.0.0.1'], idleTimeoutMs: 60_000 });
@@ -126,7 +126,7 @@ test('while 32 requests to one host are in progress, further requests to that ho
   assert.equal(new Set(await Promise.all(under)), new Set([503]));
 });
 
-test('while 128 requests are in progress, further requests fail at once; after one has ended, a new request succeeds', async () => {
+test('while 128 requests are in progress, any further request fails at once; after one of them has ended, a new request succeeds', async () => {
   const servers = await Promise.all(Array.from({ length: 16 }, () => openServer(() => undefined)));
   const ready = await openServer(ok('Content-Length: 2', 'ok'));
   const client = createGuardedClient({ allow: ['127.0.0.1'], idleTimeoutMs: 60_000 });

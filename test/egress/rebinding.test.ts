@@ -20,7 +20,7 @@ const addressesOf = ({ lookup }: Lookup): Promise<string[]> =>
     lookup('rebind.example', { all: true }, (_, all) => resolve((all as { address: string }[]).map(({ address }) => address))),
   );
 
-test('a host name is resolved once per connection, and the connection goes only to an address that was checked', async () => {
+test('a host name is resolved once per connection, and the connection goes only to an address that was checked after resolving', async () => {
   const resolver = alternatingResolver();
   const used: string[] = [];
   const build = ((options: Lookup) => (_: unknown, callback: buildConnector.Callback) => {
@@ -39,7 +39,7 @@ test('a host name is resolved once per connection, and the connection goes only 
   assert.is(resolver.calls(), 10);
 });
 
-test('a connection that leads to another address than the checked one is closed before the request is sent', async () => {
+test('if a connection leads to an address that differs from the checked one, it is closed before the request is sent', async () => {
   const canary = await openCanary();
   const build = (() => (_: unknown, callback: buildConnector.Callback) => {
     const socket = connect(canary.port, '127.0.0.1', () => callback(null, socket));

@@ -85,7 +85,7 @@ test('a POST request is repeated at the target of a 307 redirect, but not at the
   assert.is(await failureOf(await openServer(answer(302)), { method: 'POST', body: 'content' }), 'bad_response');
 });
 
-test('credentials are sent only to the first host, not to the targets of redirects', async () => {
+test('credentials are sent only to the first host of a request, not to the targets of redirects', async () => {
   const seen: (string | undefined)[] = [];
   const target = await openServer(({ headers }, response) => {
     seen.push(headers.authorization, headers.cookie, headers['x-other'] as string);

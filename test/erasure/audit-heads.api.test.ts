@@ -7,7 +7,7 @@ import { signAuditHeads } from '../fixtures/sign-audit-heads.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 
-test('after the erasure of a tenant is recorded, no head is signed for it; its earlier heads and the heads of other tenants stay', async () => {
+test('after the erasure of a tenant is recorded, no further head of its audit log is signed; its earlier signed heads and the heads of other tenants stay', async () => {
   const p = await createTestPlatform();
   const [acme, other] = [await createSecondTenant(p, 'acme'), await createSecondTenant(p, 'other')];
   const transact = p.systemContext(acme.id).transact;

@@ -32,13 +32,13 @@ const given = async () => {
   return { log, until };
 };
 
-test("the count of a tenant's events includes neither events after the given position nor those of encryption keys or other tenants", async () => {
+test("the count of a tenant's events includes neither events after the given position nor events of encryption keys or of other tenants", async () => {
   const { log, until } = await given();
   const counted = await countTenantEvents(log, 'acme', { progress: null, until });
   assert.equal(counted, { counts: { streams: AGENTS, events: AGENTS * 3 }, progress: null });
 });
 
-test('a count of events that runs out of time continues where it stopped; the sum is the same', async () => {
+test('a count of events that runs out of time is continued where it stopped, and yields the same sum as an uninterrupted one', async () => {
   const { log, until } = await given();
   const slow: typeof log = {
     ...log,
@@ -66,7 +66,7 @@ test('a count of events that runs out of time continues where it stopped; the su
   assert.ok(calls > 2, `${calls} calls`);
 });
 
-test('a count of events fails without a result if the event store sends nothing in time', async () => {
+test('a count of events fails without a result if the event store sends nothing within the time limit', async () => {
   const { log, until } = await given();
   const silent: typeof log = {
     ...log,

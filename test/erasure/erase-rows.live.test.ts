@@ -10,7 +10,7 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 
 const ROWS = 25_000;
 
-test('the rows of a tenant with many rows are removed in batches, with its parked events and limits; rows of other tenants stay', async () => {
+test('erasing the rows of a tenant removes many rows in batches, and also its parked events and rate limits; rows of other tenants stay', async () => {
   const databaseUrl = await freshDatabase();
   const platform = await startProjectionPlatform(memoryLog(), databaseUrl, [audit as unknown as AnyProjection]);
   const db = new pg.Client({ connectionString: databaseUrl });

@@ -7,7 +7,7 @@ import { createDataset } from '../two-tenants/dataset.ts';
 
 const TABLES = projections.flatMap((projection) => projection.tables.map((table) => ({ projection: projection.name, table })));
 
-test('after an erasure, a rebuild writes all rows of the other tenants and none of the erased one, and parks no event', async () => {
+test('a rebuild after the erasure of a tenant writes all rows of the other tenants and none of the erased tenant, and parks no event', async () => {
   const p = await createDataset();
   const [home, away] = [p.own.tenant, p.foreign.tenant].map((tenant) => ({ id: tenant!.split('/').at(-1)! })) as [
     { id: string },

@@ -25,7 +25,7 @@ const erasedIn = async (log: Log, db: pg.Client, tenants: readonly string[]): Pr
   return tenants.filter(erased.has);
 };
 
-test('a search for erased tenants continues where the previous one ended; if an older backup replaced the log, it starts from the beginning', async () => {
+test('a search for erased tenants continues where the previous search ended; if an older backup has replaced the log, it starts from the beginning', async () => {
   const db = new pg.Client({ connectionString: await freshDatabase() });
   await db.connect();
   await createSystemTables(db);

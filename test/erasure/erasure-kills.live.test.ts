@@ -104,7 +104,7 @@ const assertErased = async (s: Services, tenant: string, wrapped: string): Promi
 };
 
 test(
-  'if the process of an erasure is killed before any of its steps, the next worker completes the erasure with the same receipt',
+  'if the process of an erasure is killed before any of the steps, the next worker completes the erasure, and the receipt is the same',
   withNatsServer(async (broker) => {
     const s = await openServices(broker);
     await s.createTenant(KEPT);

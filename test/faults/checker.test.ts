@@ -60,9 +60,9 @@ const expectFindings = (
 
 const withLastAnswers = (...answers: Answer[]): SentDelivery[] => [...[0, 1, 2].map(sentOf), { ...sentOf(3), answers }];
 
-test('the checker reports nothing if every delivery arrived everywhere once and in order', () => expectFindings({}, {}));
+test('the checker of fault tests reports nothing if every delivery arrived everywhere once and in order', () => expectFindings({}, {}));
 
-test('if the request of a delivery was never answered, the checker does not report it as lost or duplicated, whether the log contains it or not', () => {
+test('if the request of a delivery was never answered, the checker reports the delivery neither as lost nor as duplicated, whether the log contains it or not', () => {
   expectFindings({ sent: withLastAnswers(answer('unknown')) }, { unexpected: ['h/d3 was never answered: unknown'] });
   expectFindings(
     { sent: withLastAnswers(answer('unknown')), log: [0, 1, 2].map(loggedOf) },
@@ -70,7 +70,7 @@ test('if the request of a delivery was never answered, the checker does not repo
   );
 });
 
-test('the checker reports a delivery as lost if it was answered as accepted or as a duplicate, but is missing in the log', () => {
+test('the checker reports a delivery as lost if the platform answered that it was accepted or a duplicate, but the log does not contain it', () => {
   const unexpected = ["h/d3 was answered with another id than the log's"];
   expectFindings({ log: [0, 1, 2].map(loggedOf) }, { lost: ['h/d3 is not in the log'], unexpected });
   expectFindings(
@@ -89,7 +89,7 @@ test('the checker reports a delivery as duplicated if it has two events or was a
   );
 });
 
-test('the checker reports a delivery as unexpected if it was refused or not sent, or if its body or row differs', () => {
+test('the checker reports a delivery as unexpected if it was refused or not sent but is recorded, or if its recorded body or row differs', () => {
   expectFindings({ log: [...[0, 1, 2, 3].map(loggedOf), loggedOf(4)] }, { unexpected: ['h/d4 should not be in the log'] });
   expectFindings({ sent: withLastAnswers(answer('refused'), answer('accepted', 'i3')) }, { unexpected: ['h/d3 was refused: refused'] });
   expectFindings(
@@ -100,7 +100,7 @@ test('the checker reports a delivery as unexpected if it was refused or not sent
   expectFindings({ rows: [...rows.slice(0, 3), { ...rows[3]!, outcome: 'dead' }] }, { unexpected: ['i3 differs in the read model'] });
 });
 
-test('the checker reports a delivery as lost if it is missing in the read model, the NATS stream or a runner; as duplicated, if it is there twice', () => {
+test('if a delivery is missing in the read model, in the NATS stream or at a runner, the checker reports it as lost; if it is there twice, as duplicated', () => {
   const rows = [0, 1, 2].map(loggedOf).map(rowOf);
   expectFindings({ rows }, { lost: ['i3 is not in the read model'] });
   expectFindings({ rows: [...rows, rows[0]!, rowOf(loggedOf(3))] }, { duplicated: ['i0 is 2 times in the read model'] });
@@ -119,7 +119,7 @@ test('the checker reports a delivery as unexpected if it reaches the runner of a
   expectFindings({ effects }, { unexpected: ['e3 should not be with the runner of b'] });
 });
 
-test('the checker reports messages out of log order, except one late message at a runner for each kill of the broker or of a runner', () => {
+test('the checker reports messages that are not in the order of the log, except one late message at a runner for each kill of the broker or of a runner', () => {
   const ids = ['e1', 'e0', 'e2', 'e3'];
   expectFindings({ messages: ids }, { outOfOrder: ['e0 comes too late in the stream'] });
   expectFindings({ effects: new Map([['a', ids]]) }, { outOfOrder: ['e0 reached the runner of a too late'] });
@@ -127,7 +127,7 @@ test('the checker reports messages out of log order, except one late message at 
   expectFindings({ effects: new Map([['a', ids]]) }, {}, { brokerKills: 0, runnerKills: 1 });
 });
 
-test('the checker reports a second run of the command for one event as duplicated, unless a runner was killed', () => {
+test("the checker reports an event as duplicated if the runner's command ran twice for it, unless a runner was killed", () => {
   const commandRuns = ['e0', 'e1', 'e2', 'e3', 'e3'];
   expectFindings({ commandRuns }, { duplicated: ['the command ran 2 times for e3'] });
   expectFindings({ commandRuns }, {}, { brokerKills: 0, runnerKills: 1 });

@@ -22,7 +22,7 @@ test('a Range header is interpreted as RFC 9110 defines', () => {
     assert.equal(rangeIn(header, 10), expected, String(header));
 });
 
-test('reading a range of a content returns exactly its bytes, however the content is divided into chunks', async () => {
+test('reading a range of a content yields exactly the bytes of that range, however the content is divided into chunks', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uint8Array({ minLength: 1, maxLength: 50 }),

@@ -27,7 +27,7 @@ const codesOf = ({ findings }: Result) => [...new Set(findings.map(({ code }) =>
 const utf16 = (text: string): Buffer => Buffer.from(text, 'utf16le');
 const OLE = Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]);
 
-test('a scan returns digest, type, verdict and findings, and appends FileScanned without storing the file', async () => {
+test('a scan of a file returns digest, type, verdict and findings, and appends FileScanned; it does not store the file', async () => {
   const content = '%PDF-1.7\n1 0 obj << /S /JavaScript /JS (app.alert(1)) >> endobj';
   const result = await scan(content, '../a.pdf');
   assert.equal([result.sha256, result.content_type, result.verdict], [hash('sha256', content, 'hex'), 'application/pdf', 'suspicious']);
@@ -44,7 +44,7 @@ test('a scan returns digest, type, verdict and findings, and appends FileScanned
   assert.is((await p.send('GET', `${p.tenant}/files/${result.sha256}`)).status, 404);
 });
 
-test('ordinary files get the verdict clean: texts, pictures, tables, random bytes and archives of texts', async () => {
+test('ordinary files (texts, pictures, tables, random bytes and archives of texts) get the verdict clean', async () => {
   for (const [label, content, filename] of [
     ['a text', 'Grüße aus Köln', 'a.txt'],
     ['an empty file', '', 'a.txt'],
@@ -67,7 +67,7 @@ test('ordinary files get the verdict clean: texts, pictures, tables, random byte
     assert.equal([(await scan(content, filename)).verdict, label], ['clean', label]);
 });
 
-test('programs, scripts, macros, embedded objects and archives that cannot be opened get the verdict suspicious, with a code for each', async () => {
+test('programs, scripts, macros, embedded objects and archives that cannot be opened get the verdict suspicious, each with its own code', async () => {
   const elf = Buffer.concat([Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1]), Buffer.alloc(60)]);
   for (const [label, content, filename, code] of [
     ['a Windows program', Buffer.concat([Buffer.from('MZ'), Buffer.alloc(200)]), 'a', 'executable'],
@@ -102,7 +102,7 @@ test('programs, scripts, macros, embedded objects and archives that cannot be op
   }
 });
 
-test('the EICAR test file is refused, alone and in an archive, even without ClamAV', async () => {
+test('scanning the EICAR test file, alone or in an archive, is refused even without ClamAV', async () => {
   for (const content of [EICAR, zipArchive([{ name: 'docs/eicar.txt', content: EICAR }])]) {
     const result = await scan(content);
     assert.is(result.verdict, 'refused');
@@ -110,7 +110,7 @@ test('the EICAR test file is refused, alone and in an archive, even without Clam
   }
 });
 
-test('a hostile archive that starts like a zip archive is refused with the code of the rule that it breaks', async () => {
+test('scanning a hostile archive that starts like a zip archive is refused with the code of the rule that the archive breaks', async () => {
   const archives = hostileArchives().filter(([, , bytes]) => bytes.subarray(0, 4).toString('latin1') === 'PK\x03\x04');
   assert.ok(archives.length >= 25);
   for (const [label, code, bytes] of archives) {
@@ -122,7 +122,7 @@ test('a hostile archive that starts like a zip archive is refused with the code 
   }
 });
 
-test('no polyglot file that also contains a script or a second file gets the verdict clean', async () => {
+test('no file that is valid as a picture or document and also contains a script or a second file gets the verdict clean', async () => {
   const harmless = /second half|pixels|wrong size|AVIF|TIFF|an empty file|longer than the file|comment|WebP with a wrong/;
   for (const [label, content] of await polyglots()) {
     if (harmless.test(label) && !/script/.test(label)) continue;
@@ -130,7 +130,7 @@ test('no polyglot file that also contains a script or a second file gets the ver
   }
 });
 
-test('a file that is declared as a picture or a PDF, but is not one, has the finding type_mismatch', async () => {
+test('the scan of a file that is declared as a picture or a PDF, but is not one, has the finding type_mismatch', async () => {
   const claim = (type: string, content: string | Uint8Array) =>
     send([{ name: 'upload', content, headers: `Content-Disposition: form-data; name="upload"; filename="a"\r\nContent-Type: ${type}` }]);
   assert.equal(codesOf((await claim('image/png', 'a text')).body as Result), ['type_mismatch']);
@@ -138,7 +138,7 @@ test('a file that is declared as a picture or a PDF, but is not one, has the fin
   assert.equal(codesOf((await claim('image/png', await pictureOf('png'))).body as Result), []);
 });
 
-test('the resource_type of a scan is recorded; it is refused with 422 if it is empty, has 65 characters or a line break, or occurs twice', async () => {
+test('the resource_type in a scan request is recorded; the request gets 422 if it is empty, has 65 characters or a line break, or occurs twice', async () => {
   const file = { name: 'upload', filename: 'a', content: 'x' };
   assert.is((await send([file, { name: 'resource_type', content: 'attachment' }])).status, 200);
   assert.is((p.eventsOf('FileScanned').at(-1)!.data as { resource_type: string }).resource_type, 'attachment');
@@ -150,7 +150,7 @@ test('the resource_type of a scan is recorded; it is refused with 422 if it is e
   assert.is((await send([type])).status, 422);
 });
 
-test('a repeated scan with the same Idempotency-Key returns the first result and appends no event; with another file it gets 422', async () => {
+test('repeating a scan with the same Idempotency-Key returns the first result and appends no event; with another file and the same key it gets 422', async () => {
   const headers = { 'idempotency-key': 'scan-1' };
   const first = await send([{ name: 'upload', filename: 'a', content: 'x' }], headers);
   const count = p.eventsOf('FileScanned').length;
@@ -159,7 +159,7 @@ test('a repeated scan with the same Idempotency-Key returns the first result and
   assert.is((await send([{ name: 'upload', filename: 'a', content: 'y' }], headers)).status, 422);
 });
 
-test('a file is refused if ClamAV finds malware in it; otherwise it can still be clean', async () => {
+test('scanning a file is refused if ClamAV finds malware in it; if ClamAV finds none, the verdict can still be clean', async () => {
   assert.ok(await pingClamav(clamav.address));
   const signature = 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE';
   const found = await scan(signature, 'a.txt', withClamav);
@@ -173,7 +173,7 @@ test('a file is refused if ClamAV finds malware in it; otherwise it can still be
   assert.is(clamav.scanned.at(-1), large.length);
 });
 
-test('a scan gets 413 if the file is too large for ClamAV, and 503 if ClamAV does not answer; the file never gets the verdict clean', async () => {
+test('a scan gets 413 if the file is too large for ClamAV, and 503 if ClamAV does not answer; no such file gets the verdict clean', async () => {
   const count = withClamav.eventsOf('FileScanned').length;
   const upload = (content: Uint8Array) => send([{ name: 'upload', filename: 'a', content }], {}, withClamav);
   assert.is((await upload(randomBytes(3_000_000))).status, 413);

@@ -78,7 +78,7 @@ test('an uploaded PNG, JPEG or WebP picture keeps its type; GIF and ICO are conv
   }
 });
 
-test('a picture that is also a file of another kind is refused with 415 or 422, or only its pixels are stored', async () => {
+test('uploading a picture that is also a file of another kind gets 415 or 422, or only the pixels of the picture are stored', async () => {
   const all = await polyglots();
   assert.ok(all.length >= 30);
   for (const [label, content] of all) {
@@ -91,7 +91,7 @@ test('a picture that is also a file of another kind is refused with 415 or 422, 
   }
 });
 
-test('an SVG is refused with 415; a picture of another type than the Content-Type of its multipart part is refused with 422', async () => {
+test('uploading an SVG gets 415; uploading a picture whose type differs from the Content-Type of its multipart part gets 422', async () => {
   assert.is((await upload(logo, Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), 'a.svg', 'image/svg+xml')).status, 415);
   const mismatch = await upload(logo, await pictureOf('png'), 'a.jpg', 'image/jpeg');
   assert.equal([mismatch.status, codeOf(mismatch)], [422, 'type_mismatch']);
@@ -99,7 +99,7 @@ test('an SVG is refused with 415; a picture of another type than the Content-Typ
     assert.is((await upload(logo, await pictureOf('png'), 'a.png', type)).status, 200, type);
 });
 
-test('a picture of 1 MiB is not refused for its size; one more byte is refused with 413, and the response names the limit', async () => {
+test('uploading a picture of 1 MiB is not refused because of the size; with one more byte it gets 413, and the response names the limit', async () => {
   const picture = await pictureOf('png');
   const padded = (size: number) => Buffer.concat([picture, Buffer.alloc(size - picture.length)]);
   assert.is((await upload(logo, padded(1_048_576))).status, 200);
@@ -107,7 +107,7 @@ test('a picture of 1 MiB is not refused for its size; one more byte is refused w
   assert.equal([status, (body as Json).limit], [413, 1_048_576]);
 });
 
-test('a body that is not a multipart form with a single file named upload is refused with 415, 400 or 422', async () => {
+test('uploading a picture gets 415, 400 or 422 if the body is not a multipart form with a single file named upload', async () => {
   const content = await pictureOf('png');
   assert.is((await p.send('PUT', logo, { body: {} })).status, 415);
   assert.is((await p.send('PUT', logo, { raw: 'x', headers: { 'content-type': FORM_TYPE } })).status, 400);
@@ -130,7 +130,7 @@ test('a body that is not a multipart form with a single file named upload is ref
   assert.equal(codeOf(await put(logo, [file, { name: 'more', content: 'x' }])), 'unknown_field');
 });
 
-test('a picture with a stale If-Match is refused with 412, and one with the present ETag is accepted', async () => {
+test('uploading a picture with an outdated ETag in If-Match gets 412, and with the current ETag it succeeds', async () => {
   const { headers } = await upload(logo, await pictureOf('png', 50, 50));
   const etag = headers.get('etag')!;
   const next = [{ name: 'upload', filename: 'b.png', content: await pictureOf('png', 51, 51) }];
@@ -145,7 +145,7 @@ test("a MEMBER gets 403 for a change of the tenant's brand, and only super-admin
     assert.is((await p.send('PUT', path, { key, raw, headers: { 'content-type': FORM_TYPE } })).status, 403, path);
 });
 
-test('reading a picture gets 404 if its tenant or use case is unknown or its key cannot exist', async () => {
+test('a request for a picture gets 404 if the tenant, the use case or the kind of picture is unknown, or if the slug or key in the path is invalid; so does an upload with an invalid key', async () => {
   for (const path of [
     '/brand/nobody/favicon',
     '/brand/DEMO/favicon',
@@ -157,7 +157,7 @@ test('reading a picture gets 404 if its tenant or use case is unknown or its key
   assert.is((await upload('/admin/use-cases/-x/icon', await pictureOf('png'))).status, 404);
 });
 
-test('pictures of two tenants are stored separately; a member can download the picture of their own tenant by its digest', async () => {
+test('pictures of two tenants are stored separately; a member can download a picture of their own tenant by its digest, but not one of another tenant', async () => {
   const { key, tenant } = await createSecondTenant(p, 'other');
   const raw = formBody({ name: 'upload', filename: 'mine.png', content: await pictureOf('png', 77, 7) });
   const { body } = await p.send('PUT', `${tenant}/brand/logo`, { key, raw, headers: { 'content-type': FORM_TYPE } });

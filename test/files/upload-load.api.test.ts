@@ -60,7 +60,7 @@ const storedFiles = (): string[] =>
     .filter((entry) => entry.isFile() && entry.parentPath.includes('blob'))
     .map(({ name }) => name);
 
-test('while 200 files of 25 MiB are uploaded, memory grows by less than 200 MiB, each upload is stored or gets 503, and small deliveries are accepted', async () => {
+test('while 200 files of 25 MiB are uploaded at once, memory grows by less than 200 MiB, each upload is stored or gets 503, and small deliveries are accepted', async () => {
   await upload(3, MEBIBYTE);
   const before = process.memoryUsage().rss;
   const stored = countFiles();

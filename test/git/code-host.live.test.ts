@@ -24,7 +24,7 @@ const open = async ({ tokens = {}, idleTimeoutMs = 5_000, timeoutMs = 60_000 }: 
   return { ...server, clock, host: createCodeHost({ client, tokens, timeoutMs, now: () => clock.now }) };
 };
 
-test('the branches and tags of a repository are listed with Git protocol version 2; HEAD yields the name of its branch', async () => {
+test('the branches and tags of a repository are listed with version 2 of the Git protocol; HEAD is returned as the name of its branch', async () => {
   const { host, createRepository, requests } = await open();
   const url = createRepository('small.git', ['trunk', 'feature/login', 'ünï'], ['v1.0', 'v2']);
   const { branches, tags, complete, failed } = await host.listRefs(url);
@@ -41,7 +41,7 @@ test('the lists of refs of an empty repository are empty and complete, and it ha
   assert.equal(await host.headBranch(url), { value: null, failed: null });
 });
 
-test('at most 1,000 branches and 1,000 tags of a repository are listed; only a list with fewer than 1,000 counts as complete', async () => {
+test('at most 1,000 branches and 1,000 tags of a repository are listed; a list counts as complete only if it has fewer than 1,000 names', async () => {
   const { host, createRepository } = await open();
   const large = await host.listRefs(createRepository('large.git', numbered('branch', 3_000), numbered('tag', 999)));
   assert.equal([large.branches.length, large.tags.length, large.complete, large.failed], [1_000, 999, false, null]);
@@ -52,7 +52,7 @@ test('at most 1,000 branches and 1,000 tags of a repository are listed; only a l
   assert.equal([full.tags.length, full.complete], [1_000, false]);
 });
 
-test('a branch or tag that a truncated list does not contain is found by its full name, but not by a prefix', async () => {
+test('a branch or tag that is not in a truncated list is found by its full name, but not by a prefix of the name', async () => {
   const { host, createRepository } = await open();
   const url = createRepository('large.git', numbered('branch', 3_000), numbered('tag', 1_500));
   assert.equal(await host.hasRef(url, 'branch-2999'), { value: true, failed: null });
@@ -61,7 +61,7 @@ test('a branch or tag that a truncated list does not contain is found by its ful
   assert.equal(await host.hasRef(url, 'branch-3000'), { value: false, failed: null });
 });
 
-test('a list of refs is fetched again only after 60 seconds, and only once for simultaneous requests', async () => {
+test('a list of refs is fetched again only after 60 seconds; simultaneous requests for the list fetch it once', async () => {
   const { host, createRepository, addRefs, requests, clock } = await open();
   const url = createRepository('cached.git', ['main']);
   const [first, second] = await Promise.all([host.listRefs(url), host.listRefs(url)]);
@@ -76,7 +76,7 @@ test('a list of refs is fetched again only after 60 seconds, and only once for s
   assert.equal([renewed.isCached, renewed.branches], [false, ['later', 'main']]);
 });
 
-test('a token is sent only after the host has asked for credentials; without a configured user name, the name x-access-token is sent with it', async () => {
+test('a token is sent only after the code host has asked for credentials; if no user name is configured, it is sent with the name x-access-token', async () => {
   for (const [token, credentials] of [
     ['ghp_secret', 'x-access-token:ghp_secret'],
     ['bot:pass:word', 'bot:pass:word'],
@@ -173,7 +173,7 @@ test('a code host that does not answer in time is reported as unreachable', asyn
   assert.is((await host.hasRef(url, 'main')).failed?.failure, 'unreachable');
 });
 
-test('all requests for one list of refs share a time limit, even if each request and each byte of the answers comes in time', async () => {
+test('all requests that are needed for one list of refs share a time limit, even if each of them and each byte of the answers comes in time', async () => {
   const { host, createRepository, intercept } = await open({ timeoutMs: 1_000 });
   const url = createRepository('slow.git', ['main']);
   intercept(async ({ method }, response) => {
@@ -189,7 +189,7 @@ test('all requests for one list of refs share a time limit, even if each request
   assert.ok(performance.now() - startedAt < 4_000);
 });
 
-test('a port on which nothing listens is reported as unreachable, and an address that is not allowed as forbidden', async () => {
+test('a port on which nothing listens is reported as unreachable, and an address that egress rules forbid is reported as forbidden', async () => {
   const { host, port, close } = await open();
   await close();
   assert.is((await host.headBranch(`http://127.0.0.1:${port}/a.git`)).failed?.failure, 'unreachable');

@@ -72,7 +72,7 @@ const FAILING: readonly Failing[] = [
 ];
 
 for (const [condition, list, failure, first] of FAILING)
-  test(`if the answer of a code host to a request for refs ${condition}, it is not used, and no ref is found`, async () => {
+  test(`if the answer of a code host to a request for refs ${condition}, the answer is not used, and no ref is found`, async () => {
     const { host, url } = await open(list, first);
     const { branches, tags, complete, failed } = await host.listRefs(url);
     assert.equal([branches, tags, complete, failed?.failure], [[], [], false, failure]);
@@ -80,7 +80,7 @@ for (const [condition, list, failure, first] of FAILING)
     assert.is((await host.headBranch(url)).value, null);
   });
 
-test('refs that were not requested, or whose names git does not accept, are left out of the lists', async () => {
+test('refs that were not requested, and refs whose names git does not accept, are left out of the lists', async () => {
   const names = ['refs/heads/main', 'refs/heads/main', 'refs/tags/v1', 'refs/pull/1/head', 'HEAD', 'refs/heads/a..b', 'refs/heads/-x'];
   const more = ['refs/heads/a\u0007b', 'refs/heads/', 'refs/heads', `refs/heads/${'x'.repeat(2_000)}`, 'main'];
   const { host, url } = await open(listOf(...[...names, ...more].map((name) => ref(name)), line(OID), line('\n'), '0004', '0000'));

@@ -24,7 +24,7 @@ test('the answer of a Git server yields the same lines, however its bytes are di
     { numRuns: 200 },
   ));
 
-test('at most the given number of lines is read, and no more bytes of the body than that needs', async () => {
+test('reading an answer of a Git server stops after the given number of lines, and reads no more bytes of the body than these lines need', async () => {
   const three = line('a') + line('b') + line('c');
   assert.equal(await read(`${three}0000`, 3), { text: `${three}0000`, hasMore: false, isComplete: true });
   assert.equal(await read(`${three}0000`, 2), { text: line('a') + line('b'), hasMore: true, isComplete: false });

@@ -36,7 +36,7 @@ const openEvaluator = (timeLimitMs?: number) => {
   return evaluator.evaluate;
 };
 
-test('guardrail rules that exceed the time limit have no result, and the next delivery is still evaluated', async () => {
+test('if guardrail rules exceed the time limit, they yield no result, and the next delivery is still evaluated', async () => {
   const evaluate = openEvaluator(200);
   assert.is(await evaluate('t', SLOW, subject, contentOf(SLOW_BODY)), null);
   const result = await evaluate('t', setOf(pattern('x', 'x')), subject, contentOf('"x"'));
@@ -45,7 +45,7 @@ test('guardrail rules that exceed the time limit have no result, and the next de
   assert.equal(again!.redactions, [{ tag: 'slow', count: 1 }]);
 });
 
-test('slow guardrail rules of one tenant delay a delivery of another tenant by at most the time of one delivery', async () => {
+test('slow guardrail rules of one tenant delay a delivery of another tenant at most by the time that one slow delivery may take', async () => {
   const evaluate = openEvaluator(300);
   await evaluate('other', setOf(pattern('x', 'x')), subject, contentOf('"x"'));
   const slow = Array.from({ length: 5 }, () => evaluate('slow', SLOW, subject, contentOf(SLOW_BODY)));
@@ -70,7 +70,7 @@ test('slow guardrail rules do not block the thread that accepts deliveries', asy
   assert.ok(turns > 10, `${turns} turns`);
 });
 
-test('rules also match text that continues in the next chunk of a large body; a large body that would have to be redacted is blocked', async () => {
+test('a match that continues in the next chunk of a large body is found; a large body in which a match would have to be redacted is blocked', async () => {
   const evaluate = openEvaluator();
   const text = JSON.stringify('.'.repeat(899_990) + 'SECRET'.repeat(3) + '.'.repeat(10_000));
   const whole = bytes(text);
@@ -110,7 +110,7 @@ const hostileJson = fc.letrec<{ value: string }>((tie) => ({
   ),
 })).value;
 
-test('evaluating rules on any JSON never throws, and a redacted JSON body is valid JSON', () => {
+test('evaluating guardrail rules on any JSON never throws, and a redacted JSON body is still valid JSON', () => {
   const evaluate = compileRules(RULES, [{ pattern: 'a', tag: 't' }], ruleTools);
   fc.assert(
     fc.property(hostileJson, (json) => {
@@ -124,7 +124,7 @@ test('evaluating rules on any JSON never throws, and a redacted JSON body is val
   );
 });
 
-test('evaluating rules on any form-encoded body never throws', () => {
+test('evaluating guardrail rules on any form-encoded body never throws', () => {
   const evaluate = compileRules(RULES, [{ pattern: 'a', tag: 't' }], ruleTools);
   fc.assert(
     fc.property(

@@ -44,12 +44,12 @@ for (const [pattern, reason] of [
   ['[', 'a syntax error'],
   ['a*', 'a match of the empty text'],
 ] as const)
-  test(`a pattern with ${reason} is refused`, () => {
+  test(`compiling a pattern with ${reason} is refused`, () => {
     throws(() => compileTextPattern(pattern));
     ok(patternCompiler.faultOf(pattern));
   });
 
-test('redaction replaces each match of each pattern with the tag of the pattern, and counts the matches by tag', () =>
+test('redaction replaces each match of a pattern with the tag of that pattern, and counts the matches by tag', () =>
   equal(
     patternCompiler.redact('ada@example.com, bob@example.com: 4711', [
       { pattern: '[a-z]+@[a-z.]+', tag: 'EMAIL' },
@@ -65,7 +65,7 @@ test('redaction replaces each match of each pattern with the tag of the pattern,
     },
   ));
 
-test('a tag is inserted as it is, even if it contains characters such as $1 that have a meaning in replacements', () =>
+test('redaction inserts a tag as it is, even if the tag contains characters that have a meaning in replacements, such as $1', () =>
   is(patternCompiler.redact('abc', [{ pattern: '(b)', tag: '$1$&' }]).text, 'a[redacted:$1$&]c'));
 
 test('redaction ignores empty matches', () => equal(compileTextPattern('\\b').replace('a b', '#'), { text: 'a b', count: 0 }));

@@ -11,10 +11,10 @@ const FAILURE = {
   advice: 'start clamd with TCPSocket, or correct CLAMAV_URL',
 };
 
-test('without CLAMAV_URL, doctor skips the check of ClamAV', async () =>
+test('doctor skips the check of ClamAV if CLAMAV_URL is not set', async () =>
   assert.is((await checkClamav({ clamavUrl: undefined })).level, 'none'));
 
-test('the check passes if clamd answers a ping; it fails with advice if clamd closes the connection or does not run', async () => {
+test('the check of ClamAV passes if clamd answers a ping; it fails with advice if clamd closes the connection or does not run', async () => {
   const clamd = await startClamavServer();
   assert.equal(await checkClamav({ clamavUrl: clamd.address }), { level: 'ok', message: 'ClamAV answers', advice: null });
   clamd.silence(true);
@@ -23,7 +23,7 @@ test('the check passes if clamd answers a ping; it fails with advice if clamd cl
   assert.equal(await checkClamav({ clamavUrl: clamd.address }), FAILURE);
 });
 
-test('the check fails with advice if another service answers, or if nothing answers the ping in time', async () => {
+test('the check of ClamAV fails with advice if another service answers, or if nothing answers the ping in time', async () => {
   const other = createServer((socket) => socket.end('SSH-2.0-OpenSSH\r\n')).listen(0, '127.0.0.1');
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await Promise.all([once(other, 'listening'), once(silent, 'listening')]);

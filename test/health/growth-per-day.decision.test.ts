@@ -4,7 +4,7 @@ import { estimateGrowth } from '../../infra/health/growth-per-day.ts';
 
 const HOUR = 3_600_000;
 
-test('the growth of the log per day is estimated from the last day, and is unknown for the first ten minutes', () => {
+test('the growth of the log per day is estimated from the last day; during the first ten minutes, it is unknown', () => {
   const growth = estimateGrowth();
   assert.is(growth(1_000n, 0), null);
   assert.is(growth(2_000n, 9 * 60_000), null);

@@ -38,7 +38,7 @@ test('annals doctor distinguishes a NATS server without JetStream from one that 
   equal([down.level, down.advice], ['fail', ADVICE]);
 });
 
-test('annals doctor warns if a NATS server accepts every client, or if the account seed is not set', () =>
+test('annals doctor warns if a NATS server accepts clients without credentials, or if NATS_ACCOUNT_SEED is not set', () =>
   withOpenServer(['-js'], async (natsUrl) => {
     const open = await checkNats({ natsUrl, natsAccountSeed: FOREIGN_SEED }, ADVICE);
     is(open.level, 'warn');
@@ -60,7 +60,7 @@ test(
 );
 
 test(
-  'annals doctor accepts a NATS server with accounts, and reports NATS_ACCOUNT_SEED if the server does not know its account',
+  'annals doctor accepts a NATS server with accounts, and reports a NATS_ACCOUNT_SEED whose account the server does not know',
   withNatsServer(async ({ address }) => {
     is((await checkNats(address, ADVICE)).level, 'ok');
     const foreign = await checkNats({ ...address, natsAccountSeed: FOREIGN_SEED }, ADVICE);

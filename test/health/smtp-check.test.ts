@@ -17,7 +17,7 @@ await new Promise<void>((resolve) => server.server.once('listening', () => resol
 const { port } = server.server.address() as AddressInfo;
 const urlOf = (password: string) => `smtp://annals:${password}@127.0.0.1:${port}`;
 
-test('without SMTP_URL and SMTP_LISTEN, doctor skips the check of mail', async () => {
+test('doctor skips the check of mail if neither SMTP_URL nor SMTP_LISTEN is set', async () => {
   assert.is((await checkSmtp({ smtpUrl: undefined })).level, 'none');
   assert.is((await checkMailReceiver({ smtpListen: undefined })).level, 'none');
 });
@@ -29,7 +29,7 @@ test('if the mail server accepts the user and the password, the check of mail pa
     advice: null,
   }));
 
-test('if the mail server refuses the password, the check of mail fails and does not print the password', async () => {
+test('if the mail server refuses the password, the check of mail fails, and its output does not contain the password', async () => {
   const { level, message, advice } = await checkSmtp({ smtpUrl: urlOf('wrong-secret') });
   assert.equal([level, advice], ['fail', 'correct the user and the password in SMTP_URL']);
   assert.not.match(message, 'wrong-secret');

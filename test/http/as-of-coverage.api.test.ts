@@ -115,7 +115,7 @@ test("the reads of a tenant's data that do not accept as_of are exactly those th
   assert.ok(tenantReads.length - lacking.length >= 10);
 });
 
-test('exactly the lists that this test names accept as_of; the list of agents refuses as_of together with a filter or an order', async () => {
+test('exactly the lists that this test names accept as_of; a request for the list of agents with as_of and a filter or an order is refused', async () => {
   const agent = '/tenant/{tenant_id}/agents/{agent_id}';
   const named = [
     '/tenant/{tenant_id}/agents',
@@ -132,7 +132,7 @@ test('exactly the lists that this test names accept as_of; the list of agents re
   }
 });
 
-test('an as-of read at the end of the log returns the same body and ETag as a read without as_of, and the header Projection-Position', async () => {
+test('an as-of read at the end of the log returns the header Projection-Position and the same body and ETag as a read without as_of', async () => {
   for (const call of tenantReads.filter(acceptsAsOf)) {
     const live = await send(pathOf(call));
     assert.is(live.status, 200, `${call.operationId}: ${live.text}`);
@@ -165,7 +165,7 @@ test('as of a position before the first event, no resource exists and every list
   }
 });
 
-test('an as-of read of a delivery shows its state at that position, even if the runner handled other deliveries in between', async () => {
+test("an as-of read of a delivery shows the delivery's state at that position, even if the runner handled other deliveries in between", async () => {
   const { tenant } = own;
   const path = `/tenant/${tenant}/deliveries/${own.delivery}`;
   const accepted = dataset.log.events.find(({ type, id }) => type === 'WebhookAccepted' && id === own.delivery)!;
@@ -232,7 +232,7 @@ test('an as-of read of a delivery shows its state at that position, even if the 
   dataset.projectionDelay.ms = 0;
 });
 
-test('an as-of read of an integration shows, for the current and the previous secret, the time of the last delivery up to that position', async () => {
+test('an as-of read of an integration shows, for the current and for the previous secret, when the last delivery before that position used it', async () => {
   const created = await dataset.send('POST', `/tenant/${own.tenant}/webhook-integrations`, {
     key: dataset.keys.owner,
     body: { provider: 'github', agent_id: own.agent, label: 'Rotated' },

@@ -41,7 +41,7 @@ test('reading an agent as of the Consistency-Token of a response returns the age
   await p.close();
 });
 
-test('a list as of a time contains the agents that existed then, including those that have been deleted since', async () => {
+test('a list of agents as of a time contains the agents that existed then, including those that have been deleted since', async () => {
   const p = await createTestPlatform();
   const start = Date.now();
   const at = (seconds: number) => new Date(start + seconds * 1_000).toISOString();
@@ -72,7 +72,7 @@ test('a list as of a time contains the agents that existed then, including those
   await p.close();
 });
 
-test('as-of reads and diffs refuse a position beyond the end of the log, but accept a position that the projection has not reached yet', async () => {
+test('an as-of read or diff with a position beyond the end of the log is refused; a position that only the projection has not reached yet is accepted', async () => {
   const p = await createTestPlatform();
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const path = `${p.tenant}/agents/${bodyOf(created).id}`;
@@ -92,7 +92,7 @@ test('as-of reads and diffs refuse a position beyond the end of the log, but acc
   await p.close();
 });
 
-test('a diff refuses a time in the future, and a start after its end', async () => {
+test('a diff is refused if its end is in the future, or if its start is after its end', async () => {
   const p = await createTestPlatform();
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const path = `${p.tenant}/agents/${bodyOf(created).id}/diff`;
@@ -145,7 +145,7 @@ test('restoring a revision of an agent restores its settings and model chain, bu
   await p.close();
 });
 
-test('a deleted agent can be restored unless another agent was created with its slug', async () => {
+test('restoring a deleted agent succeeds unless another agent was created with its slug in the meantime', async () => {
   const p = await createTestPlatform();
   const create = () => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const path = `${p.tenant}/agents/${bodyOf(await create()).id}`;
@@ -160,7 +160,7 @@ test('a deleted agent can be restored unless another agent was created with its 
   await p.close();
 });
 
-test('the history lists each change with its actor; a diff lists the changes between two positions', async () => {
+test('the history of an agent lists each change with its actor; a diff lists the changes between two positions', async () => {
   const p = await createTestPlatform();
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const path = `${p.tenant}/agents/${bodyOf(created).id}`;

@@ -32,13 +32,13 @@ const refused = async (expected: number, bodies: readonly (string | Uint8Array)[
   assert.is(created(), before);
 };
 
-test('a body that is not JSON gets 400; JSON that is not an object gets 422', async () => {
+test('a request body that is not JSON gets 400; JSON that is not an object gets 422', async () => {
   await refused(400, ['', ' ', '{', agent('').slice(0, -1), `${agent('')}x`, `${agent('')}{}`, agent(',"voice":NaN'), `/* */${agent('')}`]);
   await refused(400, [`\ufeff${agent('')}`, agent(',}'), "{'name':'x'}", new Uint8Array([0x22, 0xff, 0x22]), agent(',"voice":"\u0001"')]);
   await refused(422, ['[]', 'null', 'true', '1', '"x"', `[${agent('')}]`]);
 });
 
-test('a missing field, whatever its type, is reported as missing', async () => {
+test('the error for a missing field says that the field is missing, whatever its type', async () => {
   const problemOf = async (path: string, raw: string) => (await post(raw, {}, path)).body as { detail: string; errors: Json[] };
   const { detail, errors } = await problemOf(`${p.tenant}/agents`, '{}');
   assert.is(detail, '/name: is missing');
@@ -57,7 +57,7 @@ test('a missing field, whatever its type, is reported as missing', async () => {
   assert.match(hook.detail, '/provider: must be one of github, gitlab');
 });
 
-test('a body nested 64 levels deep is accepted; a deeper one is refused', async () => {
+test('a request body with 64 levels of nesting is accepted; one with more levels gets 422', async () => {
   await refused(
     422,
     [65, 10_000, 100_000].map((depth) => agent(`,"voice":${deep(depth - 1)}`)),
@@ -69,12 +69,12 @@ test('a body nested 64 levels deep is accepted; a deeper one is refused', async 
     assert.is((await models(model(`{"x":${deep(depth)}}`))).status, status, `${depth}`);
 });
 
-test('a body is refused if a value or a field name contains the character NUL or an unpaired surrogate', async () => {
+test('a request is refused if a value or a field name in its body contains the character NUL or an unpaired surrogate', async () => {
   await refused(422, [agent(',"voice":"\\u0000"'), agent(',"voice":"\\ud800"'), agent(',"voice":"\\udc00\\ud800"'), agent(',"\\u0000":1')]);
   assert.is((await post(agent(',"voice":"\\ud83d\\ude00"'))).status, 201);
 });
 
-test('a body is refused if it contains a number that JavaScript cannot represent exactly', async () => {
+test('a request is refused if its body contains a number that JavaScript cannot represent exactly', async () => {
   for (const number of ['9007199254740993', '1e400', '-1e400', '-0', '1e22']) {
     assert.is((await models(model(`{"n":${number}}`))).status, 422, number);
     assert.is((await post(agent(`,"iteration_warn_threshold":${number}`))).status, 422, number);
@@ -82,7 +82,7 @@ test('a body is refused if it contains a number that JavaScript cannot represent
   assert.is((await models(model('{"n":9007199254740991,"m":0.1,"e":1e3}'))).status, 201);
 });
 
-test('duplicate field names are refused at any depth, even if one of them is written with escape sequences', async () => {
+test('a request is refused if its body has the same field name twice in an object at any depth, even if one of the two is written with escape sequences', async () => {
   await refused(422, [agent(',"name":"B"'), agent(',"na\\u006de":"B"'), agent(',"voice":"a","voice":"b"')]);
   await checkProblems(422, [
     ['nested', await models(model('{"a":{"b":1,"b":1}}'))],
@@ -100,7 +100,7 @@ test('no field name in a body can change the prototype of other JavaScript objec
   assert.is(({} as Json).x, undefined);
 });
 
-test('bodies with tens of thousands of fields or half a megabyte of text get a response quickly', async () => {
+test('requests whose bodies have tens of thousands of fields or half a megabyte of text get a response quickly', async () => {
   const names = Array.from({ length: 40_000 }, (_, index) => `"k${index}":1`).join();
   const startedAt = performance.now();
   await refused(422, [`{${names}}`, agent(`,${names}`)]);
@@ -110,14 +110,14 @@ test('bodies with tens of thousands of fields or half a megabyte of text get a r
   assert.ok(errorOf(await post(`{${names}}`)));
 });
 
-test('a body of exactly the limit is accepted; with one byte more it gets 413, and the response names the limit', async () => {
+test('a request with a body of exactly the limit is accepted; with one byte more it gets 413, and the response names the limit', async () => {
   const fit = agent('');
   assert.is((await post(fit.padEnd(MAX_JSON_BYTES, ' '))).status, 201);
   const { status, body } = await post(fit.padEnd(MAX_JSON_BYTES + 1, ' '));
   assert.equal([status, (body as Json).limit, (body as Json).code], [413, MAX_JSON_BYTES, 'too_large']);
 });
 
-test('a body is accepted only if its content type is application/json in UTF-8', async () => {
+test('a request with a body is accepted only if its content type is application/json in UTF-8', async () => {
   const types = ['text/plain', 'application/json; charset=utf-16', 'multipart/form-data; boundary=x', 'application/x-www-form-urlencoded'];
   for (const type of [...types, '', 'application/jsonx', 'application/json, text/plain', 'text/json', 'application/merge-patch+json'])
     assert.is((await post(agent(''), { 'content-type': type })).status, 415, type);
@@ -125,7 +125,7 @@ test('a body is accepted only if its content type is application/json in UTF-8',
     assert.is((await post(agent(''), { 'content-type': type })).status, 201, type);
 });
 
-test('a compressed body gets 415, and the response names the unsupported coding and the accepted one', async () => {
+test('a request with a compressed body gets 415, and the response names the unsupported coding and the accepted one', async () => {
   for (const coding of ['gzip', 'BR', 'identity, gzip', 'x'.repeat(300), '"', '\u00e9']) {
     const answer = await post(agent(''), { 'content-encoding': coding });
     assert.equal([answer.status, answer.headers.get('accept-encoding')], [415, 'identity'], coding);
@@ -139,7 +139,7 @@ test('a compressed body gets 415, and the response names the unsupported coding 
   for (const coding of ['identity', 'Identity', '']) assert.is((await post(agent(''), { 'content-encoding': coding })).status, 201, coding);
 });
 
-test('a POST with only optional fields accepts an empty body; other requests with fields do not', async () => {
+test('a POST whose fields are all optional accepts an empty body; other operations with fields refuse it', async () => {
   const { id } = (await post(agent(''))).body as { id: string };
   const path = `${p.tenant}/agents/${id}`;
   await p.send('DELETE', path);
@@ -185,7 +185,7 @@ test('every invalid field is reported with its JSON pointer', async () => {
   assert.ok(['/name', '/a~1b~0c'].includes(pointer));
 });
 
-test('values are not converted: a string is not accepted as a number, nor a number as a boolean', async () => {
+test('values of fields are not converted: a string is not accepted as a number, nor a number as a boolean', async () => {
   for (const more of [
     ',"iteration_warn_threshold":"1"',
     ',"is_admin_only":"true"',
@@ -196,13 +196,13 @@ test('values are not converted: a string is not accepted as a number, nor a numb
     assert.is((await post(agent(more))).status, 422, more);
 });
 
-test('a valid request id of the client is used; an invalid one is replaced by a new one', async () => {
+test('a valid request id that the client sends is used; an invalid one is replaced by a new id', async () => {
   const idFor = async (id: string) => (await p.send('GET', '/me', { headers: { 'x-request-id': id } })).headers.get('x-request-id');
   assert.is(await idFor('abc-123'), 'abc-123');
   for (const id of ['a b', 'x'.repeat(129), '<script>', '']) assert.is.not(await idFor(id), id);
 });
 
-test('an unknown path gets the same 404 whether the request has a credential or not', async () => {
+test('a request to an unknown path gets the same 404 with and without a credential', async () => {
   for (const path of ['/nothing', '/tenant', `${p.tenant}/agents/`, '/admin', '/.env', '/debug', `${p.tenant}/nothing`])
     for (const key of [p.key, '']) {
       const { status, body } = await p.send('GET', path, { key });
@@ -210,12 +210,12 @@ test('an unknown path gets the same 404 whether the request has a credential or 
     }
 });
 
-test('a value that is too large for the event log is refused, and is not a server error', async () => {
+test('a request with a value that is too large for the event log is refused, and does not cause a server error', async () => {
   const numbers = Array.from({ length: 90_000 }, () => '9e15').join();
   assert.is(errorOf(await models(model(`{"n":[${numbers}]}`)))?.pointer, '/config');
 });
 
-test('a body that breaks off is refused as malformed, with and without a Content-Length', async () => {
+test('a request whose body breaks off is refused as malformed, with and without a Content-Length', async () => {
   const broken = (headers: Record<string, string>) => {
     const body = new ReadableStream({ pull: (stream) => stream.error(new Error('aborted')) });
     return readBytes(new Request('http://x/', { method: 'POST', body, headers, duplex: 'half' } as RequestInit), MAX_JSON_BYTES);
@@ -226,7 +226,7 @@ test('a body that breaks off is refused as malformed, with and without a Content
   }
 });
 
-test('restoring a revision is refused if its fields together are too large for one event, even if several events set them', async () => {
+test('restoring a revision is refused if the restored fields together are too large for one event, even if several events had set them', async () => {
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Large', slug: 'large' } });
   const path = `${p.tenant}/agents/${(created.body as { id: string }).id}`;
   // This character takes two bytes in UTF-8, so the text has 500,000 bytes.

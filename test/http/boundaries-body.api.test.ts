@@ -133,7 +133,7 @@ const withExtremes = (schema: Schema, base: object, extreme: 'min' | 'max', unit
   return { ...base, ...Object.fromEntries(fields) };
 };
 
-test('if all texts and numbers have their smallest or largest values, a request succeeds or is refused for a reason other than these limits', async () => {
+test('a request in which all texts and numbers have their smallest or largest values succeeds, or is refused for a reason other than these limits', async () => {
   const succeeded = new Set<string>();
   const tried = callsWithBody.filter(({ call, schema }) => !FINAL_OPERATIONS.includes(call.operationId) && typeOf(schema) === 'object');
   for (const { call, schema } of tried)
@@ -160,7 +160,7 @@ test('if all texts and numbers have their smallest or largest values, a request 
   assert.ok(succeeded.size > tried.length * 0.7);
 });
 
-test('a missing required field, an unknown field and a field that only the server sets get 422 with their pointers', async () => {
+test('a request gets 422 if a required field is missing or a field is unknown or set only by the server; the errors point to these fields', async () => {
   const before = eventCount();
   const serverFields = ['id', 'tenant_id', 'is_seed', 'created_at', 'updated_at', 'is_super_admin', '__proto__', 'constructor'];
   for (const { call, schema } of callsWithBody) {
@@ -182,7 +182,7 @@ test('a missing required field, an unknown field and a field that only the serve
   assert.is(eventCount(), before);
 });
 
-test('every operation with a body refuses a body that has another content type or is not an object', async () => {
+test('every operation with a body refuses a request whose body has another content type or is not an object', async () => {
   const before = eventCount();
   const types = [
     'text/plain',
@@ -209,7 +209,7 @@ test('every operation with a body refuses a body that has another content type o
   assert.is(eventCount(), before);
 });
 
-test('an operation with a multipart body refuses other content types and parts that are too many, unnamed or repeated', async () => {
+test('an operation with a multipart body refuses other content types, and bodies with too many parts, a part without a name or a repeated part', async () => {
   const before = eventCount();
   const multipart = calls.filter(({ requestBody }) => requestBody && 'multipart/form-data' in requestBody.content);
   const part = (disposition: string): string => `--x\r\nContent-Disposition: form-data${disposition}\r\n\r\na\r\n`;

@@ -68,7 +68,7 @@ test('every query parameter accepts exactly the values that its schema in the Op
   assert.ok(accepted > 200 && refused > 200);
 });
 
-test('an unknown query parameter, or one that occurs twice, gets 422, and the error names the parameter', async () => {
+test('a request with an unknown query parameter, or with one that occurs twice, gets 422, and the error names the parameter', async () => {
   for (const call of reads) {
     const required = new URLSearchParams(requiredQuery(call)).toString();
     const unknown = await get(call, `${required}&${UNKNOWN}=1`);
@@ -101,7 +101,7 @@ const MALFORMED = [
 const FREE_NAMES = ['connector', 'key', 'version'];
 const FREE_NAME = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
-test('a malformed id or name in the path gets 404 and has no effect', async () => {
+test('a request with a malformed id or name in the path gets 404 and has no effect', async () => {
   const before = eventCount();
   for (const call of calls)
     for (const { name } of call.idPositions.filter((one) => one.in === 'path'))

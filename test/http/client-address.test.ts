@@ -34,7 +34,7 @@ const CASES: readonly (readonly [name: string, peer: string | undefined, forward
   ['an address followed by other text', '10.1.2.3', "203.0.113.5' or 1=1", '10.1.2.3'],
 ];
 
-test("the client's IP address is the last one in X-Forwarded-For that is not a trusted proxy", () => {
+test("the client's IP address is the last address in X-Forwarded-For that is not a trusted proxy", () => {
   const address = clientAddress(PROXIES);
   for (const [name, peer, forwarded, client] of CASES) assert.is(address(requestFrom(peer, forwarded)), client, name);
 });
@@ -51,7 +51,7 @@ test('only loopback IP addresses count as this machine', () => {
     assert.not.ok(isLoopback(other), String(other));
 });
 
-test('a request that a proxy on this machine forwards does not count as local, whether the proxy is trusted or not', () => {
+test('a request that a proxy on this machine forwards does not count as local, whether or not the proxy is trusted', () => {
   for (const address of [clientAddress(), clientAddress(['127.0.0.1'])]) {
     const isLocal = isLocalRequest(address);
     assert.ok(isLocal(requestFrom('127.0.0.1')));
@@ -61,7 +61,7 @@ test('a request that a proxy on this machine forwards does not count as local, w
   }
 });
 
-test('`annals serve` shows its metrics to local callers, but to nobody if PUBLIC_URL is another machine: a proxy could make remote callers look local', () => {
+test('`annals serve` shows its metrics to callers on the same machine; if PUBLIC_URL is another machine, it shows them to nobody, because a proxy could make remote callers look local', () => {
   const config = { trustedProxies: [], metricsToken: 'secret' };
   const mayRead = (publicUrl: string) => serveMetricsAccess({ ...config, publicUrl })(requestFrom('127.0.0.1'));
   assert.ok(mayRead('http://127.0.0.1:4100'));

@@ -19,7 +19,7 @@ const list = async (query: string): Promise<{ names: unknown[]; answer: Answer }
 };
 const nextOf = ({ headers }: Answer): string | undefined => /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
 
-test('a change with If-Match is refused, and has no effect, unless the header names the current revision of the resource', async () => {
+test('a change with If-Match is refused and has no effect unless the header names the current revision of the resource', async () => {
   const path = await createAgent();
   assert.is((await patch(path, 'One', { 'if-match': '"0"' })).headers.get('etag'), '"1"');
   const unmatched = [
@@ -83,7 +83,7 @@ test('If-Match on a resource to which the caller has no access gets the same res
   }
 });
 
-test('a resource without an ETag only matches `If-Match: *`; reading it with If-None-Match never gets 304', async () => {
+test('for a resource without an ETag, only `If-Match: *` matches; reading it with If-None-Match never gets 304', async () => {
   const rebuild = (tag: string) => p.send('POST', '/admin/projections/agents/rebuild', { headers: { 'if-match': tag } });
   assert.equal([(await rebuild('"0"')).status, (await rebuild('"0", "1"')).status], [412, 412]);
   assert.is((await rebuild('*')).status, 404, 'the test platform cannot rebuild');
@@ -93,7 +93,7 @@ test('a resource without an ETag only matches `If-Match: *`; reading it with If-
   }
 });
 
-test("a read gets 304 if If-None-Match contains the resource's ETag (alone, in a list or as a weak ETag) or is *", async () => {
+test("a read gets 304 if If-None-Match is * or contains the resource's ETag (alone, in a list or as a weak ETag)", async () => {
   const path = await createAgent();
   await p.waitForProjections();
   const read = (tag: string) => p.send('GET', path, { headers: { 'if-none-match': tag } });
@@ -138,7 +138,7 @@ test('a read whose response includes data of other streams never gets 304, but i
   }
 });
 
-test('a read waits for the position in its Consistency-Token; its Projection-Position is at least that position', async () => {
+test('a read with a Consistency-Token waits for the position in the token; its Projection-Position is at least that position', async () => {
   const path = await createAgent();
   for (let turn = 0; turn < 20; turn++) {
     const changed = await patch(path, `Turn ${turn}`);
@@ -150,7 +150,7 @@ test('a read waits for the position in its Consistency-Token; its Projection-Pos
   }
 });
 
-test('a malformed Consistency-Token is refused; with a token beyond the end of the log, a read waits 2 s and gets 503 with Retry-After', async () => {
+test('a read with a malformed Consistency-Token is refused; a read with a token beyond the end of the log waits 2 s and gets 503 with Retry-After', async () => {
   const path = await createAgent();
   const read = (token: string) => p.send('GET', path, { headers: { 'consistency-token': token } });
   for (const token of ['', 'x', '1', '1:', ':1', '-1:-1', '1:1:1', `${'9'.repeat(20)}:1`, '1.5:1', '1:1 ']) {
@@ -178,7 +178,7 @@ test('a malformed Consistency-Token is refused; with a token beyond the end of t
   assert.ok(answer.headers.get('retry-after') && ms > 1_900 && ms < 4_000, `${ms}`);
 });
 
-test('following the Link headers yields every item once, newest first, even if items are created in the meantime', async () => {
+test('following the Link headers of a list yields every item once, newest first, even if items are created in the meantime', async () => {
   for (let n = 0; n < 7; n++) await createAgent();
   await p.waitForProjections();
   const all = (await list('limit=200')).names;
@@ -214,7 +214,7 @@ test('the items of a list can be filtered, and can be sorted by a field in both 
   assert.equal((await list('q=%25')).names, [], 'a per cent sign is itself');
 });
 
-test('if a paging parameter is invalid, the error points to it', async () => {
+test('if a paging parameter is invalid, the request is refused and the error points to that parameter', async () => {
   const cases: [string, string][] = [
     ...['0', '201', '-1', '1.5', 'x', '', '1e9', '0x10', '1e2', '%2010', '10%20', '10.0', '%2B5', '0b1', '%D9%A1', '9'.repeat(400)].map(
       (limit): [string, string] => [`limit=${limit}`, '/query/limit'],

@@ -42,7 +42,7 @@ test('CORS_ORIGINS=* allows pages of any origin, but never with cookies', async 
   await p.close();
 });
 
-test('OPTIONS lists the methods of a path, with and without CORS_ORIGINS', async () => {
+test('an OPTIONS request gets the list of methods of its path, with and without CORS_ORIGINS', async () => {
   for (const origins of [undefined, APP, '*']) {
     const p = await withOrigins(origins);
     const known = await p.send('OPTIONS', `${p.tenant}/agents`, { headers: { origin: APP } });

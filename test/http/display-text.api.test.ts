@@ -99,7 +99,7 @@ const texts = bodies.flatMap(([name, { body }]) =>
  */
 const fieldOf = (path: readonly string[]): string => path.find((part) => part !== '0')!;
 
-test('in every request body, every text field except the listed free-text fields refuses hostile characters such as line breaks and direction overrides', () => {
+test('in every request body, text fields refuse hostile characters such as line breaks and direction overrides, except the free-text fields that this test lists', () => {
   const displayed = texts.filter(({ path }) => !FREE_TEXTS.includes(fieldOf(path)));
   assert.ok(displayed.length > 20, `${displayed.length}`);
   for (const { name, body, path } of displayed)
@@ -112,12 +112,12 @@ test('in every request body, every text field except the listed free-text fields
     );
 });
 
-test('names in any language are accepted, with the combining marks and joiners that the languages need', () => {
+test('names in any language are accepted, with the combining marks and joiners that these languages need', () => {
   const names = ['Müller & Söhne', 'e\u0301te\u0301', 'שָׁלוֹם', 'नमस्ते', '株式会社', 'می\u200cخواهم', '👩\u200d💻 team', '🏴󠁧󠁢󠁥󠁮󠁧󠁿'];
   for (const name of names) assert.ok(displayText(1, 255).safeParse(name).success, name);
 });
 
-test('the API refuses a hostile name with 422 and a message that says what is wrong, and stores nothing', async () => {
+test('a request with a hostile name gets 422 with a text that says what is wrong, and nothing is stored', async () => {
   const before = p.eventsOf('ApiKeyCreated').length;
   const { status, body } = await p.send('POST', `${p.tenant}/api-keys`, { body: { name: '\u001b[31m\n\u202eevil' } });
   assert.is(status, 422);
@@ -128,7 +128,7 @@ test('the API refuses a hostile name with 422 and a message that says what is wr
   assert.is(p.eventsOf('ApiKeyCreated').length, before);
 });
 
-test('a hostile name from before the API refused such names is still applied by the projections and shown', async () => {
+test('a hostile name that was stored before the API refused such names is still applied by the projections, and is shown', async () => {
   const name = 'old\u202ename\n';
   const ctx = p.systemContext(p.tenant_id);
   const { category } = await import('../../domain/tenants/tenant.ts');
@@ -154,7 +154,7 @@ test('cleaning a text from another system gives a valid text for display, or nul
   }
 });
 
-test('every operation refuses the character NUL in a query or in a path', async () => {
+test('every operation refuses a request with the character NUL in its query or path', async () => {
   let checked = 0;
   const params: Record<string, string> = { tenant_id: p.tenant_id, agent_id: `c${'0'.repeat(24)}` };
   for (const [name, row] of Object.entries(p.operations)) {

@@ -67,7 +67,7 @@ test('no error contains a phrase of the schema library', async () => {
   ]);
 });
 
-test('errors distinguish an unknown query parameter, an unknown field and a field that cannot be changed', async () => {
+test('the errors for an unknown query parameter, an unknown field and a field that cannot be changed differ', async () => {
   assert.equal(messagesOf(await p.send('GET', `${p.tenant}/agents?colour=red`)), [
     ['/query/colour', 'is not a query parameter of this operation'],
   ]);
@@ -91,7 +91,7 @@ test('the error for a malformed API key differs from the error for a missing one
     assert.match(await detailOf({ authorization: `Bearer ${key}` }), /not a well-formed API key/);
 });
 
-test('the response to a conflict contains the conflicting value or resource, and a code for the kind of conflict', async () => {
+test('the response to a conflict contains the conflicting value or resource, and a code that says what kind of conflict it is', async () => {
   const invite = () => p.send('POST', `${p.tenant}/members`, { body: { email: 'twice@example.com' } });
   const { user_id } = (await invite()).body as { user_id: string };
   const { status, body } = await invite();

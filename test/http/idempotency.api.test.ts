@@ -41,7 +41,7 @@ const clockAhead = (p: TestPlatform, ms: number): void => {
 const foldEvents = (...events: IdempotencyEvent[]) => recorded('idempotency', events).reduce(evolve, initial);
 const claimed: IdempotencyEvent = { type: 'IdempotencyKeyClaimed', data: { route: 'post /x', body_digest: 'd' } };
 
-test('a process that claims an idempotency key holds it for 30 s unless it releases the key earlier', () => {
+test('a process that claims an idempotency key holds it for 30 s, unless the process releases it earlier', () => {
   const after = (index: number, ms: number) => new Date(Date.parse(at(index)) + ms).toISOString();
   assert.ok(isClaimed(foldEvents(claimed), after(0, 29_999)));
   assert.not(isClaimed(foldEvents(claimed), after(0, 30_000)));
@@ -49,7 +49,7 @@ test('a process that claims an idempotency key holds it for 30 s unless it relea
   assert.not(isClaimed(foldEvents(claimed, { type: 'IdempotencyKeyReleased', data: {} }), at(1)));
 });
 
-test('50 concurrent requests with the same idempotency key append one event; each gets 201, or 409 while the first is in progress', async () => {
+test('50 concurrent requests with the same idempotency key append one event; each gets 201, or 409 while the first one is in progress', async () => {
   const p = await createTestPlatform();
   const answers = await Promise.all(Array.from({ length: 50 }, () => create(p, 'once')));
   assert.is(created(p), 1);
@@ -73,7 +73,7 @@ test('repeating a request with the same idempotency key and body gets the same r
   await p.close();
 });
 
-test('repeating a refused request with its idempotency key gets the same refusal, and does not run the request again', async () => {
+test('repeating a refused request with the same idempotency key gets the same refusal, and the request is not run again', async () => {
   const p = await createTestPlatform();
   await p.send('POST', `${p.tenant}/agents`, { body: agent() });
   const first = await create(p, 'once');
@@ -87,7 +87,7 @@ test('repeating a refused request with its idempotency key gets the same refusal
   await p.close();
 });
 
-test('a different body with a known idempotency key gets 422 and has no effect', async () => {
+test('a request with a known idempotency key and a different body gets 422 and has no effect', async () => {
   const p = await createTestPlatform();
   await create(p, 'once');
   const other = await create(p, 'once', agent('other'));
@@ -95,7 +95,7 @@ test('a different body with a known idempotency key gets 422 and has no effect',
   await p.close();
 });
 
-test('with the same idempotency key, requests to another route, in another tenant or from another caller are different requests', async () => {
+test('requests with the same idempotency key count as different if they go to different routes or tenants or have different callers', async () => {
   const p = await createTestPlatform();
   const { key } = await addMember(p, 'ADMIN');
   const { key: same } = await addMember(p, 'MEMBER');
@@ -121,7 +121,7 @@ test('repeating the creation of an API key gets 409 with the Location of the key
   await p.close();
 });
 
-test('if a process stops before it appends the event, repeating the request gets 409 for 30 s; after that, it runs the request and appends one event', async () => {
+test('if a process stops before it appends the event of a request, repeating the request gets 409 for 30 s; a repeat after that runs the request and appends one event', async () => {
   const p = await createTestPlatform();
   const died = dieBefore(p, 'AgentCreated');
   void create(p, 'once');
@@ -134,7 +134,7 @@ test('if a process stops before it appends the event, repeating the request gets
   await p.close();
 });
 
-test('if a process stops after it has appended the event, repeating the request after 30 s finds the event and appends no second one', async () => {
+test('if a process stops after it has appended the event of a request, repeating the request after 30 s finds that event and appends no second one', async () => {
   const p = await createTestPlatform();
   const died = dieBefore(p, 'IdempotencyKeyFinished');
   void create(p, 'once');
@@ -163,7 +163,7 @@ test('if a process stops after it has created an API key, repeating the request 
   await p.close();
 });
 
-test("repeating the creation of an agent with a deleted agent's slug returns the new agent, even if the first process stopped before it created it", async () => {
+test("a repeated request that creates an agent with a deleted agent's slug returns the new agent, even if the first process stopped before it created the agent", async () => {
   const p = await createTestPlatform();
   const old = (await create(p, 'first')).body as Agent;
   await p.send('DELETE', `${p.tenant}/agents/${old.id}`);
@@ -182,7 +182,7 @@ test("repeating the creation of an agent with a deleted agent's slug returns the
   await p.close();
 });
 
-test('repeating the change of a model chain gets the first response, even if the agent was deleted in between', async () => {
+test('repeating a change of a model chain gets the first response, even if the agent was deleted in between', async () => {
   const p = await createTestPlatform();
   const { id } = (await create(p, 'a')).body as Agent;
   const models = (await p.send('GET', `${p.tenant}/models`)).body as { id: string }[];
@@ -213,7 +213,7 @@ test('a repeated request gets the status of the first response: 201 if the first
   await p.close();
 });
 
-test('a request that fails because the log is down releases its idempotency key; repeated when the log is available, it succeeds', async () => {
+test('a request that fails because the log is down releases its idempotency key; repeated after the log is available again, it succeeds', async () => {
   const p = await createTestPlatform();
   await p.send('GET', '/me');
   const back = p.log.outage();
@@ -225,7 +225,7 @@ test('a request that fails because the log is down releases its idempotency key;
   await p.close();
 });
 
-test('an idempotency key is refused unless it has 1 to 255 printable ASCII characters', async () => {
+test('a request is refused if its idempotency key does not have 1 to 255 printable ASCII characters', async () => {
   const p = await createTestPlatform();
   for (const key of ['', 'x'.repeat(256), 'ü', 'a\u007fb']) assert.is((await create(p, key)).status, 400, JSON.stringify(key));
   assert.is(created(p), 0);

@@ -58,7 +58,7 @@ test('if a process stops after it has recorded a break-glass request, repeating 
   await p.close();
 });
 
-test('a repeated request gets the same response as the first one, even if the read models and the clock changed in between', async () => {
+test('a repeated request gets the same response as the first one, even if the read models or the clock have changed in between', async () => {
   const p = await createTestPlatform();
   const tenant = `/admin/tenants/${p.tenant_id}`;
   const { user_id } = await addMember(p, 'MEMBER');
@@ -114,7 +114,7 @@ test('a repeated change of an integration gets the same response, even if its ag
   await p.close();
 });
 
-test('a projection maintenance request with an idempotency key is executed once', async () => {
+test('a repeated request for the maintenance of a projection with the same idempotency key is executed once', async () => {
   const done: string[] = [];
   const rebuild = {
     id: '7',

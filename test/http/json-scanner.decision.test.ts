@@ -17,14 +17,14 @@ const parses = (bytes: Uint8Array): boolean => {
 const agrees = (bytes: Uint8Array) =>
   assert.is(scanJson(bytes, 10_000), parses(bytes) ? 'json' : 'not_json', JSON.stringify(Buffer.from(bytes).toString()));
 
-test('the scanner accepts 64 levels of nesting and refuses more, even if the brackets are not closed', () => {
+test('the JSON scanner accepts 64 levels of nesting and refuses more, even if the brackets are not closed', () => {
   assert.is(scan(nested(64)), 'json');
   for (const depth of [65, 10_000, 1_000_000]) assert.is(scan(nested(depth)), 'too_deep');
   assert.is(scan(`${'{"a":'.repeat(65)}`), 'too_deep');
   assert.is(scan(`[${nested(63)},${nested(63)}]`), 'json');
 });
 
-test('the scanner accepts and refuses the same texts as JSON.parse', () => {
+test('the JSON scanner accepts and refuses the same texts as JSON.parse', () => {
   const texts = [
     '', ' ', 'null', 'nul', 'nulll', 'true', 'True', 'NaN', '-', '-0', '01', '1.', '.5', '1e', '1e+', '1E-7', '-1.5e10', '+1', '0x1', '1 2',
     '""', '"', '"\\', '"\\x"', '"\\u12"', '"\\u12g4"', '"\\ud800"', '"\t"', '"\u0000"', '"\\u0000"', '"é😀"', "'a'",
@@ -35,7 +35,7 @@ test('the scanner accepts and refuses the same texts as JSON.parse', () => {
   for (const text of texts) agrees(Buffer.from(text));
 });
 
-test('the scanner refuses a string with invalid UTF-8', () => {
+test('the JSON scanner refuses a string with invalid UTF-8', () => {
   const bad = [
     [0xff],
     [0xc0, 0x80],
@@ -59,7 +59,7 @@ test('the scanner refuses a string with invalid UTF-8', () => {
     agrees(Buffer.from([0x22, ...bytes, 0x22]));
 });
 
-test('for random JSON, also with one byte changed, removed or inserted, the scanner gives the same result as JSON.parse', () =>
+test('for random JSON, unchanged or with one byte changed, removed or inserted, the JSON scanner gives the same result as JSON.parse', () =>
   fc.assert(
     fc.property(fc.json({ maxDepth: 6 }), fc.nat(), fc.nat(255), fc.nat(2), (text, place, byte, way) => {
       const bytes = [...Buffer.from(text)];
@@ -71,7 +71,7 @@ test('for random JSON, also with one byte changed, removed or inserted, the scan
     { numRuns: 20_000 },
   ));
 
-test('for random sequences of JSON tokens, the scanner gives the same result as JSON.parse', () =>
+test('for random sequences of JSON tokens, the JSON scanner gives the same result as JSON.parse', () =>
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...'[]{},:"\\ 01-.eEtu/\n'.split(''), 'null', 'true', '"a"'), { maxLength: 12 }), (parts) =>
       agrees(Buffer.from(parts.join(''))),

@@ -58,7 +58,7 @@ const checkProblem = ({ status, headers, body, ms }: Answer, expected: number): 
   assert.ok(ms < 1_000 * loadFactor() + 150, `${ms} ms`);
 };
 
-test('a body with a Content-Length or in chunks is accepted', async () => {
+test('a request is accepted if its body has a Content-Length, and if it comes in chunks', async () => {
   const sent = body('whole');
   assert.is((await raw(request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, `Content-Length: ${sent.length}`], sent))).status, 201);
   const other = body('chunks');
@@ -66,7 +66,7 @@ test('a body with a Content-Length or in chunks is accepted', async () => {
   assert.is((await raw(request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, 'Transfer-Encoding: chunked'], chunks))).status, 201);
 });
 
-test('an ambiguous body length, malformed chunks, a missing Host or bytes that are not HTTP get 400 with a problem document and have no effect', async () => {
+test('a request with an ambiguous body length, malformed chunks, no Host or bytes that are not HTTP gets 400 with a problem document and has no effect', async () => {
   const before = created();
   const sent = body('smuggled');
   const post = (...headers: string[]) => request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, ...headers], sent);
@@ -85,7 +85,7 @@ test('an ambiguous body length, malformed chunks, a missing Host or bytes that a
   assert.is(created(), before);
 });
 
-test('an invalid or duplicate Host, or a duplicate Idempotency-Key, gets 400; every valid Host is accepted', async () => {
+test('a request with an invalid or duplicate Host, or a duplicate Idempotency-Key, gets 400; every valid Host is accepted', async () => {
   const get = (...hosts: string[]) =>
     raw(request(`GET ${AGENTS}?limit=1 HTTP/1.1`, [...hosts.map((host) => `Host: ${host}`), `Authorization: Bearer ${p.key}`]));
   const none = ['', '[::1', 'a b/c', 'x:99999', 'x:', 'a/b', 'user@host', '%41', '999.999.999.999', 'a\\b', 'a?b'];
@@ -97,7 +97,7 @@ test('an invalid or duplicate Host, or a duplicate Idempotency-Key, gets 400; ev
     assert.is((await get(host)).status, 200, host);
 });
 
-test('a request by HTTP/1.0 needs no Host header', async () => {
+test('an HTTP/1.0 request without a Host header is accepted', async () => {
   assert.is((await raw(request(`GET ${AGENTS} HTTP/1.0`, [`Authorization: Bearer ${p.key}`]))).status, 200);
 });
 
@@ -107,7 +107,7 @@ test('a request with 20 kB of headers or with 2,000 headers gets 431', async () 
   checkProblem(await raw(request(`GET ${AGENTS} HTTP/1.1`, [...HEAD, ...many])), 431);
 });
 
-test('a body above the limit gets 413: at once if its Content-Length is above the limit, otherwise as soon as its chunks are', async () => {
+test('a request whose body is above the limit gets 413: at once if its Content-Length is above the limit, otherwise as soon as the chunks exceed it', async () => {
   const length = request(`POST ${AGENTS} HTTP/1.1`, [...JSON_HEAD, `Content-Length: ${MAX_JSON_BYTES + 1}`]);
   const declared = await raw(length);
   checkProblem(declared, 413);
@@ -148,7 +148,7 @@ test('bytes after the end of a body are read as the next request; if they are ma
   assert.equal(await statuses(short), [422, 400]);
 });
 
-test('on one connection, each request gets its own response; a malformed request gets 400 after the responses to the requests before it', async () => {
+test('on one connection, each request gets its own response; a malformed request gets 400 after the responses to the earlier requests', async () => {
   const before = created();
   const post = (slug: string): string => {
     const sent = body(slug);
@@ -175,7 +175,7 @@ test('TRACE and each method that a path does not support get 405 with Allow; hea
   assert.is((await raw(request(`POST ${AGENTS}?_method=DELETE HTTP/1.1`, [...HEAD, 'Content-Length: 0']))).status, 422);
 });
 
-test('HEAD responds like GET without the body; OPTIONS lists the methods', async () => {
+test('HEAD gets the response of GET without the body; OPTIONS gets the list of methods', async () => {
   const get = await raw(request(`GET ${AGENTS} HTTP/1.1`, HEAD));
   const head = await raw(request(`HEAD ${AGENTS} HTTP/1.1`, HEAD));
   assert.equal([head.status, head.body], [200, '']);
@@ -185,7 +185,7 @@ test('HEAD responds like GET without the body; OPTIONS lists the methods', async
   assert.is(options.headers['access-control-allow-origin'], undefined);
 });
 
-test('unusual paths get 400 or 404, never a server error', async () => {
+test('requests with unusual paths get 400 or 404, and never cause a server error', async () => {
   const odd = [
     '%2e%2e',
     '%00',
@@ -211,7 +211,7 @@ test('unusual paths get 400 or 404, never a server error', async () => {
     }
 });
 
-test('unsupported transfer codings and HTTP versions, and CONNECT, get 400 with a problem document and have no effect', async () => {
+test('requests with an unsupported transfer coding or HTTP version, and CONNECT requests, get 400 with a problem document and have no effect', async () => {
   const before = created();
   const sent = body('coded');
   const chunks = `${sent.length.toString(16)}\r\n${sent}\r\n0\r\n\r\n`;
@@ -223,7 +223,7 @@ test('unsupported transfer codings and HTTP versions, and CONNECT, get 400 with 
   assert.is((await coded('Chunked')).status, 201);
 });
 
-test('the server continues to work when clients send CONNECT and reset the connection', async () => {
+test('the server still answers requests after clients have sent CONNECT and reset the connection', async () => {
   for (let times = 0; times < 20; times++) {
     const socket = connect(server.port, '127.0.0.1');
     socket.on('error', () => {});
@@ -242,7 +242,7 @@ test('a value of the Expect header other than 100-continue is ignored', async ()
   checkProblem(await raw(request('GET /livez/.. HTTP/1.1', [...HEAD, 'Expect: 200-ok'])), 400);
 });
 
-test('a path with a segment . or .. gets 400; in a query, the same text is accepted', async () => {
+test('a request whose path has a segment . or .. gets 400; in a query, the same text is accepted', async () => {
   for (const path of ['/livez/..', '/livez/.', '/livez/%2E%2e/', '/a/../livez', '/a/..?x=1', '/a/..#x'])
     checkProblem(await raw(request(`GET ${path} HTTP/1.1`, HEAD)), 400);
   for (const query of ['q=/../', 'q=/./x', 'q=/..', 'q=/%2e%2e/', 'q=a/..?b'])

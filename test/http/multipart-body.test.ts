@@ -39,7 +39,7 @@ test('a file of the maximum size is read, however its bytes are divided, with an
   }
 });
 
-test('a body without Content-Length is read only until it exceeds the limit', async () => {
+test('a body without Content-Length is read only until the read bytes exceed the limit', async () => {
   let produced = 0;
   const endless = function* () {
     for (;;) {
@@ -52,7 +52,7 @@ test('a body without Content-Length is read only until it exceeds the limit', as
   assert.ok(produced <= MAX_BYTES + OVERHEAD + 4 * 65_536, `${produced} bytes were read`);
 });
 
-test('a body whose Content-Length is too large is refused before it is read', async () => {
+test('a body whose Content-Length is above the limit is refused before any of it is read', async () => {
   let produced = 0;
   const chunks = async function* () {
     await sleep(50);

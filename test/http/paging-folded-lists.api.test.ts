@@ -93,7 +93,7 @@ test("the next page of an agent's history starts where the previous one ended, e
   assert.equal(seen, all);
 });
 
-test('reading the first page of a long history reads each event at most once; a later page reads its own events and at most 200 earlier ones', async () => {
+test('reading the first page of a long history reads each event at most once; reading a later page reads the events of that page and at most 200 earlier ones', async () => {
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Old', slug: 'old' } });
   const long = created.headers.get('location')!;
   const CHANGES = 1_000;
@@ -127,7 +127,7 @@ test('reading the first page of a long history reads each event at most once; a 
   for (const pages of cost.slice(1)) assert.ok(pages <= 225, `${cost}`);
 });
 
-test('if a cursor is invalid, the error points to it', async () => {
+test('if a cursor is invalid, the request is refused and the error points to the cursor', async () => {
   const written = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const wrong = [
     'x',

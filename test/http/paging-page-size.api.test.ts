@@ -23,7 +23,7 @@ const pagesOf = async (path: string, idOf: (item: never) => string): Promise<str
 };
 const idOf = ({ id }: { id: string }) => id;
 
-test('if agents are large, a page contains fewer agents than its limit allows, and the next page continues after them', async () => {
+test('if agents are large, a page contains fewer agents than the limit allows, and the next page continues after them', async () => {
   for (let n = 0; n < AGENTS; n++) {
     const { body, headers } = await p.send('POST', `${p.tenant}/agents`, { body: { name: `A${n}`, slug: `a${n}`, description: LARGE } });
     created.unshift((body as { id: string }).id);
@@ -34,12 +34,12 @@ test('if agents are large, a page contains fewer agents than its limit allows, a
   assert.equal([pages.length, pages.flat()], [2, created]);
 });
 
-test('if agents are large, a page of an as-of list contains fewer agents than its limit allows', async () => {
+test('if agents are large, a page of an as-of list contains fewer agents than the limit allows', async () => {
   const pages = await pagesOf(`${p.tenant}/agents?limit=200&as_of=${encodeURIComponent(token)}`, idOf);
   assert.equal([pages.length, pages.flat()], [2, created]);
 });
 
-test('if audit log entries or history entries are large, a page contains fewer entries than its limit allows', async () => {
+test('if audit log entries or history entries are large, a page contains fewer entries than the limit allows', async () => {
   for (let n = 0; n < 10; n++) {
     const { status } = await p.send('PATCH', `${p.tenant}/agents/${created[0]}`, { body: { description: `${n}${LARGE}` } });
     assert.is(status, 200);

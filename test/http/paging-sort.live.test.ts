@@ -75,7 +75,7 @@ test('a list can be sorted by name and divided into pages even if the names have
   await p.close();
 });
 
-test('every list can be sorted in pages by the fields that the OpenAPI document names, and by no other field', async () => {
+test('every list can be sorted, and read in pages, by the fields that the OpenAPI document names, and by no other field', async () => {
   const p = await filled();
   const { paths } = openapi(p.operations, plainPaths, 'http://annals.test') as unknown as Document;
   const agent = ((await p.send('GET', `${p.tenant}/agents`)).body as Item[])[0]!.id as string;
@@ -166,7 +166,7 @@ const foldedItems = (
     .map((each) => shown(each.doc));
 };
 
-test('for each sort field, the pages contain the items of the log sorted by that field; null is greater than any value, and ids break ties', async () => {
+test('for each sort field, the pages contain the items that the log yields, sorted by that field; null is greater than any value, and ids break ties', async () => {
   const p = await filled();
   const lists: readonly Listed[] = [
     {

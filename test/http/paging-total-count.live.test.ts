@@ -71,7 +71,7 @@ test('Total-Count of the audit log and of the members counts only the entries an
 const foldedCount = ({ name, tables: [table] }: AnyProjection): number =>
   [...p.foldedRows(name, table!.name).values()].filter(({ row }) => row.tenant_id === p.tenant_id && !row[table!.softDelete ?? '']).length;
 
-test('the counters in Postgres equal the numbers of rows; if a version of a projection has no counters, its lists have no Total-Count', async () => {
+test('the counters in Postgres equal the numbers of rows; lists of a projection that has no counters yet have no Total-Count', async () => {
   await p.waitForProjections();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(p.log, databaseUrl, projections);

@@ -59,7 +59,7 @@ for (const [name, failure] of Object.entries(FAILURES))
     await p.close();
   });
 
-test('agents can be created while the read models do not respond, and only the first creation waits for them', async () => {
+test('while the read models do not respond, agents can be created, and only the first creation waits for the read models', async () => {
   const p = await createTestPlatform();
   const back = makeUnavailable(p, FAILURES.silent);
   const create = (slug: string) => p.send('POST', `${p.tenant}/agents`, { body: { name: slug, slug } });

@@ -38,7 +38,7 @@ test('a caller reads its own writes in lists and single resources, even if the p
   await p.close();
 });
 
-test("a tenant's agent count includes an agent that the caller has just created; a read with a Consistency-Token waits longer than 250 ms for it", async () => {
+test("a tenant's agent count includes an agent that the caller has just created; if the projection needs more than 250 ms, a read with a Consistency-Token still waits until the agent is counted", async () => {
   const p = await createTestPlatform();
   p.projectionDelay.ms = 25;
   const path = `/admin/tenants/${p.tenant_id}`;
@@ -72,7 +72,7 @@ test('a read by a caller without recent writes does not wait for the projections
   await p.close();
 });
 
-test("if a projection is far behind, a caller's first read of a list waits 250 ms, and the reads after it do not wait", async () => {
+test("if a projection is far behind, the first read of a list by a caller waits 250 ms, and the caller's next reads do not wait", async () => {
   const p = await createTestPlatform();
   await p.waitForProjections();
   p.projectionDelay.ms = 3_000;
@@ -99,7 +99,7 @@ const stopProjections = (p: Awaited<ReturnType<typeof createTestPlatform>>) => {
 
 const shown = ({ status, text, headers }: Answer) => [status, status === 200 ? text : '', headers.get('etag')];
 
-test('a change that the projection has not applied yet is read from the aggregate cache; later, the read model shows the same', async () => {
+test('an agent whose change the projection has not applied yet is read from the aggregate cache; when the projection has applied it, the read model shows the same', async () => {
   const p = await createTestPlatform();
   const admin = await addMember(p, 'ADMIN');
   const models = ((await p.send('GET', `${p.tenant}/models`)).body as { id: string }[]).map(({ id }) => id);
@@ -134,7 +134,7 @@ test('a change that the projection has not applied yet is read from the aggregat
   await p.close();
 });
 
-test('a read of a cached agent does not wait, unless its consistency token is beyond the cached state', async () => {
+test('a read of a cached agent does not wait, unless the request has a consistency token beyond the cached state', async () => {
   const p = await createTestPlatform();
   const admin = await addMember(p, 'ADMIN');
   await p.waitForProjections();
@@ -158,7 +158,7 @@ test('a read of a cached agent does not wait, unless its consistency token is be
 
 const user: Principal = { kind: 'user', user_id: 'u', key_id: null, bound_to: null, super_admin: false };
 
-test("a read waits until its projections include the caller's latest write, unless that write is more than two seconds old", async () => {
+test("a read waits until the projections that it uses include the caller's latest write, unless that write is more than two seconds old", async () => {
   const waits: string[] = [];
   let clock = 0;
   const ownWrites = readYourWrites({ passed: async (view, token) => void waits.push(`${view} ${token}`) }, () => clock);
@@ -173,7 +173,7 @@ test("a read waits until its projections include the caller's latest write, unle
   assert.equal(waits, []);
 });
 
-test("after a read has waited for a projection in vain, the caller's reads do not wait for that projection during the next second", async () => {
+test('after a read has waited for a projection in vain, further reads by the caller do not wait for that projection for one second', async () => {
   let clock = 0;
   let waits = 0;
   const late = async () => {

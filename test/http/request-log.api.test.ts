@@ -69,7 +69,7 @@ test('the log line of a request contains no credential, no body and no value fro
   for (const secret of ['in-the', 'in the', key]) assert.not.ok(text.includes(secret), secret);
 });
 
-test('during a flood of failing requests, only some get log lines; a line with the number of the others follows', async () => {
+test('during a flood of failing requests, only some requests get a log line; the next line says how many were left out', async () => {
   const { platform, takeLines } = await startPlatform('info');
   const flood = MAX_LINES_PER_INTERVAL + 30;
   for (let sent = 0; sent < flood; sent++) await platform.send('GET', '/me', { key: 'wrong' });
@@ -87,7 +87,7 @@ test('during a flood of failing requests, only some get log lines; a line with t
   );
 });
 
-test('when the log is closed, it gets one line with the number of request lines that were left out', async () => {
+test('when the log of requests is closed, one line with the number of request lines that were left out is written', async () => {
   const { platform, takeLines, closeLog } = await startPlatform('info', 60_000);
   for (let sent = 0; sent < MAX_LINES_PER_INTERVAL + 3; sent++) await platform.send('GET', '/me', { key: 'wrong' });
   takeLines();

@@ -76,7 +76,7 @@ test('the history of a model shows its changes and for which tenants it was open
   setTime(50);
 });
 
-test('only platform credentials can read the history of a model, and an unknown model gets 404', async () => {
+test('only platform credentials can read the history of a model; reading the history of an unknown model gets 404', async () => {
   const { key } = await addMember(p, 'OWNER', p.tenant_id, 'other.owner@example.com');
   const [model] = (await p.send('GET', '/admin/models')).body as { id: string }[];
   for (const part of ['history', 'diff?from=0:0']) {
@@ -85,7 +85,7 @@ test('only platform credentials can read the history of a model, and an unknown 
   }
 });
 
-test('the history of a tenant shows changes of settings, members, role permissions and invitations, but no digest of an invitation', async () => {
+test('the history of a tenant shows changes of settings, members, role permissions and invitations, but not the digest of any invitation', async () => {
   const { user_id, key } = await addMember(p, 'MEMBER');
   const before = ok(await p.send('PATCH', p.tenant, { body: { billing_email: 'one@example.com' } }));
   ok(await p.send('PATCH', p.tenant, { body: { billing_email: null, allow_superadmin_access: false } }));
@@ -115,7 +115,7 @@ test('the history of a tenant shows changes of settings, members, role permissio
   ]);
 });
 
-test('a member sees the history of a public skill, but not its contents from the time when it was private', async () => {
+test('a member sees the history of a public skill, but not the contents that the skill had while it was private', async () => {
   const { key } = await addMember(p, 'MEMBER', p.tenant_id, 'reads.skills@example.com');
   const body = { name: 'Skill', slug: 'skill', description: 'd', instructions: 'secret draft' };
   const created = ok(await p.send('POST', `${p.tenant}/skills`, { body }));
@@ -166,7 +166,7 @@ test("if the configuration of an agent's skill changes, the agent's history show
   );
 });
 
-test("the history of a connector's tool shows, in order, the tool's own changes and those by syncs of the connector", async () => {
+test("the history of a connector's tool shows, in order, the changes of the tool itself and those made by syncs of the connector", async () => {
   const tools = `${p.tenant}/connectors/mailer/tools`;
   const send = { name: 'send', display_name: 'Send', description: 'd', description_long: 'l' };
   const other = { ...send, name: 'other' };
@@ -236,7 +236,7 @@ test("the history of a tenant shows members who leave and break-glass requests; 
   assert.equal(types, ['SuperAdminAccessOpened', 'MemberRemoved', 'MemberAdded', 'MemberAdded', 'TenantCreated']);
 });
 
-test('in the history of a tenant with 2,000 members, each entry contains only the member that changed', async () => {
+test('in the history of a tenant with 2,000 members, each entry contains only the member that was changed', async () => {
   const { id, tenant, key } = await createSecondTenant(p, 'large');
   const user_id = (index: number): string => `c${String(index).padStart(24, '0')}`;
   const added = Array.from({ length: 2_000 }, (_, index) => ({

@@ -69,7 +69,7 @@ test('the history of each kind of resource shows what each of its events changed
   }
 });
 
-test('the first event of a resource shows its fields as changes from null', () => {
+test('the history shows the first event of a resource as changes of its fields from null', () => {
   for (const found of steps)
     for (const { event, changes } of found.filter(({ event }) => event.revision === 0)) {
       assert.ok(changes.length > 3, event.type);
@@ -98,7 +98,7 @@ test('no history contains the digest or the ciphertext of a secret', () => {
   for (const text of secrets) assert.not.ok(shown.includes(text), text);
 });
 
-test('if a secret entry of a resource changes, the history shows that it changed, but not its values', () => {
+test('if a secret entry of a resource changes, the history shows that the entry changed, but neither the old nor the new value', () => {
   type Vault = { sealed: Record<string, string> };
   const subject: AnySubject = {
     ...agentHistory,

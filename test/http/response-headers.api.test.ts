@@ -110,7 +110,7 @@ const checkProblem = (name: string, answer: Answer): string => {
   return body.code;
 };
 
-test('every route sends the security headers to callers without a credential, with an unknown credential, and to an administrator', async () => {
+test('every route sends the security headers to callers without a credential, to callers with an unknown credential, and to an administrator', async () => {
   for (const { name, method, filled } of routes)
     for (const key of ['', 'nonsense', p.key]) {
       const answer = await ask(method, filled, { key, ...(['GET', 'DELETE'].includes(method) ? {} : { body: '{}' }) });
@@ -132,7 +132,7 @@ test('every route that is not an API operation has the status, Content-Type and 
   assert.equal(found, PLAIN_ROUTE_HEADERS);
 });
 
-test('the URL in the field type of a problem leads to the description of the problem', async () => {
+test('the URL in the field type of a problem document leads to a description of the problem', async () => {
   for (const [code, { status, title }] of Object.entries(PROBLEMS)) {
     const type = `/problems/${code.replaceAll('_', '-')}`;
     const answer = await ask('GET', type);
@@ -233,7 +233,7 @@ test('responses to rate-limited requests and to bytes that are not HTTP have the
   assert.is(checkProblem('no HTTP', { status: Number(line.split(' ')[1]), headers, text: body }), 'malformed');
 });
 
-test('every unknown path gets every caller the same 404, except for the path and the request id in it', async () => {
+test('a request to an unknown path gets the same 404 for every path and every caller, except for the path and the request id in the body', async () => {
   const paths = [
     '/api/v1',
     '/api/v1/tenants',

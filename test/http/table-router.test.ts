@@ -15,7 +15,7 @@ const routerOf = (...routes: readonly string[]) => {
 const handlersAt = (router: ReturnType<typeof routerOf>, method: string, path: string): string[] =>
   router.match(method, path)[0].map(([handler]) => handler);
 
-test('a fixed path segment takes precedence over a parameter, whatever the order of the routes; handlers for all paths run before both', () => {
+test('the table router prefers a route with a fixed path segment to one with a parameter, whatever the order of the routes; handlers for all paths run before both', () => {
   for (const routes of [
     ['GET /jobs/:id', 'GET /jobs/preview'],
     ['GET /jobs/preview', 'GET /jobs/:id'],
@@ -26,7 +26,7 @@ test('a fixed path segment takes precedence over a parameter, whatever the order
   }
 });
 
-test("if only the route with a parameter continues as the path does, it is used, even if another route has the path's segment as a fixed one", () => {
+test('if a fixed segment matches but the rest of that route does not, the table router uses the route that has a parameter in this place', () => {
   const router = routerOf('POST /jobs/preview', 'POST /jobs/:id/pause');
   assert.equal(handlersAt(router, 'POST', '/jobs/preview/pause'), ['every', 'POST /jobs/:id/pause']);
   assert.equal(handlersAt(router, 'POST', '/jobs/preview'), ['every', 'POST /jobs/preview']);

@@ -10,7 +10,7 @@ const createAgent = (p: TestPlatform, slug: string) => p.send('POST', `${p.tenan
 const slugsOf = async (p: TestPlatform): Promise<string[]> =>
   ((await p.send('GET', `${p.tenant}/agents?sort=slug`)).body as { slug: string }[]).map(({ slug }) => slug);
 
-test('once the test platform has answered a request, every projection is at the end of the log, and lists contain what was created', async () => {
+test('after the test platform has answered a request, every projection is at the end of the log, and lists contain what the request created', async () => {
   const p = await createTestPlatform();
   for (const slug of ['a', 'b', 'c']) {
     assert.is((await createAgent(p, slug)).status, 201);

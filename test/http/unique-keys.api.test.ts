@@ -21,7 +21,7 @@ test('if 50 requests create a tenant with the same slug at once, exactly one suc
   await p.close();
 });
 
-test('if 50 requests create a plan, agent or allowed account with the same unique key at once, exactly one succeeds', async () => {
+test('if 50 requests create a plan, agent or allowed account with the same unique key at once, exactly one of them succeeds', async () => {
   const p = await createTestPlatform();
   const limits = { agents: 1, members: 1, cron_jobs: 1, webhooks_per_minute: 1 };
   const plans = await atOnce(() => p.send('POST', '/admin/plans', { body: { slug: 'race', name: 'Race', monthly_usd: 1, limits } }));
@@ -33,7 +33,7 @@ test('if 50 requests create a plan, agent or allowed account with the same uniqu
   await p.close();
 });
 
-test('50 concurrent invitations of the same e-mail address create one member and one user', async () => {
+test('50 concurrent requests that invite the same e-mail address create one member and one user', async () => {
   const p = await createTestPlatform();
   const answers = await atOnce((index) =>
     p.send('POST', `${p.tenant}/members`, { body: { email: index % 2 ? 'one@race.test' : 'One@Race.test' } }),
@@ -44,7 +44,7 @@ test('50 concurrent invitations of the same e-mail address create one member and
   await p.close();
 });
 
-test('if 50 requests reuse the unique key of a deleted agent or account at once, exactly one succeeds', async () => {
+test('if 50 requests create an agent or an allowed account with the unique key of a deleted one at once, exactly one of them succeeds', async () => {
   const p = await createTestPlatform();
   const created = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'First', slug: 'again' } })).body as { id: string };
   assert.is((await p.send('DELETE', `${p.tenant}/agents/${created.id}`)).status, 204);
@@ -59,7 +59,7 @@ test('if 50 requests reuse the unique key of a deleted agent or account at once,
   await p.close();
 });
 
-test('if two OWNERs demote each other with 50 concurrent requests, only one of them is demoted', async () => {
+test('if two OWNERs each demote the other one with 50 concurrent requests, only one of the two is demoted', async () => {
   const p = await createTestPlatform();
   const owner = (await p.send('GET', '/me')).body as { user: { id: string } };
   const invited = (await p.send('POST', `${p.tenant}/members`, { body: { email: 'second@race.test', role: 'OWNER' } })).body as {

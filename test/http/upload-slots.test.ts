@@ -21,7 +21,7 @@ const startUploads = (tenants: readonly string[]) => {
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("a tenant's first two uploads run at the same time; its third one waits, without delaying another tenant", async () => {
+test("a tenant's first two uploads run at the same time; its third one waits, and does not delay an upload of another tenant", async () => {
   const { started, finish, results } = startUploads(['a', 'a', 'a', 'b']);
   assert.equal(started, [0, 1, 3]);
   finish[1]!();
@@ -44,7 +44,7 @@ test('at most six uploads run at the same time in total; when one ends, the uplo
   assert.equal(await Promise.all(results), [0, 1, 2, 3, 4, 5, 6, 7]);
 });
 
-test('if 24 uploads are waiting, another upload is refused at once', async () => {
+test('while 24 uploads are waiting, another upload is refused at once', async () => {
   const { finish, results } = startUploads(Array.from({ length: 27 }, () => 'a'));
   const refused = (await results[26]) as Refusal;
   assert.ok(refused instanceof Refusal);
@@ -59,7 +59,7 @@ test('if 24 uploads are waiting, another upload is refused at once', async () =>
   );
 });
 
-test('failed uploads make room for further uploads', async () => {
+test('an upload that fails frees its place for another upload', async () => {
   const withSlot = createUploadSlots();
   const failing = () => withSlot('a', () => Promise.reject(new Error('failed'))).catch(() => 'failed');
   assert.equal(await Promise.all([failing(), failing(), failing()]), ['failed', 'failed', 'failed']);

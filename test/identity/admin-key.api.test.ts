@@ -51,7 +51,7 @@ test('if a suspended user gets an API key on the command line, the user becomes 
     assert.is(await statusFor(first), 200);
   }));
 
-test('a start reports an ANNALS_ADMIN_KEY that is unknown, revoked, expired, limited to a tenant, or owned by a suspended user', () =>
+test('at its start, the platform reports an ANNALS_ADMIN_KEY that is unknown, revoked, expired, limited to a tenant, or owned by a suspended user', () =>
   withSeededPlatform(async ({ process, first, operator }) => {
     const ctx = process.systemContext();
     const faultOf = async (key: string): Promise<string | undefined> => {

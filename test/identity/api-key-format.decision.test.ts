@@ -36,7 +36,7 @@ test('an API key with one wrong character is refused', () =>
     { numRuns: 40 },
   ));
 
-test('an API key is refused if two characters are swapped, one is missing or doubled, or one has another case', () =>
+test('an API key is refused if two of its characters are swapped, one is missing or doubled, or a letter has the other case', () =>
   fc.assert(
     fc.property(base62(8), base62(32), fc.nat(49), (publicId, secret, index) => {
       const key = buildKey(publicId, secret);
@@ -48,7 +48,7 @@ test('an API key is refused if two characters are swapped, one is missing or dou
     { numRuns: 300 },
   ));
 
-test('the API key that is derived from a digest is well-formed; different digests give different keys', () => {
+test('an API key that is derived from a digest is well-formed; different digests give different keys', () => {
   const digests = Array.from({ length: 100 }, (_, index) => createHash('sha256').update(String(index)).digest('hex'));
   const keys = [...digests, '0'.repeat(64), 'f'.repeat(64)].map(keyFromDigest);
   for (const key of keys) assert.ok(publicIdOf(key), key);

@@ -23,7 +23,7 @@ const statusOf = async (method: string, path: string, key: string, body?: Json) 
   (await p.send(method, path, { key, ...(body ? { body } : {}) })).status;
 const scopeOf = ({ body }: Answer) => [(body as Json).read_only, (body as Json).role];
 
-test('the response that creates an API key and the list of keys both show whether the key is read-only, and its maximum role', async () => {
+test('the response that creates an API key, and the list of keys, show whether the key is read-only and its maximum role', async () => {
   assert.equal(scopeOf(await post({})), [false, null]);
   assert.equal(scopeOf(await post({ read_only: true, role: 'AUDITOR' })), [true, 'AUDITOR']);
   await p.waitForProjections();
@@ -31,7 +31,7 @@ test('the response that creates an API key and the list of keys both show whethe
   assert.equal([limited!.read_only, limited!.role, full!.read_only, full!.role], [true, 'AUDITOR', false, null]);
 });
 
-test('a read-only API key of any kind can read what its owner can read, and can change nothing', async () => {
+test('with a read-only API key of any kind, the caller can read what the owner of the key can read, and can change nothing', async () => {
   const [tenantKey, platformKey, runnerKey] = await Promise.all([
     createKey({ read_only: true }),
     createKey({ read_only: true }, p.key, '/admin/api-keys'),
@@ -79,7 +79,7 @@ test('an API key with a role below that of its owner has only the permissions of
   assert.is(await statusOf('DELETE', `${KEYS}/${owner.key_id}`, asAdmin), 403);
 });
 
-test('an API key with the role AUDITOR can only read agents, even if its owner owns them; effective-permissions shows only these permissions', async () => {
+test('with an API key that has the role AUDITOR, agents can only be read, even if the owner of the key owns them; effective-permissions shows only these permissions', async () => {
   const auditor = await createKey({ role: 'AUDITOR' });
   const effective = async (key: string) => {
     const { permissions } = (await p.send('GET', `${A}/effective-permissions`, { key })).body as { permissions: Json[] };
@@ -93,7 +93,7 @@ test('an API key with the role AUDITOR can only read agents, even if its owner o
   assert.is((await effective(owner.key)).length, 9);
 });
 
-test('an API key cannot have a role above that of its creator; a key that is created with a limited key has the same limit', async () => {
+test('an API key cannot get a role above that of its creator; a key that is created with a limited key has the same limit', async () => {
   assert.is((await post({ role: 'OWNER' }, admin.key)).status, 403);
   assert.is((await post({ role: 'ADMIN' }, admin.key)).status, 201);
   const limited = await createKey({ role: 'ADMIN' });
@@ -113,7 +113,7 @@ test('creating a platform key or a runner key with a role is refused', async () 
   }
 });
 
-test("an API key of a demoted owner has the lower of the key's role and the owner's new role; it is refused if neither role includes the other", async () => {
+test("after its owner is demoted, an API key has the lower of the key's role and the owner's new role; if neither of the two roles includes the other, the key is refused", async () => {
   const { user_id, key } = await addMember(p, 'ADMIN', p.tenant_id, 'demoted@example.com');
   const [asAdmin, asAuditor] = [await createKey({ role: 'ADMIN' }, key), await createKey({ role: 'AUDITOR' }, key)];
   await p.systemContext(p.tenant_id).transact(Tenant, p.tenant_id, Member.changeRole(user_id, 'MEMBER', 'OWNER'));

@@ -69,7 +69,7 @@ test("a tenant key authenticates the user who created it, only in the key's tena
   assert.equal([(runner.agent as Json).id, (runner.actor as Json).kind, runner.user], [agent, 'agent', null]);
 });
 
-test('after an API key of any kind is revoked, it is refused at once and not listed', async () => {
+test('an API key of any kind that is revoked is refused at once, and no longer listed', async () => {
   for (const path of KEY_PATHS) {
     const { id, key } = await createKey(path);
     assert.is((await me(key)).status, 200);
@@ -81,7 +81,7 @@ test('after an API key of any kind is revoked, it is refused at once and not lis
   }
 });
 
-test('only an OWNER may revoke the API key of an OWNER', async () => {
+test('only an OWNER may revoke an API key of another OWNER', async () => {
   const path = KEY_PATHS[0]!;
   const [owner, other] = [
     await addMember(p, 'OWNER', p.tenant_id, 'one@example.com'),
@@ -121,7 +121,7 @@ test('an API key expires at expires_at, which must be in the future and before t
   assert.is(lowerCase.expires_at, '2999-01-02T03:04:05.000Z', 'RFC 3339 5.6 allows t and z in lower case');
 });
 
-test('a malformed API key is refused without reading the log; checking an unknown key with a correct checksum reads the log once', async () => {
+test('a malformed API key is refused without reading the log; for an unknown key with a correct checksum, the log is read once', async () => {
   let reads = 0;
   const { read } = p.log;
   Object.assign(p.log, {

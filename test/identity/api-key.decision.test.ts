@@ -63,7 +63,7 @@ test('the first use of an API key is recorded at once, and a later use only afte
     .emits();
 });
 
-test('an API key is matched only by its full digest; a key that does not exist is matched by no digest, not even by the placeholder', () => {
+test('an API key is matched only by its full digest; if a key does not exist, no digest matches it, not even the placeholder', () => {
   const { state } = given(ApiKey, created);
   assert.ok(ApiKey.matches(state, DIGEST));
   assert.not(ApiKey.matches(state, `${DIGEST.slice(0, -2)}ac`));

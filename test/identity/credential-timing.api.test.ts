@@ -105,7 +105,7 @@ test('the statistical test detects a comparison that stops at the first differen
   assert.not(leaks(welchTest([1, 2, 3, 4, 100], [1, 2, 3, 4, 900])));
 });
 
-test('checking an API key with a wrong secret computes one digest and two unique ids and reads the log once, whether its public id exists or not', async () => {
+test('checking an API key with a wrong secret computes one digest and two unique ids and reads the log once, whether or not the public id of the key exists', async () => {
   const done = async (header: string) => {
     Object.assign(counts, { loads: 0, digests: 0, names: 0 });
     await assertUnauthorized(header);

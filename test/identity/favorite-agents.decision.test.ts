@@ -7,7 +7,7 @@ const of = (agent_id: string): User.FavoriteAgent => ({ agent_id, tenant_id: TEN
 const marked = (agent_id: string): User.UserEvent => ({ type: 'AgentFavorited', data: of(agent_id) });
 const unmarked = (agent_id: string): User.UserEvent => ({ type: 'AgentUnfavorited', data: of(agent_id) });
 
-test('marking an agent as a favorite again, or removing one that is not a favorite, emits no event', () => {
+test('marking an agent as a favorite a second time, or removing a favorite that does not exist, emits no event', () => {
   given(User)
     .when(favorite(of('a')))
     .emits(marked('a'));
@@ -25,7 +25,7 @@ test('marking an agent as a favorite again, or removing one that is not a favori
     .emits(marked('a'));
 });
 
-test('a user can have the maximum number of favorites; one more is refused', () => {
+test('a user can mark agents as favorites up to the maximum number; marking one more is refused', () => {
   const almost = Array.from({ length: MAX_FAVORITES - 1 }, (_, index) => marked(`a${index}`));
   given(User, ...almost)
     .when(favorite(of('last')))

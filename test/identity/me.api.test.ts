@@ -38,7 +38,7 @@ test('/me with a platform key shows all tenants of the user; with a tenant key o
   await p.close();
 });
 
-test('/me shows whether the credential, rather than its owner, may operate the platform', async () => {
+test('/me shows whether the credential may operate the platform, which can differ from what its owner may do', async () => {
   const p = await createTestPlatform();
   const { user_id, key } = await addMember(p, 'MEMBER');
   assert.is((await p.send('PATCH', `/api/v1/admin/users/${user_id}`, { body: { is_super_admin: true } })).status, 200);
@@ -47,7 +47,7 @@ test('/me shows whether the credential, rather than its owner, may operate the p
   await p.close();
 });
 
-test('/me with a tenant in the query shows a super-admin the end of their break-glass access to it, and shows other users nothing', async () => {
+test('/me with a tenant in the query shows a super-admin when their break-glass access to it ends; for other users, it shows no such time', async () => {
   const p = await createTestPlatform();
   const other = await createSecondTenant(p);
   const glass = async (key = p.key, tenant_id = other.id) =>
@@ -65,7 +65,7 @@ test('/me with a tenant in the query shows a super-admin the end of their break-
   await p.close();
 });
 
-test('/me with a runner key shows its agent, and no permissions of a user', async () => {
+test('/me with a runner key shows the agent of the key, and no permissions of a user', async () => {
   const p = await createTestPlatform();
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'A', slug: 'a' } })).body as { id: string };
   const { key } = (await p.send('POST', `${p.tenant}/agents/${agent.id}/runner-keys`, { body: { name: 'r' } })).body as { key: string };
@@ -80,7 +80,7 @@ test('/me with a runner key shows its agent, and no permissions of a user', asyn
   await p.close();
 });
 
-test('/me shows all tenants of a user, even if they do not fit into one page, and tenant_count counts all of them', async () => {
+test('/me shows all tenants of a user, even if one page cannot hold them, and tenant_count counts all of them', async () => {
   const p = await createTestPlatform();
   const COUNT = 203;
   const owner_email = 'many@example.com';

@@ -261,7 +261,7 @@ signInTest(
   },
 );
 
-test('if the issuer does not return its keys, a token gets 503 and does not count as a failed credential', async () => {
+test('if the issuer does not return its signing keys, a request with a token gets 503, and the token does not count as a failed credential', async () => {
   const issuer = await startIssuer();
   issuer.failure.path = '/jwks';
   issuer.failure.how = 'fails';

@@ -35,19 +35,19 @@ for (const kind of BROKER_OUTAGES)
     is(figures["in the runners' ledgers"], figures['sent deliveries']);
   });
 
-test('deliveries that wait at the broker reach their runners even after the broker has lost all its files', async () => {
+test('deliveries that wait at the broker still reach their runners after the broker has lost all its files', async () => {
   const figures = await trial(async (platform) => runBrokerDamage(await deploy(platform, startClientRunner), 'removed', 30));
   equal([figures['in the log'], figures["in the runners' ledgers"]], [60, 60]);
 });
 
-test('if a runner is killed after the effect of a delivery, the delivery reaches it again but has no second effect', async () => {
+test('if a runner is killed after the effect of a delivery, the delivery reaches the runner again, but has no second effect', async () => {
   const figures = await trial((platform) => runRunnerKills(platform, 6));
   is(figures['kills after the effect'], 6);
   is(figures['runs of the handler'], figures['in the log']! + 6);
   is(figures["in the runners' ledgers"], figures['in the log']);
 });
 
-test('deliveries to runners that do not answer or refuse are given up after ten attempts; a slow runner gets each once, and other runners are not delayed', async () => {
+test('a delivery is given up after ten attempts if its runner does not answer or sends negative acknowledgements; a slow runner gets each delivery once, and other runners are not delayed', async () => {
   const figures = await trial((platform) => runBadRunners(platform, { count: 2, slowMs: 5_000, ackWaitMs: 1_500 }));
   equal([figures['given up in the log'], figures['processed by the working runner'], figures['processed by the slow runner']], [4, 2, 2]);
 });

@@ -6,7 +6,7 @@ import { withPlatform } from '../faults/platform.ts';
 
 const KILLS = 5;
 
-test('if the worker is killed while cron jobs fire, each occurrence has one decision, and a repeated call has the same key and body', () =>
+test('if the worker is killed while cron jobs fire, exactly one decision is recorded for each occurrence, and a repeated call has the same key and body', () =>
   withCronTarget((target, variables) =>
     withPlatform(async (platform) => {
       const { findings, figures } = await runCronKills(platform, target, KILLS);

@@ -24,7 +24,7 @@ const trial = async (run: (deployment: Deployment) => Promise<OutageReport>): Pr
   return figures;
 };
 
-test('if 100 copies of a delivery reach four processes at the same moment, one copy is accepted, and there is one effect', async () => {
+test('if 100 copies of a delivery reach four processes at the same moment, one copy is accepted, and the delivery has one effect', async () => {
   const figures = await trial((deployment) => runConcurrentCopies(deployment, 3));
   equal([figures['acknowledged with 202'], figures['acknowledged with 200'], figures['at the runners (effects)']], [3, 297, 3]);
 });
@@ -34,13 +34,13 @@ test('a redelivery at the same moment, after a second, after three days or after
   equal([figures['acknowledged with 202'], figures['acknowledged with 200'], figures['at the runners (effects)']], [5, 20, 5]);
 });
 
-test('delivery ids are different if they differ in case or inner spaces or belong to different integrations; too long ids are refused', async () => {
+test('delivery ids that differ in case or inner spaces, or belong to different integrations, count as different; ids that are too long are refused', async () => {
   const figures = await trial((deployment) => runSimilarIds(deployment, 12));
   is(figures['at the runners (effects)'], figures['sent deliveries']);
   ok(figures['malformed ids']! > 0);
 });
 
-test('after a secret rotation, the old and the new secret are accepted until the overlap ends, and then only the new one', async () => {
+test('after a secret rotation, deliveries with the old and with the new secret are accepted until the overlap ends; then only those with the new one are', async () => {
   const figures = await trial((deployment) => runSecretRotations(deployment, { rotations: 1, overlapSeconds: 4, perSecond: 20 }));
   ok(figures['requests during the overlap']! > 20);
   ok(figures['refused with the old secret']! > 5);

@@ -7,7 +7,7 @@ import { runTrial, TARGETS } from '../faults/trial.ts';
 const KILLS = 3;
 const SHOWN = 5;
 
-test('whichever process is killed under load, no acknowledged delivery is lost or has two effects, and each runner gets its deliveries in order', () =>
+test('if any process is killed under load, no acknowledged delivery is lost or has two effects, and each runner gets its deliveries in order', () =>
   withPlatform(async (platform) => {
     const { findings, kills, figures } = await runTrial(platform, { kills: KILLS });
     const first = Object.fromEntries(Object.entries(findings).map(([name, lines]) => [name, lines.slice(0, SHOWN)]));

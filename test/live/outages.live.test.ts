@@ -32,13 +32,13 @@ test('while the event store is frozen, every delivery is acknowledged in time, a
   ok(figures['slowest answer, ms']! < MAX_ANSWER_MS * loadFactor(), `an answer took ${figures['slowest answer, ms']} ms`);
 });
 
-test('while the event store and Postgres are frozen, deliveries are acknowledged; if the spool cannot be written either, they get 503 in time', async () => {
+test('while the event store and Postgres are frozen, deliveries are acknowledged in time; if the spool cannot be written either, they get 503 in time', async () => {
   const figures = await trial((deployment) => runWholeOutage(deployment, OPTIONS));
   is(figures['unknown while the spool worked'], 0);
   ok(figures['answered 503 while it did not']! > 0);
 });
 
-test('if serve is killed after a delivery is committed to the spool and before it answers, and the provider sends the delivery again, it is recorded once', async () => {
+test('if serve is killed after it has committed a delivery to the spool and before it responds, and the provider sends the delivery again, the delivery is recorded once', async () => {
   const figures = await trial((deployment) => runKills(deployment, 4));
   ok(figures['unknown (503 or cut off)']! > 0);
 });

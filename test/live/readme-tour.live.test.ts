@@ -69,7 +69,7 @@ for (const shell of SHELLS) {
     console.log(`${shell} is not installed: its run of the tour is skipped`);
     continue;
   }
-  test(`the commands of the README's tour work in ${shell} exactly as they are printed`, () =>
+  test(`the commands of the tour in the README work in ${shell} exactly as they are printed`, () =>
     withPlatform(async (platform) => {
       const key = await superAdminKey(platform);
       const file = join(platform.data, 'tour');

@@ -41,7 +41,7 @@ const difference = (path: string, one: string, other: string): string => {
   return `${path}: ${one.slice(from, to)} | ${other.slice(from, to)}`;
 };
 
-test('after the database was dropped, the platform restarts and serves the same responses, byte for byte', () =>
+test('after the database was dropped, the platform restarts and its responses are byte for byte the same as before', () =>
   withPlatform(async (platform) => {
     const dataset = await createDataset(platform, { tenants: 2, agents: 2, hooks: 1 });
     const runners = await Promise.all(dataset.agents.map((agent) => startRunner(platform, agent)));

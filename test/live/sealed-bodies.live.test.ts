@@ -53,7 +53,7 @@ const databaseDirectory = (data: string): string[] => {
   return existsSync(file) ? [readFileSync(file, 'utf8').trim()] : [];
 };
 
-test('bodies of deliveries occur in no file of the event store, database or logs, in no backup and in no output of a running platform', () =>
+test('no file of the event store, database or logs, no backup and no output of a running platform contains the body of a delivery', () =>
   withPlatform(
     async (platform) => {
       const { agents, hooks } = await createDataset(platform, { tenants: 1, agents: 1, hooks: 1 });

@@ -91,7 +91,7 @@ const databaseDirectory = (data: string): string[] => {
   return existsSync(file) ? [readFileSync(file, 'utf8').trim()] : [];
 };
 
-test('texts of nine kinds of encrypted contents occur in no file, backup or output of a platform, even after its keys were rotated', () =>
+test('no file, backup or output of a platform contains a text of nine kinds of encrypted contents, even after the keys were rotated', () =>
   withPlatform(
     async (platform) => {
       const caller = await callerOf(platform);

@@ -9,7 +9,7 @@ const CANARY = 'configCanaryThatNobodyMaySee';
 const SCHEMA = { type: 'object', properties: { token: { type: 'string', pattern: '^[a-zA-Z0-9]+$' } }, required: ['token'] };
 const SKILL = { name: 'Skill', slug: 'skill', description: 'A skill', visibility: 'public', instructions: 'Do it', config_schema: SCHEMA };
 
-test('values of skill configurations, accepted or refused, occur in no file and no output of a running platform', () =>
+test('no file and no output of a running platform contains a value of a skill configuration that was sent, whether it was accepted or refused', () =>
   withPlatform(
     async (platform) => {
       const { agents } = await createDataset(platform, { tenants: 1, agents: 1, hooks: 0 });

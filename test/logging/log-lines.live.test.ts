@@ -121,7 +121,7 @@ test('every log line contains its level as a word, and its time in ISO 8601', as
   }
 });
 
-test('a process whose log cannot be written because the disk is full keeps running and exits normally', async () => {
+test('a process that cannot write its log because the disk is full keeps running and exits normally', async () => {
   const full = openSync('/dev/full', 'w');
   const running = spawn(...script(LOG_AND_EXIT), { stdio: ['ignore', full, 'inherit'], timeout: 30_000 });
   const [code] = (await once(running, 'exit')) as [number | null];
@@ -129,7 +129,7 @@ test('a process whose log cannot be written because the disk is full keeps runni
   assert.is(code, 7);
 });
 
-test('a process whose log output nobody reads keeps running and exits normally', async () => {
+test('a process keeps running and exits normally if nobody reads its log output', async () => {
   const running = spawn(...script(LOG_A_LOT_AND_EXIT), { stdio: ['ignore', 'pipe', 'inherit'], timeout: 30_000 });
   const [code] = (await once(running, 'exit')) as [number | null];
   running.stdout!.destroy();

@@ -22,7 +22,7 @@ test('a delivery report names each recipient to whom the delivery failed permane
   });
 });
 
-test('a delivery report about a delay, a successful delivery or a temporary status is not treated as a failure', () => {
+test('a delivery report about a delay, a successful delivery or a temporary status does not count as a failure', () => {
   const cases: Record<string, string>[] = [
     { Action: 'delayed' },
     { Action: 'delivered' },

@@ -86,7 +86,7 @@ const upload = async (platform: Platform, path: string, body: FormData): Promise
 
 const statusOf = async (agent: LiveAgent, id: unknown): Promise<Json> => (await agent.read(`messages/${id}`)) as unknown as Json;
 
-test("mail to an agent of the same tenant reaches the agent's runner once, without SMTP; the mail lists of both agents contain it", () =>
+test("mail to an agent of the same tenant reaches that agent's runner once, without SMTP; the mail lists of the sending and the receiving agent contain it", () =>
   use(async (platform) => {
     const [from, to] = [await newAgent(platform), await newAgent(platform)];
     const { id } = await from.send({ to: [to.address], text: 'internal mail' });
@@ -105,7 +105,7 @@ test("mail to an agent of the same tenant reaches the agent's runner once, witho
     assert.ok(reply.id);
   }));
 
-test('external mail is sent once with its attachments and threading headers; a recipient that the mail server refuses is recorded', () =>
+test('external mail is sent once with its attachments and threading headers; if the mail server refuses a recipient, this is recorded', () =>
   use(async (platform) => {
     await allowExternalMail(platform);
     const agent = await newAgent(platform);
@@ -217,7 +217,7 @@ const refusalOf = (to: string): Promise<number | undefined> =>
     (error: { responseCode?: number }) => error.responseCode,
   );
 
-test('mail to an unknown address, an inactive agent, a paused mailbox or an agent without external mail is refused with 550', () =>
+test('incoming mail to an unknown address, an inactive agent, a paused mailbox or an agent without external mail is refused with 550', () =>
   use(async (platform) => {
     const [inactive, paused, internal] = [await newAgent(platform), await newAgent(platform), await newAgent(platform)];
     await allowExternalMail(platform);
@@ -266,7 +266,7 @@ test('secrets in received mail are redacted before it is recorded; mail that a g
     }
   }));
 
-test('a message above the maximum size is refused with the SMTP status 552', () =>
+test('incoming mail above the maximum size is refused with the SMTP status 552', () =>
   use(async (platform) => {
     const agent = await newAgent(platform);
     await allowExternalMail(platform);

@@ -16,7 +16,7 @@ const listed = async (query: string) => (await p.send('GET', `/admin/mailboxes?$
 const allow = (external_mail_enabled: boolean) => p.send('PATCH', p.tenant, { body: { external_mail_enabled } });
 const pause = (id: unknown, is_paused: boolean) => p.send('PATCH', `/admin/mailboxes/${id}`, { body: { is_paused } });
 
-test('a heal request without a service creates the missing internal mailboxes of agents; repeating it changes nothing', async () => {
+test('a heal request that names no service creates the missing internal mailboxes of agents; repeating the request changes nothing', async () => {
   const [first, second] = [await newAgent(), await newAgent()];
   assert.equal(await heal(), { provisioned: 2, provisioning_enabled: true });
   assert.equal(await heal({ service: 'internal' }), { provisioned: 0, provisioning_enabled: true });
@@ -42,7 +42,7 @@ test('repeating a heal request with its Idempotency-Key returns the first respon
   assert.equal((repeat.body as Json).provisioned, 1);
 });
 
-test('a heal request adapts external mailboxes to changed settings of tenant and agent, with one event for each change', async () => {
+test('a heal request adjusts external mailboxes to changed settings of the tenant and the agent, with one event for each change', async () => {
   const { id, slug } = await newAgent();
   assert.equal((await heal({ service: 'external' })).provisioned, 0, 'the tenant does not allow it');
   await allow(true);
@@ -63,7 +63,7 @@ test('a heal request adapts external mailboxes to changed settings of tenant and
   assert.is((await external()).is_active, true);
 });
 
-test('a paused mailbox stays paused, even if heal requests disable and enable it, until a super-admin resumes it', async () => {
+test('a paused mailbox stays paused until a super-admin resumes it, even if heal requests disable and enable it in between', async () => {
   const { id } = await newAgent();
   await allow(true);
   await heal({ service: 'external' });
@@ -106,7 +106,7 @@ test('the list of mailboxes can be filtered by a part of the address and by is_p
   assert.is((await listed(`q=${slug}.demo`))[0]!.agent_name, null);
 });
 
-test('without a mail domain, a heal request changes nothing, and its response says so', async () => {
+test('without a mail domain, a heal request changes nothing, and its response says why', async () => {
   const without = await createTestPlatform({ mail: { domain: null, hasSmtp: false } });
   await without.send('POST', `${without.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const { status, body } = await without.send('POST', '/admin/mail/heal', { body: { service: 'internal' } });
@@ -115,7 +115,7 @@ test('without a mail domain, a heal request changes nothing, and its response sa
   await without.close();
 });
 
-test('a heal request with an unknown service or field is refused with 422; an unknown mailbox gets 404', async () => {
+test('a heal request with an unknown service or field gets 422; with an unknown mailbox it gets 404', async () => {
   for (const body of [{ service: 'both' }, { service: 'internal', more: 1 }])
     assert.is((await p.send('POST', '/admin/mail/heal', { body })).status, 422);
   assert.is((await pause(`c${'0'.repeat(24)}`, true)).status, 404);

@@ -34,7 +34,7 @@ const codeOf = ({ status, body }: { status: number; body: unknown }) => [
 ];
 const allow = (external_mail_enabled: boolean) => p.send('PATCH', p.tenant, { body: { external_mail_enabled } });
 
-test('a message to an agent of the tenant is queued, and can be read in the list and by its id', async () => {
+test('sending a message to an agent of the tenant queues it; the message can then be read in the list and by its id', async () => {
   const [from, to] = [await newAgent(), await newAgent()];
   const { id, at, ...fields } = await sentTo(from, to.address, { cc: [from.address], html: '<p>Text</p>' });
   assert.equal(fields, {
@@ -85,7 +85,7 @@ test('the redaction patterns of the tenant are applied to subject, text and HTML
   assert.is((await put([])).status, 200);
 });
 
-test('mail to external addresses is refused with 403 unless tenant and agent allow it, and with 409 if SMTP_URL is not set', async () => {
+test('sending mail to external addresses gets 403 unless both tenant and agent allow it, and 409 if SMTP_URL is not set', async () => {
   const agent = await newAgent();
   const out = () => send(agent, { to: ['ada@example.com'] });
   assert.equal(codeOf(await out()), [403, 'forbidden']);
@@ -108,7 +108,7 @@ test('mail to external addresses is refused with 403 unless tenant and agent all
   await without.close();
 });
 
-test('a message is refused with 422 if its recipient, attachment or original message is unknown, and with 409 if its agent is inactive', async () => {
+test('sending a message gets 422 if its recipient, attachment or original message is unknown, and 409 if its agent is inactive', async () => {
   const [agent, other] = [await newAgent(), await newAgent()];
   const missing = `c${'0'.repeat(24)}`;
   const foreign = (await sentTo(other, other.address)).id;
@@ -122,7 +122,7 @@ test('a message is refused with 422 if its recipient, attachment or original mes
   assert.is((await send(agent, { to: [other.address] })).status, 409);
 });
 
-test('sending mail is refused for an agent whose mailbox is paused', async () => {
+test('sending mail is refused while the mailbox of the agent is paused', async () => {
   const agent = await newAgent();
   await p.send('POST', '/admin/mail/heal', { body: {} });
   const [mailbox] = (await p.send('GET', `${agent.path}/mailboxes`)).body as Json[];
@@ -134,7 +134,7 @@ test('sending mail is refused for an agent whose mailbox is paused', async () =>
   assert.is((await send(agent, { to: [agent.address] })).status, 409);
 });
 
-test("a file that is added to a message can be downloaded and sent, even with the agent's runner key", async () => {
+test("a file that is added to a message can be downloaded and sent, also with the agent's runner key", async () => {
   const [agent, other] = [await newAgent(), await newAgent()];
   const { id } = await sentTo(agent, other.address);
   const runner = (await p.send('POST', `${agent.path}/runner-keys`, { body: { name: 'Runner' } })).body as { key: string };

@@ -58,7 +58,7 @@ test('a published version has the SHA-256 and the size of its bundle, and become
   assert.is((await read(slug)).latest_version, '1.0.0');
 });
 
-test('publishing an existing version again is refused with 409, with the same or another bundle, even if the version was yanked', async () => {
+test('publishing an existing version again gets 409, with the same or another bundle, even if the version was yanked', async () => {
   const { id } = await offer();
   await publish(id, '1.0.0');
   assert.equal(codeOf(await publish(id, '1.0.0')), [409, 'version_exists']);
@@ -68,7 +68,7 @@ test('publishing an existing version again is refused with 409, with the same or
   assert.is((await publish(id, 'constructor')).status, 201, 'names of built-in properties are ordinary versions');
 });
 
-test('a repeated publication with the same Idempotency-Key returns the first version; another version or bundle with that key gets 422', async () => {
+test('a repeated publication with the same Idempotency-Key returns the first version; another version or bundle with the same key gets 422', async () => {
   const { id } = await offer();
   const headers = { 'idempotency-key': `publish-${id}` };
   const bundle = skillArchive();
@@ -77,7 +77,7 @@ test('a repeated publication with the same Idempotency-Key returns the first ver
   assert.is((await publish(id, '2', bundle, headers)).status, 422);
 });
 
-test('publishing a bundle that is not an archive of a skill, a malformed version, or unknown or missing fields is refused', async () => {
+test('publishing is refused if the bundle is not an archive of a skill, the version is malformed, or fields are unknown or missing', async () => {
   const { id } = await offer();
   assert.is((await publish(id, '1', Buffer.from('no archive'))).status, 422);
   assert.equal(codeOf(await publish(id, '1', zipArchive([{ name: 'a', content: 'x' }]))), [422, 'no_manifest']);
@@ -100,7 +100,7 @@ test('publishing a hostile archive is refused with the code of the rule that the
   assert.is((await read(slug)).latest_version, null);
 });
 
-test('only the tenant of a listing can publish and yank its versions; other tenants get 404', async () => {
+test('only the tenant of a listing can publish and yank its versions; requests of other tenants get 404', async () => {
   const { id } = await offer();
   await publish(id, '1');
   const path = `${buyer.tenant}/marketplace/listings/${id}/versions`;
@@ -130,7 +130,7 @@ test('installing a listing in another tenant creates a private skill that names 
   assert.equal(codeOf(await install({ listing_id: id })), [409, 'taken']);
 });
 
-test('if an installation names an agent, that agent gets the skill; for an agent of another tenant, it gets 404 and installs nothing', async () => {
+test('if an installation names an agent, that agent gets the skill; if the agent belongs to another tenant, the request gets 404 and installs nothing', async () => {
   const { id } = await offer();
   await publish(id, '1', named('for-an-agent'));
   const agent = (await p.send('POST', `${buyer.tenant}/agents`, { key: buyer.key, body: { name: 'A', slug: 'a' } })).body as Json;
@@ -148,7 +148,7 @@ test('if an installation names an agent, that agent gets the skill; for an agent
   );
 });
 
-test('a yanked version can no longer be installed; the newest version that remains becomes the latest; installed skills keep their digest', async () => {
+test('a yanked version can no longer be installed; the newest remaining version becomes the latest one; skills that were installed keep their digest', async () => {
   const { id, slug } = await offer();
   await publish(id, '1', named('kept-skill'));
   await publish(id, '2', named('newer-skill'));

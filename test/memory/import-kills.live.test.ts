@@ -20,7 +20,7 @@ const upload = async (platform: Platform, path: string, content: string): Promis
   return (await response.json()) as { id: string };
 };
 
-test('an import whose worker is killed three times adds each entry once, and its texts occur in no file of the platform', () =>
+test('an import whose worker is killed three times adds each entry once, and no file of the platform contains its texts', () =>
   withPlatform(async (platform) => {
     const { id: tenant } = await platform.firstTenant();
     const base = `/tenant/${tenant}`;

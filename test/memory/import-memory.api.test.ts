@@ -25,7 +25,7 @@ const local = (url: string) => url.replace(/^https:\/\/(?:storage\.googleapis\.c
 const platform = await createMemoryPlatform({ files: { download: (url, consume) => direct.download(local(url), consume) } });
 const { p, newAgent, memoryOf, post, finishImports, imported, list, recorded } = platform;
 
-test('the import of an uploaded text is running at first; after it has ended, the memory has one entry with the source', async () => {
+test('the import of an uploaded text has the status running at first; after the import has ended, the memory has one entry with the source', async () => {
   const agent = await newAgent();
   const { status, body, headers } = await post(agent, [fileOf('The release branch is cut on Tuesdays.\n\nAsk Ada first.\n')]);
   const { id, created_at, ...rest } = body as Json;
@@ -60,13 +60,13 @@ test('each line of an imported JSON Lines file becomes an entry, with its own so
   assert.ok(entries.every(({ import_id }) => import_id === id));
 });
 
-test('without a file extension that tells the type, JSON Lines are recognized by their first line', async () => {
+test('if the name of a file has no extension that tells the type, JSON Lines are recognized by the first line', async () => {
   const agent = await newAgent();
   await imported(agent, linesOf('one', 'two'), 'export');
   assert.equal(textsOf(await list(agent)), ['two', 'one']);
 });
 
-test('each text in an imported zip archive becomes an entry with its path as the source; files that operating systems add are skipped', async () => {
+test('each text in an imported zip archive becomes an entry with its path as the source; files that operating systems add to archives are skipped', async () => {
   const agent = await newAgent();
   const archive = zipArchive([
     { name: 'docs/a.md', content: 'A' },
@@ -104,7 +104,7 @@ test('a file can be imported from a gs:// URI or a signed URL, and the signature
   );
 });
 
-test('an import is refused without an event if its gcs_uri is malformed or forbidden, or the host fails', async () => {
+test('an import is refused and appends no event if its gcs_uri is malformed or forbidden, or if the host fails', async () => {
   const agent = await newAgent();
   const before = p.log.events.length;
   const statusOf = async (gcs_uri: string) => {
@@ -122,7 +122,7 @@ test('an import is refused without an event if its gcs_uri is malformed or forbi
   assert.is(p.log.events.length, before);
 });
 
-test('an import needs either file or gcs_uri, not both, and accepts no other field', async () => {
+test('a request for an import must have exactly one of file and gcs_uri, and no other field', async () => {
   const agent = await newAgent();
   const uri = { name: 'gcs_uri', content: 'gs://notes-bucket/a b/notes.jsonl' };
   const codeOf = async (...parts: FormPart[]) => {
@@ -137,7 +137,7 @@ test('an import needs either file or gcs_uri, not both, and accepts no other fie
   assert.is((await p.send('POST', `${memoryOf(agent)}/import`, { body: { gcs_uri: 'gs://a/b' } })).status, 415);
 });
 
-test('an import of a file that is not a text, has no entries or an invalid line is refused with the reason, and stores nothing', async () => {
+test('an import is refused with the reason, and stores nothing, if the file is not a text, has no entries or has an invalid line', async () => {
   const agent = await newAgent();
   const before = p.log.events.length;
   const refusalOf = async (content: string | Uint8Array, filename?: string) => {
@@ -163,7 +163,7 @@ test('an import of a file that is not a text, has no entries or an invalid line 
   assert.is(p.log.events.length, before);
 });
 
-test('a hostile archive is refused, and its import appends no event', async () => {
+test('importing a hostile archive is refused and appends no event', async () => {
   const agent = await newAgent();
   const before = p.log.events.length;
   const archives = hostileArchives();
@@ -179,7 +179,7 @@ test('a hostile archive is refused, and its import appends no event', async () =
   assert.is(p.log.events.length, before);
 });
 
-test('an import of 25 MiB is accepted; one more byte, or an archive above 10 MiB, gets 413, and the response names the limit', async () => {
+test('an import of 25 MiB is accepted; with one more byte, or with an archive above 10 MiB, it gets 413, and the response names the limit', async () => {
   const agent = await newAgent();
   const limit = 25 * 1024 * 1024;
   const text = Buffer.alloc(limit, 'The quick brown fox jumps over the lazy dog.\n');
@@ -194,7 +194,7 @@ test('an import of 25 MiB is accepted; one more byte, or an archive above 10 MiB
   assert.ok(total >= limit / 8_000 && total < limit / 3_900, `${total}`);
 });
 
-test('a repeated import with the same Idempotency-Key imports the file once; another file with that key gets 422', async () => {
+test('a repeated import with the same Idempotency-Key imports the file once; another file with the same key gets 422', async () => {
   const agent = await newAgent();
   const headers = { 'idempotency-key': 'import-1' };
   const first = await post(agent, [fileOf('once')], headers);

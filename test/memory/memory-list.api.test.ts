@@ -34,7 +34,7 @@ test("the pages of a memory's list contain every entry once, newest first, or ol
   assert.equal(await pagesOf('&q=b.jsonl'), texts.slice(30, 33).toReversed());
 });
 
-test('a search that has to read more than 32 segments continues on the next page, and finds all matches', async () => {
+test('a search in the memory that has to read more than 32 segments continues on the next page, and finds all matches', async () => {
   const agent = await newAgent();
   const texts = Array.from({ length: 500 }, (_, n) => (n === 3 ? 'the needle' : 'y'.repeat(30_000)));
   await imported(agent, linesOf(...texts), 'a.jsonl');
@@ -61,7 +61,7 @@ test('undoing an import removes exactly the entries of that import; undoing it a
   assert.is(p.eventsOf('MemoryImportUndone').length, 1);
 });
 
-test('an import that is undone before its job has run adds no entries', async () => {
+test('an import that is undone before its job has run adds no entries to the memory', async () => {
   const agent = await newAgent();
   const { body } = await post(agent, [fileOf('never')]);
   const { id } = body as { id: string };
@@ -72,7 +72,7 @@ test('an import that is undone before its job has run adds no entries', async ()
   assert.is(((await p.send('GET', `${p.tenant}/jobs/${id}`)).body as Json).status, 'cancelled');
 });
 
-test('a large import shows its progress; after a crash, another worker completes it without adding an entry twice', async () => {
+test('a large import shows its progress; after a crash, another worker completes the import without adding an entry twice', async () => {
   const agent = await newAgent();
   const texts = Array.from({ length: 25_000 }, (_, n) => `entry ${n} ${'z'.repeat(100)}`);
   const { body } = await post(agent, [fileOf(linesOf(...texts), 'a.jsonl')]);
@@ -98,7 +98,7 @@ test('a large import shows its progress; after a crash, another worker completes
   assert.is(((await p.send('GET', `${p.tenant}/jobs/${id}`)).body as Json).done, 25_000);
 });
 
-test('a running import job can be cancelled, and cancelling a finished one gets 409', async () => {
+test('a running import job can be cancelled; cancelling a finished one gets 409', async () => {
   const agent = await newAgent();
   const { body } = await post(agent, [fileOf('text')]);
   const { id } = body as { id: string };
@@ -130,7 +130,7 @@ test('the texts of a memory are neither in the log nor in the read models', asyn
   assert.not.ok(JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? String(value) : value)).includes('canary'));
 });
 
-test("a caller who may only read an agent can see the agent's memory and import jobs, but cannot import or undo anything", async () => {
+test("a caller who may only read an agent can see the agent's memory and import jobs; requests to import or undo are refused", async () => {
   const agent = await newAgent();
   const id = await imported(agent, 'text');
   const { user_id, key } = await addMember(p, 'MEMBER');

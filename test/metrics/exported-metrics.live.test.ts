@@ -107,7 +107,7 @@ const WORK = `http://127.0.0.1:${METRICS_PORT}`;
 const onPlatform = sharedPlatform({ METRICS_PORT, METRICS_TOKEN: 'the-token' });
 
 // This test must be the first one, because it expects the counts of a new platform.
-test('the processes serve and work export every metric that the dashboard and the alert rules use, with the right values', () =>
+test('serve and work export every metric that the dashboard and the alert rules use, with the right values', () =>
   onPlatform(async (platform) => {
     const { url, data } = platform;
     const { tenant, agent, deliver } = await connectAgent(platform);
@@ -203,7 +203,7 @@ test('a worker starts even if METRICS_PORT is in use, and serves its metrics as 
     await worker.stop();
   }));
 
-test('exactly one of two workers exports the metrics of the whole platform, also after that worker was killed', () =>
+test('exactly one of two workers exports the metrics of the whole platform; after that worker is killed, the other one does', () =>
   onPlatform(async (platform) => {
     const gauges = ['annals_projection_position', 'annals_relay_lag_events', 'annals_consumers', 'annals_disk_free_bytes'];
     /** Counts how many of these gauges a worker exports. While the worker does not respond, the count is 0. */
@@ -224,7 +224,7 @@ test('exactly one of two workers exports the metrics of the whole platform, also
     });
   }));
 
-test('every alert rule has a summary, and there are at least six rules', () => {
+test('every alert rule has a summary, and there are at least six alert rules', () => {
   const rules = monitoring('alerts.yml')
     .split(/^ {6}- alert: /m)
     .slice(1);

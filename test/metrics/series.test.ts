@@ -6,7 +6,7 @@ import { parseScrape } from '../fixtures/scrape.ts';
 
 const scraped = async (registry: Registry) => parseScrape(await registry.metrics());
 
-test('a histogram counts each value in every bucket whose upper bound is not below the value, and sums the values', async () => {
+test('a histogram counts each value in every bucket whose upper bound is at least the value, and sums the values', async () => {
   const registry = new Registry();
   const durations = createHistogram<'route'>(registry, { name: 'duration_seconds', help: 'Durations' }, [0.1, 1]);
   for (const value of [0.05, 0.1, 0.5, 7]) durations({ route: 'a' }).observe(value);
@@ -21,7 +21,7 @@ test('a histogram counts each value in every bucket whose upper bound is not bel
   assert.equal(ofRoute('b'), ['bucket 0.1 0', 'bucket 1 1', 'bucket +Inf 1', 'sum  1', 'count  1']);
 });
 
-test('labels in a different order name the same series; a series is exported as 0 until it is counted for the first time', async () => {
+test('label sets that differ only in their order are the same series; a series is exported as 0 until it is counted for the first time', async () => {
   const registry = new Registry();
   const count = createCounter<'a' | 'b'>(registry, { name: 'things_total', help: 'Things' });
   count({ a: '1', b: '"\\\n' }).add();

@@ -5,7 +5,7 @@ import { silentLogger } from '../fixtures/live-projections.ts';
 import { waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
 
 test(
-  'the background connection reports itself as unhealthy while the NATS server is down',
+  'the background connection to NATS reports itself as unhealthy while the NATS server is down',
   withNatsServer(async ({ address, kill, start }) => {
     const connection = connectInBackground(address, silentLogger);
     assert.not(connection.isHealthy());

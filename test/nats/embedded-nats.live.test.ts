@@ -57,7 +57,7 @@ const addStream = async (connection: NatsConnection): Promise<void> =>
   void (await (await connection.jetstreamManager()).streams.add({ name: 'S', subjects: ['s.>'] }));
 
 test(
-  'a client without credentials of the account is refused, and the key files can be read only by their owner',
+  'the NATS server refuses a client without credentials of the account, and the key files can be read only by their owner',
   withServer(async (server, dir) => {
     match(await errorOf(connect({ servers: server.url })), 'Authorization Violation');
     match(await errorOf(connect({ servers: server.url, user: 'a', pass: 'b' })), 'Authorization Violation');
@@ -94,7 +94,7 @@ test(
 );
 
 test(
-  'the server ends a connection when its credentials expire',
+  'the NATS server ends a connection when the credentials of the connection expire',
   withServer(async (server) => {
     const user = await connectAs(
       server,
@@ -105,7 +105,7 @@ test(
 );
 
 test(
-  'a JWT with the nkey of another user is refused',
+  'the NATS server refuses a JWT that contains the nkey of another user',
   withServer(async (server) => {
     const [one, other] = ['a', 'b'].map((name) => createUserCredentials({ accountSeed: server.accountSeed, name }));
     match(await errorOf(connectAs(server, { jwt: one!.jwt, seed: other!.seed })), 'Authorization Violation');
@@ -123,7 +123,7 @@ test(
 );
 
 test(
-  'a killed server restarts on its port with its messages, and clients reconnect',
+  'a NATS server that is killed restarts on its port with its messages, and clients reconnect',
   withServer(async (server) => {
     const connection = await connectAsService(server);
     await addStream(connection);
@@ -141,7 +141,7 @@ test(
   }),
 );
 
-test('if the supervisor was killed, the next start replaces the server that is still running by a new one with the same keys', () =>
+test('if the supervisor was killed, the next start ends the NATS server that is still running, and starts a new one with the same keys', () =>
   withTempDirectory(async (dir) => {
     const first = await startServer(dir);
     await first.program.stop('SIGKILL');
@@ -153,7 +153,7 @@ test('if the supervisor was killed, the next start replaces the server that is s
     is(await second.program.stop(), 0);
   }));
 
-test('the first start after an upgrade gives runners an account of their own, keeps all messages, and refuses old credentials', () =>
+test('after an upgrade, the first start gives runners a NATS account of their own, keeps all messages, and refuses old credentials', () =>
   withTempDirectory(async (dir) => {
     const keyFile = join(dir, 'nats/keys.json');
     const readKeys = () => JSON.parse(readFileSync(keyFile, 'utf8')) as Record<string, string>;
@@ -184,7 +184,7 @@ test('the first start after an upgrade gives runners an account of their own, ke
     is(readKeys().runners, runners);
   }));
 
-test('if a start fails because the disk is full, the next start creates the keys', () =>
+test('if a start fails because the disk is full, the next start creates the missing NATS keys', () =>
   withTempDirectory(async (dir) => {
     is(await startWithFullDisk('test/fixtures/embedded-process.ts', 'nats', dir).ended, 1);
     is(await (await startServer(dir)).program.stop(), 0);
@@ -200,13 +200,13 @@ test('an old nats-server on the PATH is not used', () =>
     is((await natsBinary(dir)).startsWith(bin), false);
   }));
 
-test('isUnsafeVersion is true for versions of nats-server that can lose streams, and for a text without a version number', () => {
+test('isUnsafeVersion returns true for versions of nats-server that can lose streams, and for a text without a version number', () => {
   const unsafe = ['2.9.10', 'nats-server: v2.10.22', '1.99.99', '', 'devel'];
   const safe = ['2.10.23', 'nats-server: v2.10.27', '2.11.0-RC.1', '2.100.0', '3.0.0'];
   equal([...unsafe, ...safe].filter(isUnsafeVersion), unsafe);
 });
 
-test('a user JWT states the requested claims in the format of NATS', () => {
+test('a user JWT contains the requested claims in the format of NATS', () => {
   const accountSeed = foreignAccountSeed();
   const expiresAt = new Date('2030-01-01T00:00:00.900Z');
   const [header, body, signature] = userJwt({ accountSeed, name: 'n', publicKey: 'UX', expiresAt }).split('.');

@@ -62,7 +62,7 @@ const settle = async (consumer: Consumer, reply: 'ack' | 'term'): Promise<void> 
   await nats.flush();
 };
 
-test('ensureStream creates a stream, and updates its configuration if it exists', async () => {
+test('ensureStream creates a JetStream stream, and updates the configuration of the stream if it exists', async () => {
   const kinds = ['METRIC.CONSUMER.ACK', 'ADVISORY.CONSUMER.MSG_TERMINATED'].map((kind) => `$JS.EVENT.${kind}.${NAME}.>`);
   await ensureStream(nats, { name: ADVISORIES, subjects: kinds });
   await ensureStream(nats, config);
@@ -76,7 +76,7 @@ test('ensureStream creates a stream, and updates its configuration if it exists'
   );
 });
 
-test('a stream that an earlier version of Annals marked in its metadata is still recognised as created by Annals', async () => {
+test('a JetStream stream that an earlier version of Annals marked in its metadata is still recognised as created by Annals', async () => {
   const older = { name: `${NAME}_OLDER`, subjects: [`annals-older-${run}.>`] };
   await streams.add({ ...older, metadata: { 'made-by': 'annals' } });
   try {
@@ -86,7 +86,7 @@ test('a stream that an earlier version of Annals marked in its metadata is still
   }
 });
 
-test('a stream that another application created is not changed, and the error names it', async () => {
+test('a JetStream stream that another application created is not changed, and the error names the stream', async () => {
   const theirs = `${NAME}_THEIRS`;
   await streams.add({ name: theirs, subjects: [`annals-theirs-${run}.>`] });
   try {
@@ -99,14 +99,14 @@ test('a stream that another application created is not changed, and the error na
   }
 });
 
-test('each of several messages expects the message before it to be the last one in the stream: all are stored once and in order', async () => {
+test('if each of several messages expects the message before it to be the last one in the JetStream stream, all are stored once and in order', async () => {
   await publish({ sequence: 0, messageId: null }, numbers(0, 700).map(outgoing));
   assert.is(await lastSequence(NAME), 700);
   const last = await streams.getMessage(NAME, { last_by_subj: subject('>') });
   assert.equal([last.seq, last.header.get('Annals-Position'), last.string()], [700, '699:699', '699']);
 });
 
-test('if the first of several messages expects a wrong last sequence number, none of them is stored', async () => {
+test('if the first of several messages expects a wrong last sequence number, none of the messages is stored', async () => {
   const error = await publish({ sequence: 650, messageId: null }, numbers(700, 3).map(outgoing)).catch((thrown: unknown) => thrown);
   assert.ok(isWrongSequence(error), String(error));
   assert.is(await lastSequence(NAME), 700);
@@ -114,7 +114,7 @@ test('if the first of several messages expects a wrong last sequence number, non
   assert.is(await lastSequence(NAME), 701);
 });
 
-test('a durable consumer gets the messages of its subject, and its acknowledgements are stored as advisories in a second stream', async () => {
+test('a durable consumer gets the messages of its subject; the acknowledgements of these messages are stored as advisories in a second JetStream stream', async () => {
   const settings = { durable_name: 'one', filter_subject: subject('a.1'), ack_policy: AckPolicy.Explicit, sample_freq: '100%' };
   await consumers.add(NAME, settings);
   const consumer = await nats.jetstream().consumers.get(NAME, 'one');
@@ -138,7 +138,7 @@ const connectAsUser = (accountSeed: string): Promise<NatsConnection> => {
   return connect({ servers: address.natsUrl.split(',').map((url) => new URL(url.trim()).host), authenticator, inboxPrefix: inbox });
 };
 
-test('if another process stores a message first, none of several messages that expect the earlier last message is stored', async () => {
+test('if another process stores a message first, none of several messages is stored that expect an earlier message to be the last one', async () => {
   const end = await lastSequence(NAME);
   await nats.jetstream().publish(subject('faster'));
   const error = await publish({ sequence: end, messageId: null }, numbers(800, 700).map(outgoing)).catch((thrown: unknown) => thrown);
@@ -163,7 +163,7 @@ test("a user that was created with the account's seed has only the permissions i
   }
 });
 
-test('clean-up: the streams of these tests can be deleted', async () => {
+test('clean-up: the JetStream streams of these tests can be deleted', async () => {
   for (const name of [NAME, ADVISORIES]) await streams.delete(name);
   const error = await streams.info(NAME).catch((thrown: unknown) => thrown);
   assert.is(errorCode(error), 10_059);

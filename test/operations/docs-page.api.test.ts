@@ -28,7 +28,7 @@ const opened = async (origin: string): Promise<Shown> => {
   });
 };
 
-test('the docs page sends requests to its own origin, and its samples leave out optional parameters', async () => {
+test('the docs page sends requests to its own origin, and the sample requests on the page leave out optional parameters', async () => {
   const { content, servers } = await opened('http://localhost:4100');
   assert.equal(servers, [{ url: 'http://localhost:4100' }]);
   const operations = Object.values(content.paths).flatMap((path) => Object.values(path));

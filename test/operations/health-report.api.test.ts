@@ -42,7 +42,7 @@ const partsOf = async (databaseUrl?: string): Promise<HealthParts> => {
 
 const statusesOf = ({ parts }: Report): Record<string, string> => Object.fromEntries(parts.map(({ name, status }) => [name, status]));
 
-test('the report names each part with its state and what to do, and leaves out services that are not configured', async () => {
+test('the health report names each part with its state and with what to do, and leaves out services that are not configured', async () => {
   const report = await createHealthReport(await partsOf())();
   assert.equal(statusesOf(report), {
     service: 'ok',
@@ -59,7 +59,7 @@ test('the report names each part with its state and what to do, and leaves out s
   assert.match(report.parts.find(({ name }) => name === 'worker')!.advice!, 'start annals work');
 });
 
-test('while Postgres is down, worker and projections are reported as not known, and the other parts are reported without delay', async () => {
+test('while Postgres is down, the health report shows worker and projections as not known, and the other parts without delay', async () => {
   const parts = await partsOf('postgres://127.0.0.1:1/annals');
   const report = await createHealthReport(parts)();
   const { Postgres, worker, projections, ...rest } = statusesOf(report);
@@ -67,7 +67,7 @@ test('while Postgres is down, worker and projections are reported as not known, 
   assert.match(report.parts.find(({ name }) => name === 'worker')!.detail, /^not known: connect ECONNREFUSED/);
 });
 
-test('a part that does not answer in time is reported as down and delays no other part; soon after it works, it is reported as ok', async () => {
+test('the health report shows a part that does not answer in time as down, without delaying other parts; soon after that part works, it is shown as ok', async () => {
   const parts = await partsOf();
   let isHanging = true;
   const log = { ...parts.log, ping: () => (isHanging ? new Promise<void>(() => {}) : parts.log.ping()) } as HealthParts['log'];
@@ -81,7 +81,7 @@ test('a part that does not answer in time is reported as down and delays no othe
   assert.is(statusesOf(await read())['event store'], 'ok');
 });
 
-test('the health report includes failing delivery recording, refused deliveries in the spool, and keys that cannot be decrypted', async () => {
+test('the health report includes a failing recording of deliveries, refused deliveries in the spool, and data keys that cannot be decrypted', async () => {
   const parts = await partsOf();
   const spool = () => ({ ...EMPTY_SPOOL, rows: 2, parked: 1, oldestAt: Date.now() - 3_000 });
   const report = await createHealthReport({ ...parts, spool, isFailing: () => true, faults: () => ['data keys (of 1 tenant)'] })();

@@ -34,7 +34,7 @@ test('a browser that opens the URL of the service gets a page that describes the
   }
 });
 
-test('a client that is not a browser gets the problem document for unknown paths at the URL of the service', async () => {
+test('for an unknown path, a client that is not a browser gets the problem document instead of a page', async () => {
   for (const accept of [undefined, '*/*', 'application/json', 'application/json, text/html;q=0.5']) {
     const answer = await open(accept);
     assert.is(answer.status, 404, accept);

@@ -58,7 +58,7 @@ const staged = async (reachedBy: (databaseUrl: string) => Promise<string> = asyn
   return { p, databaseUrl, statuses, rebuild };
 };
 
-test('a rebuild that is requested over HTTP compares its rows with the live rows; promoting it replaces the live rows', async () => {
+test('a rebuild that is requested over HTTP compares its rows with the live rows, and replaces the live rows when it is promoted', async () => {
   const { p, databaseUrl, rebuild } = await staged();
   await waitUntil(
     'the agents',
@@ -112,7 +112,7 @@ test('a rebuild that is requested over HTTP compares its rows with the live rows
   assert.is((await p.send('POST', `${path}/abort`)).status, 409);
 });
 
-test('if two operators promote a rebuild at the same time, one succeeds and the other is told who was first', async () => {
+test('if two operators promote the same rebuild at the same time, one request succeeds, and the response to the other says who was first', async () => {
   const { p, rebuild } = await staged();
   const { key: ada } = await addSuperAdmin(p, 'ada@example.com');
   const path = (await p.send('POST', `${AGENTS}/rebuild`)).headers.get('location')!;
@@ -152,7 +152,7 @@ test('aborting a rebuild keeps the live rows and records no event', async () => 
   assert.is.not(other, path);
 });
 
-test('an operator can list and retry parked events, and each retry raises the number of attempts', async () => {
+test('an operator can list and retry parked events, and each retry increases the number of attempts', async () => {
   const { p } = await staged();
   type Parked = { event_id: string; key: string; error: string; attempts: number };
   const parked = () => p.send('GET', `${AGENTS}/parked`).then(({ body }) => body as Parked[]);
@@ -207,7 +207,7 @@ test('while the log grows, no projection reports a position beyond the end of th
   assert.ok(seen.size >= 6, `${seen.size}`);
 });
 
-test('operators get 404 for unknown projections, rebuilds and parked events, and 503 before a worker has prepared the tables; other users get 403', async () => {
+test('requests for unknown projections, rebuilds and parked events get 404, and get 503 before a worker has prepared the tables; users who are not operators get 403', async () => {
   const { p, databaseUrl, statuses } = await staged();
   for (const path of [
     '/admin/projections/nothing/parked',
@@ -239,7 +239,7 @@ test('operators get 404 for unknown projections, rebuilds and parked events, and
   assert.equal([early.status, /start annals work/.test(early.text)], [503, true], early.text);
 });
 
-test('if the database does not answer, operators get 503 within seconds', async () => {
+test('if the database does not answer, requests of operators get 503 within seconds', async () => {
   let way: Awaited<ReturnType<typeof startTcpProxy>> | undefined;
   const { p, statuses } = await staged(async (databaseUrl) => {
     way = await startTcpProxy(databaseUrl);

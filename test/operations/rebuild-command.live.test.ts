@@ -41,7 +41,7 @@ const corruptPlans = async (platform: Platform): Promise<void> => {
 };
 
 // This test must be the first one, because it expects that nothing has been promoted before.
-test('annals rebuild records each promotion in the log; with --if-equal, it aborts if the new rows differ from the live ones', () =>
+test('annals rebuild records each promotion in the log; with --if-equal, it aborts the rebuild if the new rows differ from the live ones', () =>
   onPlatform(async (platform) => {
     const [code, output] = await run(platform, 'rebuild', 'plans');
     match(output, /^plans {2}rebuilt: 1 rows compared, 0 differed$/m);
@@ -66,7 +66,7 @@ test('annals rebuild records each promotion in the log; with --if-equal, it abor
     ]);
   }));
 
-test('after Ctrl-C, annals rebuild says that the worker continues the rebuild; the next annals rebuild waits for the rebuild of that worker', () =>
+test('after Ctrl-C, annals rebuild says that the worker continues the rebuild; another annals rebuild then waits for the end of that rebuild', () =>
   onPlatform(async (platform) => {
     is((await run(platform, 'rebuild', 'plans'))[0], 0);
     const worker = readPidFile(join(platform.data, 'run/work.pid'))!.pid;

@@ -10,7 +10,7 @@ const textOf = async (path: string, type: string): Promise<string> => {
   return response.text();
 };
 
-test('/llms.txt names the documents and every operation once, with its method, path and summary', async () => {
+test('/llms.txt names the other documents, and every operation once with its method, path and summary', async () => {
   const text = await textOf('/llms.txt', 'text/plain');
   assert.match(text, /^# Annals\n\n> .+\n\n## Documents\n/);
   assert.match(text, /^- \[createAgent\]\(\S+\/docs\.md#createagent\): POST \/tenant\/\{tenant_id\}\/agents\. Create an agent$/m);

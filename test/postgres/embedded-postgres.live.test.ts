@@ -65,7 +65,7 @@ const answers = (url: string): Promise<boolean> =>
     () => false,
   );
 
-test('the database uses UTF-8 with the same case mapping and sort order on every system, even with LANG=C', () =>
+test('the database uses UTF-8, and the same case mapping and sort order on every system, even if LANG is C', () =>
   withTempDirectory(async (dir) => {
     const { program: running, url } = await whenStarted(
       startServer(dir, root, { env: { ...process.env, LANG: 'C', LC_ALL: 'C', PGDATA: '/nowhere' } }),
@@ -80,13 +80,13 @@ test('the database uses UTF-8 with the same case mapping and sort order on every
     is(await running.stop(), 0);
   }));
 
-test('a start that fails on a full disk leaves no incomplete password file, and the next start succeeds', () =>
+test('a start that fails because the disk is full leaves no incomplete password file, and the next start succeeds', () =>
   withTempDirectory(async (dir) => {
     is(await startWithFullDisk('test/fixtures/embedded-process.ts', 'postgres', dir).ended, 1);
     is(await (await whenStarted(startServer(dir))).program.stop(), 0);
   }));
 
-test('the server requires a password, the files that contain the password can be read only by their owner, and there is no Unix socket', () =>
+test('Postgres requires a password, only the owner can read the files that contain the password, and there is no Unix socket', () =>
   withTempDirectory(async (dir) => {
     const { program: running, url } = await whenStarted(startServer(dir));
     const wrong = new URL(url);
@@ -113,7 +113,7 @@ test('the server requires a password, the files that contain the password can be
     is(await running.stop(), 0);
   }));
 
-test('a killed server is restarted on its port, and after SIGTERM no process is left', () =>
+test('a Postgres server that is killed restarts on its port, and after SIGTERM no process is left', () =>
   withTempDirectory(async (dir) => {
     const { program: running, url, pid } = await whenStarted(startServer(dir));
     await flushed(url, 'create table kept (id int)');
@@ -125,7 +125,7 @@ test('a killed server is restarted on its port, and after SIGTERM no process is 
     equal(pidsWith(dir), []);
   }));
 
-test('if the supervisor was killed, the next start replaces the server that is still running by a new one with the same rows', () =>
+test('if the supervisor was killed, the next start ends the Postgres server that is still running, and starts a new one with the same rows', () =>
   withTempDirectory(async (dir) => {
     const first = await whenStarted(startServer(dir));
     await flushed(first.url, 'create table kept (id int)');
@@ -138,7 +138,7 @@ test('if the supervisor was killed, the next start replaces the server that is s
     equal(pidsWith(dir), []);
   }));
 
-test('a pid file with the pid of an unrelated process does not prevent a start', () =>
+test('a pid file with the pid of an unrelated process does not prevent the start of Postgres', () =>
   withTempDirectory(async (dir) => {
     const first = await whenStarted(startServer(dir));
     await first.program.stop();
@@ -224,7 +224,7 @@ asRoot('a copied data directory gets a shared location of its own, and its serve
   }),
 );
 
-test('a start by root runs the server as user postgres or, if there is none, as nobody; without both users, the error names DATABASE_URL', () => {
+test('if root starts the platform, Postgres runs as the user postgres or, if there is none, as nobody; if neither exists, the error names DATABASE_URL', () => {
   const line = (name: string, uid: number): string => `${name}:*:${uid}:${uid}::/:/usr/bin/false\n`;
   equal(
     postgresUser(0, () => line('nobody', -2) + line('postgres', 70)),

@@ -82,7 +82,7 @@ test('a transaction of many large statements stores all of its rows', async () =
   await end();
 });
 
-test('a transaction is rejected with an error if its connection is cut', async () => {
+test('if the connection is cut during a transaction, the transaction fails with an error', async () => {
   const { clients, end } = await connections();
   const [mine, other] = clients;
   await inTransaction(mine, [note([1])]);
@@ -113,7 +113,7 @@ const writeSet = (name: string, from: number | null, to: number): WriteSet => ({
   unapplied: [],
 });
 
-test('if another writer has moved one of the checkpoints of a batch, the whole batch fails and none of its checkpoints moves', async () => {
+test("if another writer has moved one of the checkpoints of a batch, the whole batch fails, and none of the batch's checkpoints moves", async () => {
   const { clients, end } = await connections();
   const [client] = clients;
   await createSystemTables(client);

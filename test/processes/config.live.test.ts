@@ -38,7 +38,7 @@ const refusals: Record<string, string[]> = {
 };
 
 for (const [name, values] of Object.entries(refusals))
-  test(`a malformed ${name} is refused with an error that contains the variable's name, but not its value`, () => {
+  test(`a malformed ${name} leads to an error that contains the name of the variable, but not its value`, () => {
     for (const value of values)
       throws(
         () => loadConfig({ [name]: value }),
@@ -56,7 +56,7 @@ test('a variable that is empty or not set has its default value', () => {
   is(masterKeyFile, `${annalsData}/master.key`);
 });
 
-test('the public URL has no slash at its end; without PUBLIC_URL it is built from host and port', () => {
+test('the public URL has no slash at its end; if PUBLIC_URL is not set, the public URL is built from host and port', () => {
   is(loadConfig({ HOST: '::1', PORT: '80' }).publicUrl, 'http://[::1]:80');
   is(loadConfig({ PUBLIC_URL: 'https://annals.example/' }).publicUrl, 'https://annals.example');
   is(listenUrl({ host: 'localhost', port: 1 }), 'http://localhost:1');
@@ -67,7 +67,7 @@ test('EGRESS_ALLOW accepts hosts and addresses, each with or without a port, and
   equal(loadConfig({ EGRESS_ALLOW: entries.join(', ') }).egressAllow, entries);
 });
 
-test('OAuth clients are read by provider and Git tokens by host; a client without a secret is refused', () => {
+test('OAuth clients are read from a variable per provider, and Git tokens from a variable per host; a client without a secret is refused', () => {
   const { oauth, gitTokens } = loadConfig({
     OAUTH_GITHUB_CLIENT_ID: 'a',
     OAUTH_GITHUB_CLIENT_SECRET: 'b',
@@ -79,7 +79,7 @@ test('OAuth clients are read by provider and Git tokens by host; a client withou
   throws(() => loadConfig({ OAUTH_GITHUB_CLIENT_ID: 'a' }), /^OAUTH_GITHUB_CLIENT_SECRET is missing/);
 });
 
-test('an OIDC issuer without an audience is refused, and so is an audience without an issuer', () => {
+test('the configuration is refused if it has an OIDC issuer without an audience, or an audience without an issuer', () => {
   const issuer = 'https://login.example';
   throws(() => loadConfig({ OIDC_ISSUER: issuer }), /^OIDC_AUDIENCE is missing/);
   throws(() => loadConfig({ OIDC_AUDIENCE: 'annals' }), /^OIDC_ISSUER is missing/);
@@ -120,7 +120,7 @@ const usages: [string[], RegExp][] = [
   [['runner', '--agent', 'reviewer', '--exec', '--concurrency=2'], /annals: --exec needs a value/],
 ];
 
-test('given wrong arguments, the command `annals` prints its usage and exits with code 2', async () => {
+test('the command `annals` with wrong arguments prints its usage and exits with code 2', async () => {
   for (const [words, message] of usages) {
     const running = command(words);
     is(await running.ended, 2, words.join(' '));
@@ -129,7 +129,7 @@ test('given wrong arguments, the command `annals` prints its usage and exits wit
   }
 });
 
-test('if a variable is malformed, the start prints one line and exits with code 1', async () => {
+test('if a variable is malformed, the start prints one line with the reason and exits with code 1', async () => {
   const running = command(['start'], { PORT: 'x', ANNALS_DATA: '/dev/null/none' });
   is(await running.ended, 1);
   is(running.output(), 'annals: PORT must be a port number from 1 to 65535\n');
@@ -152,7 +152,7 @@ test('annals --version and annals -v print the version', async () => {
   }
 });
 
-test('if the URL of a service is not set, a command that needs it names the missing variable', async () => {
+test('if the URL of a service is not set, a command that needs this service names the missing variable', async () => {
   const running = command(['serve'], { EVENTSTORE_URL: '' });
   is(await running.ended, 1);
   is(running.output(), 'annals: EVENTSTORE_URL must be set for this command\n');
@@ -164,7 +164,7 @@ test('--help exits with code 0', async () => {
   match(running.output(), '--dir=<dir>');
 });
 
-test('a command ends silently if the reader of its output has closed the pipe; if the disk is full, it prints an error', async () => {
+test('if the reader of its output has closed the pipe, a command ends without printing anything; if the disk is full, it prints an error', async () => {
   const unread = command(['--help']);
   unread.child.stdout!.destroy();
   is(await unread.ended, 141);
@@ -174,7 +174,7 @@ test('a command ends silently if the reader of its output has closed the pipe; i
   is(full.output(), 'annals: the output cannot be written: ENOSPC\n');
 });
 
-test('a service continues to run when the reader of its output has closed the pipe', () =>
+test('a service keeps running after the reader of its output has closed the pipe', () =>
   withTempDirectory(async (dir) => {
     const store = command(['store', 'serve', '--dir', dir, '--port', '0']);
     for (const stream of [store.child.stdout!, store.child.stderr!]) stream.destroy();

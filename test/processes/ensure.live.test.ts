@@ -60,7 +60,7 @@ test('the first start installs packages and binaries in parallel; the next start
     equal((await ensure(dir, 'start')).calls, first.calls);
   }));
 
-test('a downloaded binary whose digest differs from the lock file is discarded, and npm installs all packages instead', () =>
+test('a downloaded binary whose digest differs from that in the lock file is discarded, and npm installs all packages instead', () =>
   withTempDirectory(async (dir) => {
     checkoutOf(dir, `sha512-${Buffer.alloc(64).toString('base64')}`);
     const { code, calls, left } = await ensure(dir, 'start');
@@ -68,7 +68,7 @@ test('a downloaded binary whose digest differs from the lock file is discarded, 
     is(existsSync(join(dir, 'node_modules/a-tool')), false);
   }));
 
-test('a failed installation is reported in one line, and the next start installs again', () =>
+test('a failed installation is reported in one line, and the next start tries to install again', () =>
   withTempDirectory(async (dir) => {
     checkoutOf(dir);
     const { code, output, left } = await ensure(dir, 'start', { CI_CODE: '7' });

@@ -13,7 +13,7 @@ const isFree = (file: string): boolean => {
   return execFileSync(process.execPath, ['--input-type=module', '-e', script, file], { encoding: 'utf8' }) === 'true';
 };
 
-test('a file stays locked until its lock is released; until then, locking it fails even in the same process', () => {
+test('after a process has locked a file, locking it again fails, even in the same process, until the lock is released', () => {
   const file = join(createTempDirectory().dir, 'lock');
   const lock = lockFile(file);
   assert.not(isFree(file));

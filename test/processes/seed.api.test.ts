@@ -7,7 +7,7 @@ import { openReadModels } from '../fixtures/read-models.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { startProcessOver } from '../fixtures/webhook-platform.ts';
 
-test('processes that start at the same time on an empty log create a single first API key, and each process shows that key', async () => {
+test('processes that start at the same time on an empty log create a single first API key, and each of the processes shows that key', async () => {
   const log = memoryLog();
   const { dir, clear } = createTempDirectory();
   const shared = { log, reads: (await openReadModels(log)).reads, masterKeyFile: join(dir, 'master.key') };

@@ -133,7 +133,7 @@ test('files with secrets can be read only by their owner, and the only secret th
     not.match(output(), /postgres:\/\/|SA[A-Z2-7]{56}/);
   }));
 
-test('a start on a data directory or port that is in use prints one line with the reason and exits', () =>
+test('if the data directory or port is in use, a start prints one line with the reason and exits', () =>
   onStarted(async (started, dir) => {
     const second = begin(started.data, await freePort());
     is(await second.ended, 1);
@@ -145,7 +145,7 @@ test('a start on a data directory or port that is in use prints one line with th
     nothingLeft(join(dir, 'other'), []);
   }));
 
-test('a child process that is killed is restarted and keeps its port', () =>
+test('a child process that is killed is started again and keeps its port', () =>
   onStarted(async (started) => {
     const ports = portsOf(started.data);
     for (const name of PROCESSES) {
@@ -162,7 +162,7 @@ test('a child process that is killed is restarted and keeps its port', () =>
 
 // This test must be the last one that uses the shared platform, because it stops the platform and checks that all
 // processes of it end.
-test('a child process is restarted even if the directories for logs and pid files were removed', () =>
+test('a child process is started again even if the directories for logs and pid files were removed', () =>
   onStarted(async (started) => {
     const killed = pidOf(started.data, 'postgres')!;
     for (const name of ['logs', 'run']) rmSync(join(started.data, name), { recursive: true });
@@ -174,7 +174,7 @@ test('a child process is restarted even if the directories for logs and pid file
     equal(pidsWith(started.data), []);
   }));
 
-test('of two starts on the same directory at the same time, one serves and the other exits with a message', () =>
+test('if two processes start on the same data directory at the same time, one of them serves, and the other one prints a message and exits', () =>
   withTempDirectory(async (dir) => {
     const data = join(dir, 'data');
     const ports = [await freePort(), await freePort()];
@@ -195,7 +195,7 @@ test('the platform starts even if a full disk has truncated the file that stores
     await stops(await start(join(dir, 'data')));
   }));
 
-test('if the supervisor was killed, the next start ends and replaces all processes that are still running', () =>
+test('if the supervisor was killed, the next start ends the processes that are still running, and starts new ones', () =>
   withTempDirectory(async (dir) => {
     const first = await start(join(dir, 'data'));
     const left = pidsOf(first.data);
@@ -214,7 +214,7 @@ test('if the supervisor was killed, the next start ends and replaces all process
     await stops(second);
   }));
 
-test('if Ctrl-C sends SIGINT twice (from the terminal and from npm), the platform stops as after a single SIGINT', () =>
+test('if Ctrl-C sends SIGINT twice (once from the terminal and once from npm), the platform stops as after a single SIGINT', () =>
   withTempDirectory(async (dir) => {
     const started = await start(join(dir, 'data'));
     const seen = pidsOf(started.data);
@@ -234,7 +234,7 @@ test('a signal during the start stops all processes that were already started', 
     nothingLeft(data, seen);
   }));
 
-test('annals start does not start a service whose URL is configured', () =>
+test('annals start does not start a service of its own if the URL of that service is configured', () =>
   withTempDirectory(async (dir) => {
     // Start a separate NATS server. The platform's streams have fixed names, so the streams on a shared server could
     // belong to another platform.

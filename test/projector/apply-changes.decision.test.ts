@@ -27,7 +27,7 @@ const parkedReasons = (events: readonly Recorded[]) =>
     .map(({ reason }) => reason);
 const eventsOf = (...given: EventSpec[]) => recordedEvents(given);
 
-test("a row has the revision of its own stream's last event, even of an ignored or unknown type; events of other streams do not change the revision", () => {
+test("the revision of a row is that of the last event in the row's own stream, even if the type of that event is ignored or unknown; events of other streams do not change it", () => {
   const events = eventsOf(
     ['a', 'IdeaNoted', { title: 'one' }],
     ['a', 'IdeaViewed'],
@@ -40,13 +40,13 @@ test("a row has the revision of its own stream's last event, even of an ignored 
   assert.is(rowOf(events)?.touched, 'idea-t.b@1');
 });
 
-test('after a row is removed, a later event of its stream whose type the projection ignores is not parked and does not create the row again', () => {
+test('after a row is removed, a later event of its stream that the projection ignores is not parked and does not create the row again', () => {
   const store = storeOf(eventsOf(['a', 'IdeaNoted', { title: 'one' }], ['a', 'IdeaDropped'], ['a', 'IdeaViewed']));
   assert.is(store.rows('ideas', 'ideas').size, 0);
   assert.equal(store.unapplied('ideas'), []);
 });
 
-test('an event that changes a missing row is parked with all later events of its stream; events of other streams are applied', () => {
+test('an event that changes a missing row is parked together with all later events of its stream; events of other streams are applied', () => {
   const store = storeOf(
     eventsOf(
       ['a', 'IdeaRenamed', { title: 'x' }],
@@ -67,7 +67,7 @@ test('an event that changes a missing row is parked with all later events of its
   );
 });
 
-test("the first event that changes a tenant's counter creates the counter's row, which counts from zero", () => {
+test("the first event that changes a tenant's counter creates the row of the counter, which starts at zero", () => {
   const notes = tenantCounter('idea', 'notes');
   const on = { IdeaNoted: ({ tenant }: Recorded) => notes.add(tenant, 1), IdeaDropped: ({ tenant }: Recorded) => notes.add(tenant, -1) };
   const store = openMemoryStore([{ name: 'notes', version: 1, categories: ['idea'], tables: [notes.table], on }]);
@@ -85,7 +85,7 @@ test('if one change of an event cannot be applied, none of its changes is applie
   assert.match(store.unapplied('ideas')[0]!.reason, /no row to patch/);
 });
 
-test('the reason of a parked event names the fault: an unknown field, a wrong type, a document that cannot be rendered, or a row that already exists', () => {
+test('the reason of a parked event says what is wrong: an unknown field, a wrong type, a document that cannot be rendered, or a row that already exists', () => {
   const noted: EventSpec = ['a', 'IdeaNoted', { title: 'one' }];
   assert.match(parkedReasons(eventsOf(noted, ['a', 'IdeaRenamed', { colour: 'red' }]))[0]!, /has the field colour/);
   assert.match(parkedReasons(eventsOf(noted, ['a', 'IdeaRenamed', { title: 7 }]))[0]!, /title is not a string/);
@@ -98,7 +98,7 @@ test('the reason of a parked event names the fault: an unknown field, a wrong ty
 test('after a parked event, an event of another stream in the same batch is still applied', () =>
   assert.is(rowOf(eventsOf(['b', 'IdeaRenamed', { title: 'x' }], ['a', 'IdeaNoted', { title: 'fine' }]))?.row.title, 'fine'));
 
-test('with ifEqual, a patch leaves the fields if they have other values than expected, but adds its items; an item replaces the one of the same event', () => {
+test('a patch with ifEqual changes no field whose present value is not the expected one, but still adds its items; an item replaces an earlier item of the same event', () => {
   const table = {
     name: 'ideas',
     key: ['id'],
@@ -139,7 +139,7 @@ test('with ifEqual, a patch leaves the fields if they have other values than exp
   ]);
 });
 
-test('characters that Postgres refuses are escaped, and a field __proto__ changes no prototype; a too long row key or an unknown version parks the event', () => {
+test('characters that Postgres refuses are escaped, and a field __proto__ changes no prototype; an event with a too long row key or an unknown version is parked', () => {
   const unusualText = JSON.parse('{"title":"a\\u0000b\\ud800","extra":{"__proto__":{"x":1},"k\\u0000":"\\udc00"}}') as Record<
     string,
     unknown
@@ -152,10 +152,10 @@ test('characters that Postgres refuses are escaped, and a field __proto__ change
   assert.match(parkedReasons(recordedEvents([['a', 'IdeaNoted', { title: 'new' }]], { v: 9 }))[0]!, /does not know version 9/);
 });
 
-test('event types with names such as toString and __proto__ are treated as unknown types', () =>
+test('event types with names that all JavaScript objects inherit, such as toString and __proto__, are treated as unknown types', () =>
   assert.equal(parkedReasons(eventsOf(['a', 'constructor'], ['a', 'toString'], ['a', '__proto__'])), []));
 
-test('compiling a projection with an invalid table throws an error that describes the mistake', () => {
+test('compiling a projection with an invalid table throws an error that says what is invalid', () => {
   const with_ = (table: Partial<Table>) => () => compileProjection({ ...ideas, tables: [{ ...ideasTable, ...table }] });
   assert.throws(with_({ key: ['nothing'] }), /ideas\.ideas: nothing is not a column/);
   assert.throws(with_({ columns: { ...ideasTable.columns, revision: 'bigint' } }), /two columns have the same name/);
@@ -185,6 +185,6 @@ test('the same events yield the same rows, however they are divided into batches
     { numRuns: 300 },
   ));
 
-test('events that a projection ignores create no rows', () => assert.is(storeOf(idleEvents(3)).rows('ideas', 'ideas').size, 0));
+test('events of types that a projection ignores create no rows', () => assert.is(storeOf(idleEvents(3)).rows('ideas', 'ideas').size, 0));
 
 test.run();

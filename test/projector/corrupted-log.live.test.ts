@@ -8,7 +8,7 @@ import { appendEvents, ideas, recordedEvents } from '../fixtures/test-projection
 import { freshDatabase } from '../fixtures/test-services.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
-test('a projection stops before a corrupted event, reports the error in its status, and continues after the event is repaired', async () => {
+test('a projection stops before a corrupted event, reports the error in its status, and continues once the event is repaired', async () => {
   const store = await startStore();
   const filling = openLog(store.url);
   await appendEvents(

@@ -18,7 +18,7 @@ const story: EventSpec[] = [
   ['b', 'IdeaRenamed', { title: 7 }],
 ];
 
-test('an as-of read returns a resource as the events of its stream up to the requested position describe it', () => {
+test('an as-of read returns a resource as it was after the last event of its stream up to the requested position', () => {
   const all = recordedEvents(story);
   const own = all.filter(({ id }) => id === 'a');
   const titles = all.map(({ position }) => asOf(ideas, 'ideas', own, position).get('t\0a')?.row.title);
@@ -27,7 +27,7 @@ test('an as-of read returns a resource as the events of its stream up to the req
   assert.is(asOf(ideas, 'ideas', own, { commit: 0n, prepare: 0n }).size, 0);
 });
 
-test('the drift check reports each row that differs from the log and no other row, with the first event that the row does not reflect', async () => {
+test('the drift check reports each row that differs from the log, and no other row; it names the first event that the row does not reflect', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
@@ -89,7 +89,7 @@ test('the drift check finds an event that was not applied, even if later events 
   await close();
 });
 
-test('the drift check skips a projection whose stored rows have another version', async () => {
+test('the drift check skips a projection if the stored rows were written by another version of it', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);

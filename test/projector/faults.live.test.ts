@@ -34,7 +34,7 @@ const cutConnections = (databaseUrl: string) =>
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
   );
 
-test('while the database is down, reads are refused; when it is back, reads and projections work again without a restart', async () => {
+test('while the database is down, reads fail as unavailable; when it is back, reads and projections work again without a restart', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { url, ...proxy } = await startTcpProxy(databaseUrl);
@@ -72,7 +72,7 @@ test('while the database is down, reads are refused; when it is back, reads and 
   proxy.end();
 });
 
-test('if the database does not answer, every read is refused within seconds, including queued reads', async () => {
+test('if the database does not answer, every read fails as unavailable within seconds, including reads that wait for a connection', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { url, ...proxy } = await startTcpProxy(databaseUrl);
@@ -120,7 +120,7 @@ test('if the database does not answer, every read is refused within seconds, inc
   proxy.end();
 });
 
-test('while the log is down, rows can be read; they are updated when the log is available again', async () => {
+test('while the log is down, rows can be read; after the log is available again, the rows are updated', async () => {
   const log = memoryLog();
   const { reads, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   const events = recordedEvents([noted('a'), ['a', 'IdeaLinked', { to: 'a' }]]);
@@ -135,7 +135,7 @@ test('while the log is down, rows can be read; they are updated when the log is 
   await close();
 });
 
-test("if another application's schema has the name of a projection, it is reported and not changed, and the other projections continue", async () => {
+test('if a schema of another application has the name of a projection, this is reported and the schema is not changed; the other projections continue', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   await query(databaseUrl, 'create schema ideas');
@@ -165,7 +165,7 @@ test("if another application's schema has the name of a projection, it is report
 
 const deep = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
-test('an event that cannot be applied blocks only the later events of its stream, and delays no other stream', async () => {
+test('an event that cannot be applied blocks only later events of the same stream, and does not delay any other stream', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const unique: AnyProjection = {
@@ -223,7 +223,7 @@ test('the position of a projection advances with the log even if the projection 
   await close();
 });
 
-test('the rows equal the fold of the log, wherever batches end and connections break', () =>
+test('the rows equal those that the log yields, wherever batches end and connections break', () =>
   fc.assert(
     fc.asyncProperty(scenario, fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 4 }), async (given, sizes) => {
       const log = memoryLog();

@@ -61,7 +61,7 @@ const lockHolders = (databaseUrl: string) =>
      where locktype = 'advisory' and datname = current_database() and application_name = 'annals projection locks'`,
   ).then((rows) => rows.map(({ pid }) => pid));
 
-test('if a worker loses its locks and no other worker takes them, it takes them again and continues', async () => {
+test('if a worker loses its locks and no other worker takes them, the worker takes them again and continues', async () => {
   const databaseUrl = await freshDatabase();
   const log = memoryLog();
   const lines: string[] = [];
@@ -84,7 +84,7 @@ test('if a worker loses its locks and no other worker takes them, it takes them 
   assert.is(lines.filter((line) => line.includes('following projections')).length, 1, lines.join(''));
 });
 
-test('if a worker is suspended, another one takes over within seconds; after the first one is resumed, no event is applied twice', async () => {
+test('if a worker is suspended, another one takes over within seconds; after the suspended one is resumed, no event is applied twice', async () => {
   const { url: eventstoreUrl } = await startStore();
   const databaseUrl = await freshDatabase();
   const log = openLog(eventstoreUrl);
@@ -109,7 +109,7 @@ test('if a worker is suspended, another one takes over within seconds; after the
     assert.equal(comparableRows(await rowsIn(databaseUrl, 'ideas', table)), comparableRows(await foldedRows(log, ideasOf('still'), table)));
 });
 
-test(`after the worker was killed ${KILLS} times, the rows equal the fold of the log, and the checkpoint has never moved back`, async () => {
+test(`after the worker was killed ${KILLS} times, the rows equal those that the log yields, and the checkpoint has never moved back`, async () => {
   const { url: eventstoreUrl } = await startStore();
   const databaseUrl = await freshDatabase();
   const category = `kill${[...crypto.randomUUID()].filter((letter) => /[a-f]/.test(letter)).join('')}`;

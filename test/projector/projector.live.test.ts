@@ -27,7 +27,7 @@ const key = (id: string) => ({ tenant_id: 't', id });
 
 const read = async (reads: Reads, id: string) => JSON.parse((await reads.one(from, key(id)))!.doc) as Record<string, unknown>;
 
-test('rows in Postgres equal those in memory, for every kind of change and for unusual characters', async () => {
+test('rows in Postgres equal those of the in-memory store, for every kind of change and for unusual characters', async () => {
   const log = memoryLog();
   const { reads, databaseUrl, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   const unusualText = '€"\\{},NULL \u2028 \0 \ud800 😀';
@@ -74,7 +74,7 @@ const truncatedLog = (log: Log, few: number) => {
   return { log: { ...log, follow }, go };
 };
 
-test('a projection that is added later applies every earlier event, even if its catch-up subscription missed some events', async () => {
+test('a projection that is added later applies every earlier event, even if its catch-up subscription misses some events', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
@@ -103,7 +103,7 @@ test('a projection that is added later applies every earlier event, even if its 
   await worker.close();
 });
 
-test('after a restart, a projection continues at its checkpoint and keeps the stored rows', async () => {
+test('after a restart, a projection continues at its checkpoint, and the stored rows are kept', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const events = recordedEvents([
@@ -166,7 +166,7 @@ const ideaQuery = fc.record({
   limit: fc.integer({ min: 1, max: 5 }),
 });
 
-test('lists in Postgres have the rows, order and pages that their filters, sort column and limit require', async () => {
+test('lists in Postgres have the rows, order and pages that the requested filters, sort column and limit demand', async () => {
   const log = memoryLog();
   const { reads, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   const titles = ['a', 'A', 'b%', 'B_', 'ü', '😀', '\uffff', 'a\0', "quo'te\\", ''];
@@ -188,7 +188,7 @@ test('lists in Postgres have the rows, order and pages that their filters, sort 
   await close();
 });
 
-test('a page holds at most about 8 MiB, but at least one document; the pages after it omit no row', async () => {
+test('a page contains at most about 8 MiB, but at least one document; together, the pages contain every row', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);

@@ -86,7 +86,7 @@ test('a rebuild finds and repairs changed and deleted rows; meanwhile, no read f
   await close();
 });
 
-test('for each column that differs, the comparison of a rebuild shows rows, even if most rows differ only in another column', async () => {
+test('for each column that differs, the comparison of a rebuild shows example rows, even if most differing rows differ only in another column', async () => {
   const log = memoryLog();
   const { reads, databaseUrl } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   await appendEvents(log, recordedEvents(notedEvents(100)));
@@ -99,7 +99,7 @@ test('for each column that differs, the comparison of a rebuild shows rows, even
   assert.equal([differing, shown.length, columns.get('i77')], [100, 21, ['title', 'revision']]);
 });
 
-test('rebuild-if-equal keeps the old rows if the new ones differ; aborting a rebuild leaves no schema and no checkpoint', async () => {
+test('rebuild-if-equal keeps the old rows if the new ones differ; aborting a rebuild removes its shadow schema and its checkpoint, and keeps the live rows', async () => {
   const log = memoryLog();
   const { reads, databaseUrl, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   await appendEvents(log, recordedEvents(notedEvents(5)));
@@ -114,7 +114,7 @@ test('rebuild-if-equal keeps the old rows if the new ones differ; aborting a reb
   await close();
 });
 
-test('a new version of a projection is built beside the old one; reads use the old version until the promotion, even if the columns differ', async () => {
+test('the rows of a new version of a projection are built beside those of the old version; reads use the old version until the promotion, even if the columns differ', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   await appendEvents(log, recordedEvents(notedEvents(50)));
@@ -215,7 +215,7 @@ test('a parked event is listed with the later events of its stream; after the pr
   await second.close();
 });
 
-test('a restart completes an interrupted rebuild, and creates and fills schemas that were dropped', async () => {
+test('a restart completes an interrupted rebuild, and creates and fills schemas again that were dropped', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   await appendEvents(log, recordedEvents(notedEvents(2_000)));
@@ -248,7 +248,7 @@ test('a restart completes an interrupted rebuild, and creates and fills schemas 
   await again.close();
 });
 
-test('a promotion swaps the rows and marks the request as completed in one transaction; if it fails, it does neither', async () => {
+test('a promotion replaces the rows and marks the request as completed in one transaction; if the transaction fails, both stay as they were', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   await appendEvents(log, recordedEvents(notedEvents(30)));

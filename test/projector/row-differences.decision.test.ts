@@ -7,7 +7,7 @@ test('in a difference between rows, short values are shown completely, even if o
   assert.equal(excerptsOf(null, 'two'), { live: null, rebuilt: 'two' });
 });
 
-test('in a difference between rows, long values are cut to 200 characters around their first difference, so that the excerpts differ', () => {
+test('in a difference between rows, long values are cut to 200 characters around the first place where they differ, so that the excerpts differ, too', () => {
   const { live, rebuilt } = excerptsOf(`${'a'.repeat(5_000)}b${'c'.repeat(500)}`, `${'a'.repeat(5_000)}d`);
   assert.is(live!.length, 200);
   assert.match(live!, /^…a{40}bc+…$/);

@@ -45,7 +45,7 @@ const parkedAfter = async (parts: readonly (readonly EventSpec[])[]) => {
   return query(databaseUrl, 'select stream, revision::integer as revision, reason from annals.parked order by stream, revision');
 };
 
-test("an insert overwrites an existing row if an event of the same stream changed it last; otherwise the insert's event is parked", async () => {
+test('an insert overwrites an existing row if the last event that changed the row belongs to the same stream; otherwise the event of the insert is parked', async () => {
   const parked = await parkedAfter([
     [noted('a'), ['a', 'IdeaTagged', { tag: 'x' }], ['b', 'IdeaViewed']],
     [noted('c'), ['b', 'IdeaTagged', { tag: 'x' }], noted('a'), ['b', 'IdeaTagged', { tag: 'y' }], ['c', 'IdeaTagged', { tag: 'z' }]],
@@ -60,7 +60,7 @@ test("an insert overwrites an existing row if an event of the same stream change
   ]);
 });
 
-test('if an insert is skipped because its stream is parked, later events of the batch change the existing row', async () => {
+test('if an insert is skipped because an earlier event of its stream is parked, later events of other streams in the same batch still change the row that existed before', async () => {
   const parked = await parkedAfter([
     [noted('a'), ['a', 'IdeaTorn', { title: 'torn' }]],
     [noted('a'), ['b', 'IdeaLinked', { to: 'a' }]],
@@ -74,7 +74,7 @@ test('if an insert is skipped because its stream is parked, later events of the 
   );
 });
 
-test("if a batch changes no row of a projection, the projection's position is announced at once, but its checkpoint is written later", async () => {
+test("if a batch changes no row of a projection, the projection's new position is announced at once, but the checkpoint is written later", async () => {
   const databaseUrl = await freshDatabase();
   const db = new pg.Client({ connectionString: databaseUrl, pipeline: true });
   await db.connect();
@@ -111,7 +111,7 @@ test("if a batch changes no row of a projection, the projection's position is an
   assert.ok(isCheckpointConflict(failed), 'another writer moved the checkpoint');
 });
 
-test('the checkpoint of a projection without changed rows is written within two seconds, and before the worker ends', async () => {
+test('if a projection has no changed rows, its checkpoint is written within two seconds, and before the worker ends', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const still = { ...ideas, name: 'still', categories: ['nothing'] };
@@ -135,7 +135,7 @@ test('the checkpoint of a projection without changed rows is written within two 
 
 const at = (commit: number): Position => ({ commit: BigInt(commit), prepare: BigInt(commit) });
 
-test('an older checkpoint does not lower a position that was announced; only a checkpoint that is itself set back does', async () => {
+test('writing an older checkpoint does not lower a position that was announced; only setting back the checkpoint itself does', async () => {
   const databaseUrl = await freshDatabase();
   const db = new pg.Client({ connectionString: databaseUrl });
   await db.connect();
@@ -187,7 +187,7 @@ test('the row cache keeps the most recently used rows', () => {
   );
 });
 
-test('a row cache on empty tables returns null for an unknown row; after its first eviction, it returns undefined for any row that it does not contain', () => {
+test('a row cache on empty tables returns null for an unknown row; after its first eviction, it returns undefined for any row that it does not contain, because the row may exist', () => {
   const cache = openRowCache(openRowBudget(1_500, 0), true);
   assert.is(cache.get('t', 'never'), null);
   for (let key = 0; key < 12; key++) cache.set('t', String(key), storedRow('x'.repeat(44)));

@@ -14,7 +14,7 @@ const from: Source = { projection: 'ideas', table: ideasTable };
 const key = (id: string) => ({ tenant_id: 't', id });
 const noted = (id: string, more: object = {}): EventSpec => [id, 'IdeaNoted', { title: `title ${id}`, ...more }];
 
-test('only one of several workers writes; after it ends, another one takes over, and no event is applied twice', async () => {
+test('only one of several workers writes; after that worker ends, another one takes over, and no event is applied twice', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const start = () => startWorker({ log, databaseUrl, projections: [ideas], logger: silentLogger });
@@ -40,7 +40,7 @@ test('only one of several workers writes; after it ends, another one takes over,
   await Promise.all(workers.map((worker) => worker.close()));
 });
 
-test('if a worker is cut off from the database, another one writes', async () => {
+test('if the writing worker is cut off from the database, another one takes over', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { url, ...proxy } = await startTcpProxy(databaseUrl);

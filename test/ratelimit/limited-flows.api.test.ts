@@ -56,7 +56,7 @@ test('a tenant that clones more agents than its limit gets 429 until the limit a
   await p.close();
 });
 
-test("if a tenant exceeds its request limit, this is recorded in the tenant's audit log", async () => {
+test("if a tenant exceeds its request limit, the tenant's audit log records this", async () => {
   const { p } = await start();
   const source = await createAgent(p, p.tenant);
   for (let index = 0; index <= QUOTA; index++) await p.send('POST', `/agents/${source}/clone`, { body: { name: `C ${index}` } });
@@ -70,7 +70,7 @@ test("if a tenant exceeds its request limit, this is recorded in the tenant's au
   await p.close();
 });
 
-test('a request repeated with its Idempotency-Key does not count against the limit', async () => {
+test('a repeated request with the same Idempotency-Key does not count against the limit', async () => {
   const { p } = await start();
   const source = await createAgent(p, p.tenant);
   const clone = (name: string) => p.send('POST', `/agents/${source}/clone`, { body: { name }, headers: { 'idempotency-key': name } });
@@ -92,7 +92,7 @@ test('adding members and issuing invitations count against the same limit', asyn
   await p.close();
 });
 
-test('checkouts of a tenant beyond its limit get 429 before the payment provider is called', async () => {
+test('if a tenant starts more checkouts than its limit allows, further ones get 429, and no request is sent to the payment provider', async () => {
   const { p } = await start();
   const body = {
     name: 'Paid',

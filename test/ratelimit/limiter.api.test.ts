@@ -10,7 +10,7 @@ import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
 const policy = { name: 'test', quota: 10, seconds: 60 };
 
-test('a bucket allows its full quota at once, then one request for each refilled token; a refusal contains the time to wait', () => {
+test('a bucket allows its full quota at once, and then one request for each refilled token; a refused request gets the time to wait', () => {
   const { take, peek } = createTokenBuckets(policy);
   const start = 1_000_000;
   const takeAt = (now: number) => take('key', now);
@@ -26,7 +26,7 @@ test('a bucket allows its full quota at once, then one request for each refilled
   assert.is(takeAt(start + 3_600_000).remaining, 9);
 });
 
-test('of ten thousand requests within a minute, only the quota and the tokens refilled meanwhile are allowed', () => {
+test('of ten thousand requests within a minute, a bucket allows only as many as its quota and the tokens that are refilled meanwhile', () => {
   const { take } = createTokenBuckets({ name: 'test', quota: 100, seconds: 60 });
   let passed = 0;
   for (let index = 0; index < 10_000; index++) if (take('key', 5_000 + index * 6).allowed) passed++;
@@ -40,14 +40,14 @@ test('if the clock is set back, a bucket refuses requests for one window at most
   assert.is(take('key', 1_000 + 6_000).allowed, true);
 });
 
-test('the number of buckets is bounded, and the most recently used are kept', () => {
+test('the number of buckets is bounded; the most recently used buckets are kept', () => {
   const { take, peek } = createTokenBuckets(policy, { capacity: 100 });
   for (let index = 0; index < 1_000; index++) take(`key${index}`, 1_000);
   assert.is(peek('key999', 1_000).remaining, 9);
   assert.is(peek('key0', 1_000).remaining, 10);
 });
 
-test('counting a request takes at most two microseconds', () => {
+test('counting a request against a rate limit takes at most two microseconds', () => {
   const { chargeRequest, checkAddress } = createRateLimiter();
   const principal = { kind: 'user', user_id: 'cu', key_id: 'ck', bound_to: 'ct', super_admin: false } as const;
   const header = 'Bearer ann_abcdefgh_0000';
@@ -71,7 +71,7 @@ const small = {
   tenant: { ...RATE_LIMIT_POLICIES.tenant, quota: 8 },
 };
 
-test('responses name the rate limits; a request beyond them gets 429 with Retry-After, and changes nothing', async () => {
+test('responses name the rate limits; a request beyond a limit gets 429 with Retry-After, and changes nothing', async () => {
   const p = await createTestPlatform({ limits: createRateLimiter(small) });
   let now = Date.now();
   p.clock.now = () => now;
@@ -93,7 +93,7 @@ test('responses name the rate limits; a request beyond them gets 429 with Retry-
   await p.close();
 });
 
-test('all API keys of a tenant share one limit; other tenants and the platform have their own limits', async () => {
+test('all API keys of a tenant together have one limit; other tenants and the platform have limits of their own', async () => {
   const p = await createTestPlatform({ limits: createRateLimiter(small) });
   const [one, two] = [await addMember(p, 'MEMBER'), await addMember(p, 'AUDITOR')];
   const other = await createSecondTenant(p);
@@ -127,7 +127,7 @@ test('a signed-in user has the same limit as one API key; a signed-in super-admi
   await p.close();
 });
 
-test('after 20 invalid credentials in a minute, an IP address gets 429; only credentials that were valid before are still accepted from it', async () => {
+test('after 20 invalid credentials in a minute from an IP address, requests from it get 429, unless their credential was accepted before', async () => {
   const p = await createTestPlatform({ limits: createRateLimiter() });
   let now = Date.now();
   p.clock.now = () => now;
@@ -153,7 +153,7 @@ test('after 20 invalid credentials in a minute, an IP address gets 429; only cre
   await p.close();
 });
 
-test('if an IP address has sent too many invalid credentials, an earlier valid token from it is accepted, but not with another signature', async () => {
+test('after an IP address has sent too many invalid credentials, a token that was valid before is accepted from it, but not the same token with another signature', async () => {
   const { checkAddress, chargeRequest, countFailedCredential } = createRateLimiter();
   const [address, now] = ['192.0.2.1', Date.now()];
   const token = (signature: string) => `Bearer eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.${signature.repeat(43)}`;

@@ -67,12 +67,12 @@ const outage = () => {
   return { rows, state };
 };
 
-test('a process leases 50 requests of a quota at once, but between a thousandth and a quarter of the quota', () => {
+test('a process leases 50 requests of a quota at once, but not less than a thousandth and not more than a quarter of the quota', () => {
   const lease = (quota: number) => leaseOf({ name: 'test', quota, seconds: 60 });
   assert.equal([lease(20), lease(1_000), lease(1_000_000), lease(10_000_000)], [5, 50, 1_000, 10_000]);
 });
 
-test('two processes that share a rate limit allow its quota, its refill and at most one lease each, and Retry-After is correct', async () => {
+test('two processes that share a rate limit together allow its quota, the refilled requests and at most one more lease each; Retry-After is correct', async () => {
   const { limiters, close } = await startLimiters(2, small);
   const clients = limiters.map((one) => createClient(one));
   const startedAt = Date.now();
@@ -106,7 +106,7 @@ test('two processes that share a rate limit allow its quota, its refill and at m
   await close();
 });
 
-test('a burst on a single process gets the whole quota, but no more, even while requests wait for leases', async () => {
+test('a burst of requests to a single process gets the whole quota, but not more, even while requests wait for leases', async () => {
   const { limiters, close } = await startLimiters(1, small);
   const request = createClient(limiters[0]!);
   const answers = await Promise.all(Array.from({ length: 3_000 }, request));
@@ -115,7 +115,7 @@ test('a burst on a single process gets the whole quota, but no more, even while 
   await close();
 });
 
-test('invalid credentials that one process receives also count on the other process', async () => {
+test('invalid credentials that one process receives also count against the limit of the other process', async () => {
   const { limiters, close } = await startLimiters(2);
   const [one, other] = limiters as [ReturnType<typeof createRateLimiter>, ReturnType<typeof createRateLimiter>];
   let allowed = 0;
@@ -130,7 +130,7 @@ test('invalid credentials that one process receives also count on the other proc
   await close();
 });
 
-test('while the database is down, a process counts alone; from an IP address, it allows only one lease of invalid credentials', async () => {
+test('while the database is down, a process counts requests alone; it then allows an IP address only one lease of invalid credentials', async () => {
   const { rows, state } = outage();
   let now = Date.now();
   const limits = createRateLimiter(
@@ -159,7 +159,7 @@ test('while the database is down, a process counts alone; from an IP address, it
   limits.checkAddress('192.0.2.1', 'Bearer unknown', Date.now());
 });
 
-test('no request waits while the process still has requests left in its lease, and counting a request takes at most two microseconds', () => {
+test('no request waits for the database while the process still has requests left in its lease, and counting a request takes at most two microseconds', () => {
   const { chargeRequest, checkAddress } = createRateLimiter(
     RATE_LIMIT_POLICIES,
     createQuotaSync({ charge: async (costs) => new Map(costs) }),
@@ -187,7 +187,7 @@ test('no request waits while the process still has requests left in its lease, a
   return run();
 });
 
-test('if the connection to the quota table does not respond, it is replaced by a new one', async () => {
+test('if the connection to the quota table does not respond, a new connection replaces it', async () => {
   const databaseUrl = await freshDatabase();
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

@@ -22,7 +22,7 @@ const openProcesses = async (count: number) => {
   return tables;
 };
 
-test('two processes that count at the same time accept, together, exactly as many deliveries as the limit allows', async () => {
+test('two processes that count at the same time together accept exactly as many deliveries as the limit allows', async () => {
   const processes = (await openProcesses(2)).map((table) => createSlidingWindows(table));
   const limit = limitOf('k', 30);
   const taken = await Promise.all(Array.from({ length: 100 }, (_, n) => processes[n % 2]!.take([limit], 1_000 + n)));
@@ -31,7 +31,7 @@ test('two processes that count at the same time accept, together, exactly as man
   assert.is(await processes[1]!.take([limit], 61_100), null);
 });
 
-test('a delivery that is refused by one of several limits counts against none of them', async () => {
+test('if one of several limits refuses a delivery, the delivery counts against none of them', async () => {
   const [one, other] = (await openProcesses(2)).map((table) => createSlidingWindows(table));
   const [minute, hour] = [limitOf('minute', 2), { key: 'hour', max: 1, windowMs: 3_600_000 }];
   assert.is(await one!.take([minute, hour], 0), null);

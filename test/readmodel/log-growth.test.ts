@@ -4,7 +4,7 @@ import { trackLogGrowth } from '../../infra/readmodel/log-growth.ts';
 
 const at = (place: number) => ({ commit: BigInt(place), prepare: BigInt(place) });
 
-test('the log has grown beyond a position since the first later event; without a later event, the time is null', () => {
+test('the time since when the log has grown beyond a position is that of the first event after the position; it is null if there is no such event', () => {
   const growth = trackLogGrowth();
   assert.is(growth.grownBeyond(null), null);
   growth.note(at(10), 1_000);
@@ -18,7 +18,7 @@ test('the log has grown beyond a position since the first later event; without a
   assert.is(growth.grownBeyond(null), null);
 });
 
-test('after many events, the time is at most 250 ms too early, or too late by a sixteenth of its age', () => {
+test('if many events follow a position, the time since when the log has grown beyond it is at most 250 ms too early, or too late by a sixteenth of its age', () => {
   const growth = trackLogGrowth();
   const count = 100_000;
   for (let n = 1; n <= count; n++) growth.note(at(n), n * 100);

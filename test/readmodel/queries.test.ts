@@ -41,13 +41,13 @@ test('every query function of the read models has a case in this test', async ()
   assert.equal(functions.toSorted(), Object.keys(QUERY_CASES).toSorted());
 });
 
-test('the SQL of every query equals the committed queries.sql; to accept a change, run this file with UPDATE_SQL=1', async () => {
+test('the SQL of every query equals that in the committed queries.sql; to accept a change, run this file with UPDATE_SQL=1', async () => {
   const rendered = await render();
   if (process.env.UPDATE_SQL === '1') writeFileSync(SNAPSHOT, rendered);
   assert.fixture(readFileSync(SNAPSHOT, 'utf8'), rendered);
 });
 
-test('at most 500 statements stay prepared on a database connection, even if callers choose more combinations of arguments', async () => {
+test('at most 500 statements stay prepared on a database connection, even if callers use more combinations of query arguments', async () => {
   const names = new Set<string>();
   const texts = new Set<string>();
   const reads = readsOver(async <R>({ name, text }: { name: string; text: string }) => {

@@ -53,7 +53,7 @@ const explain = async (client: pg.Client, { name, text, values }: Statement, mod
   return rows[0]!['QUERY PLAN'][0].Plan;
 };
 
-test('no query scans a table without an index or reads more rows than its page needs, among 100,000 rows of 20 tenants', async () => {
+test('with 100,000 rows of 20 tenants, no query scans a table without an index or reads more rows than its page needs', async () => {
   const client = await fillTables(await freshDatabase(), ROWS);
   const problems: string[] = [];
   let found = 0;

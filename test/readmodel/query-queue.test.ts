@@ -21,7 +21,7 @@ const controlled = () => {
   return { start, started, end: (key: string) => ends.get(key)!() };
 };
 
-test("of three places for queries, one tenant's slow queries take at most two; its waiting queries do not delay another tenant", async () => {
+test("of three places for queries, the slow queries of one tenant take at most two; that tenant's waiting queries do not delay another tenant", async () => {
   const { start, started, end } = controlled();
   const slow = ['a1', 'a2', 'a3', 'a4'].map((key) => start('a', key));
   await settle();

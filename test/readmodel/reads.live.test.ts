@@ -44,7 +44,7 @@ test('looking up a row returns its document and the revision of its stream; soft
   assert.is(await reads.one(from, { tenant_id: 'other', id: 'a' }), null);
 });
 
-test('following the cursors yields every row once, in ascending or descending order; null is greater than any value', async () => {
+test('following the cursors of a list yields every row once, in ascending or descending order; null is greater than any value', async () => {
   const { reads } = await platformOf(
     noted('a', 'A', { score: 1 }),
     noted('b', 'B'),
@@ -62,7 +62,7 @@ test('following the cursors yields every row once, in ascending or descending or
   }
 });
 
-test('a page contains only rows that meet all of its conditions: equality, ranges, lists, substrings, and conditions on other tables', async () => {
+test('a page contains only rows that meet all conditions of the query: equality, ranges, lists, substrings, and conditions on other tables', async () => {
   const { reads } = await platformOf(noted('a', 'Red Fox', { score: 1 }), noted('b', 'red hen', { score: 2 }), noted('c', 'Blue'), [
     'a',
     'IdeaTagged',
@@ -80,7 +80,7 @@ test('a page contains only rows that meet all of its conditions: equality, range
   assert.is(await ids({ before: '2026-01-01T01:00:00.001+01:00' }), 'a');
 });
 
-test('a cursor that does not come from a page is refused, and the error points to the parameter cursor', async () => {
+test('a list request is refused if its cursor does not come from a page, and the error points to the parameter cursor', async () => {
   const { reads } = await platformOf(noted('a', 'A'));
   const malformed = ['', '%', 'bm9uc2Vuc2U', Buffer.from('["x","a"]').toString('base64url'), Buffer.from('[null]').toString('base64url')];
   for (const cursor of malformed) {
@@ -89,7 +89,7 @@ test('a cursor that does not come from a page is refused, and the error points t
   }
 });
 
-test('a read waits for its consistency token, but not longer than its time limit', async () => {
+test('a read with a consistency token waits for the position of the token, but not longer than the time limit of the read', async () => {
   const { reads, log } = await platformOf();
   const [first, second] = recordedEvents([noted('a', 'A'), noted('b', 'B')]);
   assert.is(reads.position('ideas'), null);
@@ -107,7 +107,7 @@ test('a read waits for its consistency token, but not longer than its time limit
   assert.is(reads.position('ideas'), tokenOf(at(1)));
 });
 
-test('the value of a counter that has no row is 0', async () => {
+test('reading a counter that has no row returns 0', async () => {
   const { reads } = await platformOf(noted('a', 'A'), ['b', 'IdeaLinked', { to: 'a' }]);
   assert.is(await reads.counter(from, { tenant_id: 't', id: 'a' }, 'links'), 1);
   assert.is(await reads.counter(from, { tenant_id: 't', id: 'z' }, 'links'), 0);

@@ -31,7 +31,7 @@ test('a delivery that contains a secret or an instruction to the agent is accept
   await given.close();
 });
 
-test('bodies of 20 KB and of 1 MB get the same labels as small ones', async () => {
+test('deliveries with bodies of 20 KB and of 1 MB get the same labels as deliveries with small ones', async () => {
   const given = await createWebhookPlatform();
   for (const size of [20_000, 1_000_000]) {
     const body = JSON.stringify({ filler: 'word '.repeat(size / 5), title: ORDER, token: TOKEN });
@@ -40,7 +40,7 @@ test('bodies of 20 KB and of 1 MB get the same labels as small ones', async () =
   await given.close();
 });
 
-test('a guardrail with the built-in detectors removes secrets from the stored body, and counts them by tag', async () => {
+test('a guardrail with the built-in detectors removes secrets from the body before it is stored, and counts them by tag', async () => {
   const given = await createWebhookPlatform();
   const rule = { name: 'keys', kind: 'pattern', options: { detectors: ['secrets', 'emails'] }, action: 'redact' };
   assert.is((await given.call('PUT', 'guardrails', [rule])).status, 200);
@@ -58,7 +58,7 @@ test('a guardrail with the built-in detectors removes secrets from the stored bo
   await given.close();
 });
 
-test('a guardrail of the kind injection blocks a delivery that instructs the agent, and no other delivery', async () => {
+test('a guardrail of the kind injection blocks deliveries that contain an instruction to the agent, and no other delivery', async () => {
   const given = await createWebhookPlatform();
   assert.is((await given.call('PUT', 'guardrails', [{ name: 'orders', kind: 'injection', options: {}, action: 'block' }])).status, 200);
   assert.is((await deliver(given, JSON.stringify({ title: 'Fix the build' }))).reason, null);

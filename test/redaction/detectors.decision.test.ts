@@ -146,7 +146,7 @@ const CARDS = [
 
 const cardOf = ([prefix, length]: (typeof CARDS)[number]): string => card(prefix, length);
 
-test('card numbers are detected for each scheme: as digits, in groups and as JSON numbers; other numbers are not detected', () => {
+test('card numbers of each scheme are detected as digits, in groups and as JSON numbers; other numbers are not detected as card numbers', () => {
   for (const [prefix, length] of CARDS) {
     const number = card(prefix, length);
     for (const text of [number, `pay with ${grouped(number, ' ')} now`, grouped(number, '-'), `(${number})`]) {
@@ -217,7 +217,7 @@ test('at least 95 % of 2,000 generated addresses, phone numbers and card numbers
   assert.ok(precision >= 0.95, `precision ${precision}`);
 });
 
-test('redacted JSON keeps its structure and, byte for byte, all other values', () => {
+test('redacting JSON keeps its structure and, byte for byte, all values that contain nothing to redact', () => {
   const number = card('4', 16);
   const secret = `ghp_${random(36)}`;
   const body = `{ "a" : [ 1.50, true, null, "${secret}" ], "n":${number}, "x": {"${secret}": "\\u00e9 ${grouped(number, '-')} \\"q\\""}}`;
@@ -238,7 +238,7 @@ test('a redacted form-encoded body is still form-encoded', () => {
   });
 });
 
-test("wherever a secret or card number is in a body, the fast filter on the body's bytes does not miss it", () => {
+test('wherever in a body a secret or card number is, the fast filter on the bytes of the body finds it', () => {
   for (let index = 0; index < 3_000; index++) {
     const [tag, value] = index % 3 === 0 ? ['card', cardOf(pick(CARDS))] : (([name, make]) => [name, make()])(pick(SECRETS));
     const body = jsonBody({
@@ -250,7 +250,7 @@ test("wherever a secret or card number is in a body, the fast filter on the body
   }
 });
 
-test('the time to search a long text for secrets is proportional to its length, even if the text is made to slow the detectors down', () => {
+test('the time to search a long text for secrets is proportional to the length of the text, even if the text is made to slow the detectors down', () => {
   const parts = [
     '.eyJ',
     'eyJaaaaaaaa.eyJ',

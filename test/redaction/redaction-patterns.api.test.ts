@@ -10,7 +10,7 @@ const CUSTOMER = { pattern: 'CUST-\\d{6}', tag: 'customer' };
 const put = (body: unknown): Promise<Answer> => p.send('PUT', path, { body });
 const tryOut = (body: unknown): Promise<Answer> => p.send('POST', `${path}/test`, { body });
 
-test('a new tenant has no redaction patterns; a read returns the present patterns, and an as-of read those of an earlier time', async () => {
+test('a new tenant has no redaction patterns; a read returns the present patterns, and an as-of read returns those of an earlier time', async () => {
   assert.equal((await p.send('GET', path)).body, []);
   const set = await put([CUSTOMER]);
   assert.equal([set.status, set.body], [200, [CUSTOMER]]);
@@ -43,7 +43,7 @@ const REFUSED: readonly (readonly [name: string, pattern: string, code: string])
 ];
 
 for (const [name, pattern, code] of REFUSED)
-  test(`a redaction pattern ${name} is refused with 422, and the error points to it`, async () => {
+  test(`setting a redaction pattern ${name} gets 422, and the error points to the pattern`, async () => {
     for (const [body, pointer] of [
       [await put([CUSTOMER, { pattern, tag: 't' }]), '/1/pattern'],
       [await tryOut({ text: '', patterns: [{ pattern, tag: 't' }] }), '/patterns/0/pattern'],
@@ -53,7 +53,7 @@ for (const [name, pattern, code] of REFUSED)
     }
   });
 
-test('50 redaction patterns are stored; 51 patterns, a repeated pattern, an unknown field or a tag with 65 characters is refused with 422', async () => {
+test('50 redaction patterns are stored; a request with 51 patterns, a repeated pattern, an unknown field or a tag with 65 characters gets 422', async () => {
   const many = Array.from({ length: 51 }, (_, index) => ({ pattern: `p${index}`, tag: 't'.repeat(64) }));
   assert.is((await put(many.slice(1))).status, 200);
   assert.is((await put(many)).status, 422);
@@ -66,7 +66,7 @@ test('50 redaction patterns are stored; 51 patterns, a repeated pattern, an unkn
   });
 });
 
-test('a test of redaction patterns replaces the matches, counts them by tag, and appends no event', async () => {
+test('a request to test redaction patterns replaces the matches in its text, counts them by tag, and appends no event', async () => {
   const count = p.log.events.length;
   const patterns = [
     CUSTOMER,
@@ -86,12 +86,12 @@ test('a test of redaction patterns replaces the matches, counts them by tag, and
   assert.is(p.log.events.length, count);
 });
 
-test('a test of redaction that sends no patterns uses those of the tenant', async () => {
+test('a request to test redaction without patterns uses the patterns of the tenant', async () => {
   await put([CUSTOMER]);
   assert.equal((await tryOut({ text: 'CUST-123456' })).body, { text: '[redacted:customer]', hits: [{ tag: 'customer', count: 1 }] });
 });
 
-test('a test of redaction with a text of 8193 characters is refused with 422', async () => {
+test('a request to test redaction with a text of 8193 characters gets 422', async () => {
   assert.is((await tryOut({ text: 'a'.repeat(8_192) })).status, 200);
   assert.is((await tryOut({ text: 'a'.repeat(8_193) })).status, 422);
 });
@@ -118,7 +118,7 @@ const EVIL: readonly string[] = [
   ]),
 ];
 
-test('each of 100 patterns that are made to be slow is either refused or tested within 250 ms of processor time', async () => {
+test('a request to test one of 100 patterns that are made to be slow is refused, or its test takes less than 250 ms of processor time', async () => {
   assert.is(EVIL.length, 100);
   for (const pattern of EVIL) {
     const start = process.cpuUsage();
@@ -130,7 +130,7 @@ test('each of 100 patterns that are made to be slow is either refused or tested 
   }
 });
 
-test('a test with patterns that together take too long is refused with 422', async () => {
+test('a request to test patterns that together take too long gets 422', async () => {
   const large = Array.from({ length: 5 }, (_, index) => ({ pattern: `[a-z]{1,450}${index}`, tag: 't' }));
   const { status, body } = await put(large);
   assert.equal([status, (body as Problem).errors[0]!.code], [422, 'too_complex']);

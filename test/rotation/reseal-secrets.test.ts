@@ -101,7 +101,7 @@ const withCredentials = async (p: Awaited<ReturnType<typeof givenDataKey>>) => {
   return { ...p, texts, values };
 };
 
-test('after a key rotation, the current credentials of every kind are encrypted with the new key, and keep their values', async () => {
+test('after a key rotation, the current credentials of every kind are encrypted with the new data key, and their values are unchanged', async () => {
   const p = await withCredentials(await givenDataKey());
   assert.equal(await p.values(), CURRENT);
   const { kid, secrets } = await p.rotate();
@@ -113,7 +113,7 @@ test('after a key rotation, the current credentials of every kind are encrypted 
   assert.is((await p.rotate({}, 'other')).secrets, 0);
 });
 
-test('rotating the data key of the platform encrypts the keys that sign audit heads again; they sign as before', async () => {
+test('rotating the data key of the platform encrypts the keys again that sign audit heads; signatures with these keys stay the same', async () => {
   const p = await withCredentials(await givenDataKey());
   const before = (await openSigningKey(p))('text');
   const { kid, secrets } = await p.rotate({}, 'platform');
@@ -123,7 +123,7 @@ test('rotating the data key of the platform encrypts the keys that sign audit he
   assert.equal((await openSigningKey(p))('text'), before);
 });
 
-test('if a request replaces a credential while the rotation encrypts it again, the new value stays', async () => {
+test('if a request replaces a credential while a key rotation encrypts the credential again, the new value stays', async () => {
   const p = await withCredentials(await givenDataKey());
   const stored = { provider: 'db:postgres:h', label: 'l', sealed_password: '' };
   const meta = { tenant: TENANT, actor, at: '2026-11-23T10:00:00.000Z', v: 1 };
@@ -148,7 +148,7 @@ test('if a request replaces a credential while the rotation encrypts it again, t
   assert.equal(await p.values(), { ...CURRENT, database: 'newer' });
 });
 
-test('a rotation reports a damaged credential and does not change it', async () => {
+test('a key rotation reports a damaged credential and does not change it', async () => {
   const p = await withCredentials(await givenDataKey());
   const meta = { tenant: TENANT, actor, at: '2026-11-23T10:00:00.000Z', v: 1 };
   const damaged = (await p.texts()).database.replace(/.$/, (last) => (last === 'A' ? 'Q' : 'A'));

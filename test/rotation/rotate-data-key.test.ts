@@ -44,7 +44,7 @@ const recorded = ({ id: event_id, type, data, meta }: BytesEvent): Recorded => (
 
 const kidOfEvent = ({ meta }: BytesEvent): unknown => (meta.facts!.sealed as { kid: string }).kid;
 
-test('after a rotation, new contents use the new data key, earlier contents stay readable, and files are encrypted again', async () => {
+test('after a data key rotation, new contents use the new key, earlier contents stay readable, and files are encrypted again', async () => {
   const p = await givenDataKey();
   const [sealed, event] = [await p.vault.seal(LOCATION, secret('s')), await p.vault.sealEvent(PLACE, eventOf('body'))];
   const foreignKid = p.kidOfFile('other', p.foreign.sha256);
@@ -63,7 +63,7 @@ test('after a rotation, new contents use the new data key, earlier contents stay
   assert.equal((await p.record.load()).data_keys, {});
 });
 
-test('another running process uses the new data key within a second, without a restart', async () => {
+test('after a data key rotation, another running process uses the new key within a second, without a restart', async () => {
   const p = await givenDataKey();
   const other = await openVault({ log: p.log, masterKeyFile: p.masterKeyFile });
   await other.sealEvent(PLACE, eventOf('before'));
@@ -89,7 +89,7 @@ test('while the log is down, a process that has not yet read the new data key us
   endOutage();
 });
 
-test('a rotation of a data key that fails at any step is completed by the next run, which creates no second new key', async () => {
+test('a rotation of a data key that fails at any step is completed by the next run, which creates no further key', async () => {
   const p = await givenDataKey();
   let total = Number.POSITIVE_INFINITY;
   for (let failing = 1; failing <= total; failing++) {
@@ -110,7 +110,7 @@ test('a rotation of a data key that fails at any step is completed by the next r
   assert.is(total, 5);
 });
 
-test('a read of a file returns the whole file, byte for byte, even if a rotation encrypts the file again meanwhile', async () => {
+test('a read of a file returns the whole file, byte for byte, even if a key rotation encrypts the file again meanwhile', async () => {
   const p = await givenDataKey();
   const blob = (await p.blobs.of(TENANT).get(p.digests[2]!))!;
   const reader = blob.content[Symbol.asyncIterator]();
@@ -123,7 +123,7 @@ test('a read of a file returns the whole file, byte for byte, even if a rotation
   assert.ok(Buffer.concat(parts).equals(p.contents[2]!));
 });
 
-test('a rotation reports a damaged file without changing it, and encrypts the other files again', async () => {
+test('a key rotation reports a damaged file without changing it, and encrypts the other files again', async () => {
   const p = await givenDataKey();
   const path = blobPath(join(p.dir, 'blobs'), { tenant: TENANT, sha256: p.digests[1]! });
   const bytes = readFileSync(path);
@@ -135,7 +135,7 @@ test('a rotation reports a damaged file without changing it, and encrypts the ot
   assert.equal(readFileSync(path), bytes);
 });
 
-test('the rotation of a tenant without a data key is refused; if the tenant is erased during its rotation, the rotation ends without a new key', async () => {
+test('rotating the data key of a tenant that has none is refused; if the tenant is erased during the rotation, the rotation ends without a new key', async () => {
   const p = await givenDataKey();
   assert.match(await failureOf(() => startDataKeyRotation(p.parts, 'nobody')), /^there is no data key of nobody/);
   const kid = await startDataKeyRotation(p.parts, TENANT);

@@ -73,7 +73,7 @@ const wrappersIn = async ({ log }: Given): Promise<string[]> => {
   return [...found];
 };
 
-test('after a rotation, the new master key decrypts every secret and derives the same ids; the old one decrypts nothing', async () => {
+test('after a rotation of the master key, the new one decrypts every secret and derives the same ids; the old one decrypts nothing', async () => {
   const p = await given();
   const old = await loadMasterKey(p.masterKeyFile, false);
   const id = p.vault.uniqueId('agent', 'acme', 'slug');
@@ -91,7 +91,7 @@ test('after a rotation, the new master key decrypts every secret and derives the
   assert.not(existsSync(`${p.masterKeyFile}.next`));
 });
 
-test('until the rotation is confirmed, machines that have only the old or only the new master key both work', async () => {
+test('until a rotation of the master key is confirmed, both machines that have only the old one and machines that have only the new one work', async () => {
   const p = await given();
   await startMasterRotation(p.parts);
   assert.is(await continueMasterRotation(p.parts), 'waits-for-confirmation');
@@ -102,7 +102,7 @@ test('until the rotation is confirmed, machines that have only the old or only t
   assert.is((await p.vault.open(at('late'), late)).reveal(), 'late');
 });
 
-test('a process that runs during the rotation can decrypt secrets, and encrypt those of new tenants, before and after every step', async () => {
+test('a process that runs during a rotation of the master key can decrypt secrets, and encrypt those of new tenants, before and after every step', async () => {
   const p = await given();
   const running = await openVault({ log: p.log, masterKeyFile: p.masterKeyFile });
   let steps = 0;
@@ -120,7 +120,7 @@ test('a process that runs during the rotation can decrypt secrets, and encrypt t
   assert.equal(await p.secretsIn(running), SECRETS);
 });
 
-test('a process that started before the rotation reads the new master key when it needs a key that is not in memory', async () => {
+test('a process that started before a rotation of the master key reads the new one when it needs a data key that is not in memory', async () => {
   const p = await given();
   const running = await openVault({ log: p.log, masterKeyFile: p.masterKeyFile });
   await p.rotate();
@@ -129,7 +129,7 @@ test('a process that started before the rotation reads the new master key when i
   assert.is((await (await p.openWith(p.masterKeyFile)).open(at('new'), sealed)).reveal(), 'n');
 });
 
-test('a rotation of the master key that fails at any step is completed by the next run, and every secret stays readable in between', async () => {
+test('a rotation of the master key that fails at any step is completed by the next run; in between, every secret stays readable', async () => {
   const p = await given();
   let total = Number.POSITIVE_INFINITY;
   for (let failing = 1; failing <= total; failing++) {
@@ -151,7 +151,7 @@ test('a rotation of the master key that fails at any step is completed by the ne
   assert.ok(total > 15, `${total} steps`);
 });
 
-test('if a rotation stops after keeping a copy of the old key file but before replacing the file, the next run completes it', async () => {
+test('if a rotation stops after it has kept a copy of the old key file but before it has replaced the file, the next run completes the rotation', async () => {
   const p = await given();
   const to = await startMasterRotation(p.parts);
   await continueMasterRotation(p.parts);
@@ -173,7 +173,7 @@ test('if the platform may not write MASTER_KEY_FILE, the operator can replace th
   assert.equal(await p.secretsIn(await p.openWith(p.masterKeyFile)), SECRETS);
 });
 
-test('a next master key that is lost before its confirmation is replaced by the next start of a rotation; after its confirmation, it must be restored', async () => {
+test('if the next master key is lost before it is confirmed, the next start of a rotation creates a new one; if it is lost after that, it must be restored', async () => {
   const p = await given();
   await startMasterRotation(p.parts);
   await continueMasterRotation(p.parts);
@@ -191,7 +191,7 @@ test('a next master key that is lost before its confirmation is replaced by the 
   assert.equal(await p.secretsIn(await p.openWith(p.masterKeyFile)), SECRETS);
 });
 
-test('the rotation leaves a damaged data key unchanged and reports it, and rotates the others', async () => {
+test('a rotation of the master key reports a damaged data key and leaves it unchanged, and rotates the other data keys', async () => {
   const p = await given();
   const damaged = {
     kid: 'k',
@@ -210,7 +210,7 @@ test('the rotation leaves a damaged data key unchanged and reports it, and rotat
   assert.is((await readWrappedKeys(p.log, 'broken', 'vault')).length, 1);
 });
 
-test("a log from before a rotation, such as a restored backup, can be read if the old master key's file is kept beside the new one", async () => {
+test('a log from before a rotation, such as a restored backup, can be read if the file of the old master key is kept beside that of the new one', async () => {
   const p = await given();
   const { kid } = await loadMasterKey(p.masterKeyFile, false);
   renameSync(p.masterKeyFile, `${p.masterKeyFile}.old-${kid}`);
@@ -232,7 +232,7 @@ test('the new master key can be read by the same users as the old one, even if r
   assert.equal([uid, gid, mode & 0o777], [...wanted, 0o640]);
 });
 
-test('a next master key of the wrong size is refused, and nothing is recorded', async () => {
+test('a rotation is refused, and nothing is recorded, if the file of the next master key has the wrong size', async () => {
   const p = await given();
   writeFileSync(`${p.masterKeyFile}.next`, 'short');
   assert.match(await failureOf(() => startMasterRotation(p.parts)), /must be 32 bytes, not 5$/);
@@ -240,7 +240,7 @@ test('a next master key of the wrong size is refused, and nothing is recorded', 
   assert.is(readdirSync(p.dir).length, 2);
 });
 
-test('a rotation keeps the creation time of data keys, and skips erased tenants', async () => {
+test('a rotation of the master key keeps the creation time of data keys, and skips erased tenants', async () => {
   const p = await given();
   const [before] = await readWrappedKeys(p.log, 'acme', 'vault');
   await p.log.tombstone('key-third.vault');

@@ -40,7 +40,7 @@ const keptIn = (dir: string, wraps: readonly string[]): string[] => {
   return wraps.filter((wrapped) => bytes.some((content) => content.includes(wrapped)));
 };
 
-test('a rotation of the master key that is killed before any step is completed by the next worker; afterwards the old key decrypts no key on the disk', async () => {
+test('a rotation of the master key that is killed before any step is completed by the next worker; afterwards, the old master key decrypts no data key on the disk', async () => {
   const { dir } = createTempDirectory();
   const store = await startStore({ dir: join(dir, 'store') });
   const log = openLog(store.url);
@@ -91,7 +91,7 @@ test('a rotation of the master key that is killed before any step is completed b
   await store.end();
 });
 
-test('a rotation of a data key that is killed before any step is completed by the next worker, which creates no second new key', async () => {
+test('a rotation of a data key that is killed before any step is completed by the next worker, which creates no further key', async () => {
   const { dir } = createTempDirectory();
   const store = await startStore({ dir: join(dir, 'store') });
   const log = openLog(store.url);

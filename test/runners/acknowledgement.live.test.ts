@@ -36,7 +36,7 @@ const delayAppends = (log: Log): Log => ({
 });
 
 test(
-  'acknowledged, terminated and expired messages are each recorded and counted once, even if two recorders run and are restarted',
+  'each message that is acknowledged, terminated or expired is recorded and counted once, even if two recorders run and are restarted',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await publishDeliveries(nats, 300, { maxDeliveries: 1, ackWaitMs: 500 });
@@ -72,7 +72,7 @@ test(
 );
 
 test(
-  'if the NATS stream is deleted and created again, earlier acknowledgements are not recorded for new messages with the same sequence numbers',
+  'after the NATS stream is deleted and created again, acknowledgements of earlier messages are not recorded for new messages with the same sequence numbers',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await publishDeliveries(nats, 30);
@@ -92,7 +92,7 @@ test(
 );
 
 test(
-  'acknowledgements survive outages of the log and the broker; if the NATS stream is created again, acknowledged messages are not published to it',
+  'acknowledgements are not lost in outages of the log and the broker; if the NATS stream is created again, acknowledged messages are not published to it again',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await publishDeliveries(nats, 300);
@@ -128,7 +128,7 @@ test(
 );
 
 test(
-  "if a request for advisories has ended before the server's answer, the advisory in the answer is sent again and recorded",
+  'if a request for advisories has ended before the server answers it, the server sends the advisory in that answer again, and it is recorded',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     await publishDeliveries(nats, 12);
@@ -163,7 +163,7 @@ test(
 );
 
 test(
-  'the acknowledgement recorder reports within seconds that the NATS server cannot store advisories, and continues when the server can store them',
+  'the acknowledgement recorder reports within seconds that the NATS server cannot store advisories, and continues once the server can store them',
   withNatsServer(async (server) => {
     const nats = await server.connect();
     const log = await publishDeliveries(nats, 3);

@@ -89,7 +89,7 @@ test('the runtime of an agent contains its settings, models, skills with their d
   assert.equal([repo, budget, credentials], [null, { hourly_limit_usd: 2.5 }, []]);
 });
 
-test('in the runtime, a disabled model is replaced by its failover model; when it is active again, it returns', async () => {
+test('in the runtime of an agent, a disabled model is replaced by its failover model; when the model is active again, the runtime contains it again', async () => {
   await p.send('PATCH', `/admin/models/${primary}`, { body: { status: 'disabled' } });
   assert.equal((await runtime()).models, [
     { model_id: spare, provider: 'acme', slug: 'spare', config: { api_key: CANARIES.model }, access: 'full', priority: 0 },
@@ -101,7 +101,7 @@ test('in the runtime, a disabled model is replaced by its failover model; when i
   );
 });
 
-test('the runtime contains neither skills that are disabled, forbidden or deleted, nor tools that are disabled or removed', async () => {
+test('the runtime of an agent contains no skills that are disabled, forbidden or deleted, and no tools that are disabled or removed', async () => {
   const [disabled, forbidden, deleted] = [await createSkill('disabled'), await createSkill('forbidden'), await createSkill('deleted')];
   await post(`${agent}/skills`, { skill_id: disabled, is_enabled: false });
   for (const skill_id of [forbidden, deleted]) await post(`${agent}/skills`, { skill_id });
@@ -119,7 +119,7 @@ test('the runtime contains neither skills that are disabled, forbidden or delete
   assert.equal([skills.map(({ id }) => id), tools.map(({ id }) => id)], [[skill], [tool]]);
 });
 
-test('the runtime contains the linked repository with the token of its host; if the host has no token, there is none', async () => {
+test('the runtime contains the linked repository with the token for its host; the token is null if none is configured for the host', async () => {
   const link = (url: string) => p.send('PUT', `${agent}/repo`, { body: { url, code_ref: 'v1' } });
   assert.is((await link('https://constructor.example.org/a.git')).status, 200);
   assert.equal((await runtime()).repo, { url: 'https://constructor.example.org/a.git', code_ref: 'v1', token: null });
@@ -127,7 +127,7 @@ test('the runtime contains the linked repository with the token of its host; if 
   assert.equal((await runtime()).repo, { url: 'https://git.example.com/a.git', code_ref: 'v1', token: CANARIES.repo });
 });
 
-test("only the agent's own runner key can read its runtime", async () => {
+test("only the agent's own runner key can read the runtime of the agent", async () => {
   const other = await createAgent('two');
   const neighbour = await createSecondTenant(p);
   const statuses = await Promise.all([p.key, other.runner, neighbour.key, ''].map((key) => read(key)));
@@ -138,7 +138,7 @@ test("only the agent's own runner key can read its runtime", async () => {
   for (const { text } of statuses) assert.not.match(text, /canary/);
 });
 
-test('each read of a runtime is recorded with what the runtime contained, except a read that gets 304', async () => {
+test('each read of a runtime is recorded with the list of what it contained, except a read that gets 304', async () => {
   const disclosures = () => p.eventsOf('RuntimeDisclosed');
   const before = disclosures().length;
   const first = await read();
@@ -174,7 +174,7 @@ test('the audit log shows each read of a runtime, with the agent as the actor', 
   assert.match(String(summary), /read the runtime of the agent/);
 });
 
-test('secrets of the runtime occur in no event, row or response, except responses to the runner and to callers who may read the configuration', async () => {
+test('no event, row or response contains a secret of the runtime, except responses to the runner and to callers who may read the configuration', async () => {
   await read();
   await p.waitForProjections();
   const stored = JSON.stringify(
@@ -215,7 +215,7 @@ test('a read of the runtime is logged, and no log line contains a secret', async
   for (const canary of Object.values(CANARIES)) assert.not.ok(lines.includes(canary), `the log has ${canary}`);
 });
 
-test('the message of a delivery to a runner contains no secret of the runtime', async () => {
+test('the message that tells a runner about a delivery contains no secret of the runtime', async () => {
   const secret = 'a secret of more than 24 bytes';
   const hook = await post(`${p.tenant}/webhook-integrations`, {
     provider: 'github',

@@ -44,7 +44,7 @@ type Message = { payload: Schema; headers: Schema; examples: readonly { payload:
 const { annalsBenchmarkResult, ...others } = document.components.messages;
 const inbound = others as unknown as Readonly<Record<string, Message>>;
 
-test('the message of a skill webhook call matches its schema, and its source is the skill', () => {
+test('the message about a skill webhook call matches its schema, and its source is the skill', () => {
   const { type, message } = runnerMessages.SkillWebhookCalled!;
   const schema = inbound.annalsSkillCalled!.payload;
   const skill_id = 'cskill0000000000000000000';
@@ -60,7 +60,7 @@ test('the message of a skill webhook call matches its schema, and its source is 
   assert.equal([sent.data, sent.type, 'integration' in sent], [{ a: 1 }, 'annals.skill.called', false]);
 });
 
-test('every message matches its schema in the AsyncAPI document, whatever the body of its delivery', () => {
+test('every message to a runner matches its schema in the AsyncAPI document, whatever the body of the delivery', () => {
   const schema = inbound.annalsWebhookAccepted!.payload;
   const events = [accepted('{"a":1}'), accepted('{"a":', { event: null }), accepted('x', { content_type: 'text/plain' })];
   const messages = [...events.map((event) => parsed(event)), parsed(accepted('[1,2,3]'), 2)];
@@ -91,7 +91,7 @@ test('the messages of benchmark runs and of their results match their schemas', 
   assert.equal(decodeReport(encodeReport(example!.payload)), example!.payload);
 });
 
-test('the example of each message in the AsyncAPI document matches its schemas and is a valid CloudEvent', () => {
+test('the example of each message in the AsyncAPI document matches the schemas of the message and is a valid CloudEvent', () => {
   for (const { examples, headers, payload } of Object.values(inbound))
     for (const example of examples) {
       assert.equal(schemaErrors(payload, example.payload, {}), []);
@@ -143,7 +143,7 @@ test("every message is a valid CloudEvent in the official SDK's strict mode, wha
     assert.ok(new CloudEvent(message, true).validate(), JSON.stringify(message));
 });
 
-test("in a message, deliveryid is Annals' id of the delivery, and providerid is the provider's id of the same delivery", () => {
+test('in a message to a runner, deliveryid is the id that Annals gave the delivery, and providerid the id that the provider gave it', () => {
   const message = parsed(accepted('{}'));
   assert.equal(
     [message.deliveryid, message.subject, message.providerid],
@@ -151,7 +151,7 @@ test("in a message, deliveryid is Annals' id of the delivery, and providerid is 
   );
 });
 
-test('every message marks its content as untrusted; it has the labels of the guardrails and the id of the delivery that led to it', () => {
+test('every message to a runner marks its content as untrusted, and has the labels of the guardrails and the id of the delivery that caused it', () => {
   const guardrails = [
     { rule: 'json', verdict: 'pass', note: null },
     { rule: 'injection', verdict: 'label', note: 'ignore_instructions' },
@@ -166,7 +166,7 @@ test('every message marks its content as untrusted; it has the labels of the gua
   assert.equal([plain.contenttrust, 'labels' in plain, 'causedby' in plain], ['untrusted', false, false]);
 });
 
-test('a body is sent to a runner as JSON only if its content type and its bytes are JSON', () => {
+test('a message contains the body of a delivery as JSON only if its content type is JSON and its bytes are valid JSON', () => {
   const formOf = (body: string | Uint8Array, content_type: string): string =>
     ['data', 'data_base64', 'dataref'].filter((name) => name in parsed(accepted(body, { content_type }))).join();
   assert.is(formOf('{}', 'application/json'), 'data');
@@ -181,7 +181,7 @@ test('a body is sent to a runner as JSON only if its content type and its bytes 
   assert.is(formOf(`"${'x'.repeat(MAX_INLINE_BYTES)}"`, 'application/json'), 'dataref');
 });
 
-test('if a delivery has no content type, its message has no datacontenttype', () =>
+test('if a delivery has no content type, the message about it has no datacontenttype', () =>
   assert.not('datacontenttype' in parsed(accepted('x', { content_type: '' }))));
 
 test("the time of receipt can be read from an encoded message, whatever the body and the provider's texts contain", () => {

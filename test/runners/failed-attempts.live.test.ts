@@ -18,7 +18,7 @@ import {
 import { test } from '../fixtures/test-with-cleanup.ts';
 
 test(
-  "each refusal of a message by its runner is recorded with the attempt's number; the last attempt is recorded before the message is given up",
+  'each negative acknowledgement of a message is recorded with the number of the attempt; that of the last attempt is recorded before the message is given up',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await publishDeliveries(nats, 6, { maxDeliveries: 3 });
@@ -44,7 +44,7 @@ test(
 );
 
 test(
-  'acknowledgements are recorded even after the broker has lost the sequence numbers of the advisory stream',
+  'acknowledgements are still recorded after the broker has lost the sequence numbers of the advisory stream',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await publishDeliveries(nats, 60);

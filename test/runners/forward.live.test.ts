@@ -32,7 +32,7 @@ const startServer = async (answer: (response: ServerResponse, count: number) => 
 };
 
 test(
-  'each event is posted as a CloudEvent in structured mode with its whole body; a 2xx status acknowledges it',
+  'a runner with --forward posts each event as a CloudEvent in structured mode with its whole body; a 2xx status acknowledges the event',
   withRunnerTest({}, async ({ nats, start, service }) => {
     const { url, received } = await startServer((response) => response.writeHead(204).end());
     const large = { text: 'ü'.repeat(100_000) };
@@ -56,7 +56,7 @@ test(
 );
 
 test(
-  'after a status other than 2xx, an event is posted again after a growing delay, or after the delay in Retry-After',
+  'after a status other than 2xx, a runner with --forward posts the event again after a growing delay, or after the delay in Retry-After',
   withRunnerTest({}, async ({ nats, start }) => {
     const answers = [[500], [503, { 'retry-after': '4' }], [302, { location: '/elsewhere' }], [202]] as const;
     const { url, received } = await startServer((response, count) => {
@@ -78,7 +78,7 @@ test(
 );
 
 test(
-  'if the server does not answer in time or is down, the run fails, and the event is posted again',
+  'if the server to which events are posted does not answer in time or is down, the run fails, and the event is posted again',
   withRunnerTest({}, async ({ nats, start }) => {
     const { url, received } = await startServer((response, count) => count > 1 && response.writeHead(200).end());
     await publish(nats, 0);

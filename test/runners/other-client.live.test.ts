@@ -67,7 +67,7 @@ test(
 );
 
 test(
-  'a message that was pulled over a connection with one credential can be acknowledged over a connection with the next credential',
+  'a message that was pulled over a connection with one credential can be acknowledged over a connection with the credential that replaced it',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const { issue } = await startPlatform(broker, nats);

@@ -16,7 +16,7 @@ const inDirectory = (body: (file: string) => void) => () => {
 };
 
 test(
-  'event ids that were added to the file of processed ids are found after the file is opened again',
+  'event ids that were added to the file of processed ids are found after the file is closed and opened again',
   inDirectory((file) => {
     openProcessedIds(file).add(eventIdOf(0));
     const reopened = openProcessedIds(file);
@@ -26,7 +26,7 @@ test(
 );
 
 test(
-  "two runners that share a file of processed ids see each other's ids, even after one runner has rewritten the file",
+  'two runners that share a file of processed ids both see all ids in it, even after one of them has rewritten the file',
   inDirectory((file) => {
     const [one, other] = [openProcessedIds(file, 5), openProcessedIds(file, 5)];
     for (let index = 0; index < 40; index++) {
@@ -37,7 +37,7 @@ test(
 );
 
 test(
-  'if a runner rewrites the file just after another runner added ids, the new file contains those ids, and a third runner finds them',
+  'if a runner rewrites the file of processed ids just after another runner added ids, the new file contains those ids, and a third runner finds them',
   inDirectory((file) => {
     const [one, other, third] = [openProcessedIds(file, 5), openProcessedIds(file, 5), openProcessedIds(file, 5)];
     for (let index = 0; index < 10; index++) one.add(eventIdOf(index));
@@ -55,7 +55,7 @@ test(
 );
 
 test(
-  'a line that a crash cut off is ignored, and the following line is read',
+  'in the file of processed ids, a line that a crash cut off is ignored, and the line after it is read',
   inDirectory((file) => {
     openProcessedIds(file).add(eventIdOf(0));
     appendFileSync(file, eventIdOf(1).slice(0, 20));
@@ -81,7 +81,7 @@ test(
 );
 
 test(
-  'lines of the file that are not event ids are ignored',
+  'lines of the file of processed ids that are not event ids are ignored',
   inDirectory((file) => {
     openProcessedIds(file);
     writeFileSync(file, `garbage\n\n${eventIdOf(3)}\n`);

@@ -50,7 +50,7 @@ const memoryStreams = (rival: Events = []) => {
   return { log, eventsOf };
 };
 
-test('advisories that are already recorded in the stream are not recorded again', () => {
+test("advisories that the agent's stream already records are not recorded again", () => {
   const advisories = [advisory(3), advisory(4, 'terminated'), advisory(5)];
   const [acknowledged, dead] = Acknowledgement.recordAdvisories('e', advisories)({ capture: { epoch: 'e', sequence: 3 } });
   assert.equal(acknowledged?.type === 'DeliveriesAcknowledged' && acknowledged.data.deliveries.map(({ delivery_id }) => delivery_id), [
@@ -61,7 +61,7 @@ test('advisories that are already recorded in the stream are not recorded again'
   assert.is(Acknowledgement.recordAdvisories('another', advisories)({ capture: { epoch: 'e', sequence: 5 } }).length, 2);
 });
 
-test("an advisory with a low sequence number is recorded if it is later than the recorded ones: the broker's numbering has restarted", () => {
+test('an advisory with a lower sequence number than the recorded ones is recorded if it is later, because the broker has restarted its numbering', () => {
   const [first] = Acknowledgement.recordAdvisories('e', [advisory(9)])(Acknowledgement.initial);
   const { capture } = first!.data;
   assert.equal(capture, { epoch: 'e', sequence: 9, at: '2026-01-01T00:00:00.000Z' });
@@ -72,7 +72,7 @@ test("an advisory with a low sequence number is recorded if it is later than the
   assert.equal(Acknowledgement.recordAdvisories('e', [later])({ capture: second!.data.capture }), []);
 });
 
-test('one event records the refused attempts of all messages, before the events with acknowledgements and dead letters', () => {
+test('one event records the negative acknowledgements of all messages; it comes before the events with acknowledgements and dead letters', () => {
   const advisories = [advisory(1), advisory(2, 'failed'), advisory(3, 'max_deliveries'), advisory(4, 'failed')];
   const events = Acknowledgement.recordAdvisories('e', advisories)(Acknowledgement.initial);
   assert.equal(
@@ -82,7 +82,7 @@ test('one event records the refused attempts of all messages, before the events 
   assert.equal(deliveriesIn([events[0]!]), ['d2', 'd4']);
 });
 
-test("the advisories of each agent are recorded in the agent's own stream; recording them again adds no event", async () => {
+test('the advisories of each agent are recorded in the stream of that agent; recording them again appends no event', async () => {
   const { log, eventsOf } = memoryStreams();
   const advisories = [addressed('a', advisory(1)), addressed('b', advisory(2)), addressed('a', advisory(3, 'max_deliveries'))];
   for (let round = 0; round < 2; round++) await recordAcknowledgements(log, 'e', advisories);
@@ -90,14 +90,14 @@ test("the advisories of each agent are recorded in the agent's own stream; recor
   assert.equal(deliveriesIn(eventsOf('b')), ['d2']);
 });
 
-test('if another process appends first, only those advisories are added that it did not record', async () => {
+test('if another process appends first, only those advisories are recorded that the other process did not record', async () => {
   const rival = Acknowledgement.recordAdvisories('e', [advisory(1)])(Acknowledgement.initial);
   const { log, eventsOf } = memoryStreams(rival);
   await recordAcknowledgements(log, 'e', [addressed('a', advisory(1)), addressed('a', advisory(2))]);
   assert.equal(deliveriesIn(eventsOf('a')), ['d1', 'd2']);
 });
 
-test('if there are more deliveries than one event can hold, they are recorded in several events', async () => {
+test('if the advisories concern more deliveries than one event can hold, they are recorded in several events', async () => {
   const count = Acknowledgement.MAX_DELIVERIES_PER_EVENT + 1;
   const { log, eventsOf } = memoryStreams();
   const all = Array.from({ length: count }, (_, index) => addressed('a', advisory(index + 1)));

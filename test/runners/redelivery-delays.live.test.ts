@@ -29,7 +29,7 @@ const delaysOf = async (
 };
 
 test(
-  'the broker is told to wait 30 s for each acknowledgement; a consumer that was created with a delay for each attempt is updated',
+  'the broker waits 30 s for each acknowledgement; a consumer that was created with a delay for each attempt is updated to this',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     await ensureInbound(nats);
@@ -55,7 +55,7 @@ test(
 );
 
 test(
-  'a message that a runner refuses is delivered again after the delay that the runner chooses, even after many attempts',
+  'a message with a negative acknowledgement is delivered again after the delay that the runner chooses, even after many attempts',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     await ensureInbound(nats);

@@ -31,7 +31,7 @@ const lagOf = async (lag: () => Promise<RelayLag | null>, events: number): Promi
 };
 
 test(
-  'the lag of the relay is the number of unpublished events and the age of the oldest one, even while the broker is down',
+  'the lag of the relay contains the number of unpublished events and the age of the oldest one, even while the broker is down',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await createDeliveryLog(5, now());
@@ -53,7 +53,7 @@ test(
 );
 
 test(
-  'a process without a running relay derives the lag of the relay from the last message on the broker',
+  "a process that does not run the relay derives the lag of the relay from the last message in the broker's stream",
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await createDeliveryLog(3, now());

@@ -81,7 +81,7 @@ test('the relay publishes a delivery at once and reports its position, even whil
   assert.is(await relay.publishedThrough(), null);
 });
 
-test('if the process of the relay fails, the status gives the reason, and it is restarted until it works', async () => {
+test('if the process of the relay fails, the status gives the reason, and the process is started again until it works', async () => {
   const { log, broker, task } = await startServices();
   await appendDeliveries(log, 0, 3, now());
   const { logger, warnings } = recordingLogger();
@@ -97,7 +97,7 @@ test('if the process of the relay fails, the status gives the reason, and it is 
   assert.is((await messagesOf(broker)).length, 3);
 });
 
-test('the process of the relay ends promptly if it is closed before it has reached the broker', async () => {
+test('the process of the relay ends promptly if it is told to close before it has reached the broker', async () => {
   const { broker, task } = await startServices();
   await broker.kill();
   const { logger } = recordingLogger();

@@ -46,7 +46,7 @@ test('the relay publishes accepted deliveries, skill calls, messages of cron job
     'DeliveryRequeued',
   ]));
 
-test('a message goes to the subject of its agent and carries the event id, the log position and the delivery id', () => {
+test('a message is published to the subject of its agent and contains the event id, the log position and the delivery id', () => {
   const { payload, ...message } = outgoingMessage(accepted('{"a":1}'), 'https://annals.test', MAX_INLINE_BYTES);
   assert.equal(message, {
     id: '00000000-0000-4000-8000-000000000001',
@@ -57,18 +57,18 @@ test('a message goes to the subject of its agent and carries the event id, the l
   assert.equal(parse(payload).data, { a: 1 });
 });
 
-test("if a delivery's body exceeds the limit, the message contains the body's URL instead", () => {
+test('if the body of a delivery exceeds the limit, the message contains the URL of the body instead of the body', () => {
   const { payload } = outgoingMessage(accepted('[1,2,3]'), 'https://annals.test', 6);
   assert.is(parse(payload).dataref, `https://annals.test/tenant/${TENANT}/deliveries/${DELIVERY}/body`);
 });
 
-test("the limit for a body in a message leaves room for the body's Base64 form and the envelope, and is never negative", () => {
+test('the maximum size of a body in a message leaves room for the Base64 form of the body and for the envelope, and is never negative', () => {
   assert.equal([8_388_608, 1_048_576].map(inlineLimit), [MAX_INLINE_BYTES, MAX_INLINE_BYTES]);
   assert.is(inlineLimit(16_384 + 4_000), 3_000);
   assert.is(inlineLimit(1_000), 0);
 });
 
-test('a message that repeats a lost message has the same bytes, but the id and the position of the event that repeats it', () => {
+test('a message that repeats a lost message has the same bytes, except for the id and the position of the event that repeats it', () => {
   const own = accepted('{"a":1}');
   const requeued = (number: number, data: { agent_id: string; repeats?: string }) =>
     ({

@@ -52,7 +52,7 @@ const lastSequence = async (nats: NatsConnection): Promise<number> =>
   );
 
 test(
-  'a delivery becomes a CloudEvent with the received bytes, or with a URL if the body is large',
+  'the relay publishes a delivery as a CloudEvent with the received bytes or, if the body is large, with its URL',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = memoryLog();
@@ -112,7 +112,7 @@ const relayProcess = (broker: NatsServer, count: number, at: string, requeues = 
 };
 
 test(
-  'if relays are killed at arbitrary moments, every message is still published once and in order',
+  'if relays are killed at arbitrary moments, every message is published once and in order',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const [count, at] = [20_000, now()];
@@ -130,7 +130,7 @@ test(
 );
 
 test(
-  'if relays are killed at arbitrary moments, every redelivery is still published once, after the deliveries',
+  'if relays are killed at arbitrary moments, every redelivery is published once, after the deliveries',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const [count, at] = [2_000, now()];
@@ -160,7 +160,7 @@ test(
 );
 
 test(
-  'two relays that start on an empty NATS stream publish no message twice and keep the order',
+  'two relays that start on an empty NATS stream publish no message twice and keep the order of the log',
   withNatsServer(async (broker) => {
     for (let round = 0; round < 5; round++) {
       const pair = [await broker.connect(), await broker.connect()] as const;
@@ -180,7 +180,7 @@ test(
 );
 
 test(
-  'if the NATS stream holds messages of another log, the relay reports it and publishes nothing until that stream is deleted',
+  'if the NATS stream contains messages of another log, the relay reports this, and publishes nothing until that NATS stream is deleted',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const first = await startTestRelay(await createDeliveryLog(50, now()), nats);
@@ -219,7 +219,7 @@ test(
 );
 
 test(
-  'deliveries that are accepted while NATS is killed or suspended are published afterwards',
+  'deliveries that are accepted while NATS is killed or suspended are published once NATS works again',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await createDeliveryLog(500, now());
@@ -243,7 +243,7 @@ test(
 );
 
 test(
-  'while NATS accepts nothing, the relay reads at most a few thousand messages ahead',
+  'while NATS accepts no messages, the relay reads at most a few thousand messages ahead',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = memoryLog();
@@ -265,7 +265,7 @@ test(
 );
 
 test(
-  'if the NATS stream is deleted, the relay publishes its messages again, except acknowledged and expired ones',
+  'if the NATS stream is deleted, the relay publishes its messages again, except those that were acknowledged or have expired',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = memoryLog();

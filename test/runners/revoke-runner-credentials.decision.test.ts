@@ -40,7 +40,7 @@ test('a credential that is issued for an API key just after the key was revoked 
   assert.equal(Object.keys(list.current(START + 3_000)), ['Uc1', 'Uc2']);
 });
 
-test('the revocation list forgets a revoked credential when the credential expires, and a revoked API key after an hour', () => {
+test('a revoked credential stays on the revocation list until it expires, and a revoked API key for an hour', () => {
   const list = createRevocationList();
   list.apply(issue('c1', 0));
   assert.ok(list.apply(event('RunnerCredentialRevoked', 'c1', 0)));
@@ -54,7 +54,7 @@ test('the revocation list forgets a revoked credential when the credential expir
   assert.ok(busy.apply(event('ApiKeyRevoked', 'k9', 10 * HOUR_MS)));
 });
 
-test('a credential is revoked if its own API key, agent, tenant or owner is removed or suspended, but not if another one is', () => {
+test('a credential is revoked if the API key, agent, tenant or owner to which it belongs is removed or suspended, but not if another one is', () => {
   const ends: [string, string, object?][] = [
     ['RunnerCredentialRevoked', 'c1'],
     ['ApiKeyRevoked', 'k1'],
@@ -86,7 +86,7 @@ test('after an agent, tenant or owner is reinstated, new credentials are valid, 
   }
 });
 
-test('the revocation list forgets a revoked API key after an hour, even if the deletion of an agent is reported a second time before that', () => {
+test('a revoked API key leaves the revocation list after an hour, even if the deletion of an agent is reported a second time before that', () => {
   const list = createRevocationList();
   list.apply(event('AgentDeleted', 'b', 0));
   list.apply(event('ApiKeyRevoked', 'k1', 1_000));
@@ -94,7 +94,7 @@ test('the revocation list forgets a revoked API key after an hour, even if the d
   assert.not(list.apply(issue('c1', HOUR_MS + 2_000, 'k1')));
 });
 
-test('the revocation list contains each revoked public key with the Unix time in seconds at which the list is read', () => {
+test('the revocation list contains each revoked public key with the Unix time, in seconds, at which the list is read', () => {
   const list = createRevocationList();
   list.apply(issue('c1', 0));
   list.apply(event('RunnerCredentialRevoked', 'c1', 1_000));

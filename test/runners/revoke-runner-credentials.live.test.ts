@@ -70,7 +70,7 @@ const isRefused = (reconnect: () => Promise<NatsConnection>): Promise<boolean> =
   );
 
 test(
-  'revoking a credential or API key, deleting an agent and closing a tenant each end connections at once, even after a restart of NATS',
+  'revoking a credential or API key, deleting an agent and closing a tenant each end the connections of the credential at once, even after a restart of NATS',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = memoryLog();
@@ -105,7 +105,7 @@ test(
 );
 
 test(
-  'suspending or removing an owner, tenant or agent ends its connections; after it is reinstated, only new credentials can connect',
+  'suspending or removing an owner, tenant or agent ends the connections of its credentials; after it is reinstated, only new credentials can connect',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = memoryLog();

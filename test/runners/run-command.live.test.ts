@@ -5,7 +5,7 @@ import { is } from 'uvu/assert';
 import { runCommand } from '../../infra/runner/run-command.ts';
 import { eventually, withTempDirectory } from '../fixtures/child-process.ts';
 
-test('a command that must stop but ignores SIGTERM is killed with all its child processes', () =>
+test('if the command of a runner must stop but ignores SIGTERM, it is killed with all its child processes', () =>
   withTempDirectory(async (dir) => {
     const [kill, force] = [new AbortController(), new AbortController()];
     const input = Buffer.from('{}');

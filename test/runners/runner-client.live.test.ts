@@ -74,7 +74,7 @@ test("the README's example of a runner opens a session for a delivery, appends m
     assert.ok((answer.prompt_tokens as number) > 0 && (answer.completion_tokens as number) > 0, JSON.stringify(answer));
   }));
 
-test('if the handler of a runner throws, it gets the event again with the next attempt number; a session can wait, contain files, and fail', () =>
+test('if the handler of a runner throws, it is called again with the same event and the next attempt number; a session can wait, contain files, and fail', () =>
   withPlatform(async (platform) => {
     const { agent, hook } = await oneAgent(platform, 'client');
     const control = new AbortController();
@@ -130,7 +130,7 @@ test('if the handler of a runner throws, it gets the event again with the next a
     assert.is(readFileSync(join(dir, `${agent.id}.ledger`), 'utf8').trim(), seen[0]![1].id);
   }));
 
-test('if a setting is missing or refused, connectRunner fails with one line that names it', () =>
+test('if a setting is missing or not accepted, connectRunner fails with a one-line error that names the setting', () =>
   withPlatform(async (platform) => {
     const errorOf = (options: object): Promise<string> =>
       connectRunner({ url: platform.url, key: 'x', ...options }).then(

@@ -17,7 +17,7 @@ const issued = {
 const issuedEvent = { type: 'RunnerCredentialIssued', data: issued } as const;
 const revokedEvent = { type: 'RunnerCredentialRevoked', data: {} } as const;
 
-test('issuing or revoking a credential a second time emits no event, and another agent cannot revoke the credential', () => {
+test('issuing or revoking a credential a second time emits no event; revoking the credential of another agent is refused', () => {
   given(RunnerCredential).when(RunnerCredential.issue(issued)).emits(issuedEvent);
   given(RunnerCredential, issuedEvent).when(RunnerCredential.issue(issued)).emits();
   given(RunnerCredential, issuedEvent)
@@ -29,7 +29,7 @@ test('issuing or revoking a credential a second time emits no event, and another
   given(RunnerCredential).when(RunnerCredential.revoke(issued.agent_id)).refuses('not_found');
 });
 
-test("the NATS permissions of a credential allow only its agent's consumer, acknowledgements to that consumer, its agent's results, and one inbox", () =>
+test("a credential's NATS permissions allow only its own agent's consumer, acknowledgements to that consumer, that agent's results, and one inbox", () =>
   assert.equal(RunnerCredential.permissionsOf('t', 'a', RunnerCredential.inboxOf('c')), {
     publish: ['$JS.API.CONSUMER.MSG.NEXT.AGENTS.runner-a', '$JS.ACK.AGENTS.runner-a.>', 'scores.t.a'],
     subscribe: ['_INBOX_c.>'],
@@ -62,7 +62,7 @@ test('the owner of a credential is the user who requested it, or the owner of th
   );
 });
 
-test('the log and the list show a credential without its secrets', async () => {
+test('neither the log nor the list of credentials contains the secrets of a credential', async () => {
   const { p, agent, path } = await withAgent();
   const ctx = p.systemContext(p.tenant_id);
   const { state } = await issueRunnerCredential(broker)(ctx, { tenant_id: p.tenant_id, agent_id: agent });
@@ -83,14 +83,14 @@ test('the log and the list show a credential without its secrets', async () => {
   assert.equal(p.unappliedEvents(), []);
 });
 
-test('if no broker is configured, the request for a credential is refused as not_configured', async () => {
+test('if no broker is configured, a request for a credential is refused with the code not_configured', async () => {
   const { p, path } = await withAgent();
   const answer = await p.send('POST', path);
   assert.equal([answer.status, (answer.body as { code: string }).code], [409, 'not_configured']);
   assert.is(p.eventsOf('RunnerCredentialIssued').length, 0);
 });
 
-test("an agent's own runner key may request and list credentials; another agent's key and a member without a role may not", async () => {
+test("requests to issue and list an agent's credentials succeed with the agent's own runner key; they are refused with another agent's key and for a member without a role", async () => {
   const { p, agent, path } = await withAgent();
   const { id: other } = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Other', slug: 'other' } })).body as { id: string };
   const owner = await addMember(p, 'OWNER');

@@ -52,7 +52,7 @@ const publishMessages = async (nats: NatsConnection): Promise<void> => {
 };
 
 test(
-  'a runner gets only the messages of its own agent; it can neither request nor receive those of other agents, nor publish messages',
+  'a runner gets only the messages of its own agent; it can neither request nor receive messages of other agents, and cannot publish messages to agents',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const one = await connectRunner(broker, nats, TENANT, AGENT);
@@ -116,7 +116,7 @@ const relayMessages = async (nats: NatsConnection): Promise<void> => {
 const nextRequest = `$JS.API.CONSUMER.MSG.NEXT.${STREAM}.${consumerName(AGENT)}`;
 
 test(
-  "if a runner's request has another agent's subject as its reply subject, nothing is stored at that subject, and no other runner gets the messages",
+  'if a runner sends a request whose reply subject belongs to another agent, nothing is stored at that subject, and no other runner gets the messages',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const one = await connectRunner(broker, nats, TENANT, AGENT);
@@ -141,7 +141,7 @@ test(
 );
 
 test(
-  "if a runner's request has another agent's subject or a broker command as its reply subject, no message is lost or published twice",
+  'if a runner sends a request whose reply subject belongs to another agent or is a broker command, no message is lost or published twice',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const one = await connectRunner(broker, nats, TENANT, AGENT);
@@ -158,7 +158,7 @@ test(
 );
 
 test(
-  "if runners share the platform's account, and one has the broker's status sent to other subjects, no message is lost or published twice",
+  "if runners share the NATS account of the platform, and one has the broker's status sent to other subjects, no message is lost or published twice",
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const shared = { address: { ...broker.address, natsRunnerAccountSeed: undefined } };

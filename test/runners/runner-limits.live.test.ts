@@ -9,7 +9,7 @@ import { AGENT, areAcknowledged, publish, withRunnerTest } from '../fixtures/run
 import { test } from '../fixtures/test-with-cleanup.ts';
 
 test(
-  'a runner with a maximum number of runs exits after these runs; its exit code is 1 only if a run has failed',
+  'a runner with a maximum number of runs exits after that many runs; its exit code is 1 only if a run has failed',
   withRunnerTest({}, async ({ nats, start, lines }) => {
     for (let index = 0; index < 6; index++) await publish(nats, index);
     assert.is(await start('echo $ANNALS_DELIVERY_ID >> out', { max: 1 }).ended, 0);
@@ -22,7 +22,7 @@ test(
 );
 
 test(
-  'a message whose event was processed before does not count as a run',
+  'a message whose event was processed before does not count as a run of the runner',
   withRunnerTest({}, async ({ nats, start, lines, dir }) => {
     await publish(nats, 0);
     await publish(nats, 1);
@@ -66,7 +66,7 @@ test(
 );
 
 test(
-  'a runner prints one line when the service issues no new credential, and one line when it does so again',
+  'a runner prints one line when the service issues no new credential, and one line when the service issues one again',
   withRunnerTest({ seconds: 4 }, async ({ startProcess, service }) => {
     const spawned = startProcess('true');
     await waitUntil(() => service.issued() === 1);

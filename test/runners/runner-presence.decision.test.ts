@@ -9,12 +9,12 @@ const connection = (from: number, until: number | null) => ({
   active_at: at(until ?? from),
 });
 
-test('if an agent has no open connection, its runner is shown as not connected', () => {
+test('the runner of an agent is shown as not connected if the agent has no open connection', () => {
   assert.is(connectedSince([]), null);
   assert.is(connectedSince([connection(0, 5), connection(3, 9)]), null);
 });
 
-test('if an agent has several open connections, its runner is shown as connected since the start of the first one', () => {
+test('if an agent has several open connections, its runner is shown as connected since the first of them was opened', () => {
   assert.is(connectedSince([connection(7, null), connection(4, null), connection(9, null)]), at(4));
 });
 
@@ -27,7 +27,7 @@ test('if a runner closes its connection before it opens a new one, it is shown a
   assert.is(connectedSince([connection(50, null), connection(0, 46), connection(47, 51)]), at(47));
 });
 
-test('the time at which a runner was last seen is the latest of the known times', () => {
+test('the time at which a runner was last seen is the latest of the known times, or null if none is known', () => {
   assert.is(lastSeen([]), null);
   assert.is(lastSeen([null, at(3), null, at(9), at(4)]), at(9));
 });

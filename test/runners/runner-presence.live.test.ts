@@ -38,7 +38,7 @@ const deliver = async ({ url }: Platform, hook: Hook): Promise<string> => {
 
 const countsOf = ({ waiting, running }: Presence): string => `${waiting} ${running}`;
 
-test('a runner is shown as connected until it is killed; its delivery is shown as waiting, then as running, and in the end as neither', () =>
+test('a runner is shown as connected until it is killed; its delivery is shown first as waiting, then as running, and in the end as neither', () =>
   withPlatform(async (platform) => {
     const { agents, hooks } = await createDataset(platform, { tenants: 1, agents: 2, hooks: 1 });
     const [agent, other] = [agents[0]!, agents[1]!];

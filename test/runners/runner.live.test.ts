@@ -15,7 +15,7 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
 test(
-  'a command gets the CloudEvent on its standard input, and the ids and the trace context in environment variables',
+  'a command gets the CloudEvent on its standard input, and the ids and the trace context of the event in environment variables',
   withRunnerTest({}, async ({ nats, start, lines, service }) => {
     const large = Buffer.from(`{ "text": "${'y'.repeat(200_000)}" }`);
     service.bodies.set(deliveryOf(1), large);
@@ -48,7 +48,7 @@ test(
 );
 
 test(
-  'if a runner is killed, its running command is killed with it, and the next run of the command gets the next attempt number',
+  'if a runner is killed, its running command is killed, too, and the next run of the command gets the next attempt number',
   withRunnerTest({ ackWaitMs: 2_000 }, async ({ nats, startProcess, start, lines }) => {
     await publish(nats, 0);
     const spawned = startProcess('echo $$ >> pids; (sleep 1.5; echo child >> out) & sleep 1.5; echo done >> out');
@@ -69,7 +69,7 @@ test(
 );
 
 test(
-  "if a runner is killed after a command's effect but before the acknowledgement, the command has no second effect",
+  'if a runner is killed after the effect of its command but before the acknowledgement, the command has no second effect',
   withRunnerTest({ ackWaitMs: 1_000 }, async ({ nats, startProcess, lines, broker, start }) => {
     for (let round = 0; round < 4; round++) {
       await publish(nats, round);
@@ -108,7 +108,7 @@ test(
 );
 
 test(
-  'a failed command is tried again after a delay, and the next message is handled meanwhile',
+  'a failed command is run again after a delay, and the next message is handled in the meantime',
   withRunnerTest({}, async ({ nats, start, lines }) => {
     await publish(nats, 0);
     await publish(nats, 1);
@@ -139,7 +139,7 @@ test(
 );
 
 test(
-  'a message that is not a CloudEvent of a known version is dropped at once',
+  'a message that is not a CloudEvent of a known version is not processed and not delivered again',
   withRunnerTest({}, async ({ nats, start, lines }) => {
     await publish(nats, 0, cloudEvent(0, { specversion: '2.0' }));
     await publish(nats, 1, { no: 'event' });
@@ -183,7 +183,7 @@ test(
 );
 
 test(
-  "a runner's credential gives access to its agent's consumer and to nothing else",
+  'the credential of a runner gives access to the consumer of its agent and to nothing else',
   withRunnerTest({}, async ({ nats, broker, service }) => {
     const { connect, jwtAuthenticator } = await import('nats');
     const response = await fetch(`${service.url}/tenant/${TENANT}/agents/${AGENT}/runner-credentials`, {
@@ -218,7 +218,7 @@ test(
 );
 
 test(
-  'a wrong API key, a wrong agent and an unreachable service are each reported in one line',
+  'a runner with a wrong API key, a wrong agent or an unreachable service prints one line with the reason',
   withRunnerTest({}, async ({ start, service, startProcess }) => {
     const errorOf = async (options: Partial<RunnerOptions>): Promise<string> => {
       const stop = start('true', options);

@@ -13,7 +13,7 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 const filesIn = (dir: string): string[] => readdirSync(join(dir, 'runtime'));
 
 test(
-  'a command finds the runtime in a file that only its owner can read, and the file is removed afterwards',
+  'a command finds the runtime of its agent in a file that only its owner can read, and the file is removed afterwards',
   withRunnerTest({}, async ({ nats, start, lines, dir, service }) => {
     await publish(nats, 0);
     const stop = start(
@@ -27,7 +27,7 @@ test(
 );
 
 test(
-  'a runner reads the runtime settings of its agent again only if they have changed; while the service is down, runs get the last ones read',
+  'a runner reads the runtime of its agent again only if it has changed; while the service is down, runs get the last runtime that was read',
   withRunnerTest({}, async ({ nats, start, lines, service }) => {
     const stop = start('cat "$ANNALS_RUNTIME" >> out; echo >> out');
     for (const index of [0, 1]) await publish(nats, index);
@@ -67,7 +67,7 @@ test(
 );
 
 test(
-  'the next runner that starts removes runtime files of a killed runner, but not those of a running one',
+  'when a runner starts, it removes the runtime files of a killed runner, but not those of a running one',
   withRunnerTest({ ackWaitMs: 60_000 }, async ({ nats, startProcess, lines, dir }) => {
     for (const index of [0, 1]) await publish(nats, index);
     const killed = startProcess('echo "$ANNALS_RUNTIME" >> paths; sleep 60');

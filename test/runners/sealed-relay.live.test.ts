@@ -51,7 +51,7 @@ const messagesIn = async (nats: NatsConnection, count: number) => {
 };
 
 test(
-  'a runner gets the decrypted body of an encrypted delivery, and of its redelivery',
+  'a runner gets an encrypted delivery with the decrypted body, also when it is sent again',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const { log, sealing, masterKeyFile } = await given();
@@ -71,7 +71,7 @@ test(
 );
 
 test(
-  'deliveries whose bodies are damaged are logged and skipped, and later ones are published',
+  'the relay logs and skips deliveries whose bodies are damaged, and publishes the later ones',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const { log, sealing, masterKeyFile } = await given();
@@ -91,7 +91,7 @@ test(
 );
 
 test(
-  "after the data key of a tenant is destroyed, the relay skips the tenant's deliveries without waiting",
+  "after the data key of a tenant is destroyed, the relay skips the tenant's deliveries without waiting for the key",
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const { log, sealing, masterKeyFile } = await given();

@@ -114,7 +114,7 @@ const jobOf = async (job: string) => (await docsOf<Record<string, unknown>>('cro
 const deliveryOf = async (id: string) => (await docsOf<Record<string, unknown>>('deliveries.deliveries', 'id', id))[0];
 const decisionsOf = async (job: string) => (await runsOf(job)).map(({ decision, reason, attempts }) => [decision, reason, attempts.length]);
 
-test('a due cron job sends its agent one message with its body; when the runner acknowledges the message, the run succeeds', async () => {
+test('a due cron job sends one message with its body to its agent; when the runner acknowledges the message, the run of the job succeeds', async () => {
   const fire_at = new Date(START + MINUTE).toISOString();
   const job = await createJob('once', { kind: 'one_shot', fire_at, body_bytes: Buffer.from('{"report":1}').toString('base64') });
   clock.now = START + MINUTE;
@@ -143,7 +143,7 @@ test('a due cron job sends its agent one message with its body; when the runner 
   assert.ok(id && time);
 });
 
-test("if a cron job's message is given up, it is sent again with the same id after the back-off, until all attempts are used and the run has failed", async () => {
+test('if the broker gives up the message of a cron job, the message is sent again with the same id after the back-off, until no attempt is left and the run has failed', async () => {
   const job = await createJob('failing', { kind: 'one_shot', fire_at: new Date(clock.now + MINUTE).toISOString(), max_retries: 1 });
   clock.now += MINUTE;
   const first = await nextMessage();
@@ -163,7 +163,7 @@ test("if a cron job's message is given up, it is sent again with the same id aft
   );
 });
 
-test('while no runner has acknowledged the message of a job, its later occurrences are suppressed as overlaps', async () => {
+test('while no runner has acknowledged the message of a job, later occurrences of the job are suppressed as overlaps', async () => {
   const job = await createJob('waiting', { interval_minutes: 1, target: OTHER, target_agent_id: OTHER });
   clock.now += MINUTE;
   await until(async () => (await runsOf(job))[0]?.delivery_id != null);
@@ -180,7 +180,7 @@ test('while no runner has acknowledged the message of a job, its later occurrenc
   await pauseJob(job);
 });
 
-test('a cron job does not fire while its own agent or the agent that it calls is inactive', async () => {
+test('a cron job does not fire while the agent that it belongs to, or the agent that it calls, is inactive', async () => {
   const job = await createJob('inactive', { interval_minutes: 1, target: OTHER, target_agent_id: OTHER });
   await append('agent', OTHER, [{ type: 'AgentDeactivated', data: {} }]);
   clock.now += MINUTE;
@@ -202,7 +202,7 @@ test('a cron job does not fire while its own agent or the agent that it calls is
   await pauseJob(job);
 });
 
-test('a cron job that calls an agent observes blackouts and skips; its occurrences during a downtime are recorded as missed', async () => {
+test('a cron job that calls an agent observes blackouts and skips; those of its occurrences that were due during a downtime are recorded as missed', async () => {
   const job = await createJob('decided', { interval_minutes: 10 });
   const state = { ...CronJob.initial, id: job, tenant_id: TENANT, agent_id: AGENT };
   const [due, next] = [10, 20].map((minutes) => new Date(clock.now + minutes * MINUTE).toISOString()) as [string, string];
@@ -227,7 +227,7 @@ test('a cron job that calls an agent observes blackouts and skips; its occurrenc
   await pauseJob(job);
 });
 
-test('an attempt of a run fails if the agent is inactive by then; acknowledging a redelivery of the message ends the run', async () => {
+test('an attempt of a run fails if the agent is inactive when the attempt starts; acknowledging a redelivery of the message ends the run', async () => {
   const job = await createJob('late', { kind: 'one_shot', fire_at: new Date(clock.now + MINUTE).toISOString() });
   clock.now += MINUTE;
   const { data, reply } = await nextMessage();

@@ -14,7 +14,7 @@ const declared = async (more: Json = {}): Promise<Json> => (await declare(more))
 const patch = (id: unknown, body: Json): Promise<Answer> => p.send('PATCH', `${BLACKOUTS}/${id}`, { body });
 const pointerOf = ({ body }: Answer) => (body as { errors: { pointer: string }[] }).errors[0]!.pointer;
 
-test('a blackout that was declared is returned by its id and in the list, with the same content', async () => {
+test('a new blackout is returned by its id and in the list with the content that was sent', async () => {
   const answer = await declare({ reason: 'The office is closed', timezone: 'Europe/Berlin', recurring_yearly: true, agent_id: agent });
   assert.is(answer.status, 201);
   const blackout = answer.body as Json;
@@ -29,7 +29,7 @@ test('a blackout that was declared is returned by its id and in the list, with t
   assert.equal([agent_id, reason, timezone, recurring_yearly], [null, null, 'UTC', false]);
 });
 
-test('a blackout that ends before it starts, or has an impossible date, an unknown zone or an unknown agent, is refused', async () => {
+test('creating a blackout is refused if it ends before it starts, or has an impossible date, an unknown time zone or an unknown agent', async () => {
   for (const [more, pointer] of [
     [{ end_date: '2126-12-23' }, '/end_date'],
     [{ start_date: '2126-02-29' }, '/start_date'],
@@ -46,7 +46,7 @@ test('a blackout that ends before it starts, or has an impossible date, an unkno
   assert.is((await declare({ end_date: '2126-12-24' })).status, 201);
 });
 
-test('an update of a blackout changes the given fields, null resets a field, and the same update again appends no event', async () => {
+test('an update of a blackout changes the fields that it names, null resets a field, and repeating the update appends no event', async () => {
   const { id } = await declared({ reason: 'Why', agent_id: agent });
   const changed = (await patch(id, { reason: null, agent_id: null, end_date: '2127-01-06', name: null })).body as Json;
   assert.equal([changed.reason, changed.agent_id, changed.end_date, changed.name], [null, null, '2127-01-06', 'Holidays']);
@@ -57,7 +57,7 @@ test('an update of a blackout changes the given fields, null resets a field, and
   assert.equal([refused.status, pointerOf(refused)], [422, '/end_date']);
 });
 
-test('reading a blackout that was lifted, or a blackout of another tenant, gets 404', async () => {
+test('reading a blackout gets 404 if it was removed or belongs to another tenant', async () => {
   const { id } = await declared();
   const other = await createSecondTenant(p);
   assert.is((await p.send('GET', `${other.tenant}/cron-blackouts/${id}`, { key: other.key })).status, 404);
@@ -85,7 +85,7 @@ test('a preview of a blackout lists the occurrences of active jobs that it would
   assert.is(p.log.events.length, start);
 });
 
-test('a blackout for an agent that a member may not see is not listed, counted or readable, and does not appear in previews', async () => {
+test('a member does not see a blackout for an agent that the member may not see: it is not listed, counted or readable, and does not appear in previews', async () => {
   const { key, user_id } = await addMember(p, 'MEMBER');
   const hidden = await declared({ agent_id: agent });
   const shared = await declared();

@@ -15,7 +15,7 @@ const blackout = (start_date: string, end_date: string, more: Partial<BlackoutFi
   ...more,
 });
 
-test('a blackout lasts from the midnight before its first day to the midnight after its last day, in its time zone', () => {
+test('a blackout lasts from the start of its first day to the end of its last day, in the time zone of the blackout', () => {
   const days = blackout('2026-03-28', '2026-03-29', { timezone: 'Europe/Berlin' });
   assert.is(covers(days, '2026-03-27T22:59:59.999Z'), false);
   assert.is(covers(days, '2026-03-27T23:00:00.000Z'), true);
@@ -23,7 +23,7 @@ test('a blackout lasts from the midnight before its first day to the midnight af
   assert.is(covers(days, '2026-03-29T22:00:00.000Z'), false);
 });
 
-test('a yearly blackout covers the same days in each later year, even if it includes the turn of the year; it covers no earlier days', () => {
+test('a yearly blackout covers the same days in its first and every later year, even if it includes the turn of the year; it covers no earlier days', () => {
   const holidays = blackout('2026-12-24', '2027-01-02', { recurring_yearly: true });
   for (const day of ['2026-12-24', '2027-01-02', '2027-12-31', '2030-01-01'])
     assert.is(covers(holidays, `${day}T12:00:00.000Z`), true, day);
@@ -52,7 +52,7 @@ const coveredIn = (fields: BlackoutFields, recurrence: Recurrence, after: string
   return found;
 };
 
-test('the occurrences that a blackout would suppress are exactly the due times that it covers, in every time zone and year', () => {
+test('in every time zone and year, the occurrences that a blackout would suppress are exactly the due times within the blackout', () => {
   const after = '2026-06-01T12:00:00.000Z';
   for (const fields of [
     blackout('2026-12-24', '2027-01-02'),
@@ -69,7 +69,7 @@ test('the occurrences that a blackout would suppress are exactly the due times t
     }
 });
 
-test('the occurrences that a distant or yearly blackout would suppress are found without checking the days before it', () => {
+test('the occurrences that a distant or yearly blackout would suppress are found without computing those before it', () => {
   const everyMinute: Recurrence = { kind: 'interval', minutes: 1, anchor: '2026-01-01T00:00:00.000Z' };
   const after = '2026-06-01T12:00:00.000Z';
   const distant = suppressedBy(blackout('2126-12-24', '2126-12-24'), everyMinute, { after, limit: 100 });

@@ -24,7 +24,7 @@ const startQueue = (limits: { total: number; perHost: number }) => {
   };
 };
 
-test('calls to a host beyond its limit wait, and start in their order', async () => {
+test('calls to a host beyond the limit for a host wait, and start in the order in which they were made', async () => {
   const { add, end, started } = startQueue({ total: 10, perHost: 2 });
   for (const name of ['1', '2', '3', '4']) add('a', name);
   assert.equal(started, ['1', '2']);
@@ -43,7 +43,7 @@ test('calls to one host that do not end do not delay calls to another host', asy
   assert.equal(started, ['1', '2', '5', '6', '7']);
 });
 
-test('if all places for calls are taken, hosts with waiting calls get the next free places in turn', async () => {
+test('if all places for calls are taken, the next free places go in turn to the hosts that have waiting calls', async () => {
   const { add, end, started } = startQueue({ total: 1, perHost: 1 });
   for (const name of ['a1', 'a2', 'a3']) add('a', name);
   for (const name of ['b1', 'b2']) add('b', name);

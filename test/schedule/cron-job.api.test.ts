@@ -42,7 +42,7 @@ const typesSince = (index: number) =>
 const external = { target_kind: 'external_url', target: 'https://example.com/hook' };
 const inHours = (hours: number): string => new Date(p.clock.now() + hours * 3_600_000).toISOString();
 
-test('a created job is due next as its schedule says; reading it by its id and in the list returns the same content as its creation', async () => {
+test('a new job is next due as its schedule says; reading it by its id and in the list returns the same content as the response to its creation', async () => {
   const answer = await create({ timezone: 'Europe/Berlin' });
   assert.is(answer.status, 201);
   const job = answer.body as Json;
@@ -62,7 +62,7 @@ test('a created job is due next as its schedule says; reading it by its id and i
   );
 });
 
-test('a one-shot job needs a time in the future, and a recurring job exactly one of expression, interval and daily time', async () => {
+test('a one-shot job must have a time in the future, and a recurring job exactly one of expression, interval and daily time; other requests are refused', async () => {
   const one = { kind: 'one_shot', cron_expr: null };
   const refused: [Json, string][] = [
     [one, '/fire_at'],
@@ -97,7 +97,7 @@ test('a one-shot job needs a time in the future, and a recurring job exactly one
   assert.is(Date.parse(interval.next_fire_at as string) - Date.parse(interval.created_at as string), 90 * 60_000);
 });
 
-test('a job can call an agent of the tenant by its id or slug; calling another agent than its own needs agent:assign on it', async () => {
+test("a job can call an agent of the tenant by its id or slug; to call another agent than the job's own, the caller needs agent:assign on that agent", async () => {
   const other = await createAgent('called');
   for (const target of [agent, 'scheduled', other, 'called']) assert.is((await create({ target })).status, 201);
   const unknown = await create({ target: 'nobody' });
@@ -115,7 +115,7 @@ test('a job can call an agent of the tenant by its id or slug; calling another a
   assert.is((await p.send('PATCH', `${JOBS}/${id}`, { key, body: { target: other } })).status, 403);
 });
 
-test('secret headers of a job are stored encrypted and shown as ***; an update that sends *** keeps them', async () => {
+test('secret headers of a job are stored encrypted and shown as ***; an update that sends *** for a header keeps its value', async () => {
   const job = await created({ ...external, headers: { 'X-Team': 'ops', Authorization: 'Bearer canary-of-headers' } });
   assert.equal(job.headers, { 'X-Team': 'ops', Authorization: '***' });
   assert.not.match(
@@ -132,7 +132,7 @@ test('secret headers of a job are stored encrypted and shown as ***; an update t
   assert.equal([masked.status, issuesOf(masked)[0]!.pointer], [422, '/headers/Authorization']);
 });
 
-test('a job is refused if the HTTP client sets one of its headers itself, or if its headers are malformed, too many or too long', async () => {
+test('creating a job is refused if its headers are malformed, too many or too long, or include one that the HTTP client sets itself', async () => {
   const many = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`x-${index}`, 'v']));
   const bad: Json[] = [
     ...['Host', 'content-length', 'Transfer-Encoding', 'Connection', 'Proxy-Authorization', 'Idempotency-Key'].map((name) => ({
@@ -148,7 +148,7 @@ test('a job is refused if the HTTP client sets one of its headers itself, or if 
   assert.is((await create({ ...external, headers: { 'x-a': 'v'.repeat(8_189) } })).status, 201);
 });
 
-test('an update of a job changes the given fields and the next due time; null clears or resets a field; the same update again appends no event', async () => {
+test('an update of a job changes the fields that it names and the next due time; null clears or resets a field; repeating the update appends no event', async () => {
   const job = await created();
   const changed = (await patch(job.id, { cron_expr: null, interval_minutes: 10, max_retries: 0, name: 'Other' })).body as Json;
   assert.equal([changed.cron_expr, changed.interval_minutes, changed.max_retries, changed.name], [null, 10, 0, 'Other']);
@@ -162,7 +162,7 @@ test('an update of a job changes the given fields and the next due time; null cl
   assert.is((await patch(job.id, { kind: 'one_shot' })).status, 422);
 });
 
-test('a paused job is not due, and a resumed one is next due in the future; pausing or resuming twice appends no further event', async () => {
+test('a paused job is not due, and a resumed job is next due in the future; pausing or resuming twice appends no second event', async () => {
   const job = await created();
   const start = p.log.events.length;
   const paused = (await act(job.id, 'pause')).body as Json;
@@ -180,7 +180,7 @@ test('a paused job is not due, and a resumed one is next due in the future; paus
   p.clock.now = now;
 });
 
-test('skipping an occurrence is recorded, and the job is due at the next one; skipping the only occurrence of a one-shot job completes it', async () => {
+test('skipping an occurrence is recorded, and the job is then due at the next occurrence; skipping the only occurrence of a one-shot job completes the job', async () => {
   const job = await created({ cron_expr: '0 * * * *' });
   const first = (await act(job.id, 'skip')).body as Json;
   const second = (await act(job.id, 'skip')).body as Json;
@@ -198,7 +198,7 @@ test('skipping an occurrence is recorded, and the job is due at the next one; sk
   assert.is((await act(once.id, 'skip')).status, 409);
 });
 
-test('a preview of a job shows the next due times, and marks those in a blackout as suppressed', async () => {
+test('a preview of a job shows its next due times, and marks those within a blackout as suppressed', async () => {
   const day = Temporal.Instant.fromEpochMilliseconds(p.clock.now()).toZonedDateTimeISO('UTC').add({ days: 3 }).toPlainDate().toString();
   const body = { name: 'Day off', start_date: day, end_date: day };
   const { id } = (await p.send('POST', `${p.tenant}/cron-blackouts`, { body })).body as Json;
@@ -224,7 +224,7 @@ test('a preview of a job shows the next due times, and marks those in a blackout
   await p.send('DELETE', `${p.tenant}/cron-blackouts/${id}`);
 });
 
-test('a deleted job gets 404, and so does a job under another agent or tenant', async () => {
+test('a request for a deleted job, or for a job under another agent or tenant, gets 404', async () => {
   const job = await created();
   const other = await createAgent('elsewhere');
   const second = await createSecondTenant(p);
@@ -242,7 +242,7 @@ test('a deleted job gets 404, and so does a job under another agent or tenant', 
     assert.is(answer.status, 404);
 });
 
-test('the plan limits the number of cron jobs of a tenant', async () => {
+test('creating more cron jobs than the plan of the tenant allows is refused', async () => {
   const limits = { agents: 10, members: 10, cron_jobs: 2, webhooks_per_minute: 10 };
   const plan = (await p.send('POST', '/admin/plans', { body: { slug: 'small', name: 'Small', monthly_usd: 1, limits } })).body as Json;
   const owner_email = 'owner@limited.test';

@@ -32,7 +32,7 @@ const list = async (query: Readonly<Record<string, string>>, key?: string): Prom
 const day = { from: '2126-03-04T00:00:00Z', to: '2126-03-05T00:00:00Z' };
 const marks = (found: readonly Json[]) => found.map(({ decision, reason, predicted }) => [decision, reason ?? null, predicted]);
 
-test('before anything is due, the list predicts the occurrences of a day in the order of their due times', async () => {
+test("the list of a day's occurrences predicts them in the order of their due times before anything is due", async () => {
   const found = await list(day);
   assert.is(found.length, 18);
   assert.equal(
@@ -47,7 +47,7 @@ test('before anything is due, the list predicts the occurrences of a day in the 
   assert.equal([job_id, job_name, agent_id, created_at, attempts], [daily, 'Daily', other, null, []]);
 });
 
-test('the list shows occurrences that were due as the scheduler recorded them, and predicts the rest of the day with the same ids', async () => {
+test('the list shows occurrences that were due as the scheduler recorded them, and predicts the other ones of the day with the ids that they will have', async () => {
   const before = await list(day);
   p.clock.now = () => START + 3 * HOUR_MS;
   await decideDueJobs(p);
@@ -92,7 +92,7 @@ test('occurrences in a blackout are predicted as suppressed, and are recorded as
   );
 });
 
-test('the pages together contain each occurrence once, even where recorded occurrences end and predicted ones begin', async () => {
+test('the pages of the list of occurrences together contain each occurrence once, even where recorded occurrences end and predicted ones begin', async () => {
   const query = { from: '2126-03-04T00:00:00Z', to: '2126-03-06T00:00:00Z' };
   const all = await list({ ...query, limit: '1000' });
   const paged: Occurrence[] = [];
@@ -105,7 +105,7 @@ test('the pages together contain each occurrence once, even where recorded occur
   assert.equal(paged, all);
 });
 
-test("the list predicts the occurrences of an inactive agent's jobs as suppressed, and none of paused jobs", async () => {
+test("the list predicts the occurrences of an inactive agent's jobs as suppressed, and contains no predicted ones of paused jobs", async () => {
   const future = { from: '2126-03-10T00:00:00Z', to: '2126-03-11T00:00:00Z', agent_id: other };
   await p.send('PATCH', `${p.tenant}/agents/${other}`, { body: { is_active: false } });
   assert.equal(marks(await list(future)), [['suppressed', 'agent_inactive', true]]);
@@ -146,7 +146,7 @@ test('if an occurrence is skipped while an earlier one is due, the earlier one s
   );
 });
 
-test('a period that is empty or longer than 31 days is refused', async () => {
+test('a request for the list of occurrences is refused if its period is empty or longer than 31 days', async () => {
   for (const query of ['from=2126-03-05T00:00:00Z&to=2126-03-05T00:00:00Z', 'from=2126-03-01T00:00:00Z&to=2126-04-01T00:00:01Z']) {
     const { status, body } = await p.send('GET', `${p.tenant}/cron-occurrences?${query}`);
     assert.equal([status, (body as { errors: { pointer: string }[] }).errors[0]!.pointer], [422, '/query/to']);

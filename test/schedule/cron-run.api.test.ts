@@ -21,7 +21,7 @@ const act = (id: unknown, action: string): Promise<Answer> => p.send('POST', `${
 const runs = async (id: unknown): Promise<Json[]> => (await p.send('GET', `${JOBS}/${id}/runs`)).body as Json[];
 const issuesOf = ({ body }: Answer) => (body as { errors: { pointer: string; code: string }[] }).errors;
 
-test('running a job on request is recorded as fired, and does not change its schedule', async () => {
+test('running a job on request is recorded as fired, and does not change the schedule of the job', async () => {
   const job = await created(external);
   const ran = (await act(job.id, 'run-now')).body as Json;
   assert.equal([ran.next_fire_at, typeof ran.last_fired_at], [job.next_fire_at, 'string']);
@@ -30,7 +30,7 @@ test('running a job on request is recorded as fired, and does not change its sch
   assert.is(p.eventsOf('CronRunRequested').length, 1);
 });
 
-test("a requested run names the agent that its job calls; it is refused while the job's own agent or the called one is inactive", async () => {
+test("a requested run names the agent that the job calls; the request is refused while the job's own agent or the called agent is inactive", async () => {
   const target = await createAgent('target-of-run');
   const job = await created({ target: 'target-of-run' });
   assert.is((await act(job.id, 'run-now')).status, 200);
@@ -45,7 +45,7 @@ test("a requested run names the agent that its job calls; it is refused while th
   assert.is(p.eventsOf('CronRunRequested').length, requests.length);
 });
 
-test('a job keeps calling the agent that its slug named at first, even if another agent gets the slug later', async () => {
+test('a job keeps calling the agent that had the slug when the job was created, even if another agent gets that slug later', async () => {
   const first = await createAgent('passed-on');
   const job = await created({ target: 'passed-on' });
   await p.send('DELETE', `${p.tenant}/agents/${first}`);
@@ -55,7 +55,7 @@ test('a job keeps calling the agent that its slug named at first, even if anothe
   assert.equal([second.status, (await act(job.id, 'run-now')).status], [200, 200]);
 });
 
-test('a run shows the session of its occurrence; opening a session for an occurrence of another agent is refused', async () => {
+test('a run of a job shows the session of its occurrence; opening a session for an occurrence of another agent is refused', async () => {
   const job = await created();
   await act(job.id, 'run-now');
   const [{ occurrence_id }] = (await runs(job.id)) as [Json];

@@ -7,7 +7,7 @@ import { pause } from '../fixtures/store-process.ts';
 
 const { target, vault, clock, append, until, createJob, runsOf, jobOf, decisionsOf, close } = await startSchedulerPlatform();
 
-test("if two workers find a job due, its target is called once, with the job's headers and body and the id of the occurrence", async () => {
+test("if two workers find a job due at the same time, its target is called once, with the job's headers and body and the id of the occurrence", async () => {
   const sealed_headers = await vault.seal(
     { tenant: TENANT, category: CronJob.category, id: idOf('once'), field: 'headers' },
     secret(JSON.stringify({ authorization: 'Bearer opened' })),
@@ -29,7 +29,7 @@ test("if two workers find a job due, its target is called once, with the job's h
   assert.match(key, /^[0-9a-f]{32}$/);
 });
 
-test('a failed call is repeated with the same key after the back-off; occurrences that become due meanwhile are suppressed', async () => {
+test('a failed call is repeated with the same key after the back-off; occurrences of the job that become due in the meantime are suppressed', async () => {
   target.calls.length = 0;
   target.statuses.push(503, 500);
   const job = await createJob('retried', { interval_minutes: 1, max_retries: 2, retry_backoff: 'fixed' });
@@ -53,7 +53,7 @@ test('a failed call is repeated with the same key after the back-off; occurrence
   await append('cronjob', job, [{ type: 'CronJobPaused', data: {} }]);
 });
 
-test('a call does not follow a redirect: the attempt fails with the status of the redirect', async () => {
+test('a call to the target of a job does not follow a redirect: the attempt fails with the status of the redirect', async () => {
   target.calls.length = 0;
   target.statuses.push(307);
   const job = await createJob('redirected', { kind: 'one_shot', fire_at: new Date(clock.now + MINUTE).toISOString(), max_retries: 0 });
@@ -62,7 +62,7 @@ test('a call does not follow a redirect: the attempt fails with the status of th
   assert.equal([(await jobOf(job)).last_status_code, target.calls.map(({ url }) => url)], [307, ['/hook']]);
 });
 
-test('an answer with a success status ends the run successfully, whatever the length and content of its body', async () => {
+test('a response with a success status ends the run of a job successfully, whatever the length and content of the response body', async () => {
   const endless = { target: target.url.replace('/hook', '/endless'), max_retries: 0 };
   const job = await createJob('endless', { kind: 'one_shot', fire_at: new Date(clock.now + MINUTE).toISOString(), ...endless });
   clock.now += MINUTE;
@@ -70,7 +70,7 @@ test('an answer with a success status ends the run successfully, whatever the le
   assert.equal([(await jobOf(job)).status, (await jobOf(job)).last_status_code], ['completed', 200]);
 });
 
-test('many jobs that are due at once and call the same host all succeed at the first attempt', async () => {
+test('many jobs that are due at once and call the same host all succeed at their first attempt', async () => {
   target.calls.length = 0;
   const fire_at = new Date(clock.now + MINUTE).toISOString();
   const jobs = await Promise.all(Array.from({ length: 80 }, (_, index) => createJob(`burst${100 + index}`, { kind: 'one_shot', fire_at })));
@@ -80,7 +80,7 @@ test('many jobs that are due at once and call the same host all succeed at the f
   for (const job of jobs) assert.equal(await decisionsOf(job), [['fired', null, 1]]);
 });
 
-test('a failed call is not repeated while the agent is inactive, or after the job was deleted', async () => {
+test('a failed call is not repeated while the agent of the job is inactive, or after the job was deleted', async () => {
   target.calls.length = 0;
   target.statuses.push(503);
   const fire_at = new Date(clock.now + MINUTE).toISOString();

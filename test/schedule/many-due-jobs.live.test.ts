@@ -103,7 +103,7 @@ const countEvents = async (): Promise<Record<string, number>> => {
 
 const waitForCount = (what: string, count: () => number): Promise<number> => waitUntil(what, count, (found) => found >= JOBS, 120);
 
-test(`${JOBS} jobs that are due in the same minute are all decided, and each target is called once`, async () => {
+test(`for ${JOBS} jobs that are due in the same minute, a decision is recorded for each, and each target is called once`, async () => {
   await createJobs(JOBS);
   const workers = startWorkers();
   clock.now = START + MINUTE;

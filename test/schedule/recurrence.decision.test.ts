@@ -69,7 +69,7 @@ const occurrences = (recurrence: Recurrence, from: number, to: number): string[]
 
 const cron = (text: string, zone: string): Recurrence => ({ kind: 'cron', expression: parseCron(text)!, zone });
 
-test('around every clock change of 2026 in 30 zones, the due times of daily and cron jobs equal those that a check of every minute finds', () => {
+test('around every clock change of 2026 in 30 time zones, the due times of daily and cron jobs equal those that a check of every minute finds', () => {
   let checked = 0;
   for (const zone of ZONES)
     for (const transition of transitionsOf(zone)) {
@@ -89,7 +89,7 @@ test('around every clock change of 2026 in 30 zones, the due times of daily and 
   assert.ok(checked > 3_000, `only ${checked} occurrences were compared`);
 });
 
-test('a daily job in 30 zones is due exactly once for each day of 2026', () => {
+test('in each of 30 time zones, a daily job is due exactly once on each day of 2026', () => {
   for (const zone of ZONES)
     for (const time of ['00:00:00', '02:30:00', '23:59:59']) {
       const first = Date.parse(instantOf(`2026-01-01T${time}`, zone));
@@ -99,7 +99,7 @@ test('a daily job in 30 zones is due exactly once for each day of 2026', () => {
     }
 });
 
-test('an interval counts elapsed time from its start time, also across clock changes, and has no occurrence before its start time', () => {
+test('an interval counts elapsed time from the start time of the job, also across clock changes, and the job is not due before its start time', () => {
   const every = (minutes: number, anchor: string): Recurrence => ({ kind: 'interval', minutes, anchor });
   assert.is(nextOccurrence(every(90, '2026-03-29T00:00:00.000Z'), '2026-03-29T00:00:00.000Z'), '2026-03-29T01:30:00.000Z');
   assert.is(nextOccurrence(every(90, '2026-03-29T00:00:00.000Z'), '2026-03-29T01:29:59.999Z'), '2026-03-29T01:30:00.000Z');
@@ -107,13 +107,13 @@ test('an interval counts elapsed time from its start time, also across clock cha
   assert.is(nextOccurrence(every(1, '2030-01-01T00:00:00.000Z'), '2026-01-01T00:00:00.000Z'), '2030-01-01T00:00:00.000Z');
 });
 
-test('a one-shot job is due exactly once, and never after its time', () => {
+test('a one-shot job is due exactly once, at the time that it names', () => {
   const once: Recurrence = { kind: 'once', at: '2026-05-01T12:00:00.000Z' };
   assert.is(nextOccurrence(once, '2026-05-01T11:59:59.999Z'), '2026-05-01T12:00:00.000Z');
   assert.is(nextOccurrence(once, '2026-05-01T12:00:00.000Z'), null);
 });
 
-test('a cron expression that is malformed or never matches is refused', () => {
+test('checking a cron expression that is malformed or never matches is refused', () => {
   for (const text of [
     '',
     '* * * *',

@@ -7,7 +7,7 @@ import { pause } from '../fixtures/store-process.ts';
 
 const { target, clock, databaseUrl, append, until, createJob, runsOf, jobOf, decisionsOf, close } = await startSchedulerPlatform();
 
-test('after a downtime, the newest missed occurrence of a job fires if it is not too old; the older ones are recorded as missed', async () => {
+test('after a downtime, the newest missed occurrence of a job fires unless it is too old; older missed ones are recorded as missed', async () => {
   const job = await createJob('late', { interval_minutes: 10 });
   clock.now += 35 * MINUTE;
   await until(async () => (await runsOf(job)).at(-1)?.attempts.length === 1);
@@ -23,7 +23,7 @@ test('after a downtime, the newest missed occurrence of a job fires if it is not
   assert.equal(await decisionsOf(old), [['missed', null, 0]]);
 });
 
-test("an occurrence in a blackout, or of an inactive agent's job, is suppressed, and the reason is recorded", async () => {
+test('an occurrence is suppressed within a blackout and while the agent of its job is inactive, and the reason is recorded', async () => {
   const day = new Date(clock.now).toISOString().slice(0, 10);
   const blackout = { name: 'B', start_date: day, end_date: day, agent_id: null, reason: null, recurring_yearly: false, timezone: 'UTC' };
   await append('blackout', idOf('blackout'), [{ type: 'BlackoutDeclared', data: blackout }]);
@@ -42,7 +42,7 @@ test("an occurrence in a blackout, or of an inactive agent's job, is suppressed,
   ]);
 });
 
-test('a clock that jumps back fires no occurrence twice', async () => {
+test('if the clock is set back, no occurrence fires twice', async () => {
   await append('agent', AGENT, [{ type: 'AgentActivated', data: {} }]);
   target.calls.length = 0;
   const job = await createJob('back', { interval_minutes: 5 });
@@ -55,7 +55,7 @@ test('a clock that jumps back fires no occurrence twice', async () => {
   assert.equal(await decisionsOf(job), [['fired', null, 1]]);
 });
 
-test('if the clock jumps a day forward, only the newest occurrence fires and the others are recorded as missed; if it jumps back, nothing fires', async () => {
+test('if the clock jumps a day forward, only the newest occurrence of a job fires and the others are recorded as missed; if the clock jumps back, nothing fires', async () => {
   const job = await createJob('day', { interval_minutes: 30, target: target.url.replace('/hook', '/day') });
   clock.now += 24 * 60 * MINUTE;
   await until(async () => (await runsOf(job)).at(-1)?.attempts.length === 1);
@@ -72,7 +72,7 @@ test('if the clock jumps a day forward, only the newest occurrence fires and the
   await append('cronjob', job, [{ type: 'CronJobPaused', data: {} }]);
 });
 
-test("while the agent's budget of the hour is used up, an occurrence is suppressed; an occurrence in the next hour fires", async () => {
+test('while the hourly budget of the agent is used up, an occurrence is suppressed; an occurrence in the next hour fires', async () => {
   clock.now = Math.ceil(clock.now / (60 * MINUTE)) * 60 * MINUTE + 57 * MINUTE;
   await append('agent', AGENT, [{ type: 'AgentBudgetChanged', data: { hourly_limit_micros: 1_000 } }]);
   const at = new Date(clock.now).toISOString();

@@ -47,7 +47,7 @@ test('an attachment has the digest, size and type of its content, and is downloa
   assert.ok(created_at);
 });
 
-test('the type of an attachment is derived from its content, not from its name; active content gets a plain or opaque type', async () => {
+test('the type of an attachment is derived from its content, not from its name; content that browsers would execute gets a plain or opaque type', async () => {
   const session = await p.startSession();
   for (const [content, filename, type] of [
     ['<!doctype html><script>alert(1)</script>', 'page.html', 'text/plain'],
@@ -74,7 +74,7 @@ test('the type of an attachment is derived from its content, not from its name; 
   }
 });
 
-test('an attachment that matches several file types is downloaded unchanged and in a sandbox, never as a page, script or SVG', async () => {
+test('an attachment that is valid as several file types is downloaded unchanged and in a sandbox, never as a page, script or SVG', async () => {
   const session = await p.startSession();
   const all = await polyglots();
   assert.ok(all.length >= 30, `${all.length}`);
@@ -90,7 +90,7 @@ test('an attachment that matches several file types is downloaded unchanged and 
   }
 });
 
-test('the name of an attachment loses its folders and unprintable characters, and is never used as a path', async () => {
+test("an attachment's name is stored without folders and unprintable characters, and is never used as a path", async () => {
   const session = await p.startSession();
   for (const [filename, shown] of [
     ['../../etc/passwd', 'passwd'],
@@ -113,7 +113,7 @@ test('the name of an attachment loses its folders and unprintable characters, an
   }
 });
 
-test('an attachment of 25 MiB is accepted; one more byte is refused with 413, and the response names the limit', async () => {
+test('an upload of an attachment of 25 MiB is accepted; with one more byte it gets 413, and the response names the limit', async () => {
   const session = await p.startSession();
   const most = randomBytes(MAX_BYTES);
   const accepted = await upload(session, { content: most });
@@ -123,7 +123,7 @@ test('an attachment of 25 MiB is accepted; one more byte is refused with 413, an
   assert.equal([refused.status, (refused.body as Json).limit], [413, MAX_BYTES]);
 });
 
-test('a range of an attachment gets 206, and a range behind its end 416; a Range with a stale If-Range gets the whole file', async () => {
+test('a request for a range of an attachment gets 206, and for a range behind its end 416; with an outdated If-Range it gets the whole file', async () => {
   const session = await p.startSession();
   const content = randomBytes(200_000);
   const { sha256 } = (await upload(session, { content })).body as Json;
@@ -146,7 +146,7 @@ test('a range of an attachment gets 206, and a range behind its end 416; a Range
   assert.equal([(await get({ range: 'bytes=0-1' }, 'HEAD')).status, (await get({})).headers.get('accept-ranges')], [206, 'bytes']);
 });
 
-test('a body that is not a multipart form with a single file named upload is refused, and nothing is stored', async () => {
+test('an upload of an attachment is refused, and nothing is stored, if the body is not a multipart form with a single file named upload', async () => {
   const session = await p.startSession();
   const count = p.eventsOf('SessionAttachmentAdded').length;
   const send = (raw: Buffer | string, type = FORM_TYPE) =>
@@ -158,7 +158,7 @@ test('a body that is not a multipart form with a single file named upload is ref
   assert.is(p.eventsOf('SessionAttachmentAdded').length, count);
 });
 
-test('adding an attachment to a session that has ended is refused, but repeating an earlier request with its Idempotency-Key gets the first response', async () => {
+test('adding an attachment to a session that has ended is refused; repeating a request from before its end with the same Idempotency-Key gets the first response', async () => {
   const session = await p.startSession();
   const headers = { 'idempotency-key': 'upload-1' };
   const first = await upload(session, { content: 'once', headers });
@@ -188,7 +188,7 @@ test('an attachment can be read only by callers who may read the sessions of an 
   for (const unknown of ['0'.repeat(64), 'x', '..']) assert.is((await download(unknown)).status, 404);
 });
 
-test("only the agent's runner and the user who started a session can add attachments to it", async () => {
+test('only the runner of the agent and the user who started a session can add attachments to that session', async () => {
   const member = await addMember(p, 'MEMBER', p.tenant_id, 'starter@example.com');
   const second = await addMember(p, 'MEMBER', p.tenant_id, 'second@example.com');
   for (const { user_id } of [member, second]) await p.send('PUT', `${agent.path}/roles/${user_id}`, { body: { role: 'MANAGER' } });

@@ -45,7 +45,7 @@ test('the sessions of a tenant are listed newest first, in numbered pages of 20,
     assert.is((await p.send('GET', `/v1/tenants/${p.tenant_id}/sessions?${wrong}`)).status, 422, wrong);
 });
 
-test('each listed session has the fields of AuditSessionListItem, with the names of its agent and its user', async () => {
+test('each session in the list has the fields of AuditSessionListItem, with the names of its agent and its user', async () => {
   const { items } = await list(`?user_id=${ada.user_id}`);
   assert.is(items.length, 3);
   const [item] = items as [Json];
@@ -67,7 +67,7 @@ test('each listed session has the fields of AuditSessionListItem, with the names
   assert.equal([item.agent_name, item.user_email, item.title, item.status], ['Agent 0', 'ada@example.com', 'Session 2', 'completed']);
 });
 
-test('each filter selects some of the listed sessions and changes the total accordingly; so do all filters together', async () => {
+test('each filter of the list selects some of the sessions and changes the total number accordingly; all filters can be combined', async () => {
   const at = (await list(`?agent_id=${agent.id}&per_page=100`)).items.find(({ id }) => id === idOf(sessions[10]!))!.created_at as string;
   const sameTime = (await list('?per_page=100')).items;
   for (const [query, expected] of [
@@ -83,7 +83,7 @@ test('each filter selects some of the listed sessions and changes the total acco
   }
 });
 
-test('an AUDITOR can read all sessions and messages of the tenant with the audit operations, but not with the operations on agents', async () => {
+test('an AUDITOR can read all sessions and messages of the tenant with the audit operations, but not with the operations under the agents', async () => {
   await p.append(sessions[20]!, { content: 'For auditors' });
   const get = (path: string, key: string) => p.send('GET', path, { key });
   const detail = await get(`/v1/tenants/${p.tenant_id}/sessions/${idOf(sessions[20]!)}`, auditor.key);

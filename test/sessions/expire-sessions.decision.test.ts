@@ -27,7 +27,7 @@ const expire = async (first: Recorded<Session.SessionEvent> | null, last = first
   return types;
 };
 
-test('a session expires exactly at the end of its time, and not a millisecond earlier', async () => {
+test('a session expires exactly when its time is over, and not a millisecond earlier', async () => {
   assert.equal(await expire(startedUntil(AT)), ['SessionExpired']);
   assert.equal(await expire(startedUntil('2026-02-01T00:00:00.001Z')), []);
 });
@@ -45,7 +45,7 @@ test('a session can expire after any message or file, but not after it has ended
     assert.equal(await expire(first, event(type, {}, 9)), [], type);
 });
 
-test('a session that is in the read model but not in the log is skipped when sessions expire', async () =>
+test('when sessions expire, a session that is in the read model but not in the log is skipped', async () =>
   assert.equal(await expire(null), []));
 
 test.run();

@@ -83,7 +83,7 @@ const timed = async <T>(run: () => Promise<T>): Promise<[T, number]> => {
   return [result, performance.now() - start];
 };
 
-test('appending a message to a session with 10,000 messages takes no longer than to a new session, even in a new process', async () => {
+test('appending a message to a session with 10,000 messages takes no longer than appending one to a new session, even in a new process', async () => {
   const store = await startStore();
   const opened = openLog(store.url);
   const { log, counts } = countReads(opened);

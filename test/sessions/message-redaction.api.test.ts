@@ -9,7 +9,7 @@ const setPatterns = async (patterns: readonly object[]): Promise<void> => {
   assert.is(status, 200, text);
 };
 
-test("in a message of any sender, matches of the tenant's redaction patterns are replaced before the message is stored", async () => {
+test("in a message of any sender to a session, matches of the tenant's redaction patterns are replaced before the message is stored", async () => {
   await setPatterns([{ pattern: 'CUST-[0-9]{6}', tag: 'customer' }]);
   const session = await p.startSession();
   const sent = await p.append(session, { content: 'Order of CUST-123456 and CUST-654321' });
@@ -22,7 +22,7 @@ test("in a message of any sender, matches of the tenant's redaction patterns are
   assert.not.match(text, /CUST-/);
 });
 
-test('without redaction patterns, a message is stored unchanged; if applying the patterns takes too long, it gets 422 and is not stored', async () => {
+test('without redaction patterns, a message is stored unchanged; if applying the patterns takes too long, the request gets 422 and nothing is stored', async () => {
   await setPatterns([]);
   const session = await p.startSession();
   assert.is(((await p.append(session, { content: 'CUST-123456' })).body as Json).content, 'CUST-123456');

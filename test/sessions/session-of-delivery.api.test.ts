@@ -23,7 +23,7 @@ const readDelivery = async (id: string, query = ''): Promise<Json> =>
 const typesOf = ({ causation }: Json): unknown[] => (causation as Json[]).map(({ type }) => type);
 const idOf = (session: string): string => session.split('/').at(-1)!;
 
-test('a delivery shows the last session that processed it, and its causation shows the start of each session that did', async () => {
+test('a delivery shows the last session that processed it, and its causation shows the start of each session that processed it', async () => {
   const delivery = await deliver();
   assert.is((await readDelivery(delivery)).session_id, null);
   const first = await p.startSession({ delivery_id: delivery });
@@ -36,7 +36,7 @@ test('a delivery shows the last session that processed it, and its causation sho
   assert.is(((later.causation as Json[])[1] as Json).event_id, ((shown.causation as Json[])[1] as Json).event_id);
 });
 
-test('an as-of read of a delivery shows the session that processed it at that time', async () => {
+test('an as-of read of a delivery shows the session that had processed it at that time', async () => {
   const delivery = await deliver();
   const started = [];
   for (const _ of [1, 2]) {
@@ -53,7 +53,7 @@ test('an as-of read of a delivery shows the session that processed it at that ti
   assert.equal([before.session_id, typesOf(before)], [null, ['WebhookAccepted']]);
 });
 
-test('starting a session for a delivery to another agent is refused, unless the delivery was sent again to the agent of the session', async () => {
+test('starting a session for a delivery to another agent is refused, unless the delivery was sent again to the agent that starts the session', async () => {
   const delivery = await deliver();
   const other = await p.createAgent();
   const start = () => p.send('POST', `${other.path}/sessions`, { key: other.runner, body: { delivery_id: delivery } });

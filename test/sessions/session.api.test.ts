@@ -8,7 +8,7 @@ const { agent, model } = p;
 const eventCount = (): number =>
   p.eventsOf('SessionStarted', 'MessageAppended', 'SessionCompleted', 'SessionFailed', 'SessionCancelled').length;
 
-test('a new session is running, and records the revision, the model chain and the position of its agent', async () => {
+test('a new session is running, and records the revision and the model chain of its agent, and a position at which an as-of read returns that revision', async () => {
   const before = await p.send('GET', agent.path);
   const { user_id } = await addMember(p, 'MEMBER', p.tenant_id, 'ada@example.com');
   const answer = await p.send('POST', `${agent.path}/sessions`, { key: agent.runner, body: { title: 'Review', user_id } });
@@ -51,7 +51,7 @@ test('starting a session of an inactive, deleted or unknown agent is refused; se
   assert.is((await p.send('POST', `${p.tenant}/agents/c${'0'.repeat(24)}/sessions`, { body: {} })).status, 404);
 });
 
-test('a session or message with an invalid value is refused with 422, and the error points to the field', async () => {
+test('a request to start a session or append a message with an invalid value gets 422, and the error points to the field', async () => {
   for (const [body, pointer] of [
     [{ title: '' }, '/title'],
     [{ title: 'two\nlines' }, '/title'],
@@ -82,7 +82,7 @@ test('a session or message with an invalid value is refused with 422, and the er
   }
 });
 
-test('a message of the kind waiting makes the session wait, and any other message makes it run again', async () => {
+test('a message of the kind waiting sets the session to waiting, and any other message sets it to running', async () => {
   const session = await p.startSession();
   const waiting = await p.append(session, { kind: 'waiting', content: 'Which branch?' });
   assert.equal([waiting.status, (waiting.body as Json).kind], [201, 'waiting']);
@@ -146,7 +146,7 @@ for (const [how, status] of [
   ['fail', 'failed'],
   ['cancel', 'cancelled'],
 ] as const)
-  test(`after "${how}", a session is ${status} for good: repeating that request appends nothing, and any other request is refused with 409`, async () => {
+  test(`after "${how}", a session is ${status} for good: repeating that request appends nothing, and any other request gets 409`, async () => {
     const session = await p.startSession();
     const ended = await p.end(session, how, { summary: 'Done' });
     const { status: is, summary, error, completed_at } = ended.body as Json;
@@ -166,7 +166,7 @@ for (const [how, status] of [
     assert.is(eventCount(), count);
   });
 
-test("a request to a session whose time is over is refused, even if the session's expiry is not recorded yet", async () => {
+test('a request to a session whose time is over is refused, even if the expiry of the session is not recorded yet', async () => {
   const session = await p.startSession({ expires_in_seconds: 60 });
   const now = Date.now();
   p.clock.now = () => now + 60_000;
@@ -175,7 +175,7 @@ test("a request to a session whose time is over is refused, even if the session'
   assert.equal([answer.status, errorCode(answer), (answer.body as Json).session_status], [409, 'session_ended', 'expired']);
 });
 
-test('repeating a request with its Idempotency-Key gets the same response and appends nothing', async () => {
+test('repeating a session request with the same Idempotency-Key gets the same response and appends nothing', async () => {
   const send = (path: string, body: object, name: string) =>
     p.send('POST', path, { key: agent.runner, body, headers: { 'idempotency-key': name } });
   const [one, two] = [await send(`${agent.path}/sessions`, {}, 'start'), await send(`${agent.path}/sessions`, {}, 'start')];
@@ -216,7 +216,7 @@ test('an as-of read of a session shows the messages, totals and status that it h
   assert.is(messages[0]!.prompt_tokens, 7);
 });
 
-test('Link headers lead through the pages of messages, and each page has the totals of the whole session', async () => {
+test("Link headers lead through the pages of a session's messages, and each page has the totals of the whole session", async () => {
   const session = await p.startSession();
   for (let number = 1; number <= 5; number++) await p.append(session, { content: `Message ${number}`, prompt_tokens: number });
   const contents: unknown[] = [];
@@ -255,7 +255,7 @@ test('the sessions of an agent are listed newest first, with the names of their 
   assert.is((await p.send('GET', `${other.path}/sessions?status=unknown`)).status, 422);
 });
 
-test('while its tenant is suspended, a runner can end its sessions and do nothing else', async () => {
+test('while a tenant is suspended, its runners can end their sessions; all other requests of runners are refused', async () => {
   const created = (await p.send('POST', '/admin/tenants', { body: { name: 'S', slug: 'suspended', owner_email: 's@example.com' } }))
     .body as Json;
   const [tenant, key] = [`/tenant/${created.id}`, String(created.owner_key)];

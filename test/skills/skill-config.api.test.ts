@@ -29,7 +29,7 @@ const errorOf = ({ body }: Answer) => (body as { errors: { pointer: string; mess
 const hasConfig = async (agent: unknown): Promise<unknown> =>
   ((await p.send('GET', `${p.tenant}/agents/${agent}/skills`)).body as Json[])[0]!.has_config;
 
-test('setting a configuration replaces the whole configuration; a read returns it decrypted; null or an absent field clears it', async () => {
+test('setting a configuration of a skill replaces the whole configuration; a read returns it decrypted; null or an absent field clears it', async () => {
   const { agent, skill, path } = await givenSkill();
   assert.equal((await p.send('GET', path)).body, { agent_id: agent, skill_id: skill, config: null });
   const set = await patch(path, { token: 'one', nested: { list: [1, 'x', null] } });
@@ -48,7 +48,7 @@ test('setting a configuration replaces the whole configuration; a read returns i
   assert.is(configOf(await patch(path)), null);
 });
 
-test('setting an equal configuration, or clearing a missing one, appends no event', async () => {
+test('setting the present configuration again, or clearing one that does not exist, appends no event', async () => {
   const { path } = await givenSkill();
   await patch(path, { token: 'one' });
   const events = p.log.events.length;
@@ -59,7 +59,7 @@ test('setting an equal configuration, or clearing a missing one, appends no even
   assert.is(p.log.events.length, events + 1);
 });
 
-test('each read of a stored configuration appends an event that names the reader, and does not change the ETag of the agent', async () => {
+test('each read of a stored configuration appends an event that names the reader; the ETag of the agent does not change', async () => {
   const { agent, skill, path } = await givenSkill();
   const disclosures = () => p.eventsOf('SkillConfigDisclosed').filter(({ data }) => (data as Json).agent_id === agent);
   await p.send('GET', path);
@@ -78,7 +78,7 @@ test('each read of a stored configuration appends an event that names the reader
   assert.match(entry!.summary as string, /read the configuration of the skill “Skill” of the agent “Agent”\.$/);
 });
 
-test('a configuration must match the schema of its skill; otherwise the error points to the wrong part without repeating values', async () => {
+test('setting a configuration is refused if it does not match the schema of the skill; the error points to the wrong part and contains none of the values', async () => {
   const { path } = await givenSkill(SCHEMA);
   assert.is((await patch(path, { token: 'a-token', retries: 5 })).status, 200);
   for (const [pointer, config] of [
@@ -99,7 +99,7 @@ test('a configuration must match the schema of its skill; otherwise the error po
   assert.is(configOf(await patch(path, null)), null, 'clearing needs no match');
 });
 
-test('a configuration is refused within a second if a hostile schema makes its validation take too long', async () => {
+test('setting a configuration is refused within a second if the schema is made so that its validation takes too long', async () => {
   const level = (n: number) => ({ allOf: [{ $ref: `#/$defs/l${n}` }, { $ref: `#/$defs/l${n}` }] });
   const $defs = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`l${n}`, n === 39 ? { type: 'object' } : level(n + 1)]));
   const { path } = await givenSkill({ $defs, $ref: '#/$defs/l0' });
@@ -109,7 +109,7 @@ test('a configuration is refused within a second if a hostile schema makes its v
   assert.ok(performance.now() - start < 2_000, 'it took too long');
 });
 
-test('a VIEWER of an agent can neither read nor set a configuration; a MANAGER can do both', async () => {
+test('a VIEWER of an agent can neither read nor set the configuration of a skill; a MANAGER can do both', async () => {
   const { agent, path } = await givenSkill();
   const { key, user_id } = await addMember(p, 'MEMBER');
   await patch(path, { token: 'one' });
@@ -135,7 +135,7 @@ test('revoking a skill from an agent, or deleting the skill, also removes its co
   assert.equal([(await p.send('GET', path)).status, (await patch(path, {})).status], [404, 404]);
 });
 
-test('an as-of read returns the configuration at that position', async () => {
+test('an as-of read returns the configuration of a skill that was stored at that position', async () => {
   const { path } = await givenSkill();
   const tokens: string[] = [];
   for (const token of ['one', 'two', null]) {
@@ -146,7 +146,7 @@ test('an as-of read returns the configuration at that position', async () => {
   assert.equal([await then(tokens[0]), await then(tokens[1]), await then(tokens[2])], [{ token: 'one' }, { token: 'two' }, null]);
 });
 
-test('repeating a request with its Idempotency-Key gets the same response and appends nothing, even if the skill was deleted in between', async () => {
+test('repeating a configuration request with the same Idempotency-Key gets the same response and appends nothing, even if the skill was deleted in between', async () => {
   const { skill, path } = await givenSkill(SCHEMA);
   const send = () => p.send('PATCH', path, { body: { config: { token: 'once' } }, headers: { 'idempotency-key': 'config' } });
   const first = await send();
@@ -174,7 +174,7 @@ const encodings = (text: string): string[] => {
   ];
 };
 
-test('the values of a configuration occur in no event, row or response, except responses to callers who may read or set it', async () => {
+test('no event, row or response contains the values of a configuration, except responses to callers who may read or set it', async () => {
   const { agent, skill, path } = await givenSkill();
   const canaries = Array.from({ length: 40 }, (_, n) => `canary/${n}+${Math.random().toString(36).slice(2)}~`);
   for (const canary of canaries) await p.send('PATCH', path, { body: { config: { token: canary, list: [canary] } } });

@@ -58,7 +58,7 @@ test('an imported skill has the name, description and instructions from its SKIL
   assert.match(digest as string, /^[0-9a-f]{64}$/);
 });
 
-test('SKILL.md can be at the top of the archive or in its only folder, whatever files macOS adds; elsewhere it is not found', async () => {
+test('the import finds SKILL.md at the top of the archive or in its only folder, whatever files macOS adds; elsewhere it does not find the file', async () => {
   const content = (name: string) => ({ content: skillText(name) });
   const accepted: ZipEntry[][] = [
     [{ name: 'folder/SKILL.md', ...content(newName()) }, { name: 'folder/a/b' }],
@@ -82,7 +82,7 @@ test('SKILL.md can be at the top of the archive or in its only folder, whatever 
   for (const entries of refused) assert.equal(faultOf(await upload(zipArchive(entries))), [422, 'invalid', '/upload no_manifest']);
 });
 
-test('an import is refused if SKILL.md is not UTF-8, has invalid YAML or lacks a field', async () => {
+test('importing a skill is refused if its SKILL.md is not UTF-8, has invalid YAML or lacks a field', async () => {
   const yaml = (lines: string, body = 'Do it') => `---\n${lines}\n---\n${body}`;
   const texts = [
     Buffer.from([0xff, 0xfe, 0x00]),
@@ -121,7 +121,7 @@ test('an import is refused if SKILL.md is not UTF-8, has invalid YAML or lacks a
   assert.is(p.log.events.length, events + 1);
 });
 
-test('a hostile archive is refused, and leaves neither an event nor a stored content', async () => {
+test('importing a hostile archive is refused, and leaves neither an event nor a stored content', async () => {
   const hostile = hostileArchives();
   const events = p.log.events.length;
   for (const [fault, code, archive] of hostile) {
@@ -131,7 +131,7 @@ test('a hostile archive is refused, and leaves neither an event nor a stored con
   assert.is(p.log.events.length, events);
 });
 
-test('while a skill exists, importing another one with the same name is refused', async () => {
+test('importing a skill is refused while there is another skill of the same name', async () => {
   const name = newName();
   const first = (await upload(skillArchive(name))).body as Json;
   assert.equal((await upload(skillArchive(name, [{ name: 'a' }]))).status, 409);
@@ -139,7 +139,7 @@ test('while a skill exists, importing another one with the same name is refused'
   assert.is((await upload(skillArchive(name))).status, 201);
 });
 
-test('repeating an import with its Idempotency-Key and file gets the same response, even with another multipart boundary; with another file, it is refused', async () => {
+test('repeating an import with the same Idempotency-Key and file gets the same response, even with another multipart boundary; with another file, it is refused', async () => {
   const [archive, headers] = [skillArchive(newName()), { 'idempotency-key': 'import' }];
   const first = await upload(archive, headers);
   const events = p.log.events.length;
@@ -152,7 +152,7 @@ test('repeating an import with its Idempotency-Key and file gets the same respon
   assert.is((await upload(skillArchive(newName()), headers)).status, 422);
 });
 
-test('an import of 10 MiB is accepted; a larger one is refused with 413, and the response names the limit', async () => {
+test('an import of 10 MiB is accepted; a larger one gets 413, and the response names the limit', async () => {
   const archiveOf = (bytes: number): Buffer => {
     const padding = (size: number): Buffer =>
       skillArchive(newName().padEnd(12, 'x'), [{ name: 'random', content: randomBytes(size), stored: true }]);
@@ -167,7 +167,7 @@ test('an import of 10 MiB is accepted; a larger one is refused with 413, and the
   }
 });
 
-test('an import is refused unless its body is a multipart form with a single file named upload; each fault has its own status', async () => {
+test('importing a skill is refused if the body is not a multipart form with a single file named upload; each kind of mistake gets its own status', async () => {
   const archive = skillArchive(newName());
   const events = p.log.events.length;
   const cases: [string, unknown[], string | Uint8Array, Record<string, string>?][] = [
@@ -206,13 +206,13 @@ test('an import is refused unless its body is a multipart form with a single fil
   assert.is(p.log.events.length, events);
 });
 
-test('only an OWNER or ADMIN can import skills; other callers are refused before their body is read', async () => {
+test('only an OWNER or ADMIN can import skills; requests of other callers are refused before their body is read', async () => {
   const { key } = await addMember(p, 'MEMBER');
   assert.is((await sendBody('nothing', {}, key)).status, 403);
   assert.is((await sendBody('nothing', {}, '')).status, 401);
 });
 
-test('if a tenant sends more imports at once than can run at the same time, all of them are completed', async () => {
+test('if a tenant sends more imports at once than can run at the same time, all of them succeed', async () => {
   const answers = await Promise.all(Array.from({ length: 12 }, () => upload(skillArchive(newName()))));
   assert.equal(new Set(answers.map(({ status }) => status)), new Set([201]));
 });

@@ -47,7 +47,7 @@ test('a new skill has default values, version 1 and a digest, and reads return t
   assert.equal([read.body, read.headers.get('etag')], [answer.body, answer.headers.get('etag')]);
 });
 
-test('a skill with an invalid or unknown field is refused, and the error points to the field', async () => {
+test('creating a skill with an invalid or unknown field is refused, and the error points to the field', async () => {
   for (const [pointer, more] of [
     ['/name', { name: '' }],
     ['/name', { name: 'x'.repeat(65) }],
@@ -71,7 +71,7 @@ test('a skill with an invalid or unknown field is refused, and the error points 
   assert.is((await post(fields({ instructions: '\u{1f600}'.repeat(100_000) }))).status, 201, 'the limit counts characters');
 });
 
-test('while a skill exists, no other skill can have its slug; after it is deleted, a new skill with another id can', async () => {
+test('while a skill exists, creating another skill with its slug is refused; after it is deleted, a new skill with another id can have the slug', async () => {
   const first = await createSkill({ slug: 'again' });
   const taken = await post(fields({ slug: 'again' }));
   assert.equal([taken.status, (taken.body as Json).code], [409, 'slug_taken']);
@@ -84,7 +84,7 @@ test('while a skill exists, no other skill can have its slug; after it is delete
   assert.is((await post(fields({ slug: 'again' }))).status, 409);
 });
 
-test('an update of a skill changes the given fields; null resets or clears a field; the same update again appends no event', async () => {
+test('an update of a skill changes the fields that it names; null resets or clears a field; repeating the update appends no event', async () => {
   const skill = await createSkill({ visibility: 'public', config_schema: { type: 'object' } });
   const patch = (body: Json) => p.send('PATCH', `${path}/${skill.id}`, { body });
   const changed = (await patch({ instructions: 'Do more', visibility: null, config_schema: null, name: null })).body as Json;
@@ -100,7 +100,7 @@ test('an update of a skill changes the given fields; null resets or clears a fie
   assert.equal([slug.status, pointerOf(slug)], [422, '/slug']);
 });
 
-test('an OWNER or ADMIN sees private skills and a Total-Count; other members see only public skills, without a Total-Count', async () => {
+test('the list of skills shows an OWNER or ADMIN private skills and a Total-Count; other members see only public skills, without a Total-Count', async () => {
   const open = (await createSkill({ visibility: 'public' })).id as string;
   const closed = (await createSkill()).id as string;
   for (const [key, sees] of [
@@ -119,7 +119,7 @@ test('an OWNER or ADMIN sees private skills and a Total-Count; other members see
   assert.is((await post(fields(), member)).status, 403);
 });
 
-test('an as-of read shows the earlier content of a skill; a member does not see the earlier content if the skill is private now', async () => {
+test('an as-of read shows the earlier content of a skill; if the skill is private now, a member does not see its earlier content', async () => {
   const { id } = await createSkill({ visibility: 'public' });
   const then = token();
   await p.send('PATCH', `${path}/${id}`, { body: { instructions: 'Do more' } });
@@ -134,7 +134,7 @@ const manager = async (agent: string): Promise<string> => {
   return member;
 };
 
-test('granting a skill to an agent gets 201 and the list shows it; granting it again updates the grant and gets 200', async () => {
+test('granting a skill to an agent gets 201, and the list then contains the skill; granting it again updates the grant and gets 200', async () => {
   const [agent, skill] = [await createAgent(), (await createSkill()).id as string];
   const grants = `${p.tenant}/agents/${agent}/skills`;
   const grant = (body: Json) => p.send('POST', grants, { body });
@@ -153,7 +153,7 @@ test('granting a skill to an agent gets 201 and the list shows it; granting it a
   assert.ok(created_at);
 });
 
-test('a MANAGER of an agent can grant it public skills and private skills that the agent authored; unknown, deleted and other private ones are refused', async () => {
+test('a MANAGER can grant the agent public skills and private ones that this agent authored; granting an unknown, deleted or other private skill is refused', async () => {
   const agent = await createAgent({ can_author_skills: true });
   const key = await manager(agent);
   const runner = (await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: { name: 'r' } })).body as Json;
@@ -172,7 +172,7 @@ test('a MANAGER of an agent can grant it public skills and private skills that t
   assert.is((await grant(closed)).status, 200, 'the agent has the skill already');
 });
 
-test('deleting a skill removes it from all agents, with its permissions', async () => {
+test('deleting a skill removes the skill and the permissions on it from all agents', async () => {
   const [agent, skill] = [await createAgent(), (await createSkill()).id as string];
   const of = (what: string) => `${p.tenant}/agents/${agent}/${what}`;
   await p.send('POST', of('skills'), { body: { skill_id: skill } });
@@ -187,7 +187,7 @@ test('deleting a skill removes it from all agents, with its permissions', async 
   assert.is((await p.send('DELETE', `${of('skills')}/${skill}`)).status, 404);
 });
 
-test('setting the permissions on skills replaces all of them; `use` is the only valid action, and no skill may occur twice', async () => {
+test('setting the permissions on skills replaces all of them; a request is refused if an action is not `use`, or if a skill occurs twice', async () => {
   const [agent, a, b] = [await createAgent(), (await createSkill()).id, (await createSkill()).id];
   const put = (...permissions: unknown[]) => p.send('PUT', `${p.tenant}/agents/${agent}/skill-permissions`, { body: { permissions } });
   const first = await put({ skill_id: a }, { skill_id: b, allowed: false });
@@ -217,7 +217,7 @@ test('setting the permissions on skills replaces all of them; `use` is the only 
   assert.equal((await put()).body, []);
 });
 
-test('a runner can author skills only for its agent and if can_author_skills is set; it can author public skills only if the scope allows it', async () => {
+test('a runner can author skills only for its own agent, and only if can_author_skills is set; it can author public skills only if the scope allows it', async () => {
   const agent = await createAgent();
   const author = `${p.tenant}/agents/${agent}/skills/author`;
   const key = ((await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: { name: 'r' } })).body as Json).key as string;
@@ -241,7 +241,7 @@ test('a runner can author skills only for its agent and if can_author_skills is 
   assert.is((await p.send('POST', foreign, { key, body: fields() })).status, 403);
 });
 
-test('repeating a request with its Idempotency-Key gets the same response, even if the agent lost the right to author skills or the skill was deleted', async () => {
+test('repeating a skill request with the same Idempotency-Key gets the same response, even if the agent may no longer author skills or the skill was deleted', async () => {
   const agent = await createAgent({ can_author_skills: true });
   const key = ((await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: { name: 'r' } })).body as Json).key as string;
   const body = fields();
@@ -261,7 +261,7 @@ test('repeating a request with its Idempotency-Key gets the same response, even 
   assert.is(p.log.events.length, events);
 });
 
-test('audit log entries about a skill contain its name and what changed', async () => {
+test('audit log entries about a skill contain the name of the skill and what changed', async () => {
   const skill = await createSkill({ name: 'Named' });
   await p.send('PATCH', `${path}/${skill.id}`, { body: { description: 'Better' } });
   await p.waitForProjections();

@@ -25,7 +25,7 @@ const digest = Skill.digestOf(fields);
 const created: Skill.SkillEvent = { type: 'SkillCreated', data: { ...fields, digest, generation: 0 } };
 const deleted: Skill.SkillEvent = { type: 'SkillDeleted', data: {} };
 
-test("a new skill is recorded with content and digest; the slug of an existing skill is refused; reusing a deleted skill's slug increases the generation", () => {
+test('the event of a new skill contains content and digest; creating a skill with the slug of an existing one is refused; if the slug is that of a deleted skill, the generation increases', () => {
   given(Skill)
     .when(Skill.claim({ type: 'SkillCreated', data: fields }, 0))
     .emits(created);
@@ -60,7 +60,7 @@ test('changing any field of the content changes the digest of a skill', () => {
   assert.is(new Set([digest, ...digests]).size, 6);
 });
 
-test('updating or deleting a deleted skill is refused', () => {
+test('updating or deleting a skill that is already deleted is refused', () => {
   given(Skill, created).when(Skill.remove).emits(deleted);
   given(Skill, created, deleted).when(Skill.remove).refuses('not_found');
   given(Skill, created, deleted)
@@ -88,7 +88,7 @@ const agent: Agent.AgentEvent = {
 };
 const granted = (skill_id: string, is_enabled = true): Agent.AgentEvent => ({ type: 'AgentSkillGranted', data: { skill_id, is_enabled } });
 
-test('granting a skill again changes only whether it is enabled; its date and configuration stay; without a change, no event is emitted', () => {
+test('granting a skill again changes only whether it is enabled, and keeps its date and configuration; without a change, no event is emitted', () => {
   const sealed: Agent.AgentEvent = { type: 'AgentSkillConfigReplaced', data: { skill_id: 's', sealed_config: 'x' } };
   given(Agent, agent, granted('s')).when(grantSkill('s', true)).emits();
   given(Agent, agent, granted('s')).when(grantSkill('s', false)).emits(granted('s', false));
@@ -128,7 +128,7 @@ test('clearing a configuration that does not exist emits no event', () => {
 
 const permission = (skill_id: string, allowed = true) => ({ skill_id, action: 'use' as const, allowed });
 
-test('replacing permissions on skills keeps the dates of those that stay; equal permissions emit no event; a skill that occurs twice is refused', () => {
+test('replacing permissions on skills keeps the dates of those that are not new; sending the present ones emits no event; if a skill occurs twice, replacing is refused', () => {
   const replaced: Agent.AgentEvent = {
     type: 'AgentSkillPermissionsReplaced',
     data: {

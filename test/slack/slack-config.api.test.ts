@@ -11,7 +11,7 @@ const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent
 const path = `${p.tenant}/agents/${agent.id}/slack-config`;
 const put = (body: Json): Promise<Answer> => p.send('PUT', path, { body });
 
-test('at first, the Slack settings of an agent are the defaults; of two changes with the same ETag in If-Match, only the first succeeds', async () => {
+test('at first, the Slack settings of an agent are the default settings; of two changes with the same ETag in If-Match, only the first succeeds', async () => {
   const { status, body, headers } = await p.send('GET', path);
   assert.equal([status, body], [200, UNSET_SLACK_CONFIG]);
   const change = (slack_rph_limit: number) =>
@@ -20,7 +20,7 @@ test('at first, the Slack settings of an agent are the defaults; of two changes 
   assert.is((await put({ slack_rph_limit: null })).status, 200);
 });
 
-test('a change of the Slack settings stores the fields in the request and keeps the others; a read returns the same settings and ETag', async () => {
+test('a change of the Slack settings stores the fields in the request and keeps the others; a read then returns the same settings and ETag as the response', async () => {
   const days = { working_hours_enabled: true, working_hours_days: ['Mon', 'Fri'], working_hours_tz: 'Europe/Berlin' };
   assert.is((await put({ slack_rpm_limit: 3_600, working_hours_start: '09:00', working_hours_end: '17:30' })).status, 200);
   const changed = await put(days);
@@ -48,7 +48,7 @@ test('an as-of read returns the Slack settings at the requested position', async
   assert.equal((await p.send('GET', `${path}?as_of=${at}`)).body, { ...before, slack_rph_limit: 5 });
 });
 
-test('Slack settings with an invalid value are refused with 422, and the error points to the field', async () => {
+test('a request to change Slack settings with an invalid value gets 422, and the error points to the field', async () => {
   const wrong: [string, unknown][] = [
     ['slack_rph_limit', 0],
     ['slack_rph_limit', 86_401],
@@ -82,7 +82,7 @@ test('Slack settings with an invalid value are refused with 422, and the error p
     assert.is((await put({ [field]: value })).status, 200);
 });
 
-test('working hours must end at least a minute after they start, even if one of the two times is sent and the other is stored', async () => {
+test('a change is refused unless working hours end at least a minute after they start, even if one of the two times is sent and the other one was stored before', async () => {
   const hours = async () => {
     const { working_hours_start, working_hours_end } = (await p.send('GET', path)).body as Json;
     return [working_hours_start, working_hours_end];
@@ -105,13 +105,13 @@ test('working hours must end at least a minute after they start, even if one of 
   assert.equal([await change('00:00'), await change('00:00', null), await hours()], [422, 200, ['00:00', null]]);
 });
 
-test('of two simultaneous changes of which each is valid but both together are not, one succeeds and the other is refused', async () => {
+test('if two changes at the same time are each valid but together are not, one of them succeeds and the other one is refused', async () => {
   await put({ working_hours_start: '09:00', working_hours_end: '17:00' });
   const answers = await Promise.all([put({ working_hours_start: '16:00' }), put({ working_hours_end: '15:00' })]);
   assert.equal(answers.map(({ status }) => status).sort(), [200, 422]);
 });
 
-test("a member without a role on the agent can neither read nor change its Slack settings; a deleted agent's settings get 404", async () => {
+test('a member without a role on the agent can neither read nor change its Slack settings; a request for those of a deleted agent gets 404', async () => {
   const member = await addMember(p, 'MEMBER');
   assert.is((await p.send('GET', path, { key: member.key })).status, 404);
   assert.is((await p.send('PUT', path, { key: member.key, body: {} })).status, 404);

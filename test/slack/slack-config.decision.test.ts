@@ -20,7 +20,7 @@ test('null clears a Slack setting, and an absent field leaves it unchanged', () 
   );
 });
 
-test('working hours must end after they start, even if a change contains only one of the two times', () => {
+test('a change of working hours is refused unless they end after they start, even if the change contains only one of the two times', () => {
   const isRefused = (changes: SlackConfig.SlackConfigChanges, config = hours) =>
     assert.throws(
       () => change(changes)(config),
@@ -33,7 +33,7 @@ test('working hours must end after they start, even if a change contains only on
   assert.equal(change({ working_hours_start: null, working_hours_end: '06:00' })(hours).length, 1);
 });
 
-test('a copied agent has the Slack settings of its source until its first change, which also records those settings', () => {
+test('a copied agent has the Slack settings of its source until they are changed for the first time; that change also records the settings of the source', () => {
   const inherited = { ...hours, slack_rpm_limit: 10 };
   assert.equal(SlackConfig.settingsInEffect(initial, inherited), inherited);
   assert.equal(SlackConfig.settingsInEffect({ ...initial }, inherited), initial, 'the state after an event that cleared all');

@@ -28,7 +28,7 @@ test('working hours without a start begin at midnight, and working hours without
   equal(worksAt({ ...nineToFive, working_hours_start: null, working_hours_end: null }, times), [true, true]);
 });
 
-test('if the working hours of an agent are disabled, it works at any time', () =>
+test('if the working hours of an agent are disabled, the agent works at any time', () =>
   is(isWorkingTime({ ...nineToFive, working_hours_enabled: false }, Date.parse('2026-03-01T03:00:00.000Z')), true));
 
 test("working hours are evaluated in the agent's time zone, even where the day differs from the day in UTC", () => {
@@ -56,7 +56,7 @@ test('working hours follow the daylight saving time of the time zone', () => {
   );
 });
 
-test('an hour that occurs twice when daylight saving time ends counts both times; an hour that is skipped when it starts does not count', () => {
+test('when daylight saving time ends, both occurrences of the repeated hour belong to the working hours; when it starts, the skipped hour does not', () => {
   const nights = (start: string, end: string) =>
     ({
       ...nineToFive,

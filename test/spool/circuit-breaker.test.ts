@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import { equal } from 'uvu/assert';
 import { createCircuitBreaker } from '../../infra/spool/circuit-breaker.ts';
 
-test('the circuit breaker opens after three failures in a row; while it is open, it allows one call per second', () => {
+test('the circuit breaker opens after three failures in a row; while it is open, it lets one call per second through', () => {
   let now = 0;
   const breaker = createCircuitBreaker(() => now);
   breaker.failed();

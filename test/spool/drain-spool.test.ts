@@ -77,7 +77,7 @@ test('while no delivery can be recorded, the circuit breaker opens and all deliv
   is(breaker.isOpen(), false);
 });
 
-test('while the deliveries of one integration cannot be recorded, those of others are not delayed; later, all are recorded', async () => {
+test('while the deliveries of one integration cannot be recorded, those of others are recorded without delay; later, all of them are recorded', async () => {
   let isStuck = true;
   const { spool, breaker, all, recorded } = await drained(['stuck', 'stuck', 'stuck', 'b'], 4_000, ({ integration }) =>
     isStuck && integration.id === 'stuck' ? 'unavailable' : 'recorded',
@@ -91,7 +91,7 @@ test('while the deliveries of one integration cannot be recorded, those of other
   equal(ofIntegration(recorded, 'stuck'), ofIntegration(all, 'stuck'));
 });
 
-test('deliveries whose data key cannot be decrypted do not open the circuit breaker or delay others; they are recorded when the key works again', async () => {
+test('deliveries whose data key cannot be decrypted neither open the circuit breaker nor delay others; once the key works again, they are recorded', async () => {
   let isUnreadable = true;
   let attempts = 0;
   const { spool, breaker, all, recorded } = await drained(['a', 'b', 'c', 'd', 'ok'], 100, ({ integration }) => {

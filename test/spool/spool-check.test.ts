@@ -17,7 +17,7 @@ const entry = (delivery: string) => ({
   body: new Uint8Array(1),
 });
 
-test('annals doctor reports whether deliveries wait in the spool, whether a process records them, and whether any were refused', async () => {
+test('annals doctor reports whether deliveries wait in the spool, whether a process records them, and whether any of them were refused', async () => {
   const { dir } = createTempDirectory();
   const found = async () => {
     const { level, message } = await checkSpool(dir, 'start it');

@@ -37,7 +37,7 @@ const open = (dir: string, options: Partial<SpoolStorageOptions> = {}) => {
 const ignore = (): void => {};
 const read = (storage: ReturnType<typeof open>) => storage.first(ALL, ignore).map(({ entry: found }) => found);
 
-test('deliveries are read from the spool in the order in which they were written, even after a restart; they stay until they are removed', () => {
+test('deliveries are read from the spool in the order in which they were written, even after a restart, and stay in the spool until they are removed', () => {
   const { dir } = createTempDirectory();
   const written = entries(5);
   const first = open(dir);
@@ -67,7 +67,7 @@ test('a delivery that already waits in the spool is not written a second time', 
   equal(read(storage)[0]!.eventId, one!.eventId);
 });
 
-test('the spool files contain neither bodies nor facts of deliveries in plain text', () => {
+test('the spool files contain neither the bodies nor the facts of deliveries in plain text', () => {
   const { dir } = createTempDirectory();
   const storage = open(dir);
   storage.put(entries(50));
@@ -76,7 +76,7 @@ test('the spool files contain neither bodies nor facts of deliveries in plain te
   for (const bytes of files) not.ok(bytes.includes('canary'));
 });
 
-test('a delivery that was encrypted with an unknown key is parked; the other deliveries are read', () => {
+test('when the spool is read, a delivery that was encrypted with an unknown key is parked, and the other deliveries are returned', () => {
   const { dir } = createTempDirectory();
   const other = open(dir, { key: { kid: 'kid2', key: randomBytes(32) } });
   other.put([entry(0)]);
@@ -109,7 +109,7 @@ test('a delivery that was encrypted with an older key of the platform can be rea
   storage.close();
 });
 
-test('a delivery is not written to the spool if the limit of rows or bytes is reached or the disk is full; those in the spool stay', () => {
+test('writing a delivery to the spool is refused if the limit of rows or bytes is reached or the disk is full; the deliveries in the spool stay', () => {
   const { dir } = createTempDirectory();
   const few = open(dir, { limits: { rows: 3, bytes: 1e9 } });
   equal([few.put(entries(3)), few.put([entry(3)])], [Array(3).fill('stored'), ['full']]);
@@ -124,7 +124,7 @@ test('a delivery is not written to the spool if the limit of rows or bytes is re
   equal([full.put([entry(9)]), full.status().canTake, read(full).length], [['full'], false, 3]);
 });
 
-test('each process has its own spool file; another process can take the deliveries of an ended process into its file, with the same event ids', () => {
+test('each process has a spool file of its own; another process can move the deliveries of an ended process to its own file, and they keep their event ids', () => {
   const { dir } = createTempDirectory();
   const [ended, other] = [open(dir), open(dir)];
   const left = entries(3);
@@ -144,7 +144,7 @@ test('each process has its own spool file; another process can take the deliveri
   equal([restarted.status().rows, other.status().rows], [0, 4]);
 });
 
-test('parked deliveries are skipped until a restart; then they are tried again', () => {
+test('parked deliveries are skipped until a restart; after it, recording them is tried again', () => {
   const { dir } = createTempDirectory();
   const storage = open(dir);
   storage.put(entries(2));

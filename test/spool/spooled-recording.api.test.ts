@@ -68,7 +68,7 @@ test('while the event store is down, a redelivery of a delivery that another pro
   await eventually('the different body is recorded', () => given.ofType('WebhookRedeliveryDiffered').length === 1);
 });
 
-test('while a delivery of an integration is in the spool, later ones wait behind it, even if the event store is reachable again', async () => {
+test('while a delivery of an integration is in the spool, later deliveries of that integration wait behind it, even if the event store is reachable again', async () => {
   const { log, deliver, untilDrained, accepted, spool } = await platformWithSpool();
   const end = log.outage();
   for (let n = 0; n < 4; n++) is((await deliver(`waiting-${n}`)).status, 202);
@@ -83,7 +83,7 @@ test('while a delivery of an integration is in the spool, later ones wait behind
   ok((await deliver('direct')).headers.get('consistency-token'));
 });
 
-test('if the integration blocks replays and a body arrives twice while the event store is down, one is later accepted and the other blocked', async () => {
+test('if the integration blocks replays and a body arrives twice while the event store is down, one of the two deliveries is later accepted and the other one blocked', async () => {
   const { log, deliver, untilDrained, accepted, ofType } = await platformWithSpool({ replay_guard: 'block' });
   const end = log.outage();
   equal([(await deliver('one', '{"same":1}')).status, (await deliver('two', '{"same":1}')).status], [202, 202]);
@@ -109,7 +109,7 @@ test('while the event store is down, a body of several chunks is accepted, and c
   equal([read.status, read.text === body], [200, true]);
 });
 
-test('if the spool is full while the event store is down, a delivery gets 503 with a Retry-After of 5 to 60 s; sent again later, it is accepted', async () => {
+test('if the spool is full while the event store is down, a delivery gets 503 with a Retry-After of 5 to 60 s; sent again later, the delivery is accepted', async () => {
   const { log, deliver, untilDrained, accepted } = await platformWithSpool({ limits: { rows: 1, bytes: 1e9 } });
   const end = log.outage();
   is((await deliver('one')).status, 202);
@@ -132,7 +132,7 @@ test('while the event store is down, a delivery to an integration that this proc
   end();
 });
 
-test('deliveries of a tenant whose data key cannot be decrypted go to the spool, and do not open the circuit breaker', async () => {
+test('deliveries of a tenant whose data key cannot be decrypted are written to the spool, and do not open the circuit breaker', async () => {
   const log = memoryLog();
   const { dir } = createTempDirectory();
   const spool = openSpool({ dir, key: { kid: 'kid', key: randomBytes(32) }, logger });

@@ -21,7 +21,8 @@ const check = async (): Promise<void> => {
   assert.match(stdout, /^4011 of 4011 answers equal$/m, stdout.slice(0, 4000) || stderr.slice(-2000));
 };
 
-if (isRecordingAvailable) test('the store gives the same answers to 4,011 recorded requests as a real EventStoreDB node', check);
+if (isRecordingAvailable)
+  test('the embedded event store gives the same answers to 4,011 recorded requests as a real EventStoreDB node', check);
 else
   test('if the recorded answers of a real EventStoreDB node are missing, the comparison with them is skipped', () =>
     console.log(`skipped: no ${recorded}`));

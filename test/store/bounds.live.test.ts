@@ -101,14 +101,14 @@ const acceptsAll = async (call: ClientHttp2Stream, part: () => Buffer, total: nu
   return true;
 };
 
-test("the store stops receiving appends from a caller that does not read the store's responses", async () => {
+test('the event store stops receiving appends from a caller that does not read its responses', async () => {
   const startCall = await connectWithoutReading();
   const { call } = startCall(`${STREAMS}/BatchAppend`);
   const name = 'n'.repeat(100_000);
   assert.not(await acceptsAll(call, () => batchPart(name, EMPTY, true), 60_000_000));
 });
 
-test('a read of large events reaches the end of the stream', async () => {
+test('a read of a stream with large events reaches the end of the stream', async () => {
   const store = await startStore();
   const client = clientOf(store);
   for (let n = 0; n < 4; n++) await client.appendToStream('large', binaryEvent({ type: 'happened', data: new Uint8Array(1_000_000) }));
@@ -117,7 +117,7 @@ test('a read of large events reaches the end of the stream', async () => {
   await client.dispose();
 });
 
-test('the store rejects an append above the size limit, and a BatchAppend call whose unfinished appends together exceed the limit for a call', async () => {
+test('the event store rejects an append above the size limit, and a BatchAppend call whose unfinished appends together exceed the limit for a call', async () => {
   const startCall = await connectWithoutReading();
   const custom = Buffer.alloc(4 << 20, 1);
   const append = startCall(`${STREAMS}/Append`);
@@ -129,14 +129,14 @@ test('the store rejects an append above the size limit, and a BatchAppend call w
   assert.is(await Promise.race([once(batch.call, 'response').then(() => 'refused'), batch.status]), 'refused');
 });
 
-test("a large message from a caller without the store's secret is rejected", async () => {
+test('the event store rejects a large message from a caller that does not send the secret of the store', async () => {
   const startCall = await connectWithoutReading({ open: false });
   const { call, status } = startCall('/event_store.client.server_features.ServerFeatures/GetSupportedMethods');
   call.write(framedMessage(Buffer.alloc(2_000)));
   assert.match(await status, /^8 /);
 });
 
-test('a call gets an error status if the client ends it before its first message or in the middle of a message', async () => {
+test('if a client ends a call before its first message or in the middle of a message, the call gets an error status', async () => {
   const startCall = await connectWithoutReading();
   const half = framedMessage(Buffer.alloc(100)).subarray(0, 50);
   const statusOf = async (method: string, body: Buffer): Promise<string> => {

@@ -54,7 +54,7 @@ const take = async (subscription: AsyncIterable<Resolved>, count: number): Promi
   return found;
 };
 
-test("an append succeeds if it expects the stream's current revision; if it expects any other revision, it is a conflict", async () => {
+test('an append succeeds if it expects the current revision of the stream; if it expects any other revision, it fails with a conflict', async () => {
   const { nextExpectedRevision } = await client.appendToStream(stream('a'), [event('0'), event('1')], { expectedRevision: NO_STREAM });
   assert.is(nextExpectedRevision, 1n);
   assert.is(await typeOf(client.appendToStream(stream('a'), event('x'), { expectedRevision: NO_STREAM })), 'wrong-expected-version');
@@ -84,7 +84,7 @@ test('reading a stream forwards, backwards, from a revision or with a maximum co
   assert.is((await labels(client.readStream(stream('c'), { direction: BACKWARDS, fromRevision: END }))).at(-1), '0');
 });
 
-test('reading a missing stream fails with stream-not-found; appending to it is a conflict if the append expects the stream to exist', async () => {
+test('reading a missing stream fails with stream-not-found; appending to a missing stream fails with a conflict if the append expects the stream to exist', async () => {
   assert.is(await typeOf(labels(client.readStream(stream('nowhere')))), 'stream-not-found');
   assert.is(
     await typeOf(client.appendToStream(stream('nowhere'), event('x'), { expectedRevision: STREAM_EXISTS })),
@@ -92,7 +92,7 @@ test('reading a missing stream fails with stream-not-found; appending to it is a
   );
 });
 
-test('a read of the log includes the event at its start position; a subscription begins after that event', async () => {
+test('a read of the log includes the event at its start position; a subscription starts after the event at its start position', async () => {
   const { position } = await client.appendToStream(stream('d'), event('0'));
   await client.appendToStream(stream('d'), [event('1'), event('2')]);
   const mine = [];
@@ -110,14 +110,14 @@ test('a subscription delivers the stored events first, and new events after them
   assert.equal(await taking, ['0', '1', '2']);
 });
 
-test('a tombstoned stream can be neither read nor written', async () => {
+test('a tombstoned stream can be neither read nor appended to', async () => {
   await client.appendToStream(stream('f'), event('0'));
   await client.tombstoneStream(stream('f'));
   assert.is(await typeOf(labels(client.readStream(stream('f')))), 'stream-deleted');
   assert.is(await typeOf(client.appendToStream(stream('f'), event('1'), { expectedRevision: ANY })), 'stream-deleted');
 });
 
-test('when a deleted stream is written again, its revisions continue after its last revision before the deletion', async () => {
+test('if a deleted stream is appended to again, the revisions continue after the last one before the deletion', async () => {
   await client.appendToStream(stream('g'), [event('0'), event('1')]);
   await client.deleteStream(stream('g'));
   const { nextExpectedRevision } = await client.appendToStream(stream('g'), event('2'), { expectedRevision: NO_STREAM });
@@ -146,7 +146,7 @@ const seen = (log: Log, from: Position, prefix: string, count: number): Promise<
     });
   });
 
-test("the platform's event log client can append to this store, read from it and subscribe to it", async () => {
+test('the event log client of the platform can append to the event store under test, read from it and subscribe to it', async () => {
   const log = openLog(externalUrl ?? embedded!.url);
   try {
     await log.ping();

@@ -79,7 +79,7 @@ test('the aggregate cache is empty while its subscription is down; after it has 
   await cache.close();
 });
 
-test("a damaged record is classified as 'damaged', logged once per position, and reported as a degraded event log", () => {
+test("a damaged event is classified as 'damaged', logged once per position, and reported as a degraded event log", () => {
   for (const message of [
     '15 DATA_LOSS: the log is damaged at position 12: run',
     'Could not recognize the log is damaged at position 12: run',

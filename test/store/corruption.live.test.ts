@@ -57,7 +57,7 @@ const damage = (dir: string, label: string): void => {
   flipBits(segment!, readFileSync(segment!).indexOf(`"${label}"`) + 1);
 };
 
-test('only requests that need a damaged event fail, and the command `verify` names the event', async () => {
+test('only requests that need a damaged event fail, and the command `verify` names that event', async () => {
   const dir = await createStore();
   damage(dir, 'bad2');
   const store = await startStore({ dir });
@@ -80,7 +80,7 @@ test('only requests that need a damaged event fail, and the command `verify` nam
   assert.is(await store.end(), 0);
 });
 
-test('a subscription ends with an error at a damaged event, and one that starts after that event works', async () => {
+test('a subscription that reaches a damaged event ends with an error; one that starts after the damaged event works', async () => {
   const dir = await createStore();
   damage(dir, 'bad2');
   const store = await startStore({ dir });
@@ -103,7 +103,7 @@ test('a subscription ends with an error at a damaged event, and one that starts 
   await store.end();
 });
 
-test('a subscription that has received an event can resume after it, even if the event has been damaged since', async () => {
+test('a subscription that has received an event can continue after that event, even if the event has been damaged since', async () => {
   const dir = await createStore();
   const running = await startStore({ dir });
   const entries = (await Array.fromAsync(logOf(running).readAll())).map(
@@ -129,7 +129,7 @@ test('a subscription that has received an event can resume after it, even if the
   }
 });
 
-test("an append that must read a damaged event fails with 'damaged', and the store keeps running", async () => {
+test("an append that has to read a damaged event fails with 'damaged', and the event store keeps running", async () => {
   const dir = await createStore();
   damage(dir, 'tail4');
   const store = await startStore({ dir });
@@ -155,7 +155,7 @@ test("an append that must read a damaged event fails with 'damaged', and the sto
   assert.is(await store.end(), 0);
 });
 
-test('a read fails if the metadata of the stream is damaged', async () => {
+test('a read of a stream fails if the metadata of the stream is damaged', async () => {
   const store = await startStore();
   const client = clientOf(store);
   await client.appendToStream('deleted', jsonEvent({ type: 'x', data: { label: 'deleted0' } }));
@@ -170,7 +170,7 @@ test('a read fails if the metadata of the stream is damaged', async () => {
   await again.end();
 });
 
-test('scavenging fails at a segment with a damaged event, and removes nothing from it', async () => {
+test('scavenging fails at a segment that contains a damaged event, and removes nothing from the segment', async () => {
   const dir = await createStore();
   const running = await startStore({ dir });
   const client = clientOf(running);
@@ -203,7 +203,7 @@ test('after scavenging, verify and a read report the same position for a damaged
   await again.end();
 });
 
-test('if the last bytes of a record are changed so that it seems to begin where an earlier one does, a backwards read ends at that record', async () => {
+test('if the last bytes of a record are changed so that the record seems to begin where an earlier one does, a backwards read ends at that record', async () => {
   const dir = await createStore();
   const intact = openLog(join(dir, 'log'));
   const [written] = readForwards(intact);
@@ -224,7 +224,7 @@ test('if the last bytes of a record are changed so that it seems to begin where 
 });
 
 for (const packed of [false, true])
-  test(`in a ${packed ? 'scavenged' : 'plain'} segment, one damaged byte anywhere makes one event unreadable; no read omits or changes another event`, async () => {
+  test(`in a ${packed ? 'scavenged' : 'plain'} segment, one damaged byte at any place makes one event unreadable; no read omits or changes another event`, async () => {
     const dir = await createStore();
     const store = await startStore({ dir });
     const client = clientOf(store);

@@ -75,7 +75,7 @@ const killAndRestart = async (store: StoreProcess): Promise<StoreProcess> => {
   return startStore({ dir: store.dir, port: store.port });
 };
 
-test('while sixteen writers append and the store is killed repeatedly, every acknowledged event is stored exactly once', async () => {
+test('while sixteen writers append and the event store is killed repeatedly, every acknowledged event is stored exactly once', async () => {
   let store = await startStore({ dir: storeDir(), port: await freePort() });
   const client = clientOf(store);
   const writes: WriteLog = { acknowledged: new Map(), conflicts: 0, running: true };
@@ -106,7 +106,7 @@ test('while sixteen writers append and the store is killed repeatedly, every ack
   );
 });
 
-test('a store that is stopped by a signal exits with code 0, and has its events when it is started again', async () => {
+test('an event store that is stopped by a signal exits with code 0, and has its events when it is started again', async () => {
   const store = await startStore();
   const client = clientOf(store);
   await client.appendToStream('calm', writtenEvent());

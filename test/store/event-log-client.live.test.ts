@@ -36,7 +36,7 @@ const withLog = async (work: (log: Log, url: string) => Promise<void>): Promise<
   }
 };
 
-test('the client rejects invalid and too large events before it sends them', () =>
+test('the event log client rejects invalid events and events that are too large before it sends them', () =>
   withLog(async (log) => {
     const wrong = [[happened({ type: '' })], [happened({ id: 'none' })], [happened({ id: '00000000-0000-0000-0000-000000000000' })], []];
     const large = [
@@ -49,7 +49,7 @@ test('the client rejects invalid and too large events before it sends them', () 
     assert.is(await log.last('item-platform.a'), null);
   }));
 
-test('after thousands of cancelled reads and reads of missing streams, other calls still work', () =>
+test('after thousands of cancelled reads and reads of missing streams, other calls of the client still succeed', () =>
   withLog(async (log) => {
     const stream = 'item-platform.long';
     await log.append(
@@ -66,7 +66,7 @@ test('after thousands of cancelled reads and reads of missing streams, other cal
     for (const appended of await Promise.all(appends)) assert.is(appended.revision, 0);
   }));
 
-test('repeating an append returns the result of the first one; appending other events at the same revision is a conflict', () =>
+test('repeating an append returns the result of the first append; appending other events at the same revision fails with a conflict', () =>
   withLog(async (log) => {
     const [one, two] = [happened(), happened()];
     const first = await log.append('item-platform.a', 'none', [one, two]);
@@ -138,7 +138,7 @@ const startFreezingProxy = async (port: number): Promise<number> => {
   return (server.address() as AddressInfo).port;
 };
 
-test('an append fails at its deadline even if the store stops answering after a conflict', () =>
+test('an append fails at its deadline even if the event store stops answering after it has reported a conflict', () =>
   withLog(async (log, url) => {
     await log.append('item-platform.a', 'none', [happened()]);
     const through = openLog(`esdb://127.0.0.1:${await startFreezingProxy(Number(new URL(url).port))}?tls=false`);
@@ -147,7 +147,7 @@ test('an append fails at its deadline even if the store stops answering after a 
     assert.is(await Promise.race([refused, pause(8_000).then(() => 'no answer')]), 'unavailable');
   }));
 
-test("while the store's disk is full, an append is 'unavailable'; when there is space again, it succeeds", async () => {
+test("while the disk of the event store is full, an append fails as 'unavailable'; when there is space again, it succeeds", async () => {
   if (process.platform !== 'linux') return;
   const store = await startStore();
   const log = openLog(store.url);
@@ -183,7 +183,7 @@ const followBreakable = (client: EventStoreDBClient, event: (recorded: Recorded,
   });
 };
 
-test('if its subscription breaks and is re-established, a follower still gets every event once, in order, one at a time', () =>
+test('if the subscription of a follower breaks and is re-established, the follower still gets every event once, in order, one at a time', () =>
   withLog(async (log, url) => {
     const many = Array.from({ length: 20 }, () => happened());
     await log.append('item-platform.many', 'none', many);
@@ -220,7 +220,7 @@ test('if its subscription breaks and is re-established, a follower still gets ev
 
 type Seen = { ids: Map<string, number>; positions: Position[] };
 
-test('while the store is killed repeatedly, sixteen writers and a follower neither lose nor duplicate an event', async () => {
+test('while the event store is killed repeatedly, sixteen writers and a follower neither lose nor duplicate an event', async () => {
   const port = await freePort();
   let store = await startStore({ dir: storeDir(), port });
   const log = openLog(store.url);
@@ -271,7 +271,7 @@ test('while the store is killed repeatedly, sixteen writers and a follower neith
   await store.end();
 });
 
-test("a read is 'unavailable' if the store does not answer for five seconds; when the store answers again, reads work", async () => {
+test("if the event store does not answer for five seconds, a read fails as 'unavailable'; when the store answers again, reads succeed", async () => {
   const store = await startStore();
   const log = openLog(store.url);
   afterTest(log.close);

@@ -27,7 +27,7 @@ test('appends fail while the disk is full and succeed when there is space again'
 });
 
 for (const code of ['EIO', 'ENOSPC'])
-  test(`if a sync of the log fails with ${code}, the store reports a fatal error and does not answer the append`, async () => {
+  test(`if a sync of the log to the disk fails with ${code}, the event store reports a fatal error and does not answer the append`, async () => {
     let isAnswered = false;
     const ended = Promise.withResolvers<unknown>();
     const store = openStore(storeDir(), ended.resolve);
@@ -42,7 +42,7 @@ for (const code of ['EIO', 'ENOSPC'])
     assert.not(isAnswered);
   });
 
-test('two streams whose names have the same hash are not confused', async () => {
+test('events of two streams whose names have the same hash are not confused', async () => {
   const { createStreamCache } = await import('../../infra/eventstore/embedded/stream-cache.ts');
   const store = openStore(storeDir(), rethrow);
   await append(store, 'first', -1);

@@ -41,7 +41,7 @@ const segmentOf = (dir: string): string => join(dir, 'log', readdirSync(join(dir
 /** Returns the size of a segment file in bytes, without the zeros at its end, which only reserve space. */
 const writtenSize = (path: string): number => readFileSync(path).findLastIndex((byte) => byte !== 0) + 1;
 
-test('while a process serves a directory, a second one cannot serve it; after the first one has ended or was killed, it can', async () => {
+test('while a process serves a directory, another one cannot serve it; after the first process has ended or was killed, the other one can', async () => {
   const first = await startStore();
   const second = runStoreCommand('serve', '--dir', first.dir, '--port', '0');
   assert.is.not(second.code, 0);
@@ -52,7 +52,7 @@ test('while a process serves a directory, a second one cannot serve it; after th
   assert.is(await third.end(), 0);
 });
 
-test("appends, reads and deletions without the store's secret are denied", async () => {
+test('the event store denies appends, reads and deletions if the caller does not send the secret of the store', async () => {
   const store = await startStore({ open: false });
   assert.is(statSync(join(store.dir, 'secret')).mode & 0o777, 0o600);
   await withClient(store, async (client) => void (await client.appendToStream('mine', event('0'))));
@@ -70,7 +70,7 @@ test("appends, reads and deletions without the store's secret are denied", async
   await store.end();
 });
 
-test('the command `verify` names the damaged event; a store with a damaged log does not start if it would have to rebuild its index', async () => {
+test('the command `verify` names the damaged event; a store with a damaged log does not start if the start has to rebuild the index', async () => {
   const dir = await createStore();
   assert.is(runStoreCommand('verify', '--dir', dir).code, 0);
   const segment = segmentOf(dir);
@@ -85,7 +85,7 @@ test('the command `verify` names the damaged event; a store with a damaged log d
   );
 });
 
-test('a start removes an append that a crash has interrupted', async () => {
+test('a start of the event store removes an append that a crash has interrupted', async () => {
   const store = await startStore();
   await withClient(store, async (client) => {
     await client.appendToStream('items', [event('a'), event('b')]);
@@ -103,7 +103,7 @@ test('a start removes an append that a crash has interrupted', async () => {
   assert.is(runStoreCommand('verify', '--dir', store.dir).code, 0);
 });
 
-test('if the index is damaged, a start rebuilds it from the log', async () => {
+test('if the index is damaged, a start of the event store rebuilds it from the log', async () => {
   const dir = await createStore();
   for (const name of readdirSync(join(dir, 'index')).filter((each) => each.endsWith('.table')))
     writeFileSync(join(dir, 'index', name), 'no table');
@@ -112,7 +112,7 @@ test('if the index is damaged, a start rebuilds it from the log', async () => {
   await store.end();
 });
 
-test('a backup that is made while events are appended is a complete store, which a process can serve', async () => {
+test('a backup that is made while events are appended is a complete event store, which a process can serve', async () => {
   const store = await startStore();
   const to = join(storeDir(), 'copy');
   await withClient(store, async (client) => {

@@ -22,7 +22,7 @@ const all = async (source: AsyncIterable<Recorded>) => {
   return found;
 };
 
-test('repeating an append returns its first result; appending other events at that revision is a conflict', async () => {
+test('repeating an append to the in-memory log returns its first result; appending other events at that revision fails with a conflict', async () => {
   const log = memoryLog();
   const [a, b, c] = [event(), event(), event()];
   const first = await log.append('agent-t.1', 'none', [a, b]);
@@ -36,7 +36,7 @@ test('repeating an append returns its first result; appending other events at th
   assert.is(log.events.length, 3);
 });
 
-test('invalid events are rejected, and calls fail as unavailable during an outage', async () => {
+test('the in-memory log rejects invalid events, and its calls fail as unavailable during an outage', async () => {
   const log = memoryLog();
   assert.is(await kindOf(log.append('agent-t.1', 'none', [])), 'wrong-request');
   assert.is(await kindOf(log.append('agent-t.1', 'none', [event('')])), 'wrong-request');
@@ -47,7 +47,7 @@ test('invalid events are rejected, and calls fail as unavailable during an outag
   assert.is(await kindOf(log.append('agent-t.1', 'none', [event()])), null);
 });
 
-test('positions increase with gaps; a read from a position between two events fails as a wrong request', async () => {
+test('positions in the log increase with gaps; a read from a position between two events fails as a wrong request', async () => {
   const log = memoryLog();
   for (let n = 0; n < 3; n++) await log.append(`agent-t.${n}`, 'none', [event(`Type${'x'.repeat(n)}`)]);
   const [one, two, three] = await all(log.readAll());
@@ -64,7 +64,7 @@ test('positions increase with gaps; a read from a position between two events fa
   assert.is(await kindOf(all(log.readAll({ from: odd }))), 'wrong-request');
 });
 
-test('a follower gets stored and new events one at a time; for events that its filter rejects, it gets a checkpoint', async () => {
+test('a follower gets stored and new events one at a time; if its filter rejects events, it gets a checkpoint instead', async () => {
   const log = memoryLog();
   await log.append('agent-t.1', 'none', [event('A'), event('B')]);
   await log.append('model-t.1', 'none', [event('C')]);

@@ -171,7 +171,7 @@ const everything = async (real: Real): Promise<string[]> => {
   return found;
 };
 
-test('for random commands of several clients and random restarts, the store returns the same results as a simple model of it', async () => {
+test('for random commands of several clients and random restarts, the event store returns the same results as a simple model of it', async () => {
   const store = await startStore();
   const shared: Real = { store, clients: Array.from({ length: CLIENTS }, () => clientOf(store)), prefix: '' };
   const commands = fc.commands([appends, appends, appends, repeats, races, reads, reads, removals, tombstones, metadataSets, restarts], {

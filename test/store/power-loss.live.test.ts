@@ -35,7 +35,7 @@ const reopened = async (store: Store, dir: string): Promise<Store> => {
   return openStore(dir, rethrow);
 };
 
-test("a store flushes every directory that it creates, and the directory's parents, to the disk", async () => {
+test('the event store flushes every directory that it creates, and the parents of that directory, to the disk', async () => {
   const dir = join(storeDir(), 'above', 'store');
   const synced = new Set<string>();
   const recordSync = (file: number): void => {
@@ -62,7 +62,7 @@ test('a new segment file gets its final name only after its header is on the dis
   await store.close();
 });
 
-test('zeros after the records of an earlier segment are accepted as preallocated space; other bytes there are reported as damage', async () => {
+test('zeros after the last record of an earlier segment are accepted as preallocated space; any other bytes there are reported as damage', async () => {
   const dir = storeDir();
   let store = openStore(dir, rethrow);
   await append(store, 'a', -1);
@@ -77,7 +77,7 @@ test('zeros after the records of an earlier segment are accepted as preallocated
   assert.throws(() => openStore(dir, rethrow), /damaged at position/);
 });
 
-test('a starting store writes and flushes the last batch again, because that batch may not have reached the disk', async () => {
+test('when it starts, the event store writes and flushes the last batch again, because that batch may not have reached the disk', async () => {
   const dir = storeDir();
   const store = openStore(dir, rethrow);
   await append(store, 'a', -1);
@@ -102,7 +102,7 @@ test('a starting store writes and flushes the last batch again, because that bat
   assert.equal([first![0], first![1], second![1]], [from, second![0], to]);
 });
 
-test('if a write of a batch fails, the store reports it, even if the operating system returns the error to an earlier flush', async () => {
+test('if writing a batch fails, the event store reports this, even if the operating system returns the error to an earlier flush', async () => {
   const failed = new Map<string, Set<number>>();
   const reportOnce = (file: number): void => {
     const reported = failed.get(pathOf(file));
@@ -136,7 +136,7 @@ test('if a write of a batch fails, the store reports it, even if the operating s
   });
 });
 
-test('a store that was killed after scavenging can start, even if its index refers to events that were removed', async () => {
+test('an event store that was killed after scavenging can start, even if its index refers to events that were removed', async () => {
   const dir = storeDir();
   let store = openStore(dir, rethrow);
   await append(store, '$$a', -1, [proposedEvent('{"$maxCount":1}', '$metadata')]);
@@ -159,7 +159,7 @@ test('a store that was killed after scavenging can start, even if its index refe
   assert.is(await lastOf(dir, 'other'), 1);
 });
 
-test('a start rebuilds an index that does not match the log or cannot be read', async () => {
+test('a start of the event store rebuilds an index that does not match the log or cannot be read', async () => {
   const dir = storeDir();
   let store = openStore(dir, rethrow);
   await append(store, 'a', -1);
@@ -190,7 +190,7 @@ test('appends go to the new segment even if the previous segment could not be tr
 
 const unfinished = (dir: string): string[] => readdirSync(join(dir, 'log')).filter((name) => name.endsWith('.next'));
 
-test('if scavenging fails, it deletes its unfinished file; a start deletes an unfinished file that a crash has left', async () => {
+test('if scavenging fails, its unfinished file is deleted; if a crash has left an unfinished file, the next start deletes it', async () => {
   const dir = storeDir();
   let store = openStore(dir, rethrow);
   await append(store, '$$a', -1, [proposedEvent('{"$maxCount":1}', '$metadata')]);

@@ -26,7 +26,7 @@ const writeInvisibleEvents = async (client: EventStoreDBClient): Promise<void> =
   await client.appendToStream('aged', event());
 };
 
-test('idle subscriptions use no processor time', async () => {
+test('a subscription without new events uses no processor time', async () => {
   const store = await startStore();
   const client = clientOf(store);
   await writeInvisibleEvents(client);
@@ -42,7 +42,7 @@ test('idle subscriptions use no processor time', async () => {
   await store.end();
 });
 
-test("subscribers that do not read delay no other caller and use little of the store's memory", async () => {
+test('subscribers that do not read delay no other caller, and use little memory of the event store', async () => {
   const store = await startStore();
   const writer = clientOf(store);
   const lazy = clientOf(store);
@@ -84,7 +84,7 @@ test('with a thousand subscriptions over two hundred connections, each receives 
   await store.end();
 });
 
-test('a store that shuts down cancels the calls that it has begun to answer, and rejects the others as unavailable', async () => {
+test('an event store that shuts down cancels the calls that it has begun to answer, and rejects all others as unavailable', async () => {
   const store = await startStore();
   const client = clientOf(store);
   for (let i = 0; i < 5; i++)

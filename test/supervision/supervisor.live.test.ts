@@ -25,7 +25,7 @@ test('if the log file of a child process exceeds 10 MiB, it is copied to a secon
   assert.is(readFileSync(file, 'utf8'), 'ccc');
 });
 
-test('the four latest older logs of a process are kept; logs before them are deleted', () => {
+test('the four latest older logs of a process are kept; older ones are deleted', () => {
   const file = join(createTempDirectory().dir, 'process.log');
   for (const [index, limit] of [truncateLog, rotateLog, truncateLog, rotateLog, truncateLog, truncateLog].entries()) {
     writeFileSync(file, `${index}${'a'.repeat(10 * MIB)}`);
@@ -56,7 +56,7 @@ const superviseScript = (script: string) => {
   return { supervised, lines, starts };
 };
 
-test('a process that keeps ending is restarted with growing delays, and its fatal line is reported only once', async () => {
+test('a process that ends again and again is restarted with growing delays, and its fatal line is reported only once', async () => {
   const { supervised, lines, starts } = superviseScript(
     'echo up; sleep 0.1; echo "[$$] FATAL: the directory is open" >&2; echo bye; exit 1',
   );
@@ -85,7 +85,7 @@ test('if the supervisor restarts a process, it reports the reason', async () => 
   await supervised.stop();
 });
 
-test('while a NATS stream stays stopped although the disk has space, the supervisor restarts nats-server with growing delays', () => {
+test('while a JetStream stream stays stopped although the disk has space, the supervisor restarts nats-server with growing delays', () => {
   const restarts: number[] = [];
   let [seconds, free] = [0, 0];
   const report = createStreamRecovery({

@@ -30,19 +30,19 @@ test('of the tenants that the read model lists as due for closing, only those ar
   assert.equal(closed, ['due']);
 });
 
-test('if one of the tenants that are due to be closed is erased already, the others are still closed', async () => {
+test('if one of the tenants that are due for closing is erased already, the others are still closed', async () => {
   const { transact, closed } = tenantsOf({ due: closing(AT) });
   await closeDueTenants(transact, ['erased', 'due'], AT);
   assert.equal(closed, ['due']);
 });
 
-test('if closing a tenant fails for another reason than a missing tenant, the error is thrown', async () => {
+test('if closing a tenant fails for another reason than that the tenant does not exist, the error is thrown', async () => {
   const unavailable = new Refusal('unavailable', 'the log is down');
   const error = await closeDueTenants(() => Promise.reject(unavailable), ['due'], AT).catch((thrown: unknown) => thrown);
   assert.is(error, unavailable);
 });
 
-test('the event that closes a tenant has the platform as its actor; for the same closing, it always has the same id', async () => {
+test('the event that closes a tenant has the platform as its actor; repeating the same closing yields an event with the same id', async () => {
   const { transact, options } = tenantsOf({ due: closing(AT) });
   await closeDueTenants(transact, ['due'], AT);
   assert.equal(options, [{ actor: { kind: 'system', id: 'annals' }, at: AT, seed: 'closed' }]);

@@ -34,7 +34,7 @@ const createTenant = async (p: TestPlatform, slug: string) => {
   return { id, tenant, key, runner: runner.key, hook: `/hooks/inbound/${hook.id}`, agent: `${tenant}/agents/${agent.id}` };
 };
 
-test('30 days after a tenant started to close, its API keys and webhooks are refused, it cannot be reopened, and another tenant can use its slug', async () => {
+test('30 days after a tenant started to close, requests with its API keys and to its webhooks are refused, it cannot be reopened, and another tenant can use its slug', async () => {
   const p = await createTestPlatform();
   let now = Date.now();
   p.clock.now = () => now;
@@ -81,7 +81,7 @@ test('30 days after a tenant started to close, its API keys and webhooks are ref
   await p.close();
 });
 
-test('a tenant that is reopened in time stays open, even if the clock was set back', async () => {
+test('a tenant that is reopened before the waiting period ends stays open, even if the clock was set back', async () => {
   const p = await createTestPlatform();
   let now = Date.now();
   p.clock.now = () => now;

@@ -19,7 +19,7 @@ type Receipt = {
 
 const body = { reason: 'The customer has left' };
 
-test('erasing a tenant closes it and makes its secrets impossible to decrypt, and the receipt has the number of its streams and events', async () => {
+test('erasing a tenant closes the tenant and makes its secrets impossible to decrypt; the receipt contains the number of its streams and events', async () => {
   const p = await createTestPlatform();
   const acme = await createTenant(p, 'acme');
   const other = await createTenant(p, 'other');
@@ -63,7 +63,7 @@ const isSigned = (receipt: Receipt, x: string): boolean => {
   return verify(null, textOf(receipt), key, Buffer.from(receipt.signature, 'base64url'));
 };
 
-test('the signature of an erasure receipt is valid only for exactly its fields; its key is one that the platform publishes', async () => {
+test('the signature of an erasure receipt is valid only for exactly the fields of the receipt, and belongs to a key that the platform publishes', async () => {
   const p = await createTestPlatform();
   const acme = await createTenant(p, 'acme');
   const other = await createTenant(p, 'other');
@@ -82,7 +82,7 @@ test('the signature of an erasure receipt is valid only for exactly its fields; 
   await p.close();
 });
 
-test('an erasure receipt stays the same after the signing key was rotated', async () => {
+test('an erasure receipt stays the same after a rotation of the key that signs receipts', async () => {
   const p = await createTestPlatform();
   const acme = await createTenant(p, 'acme');
   const other = await createTenant(p, 'other');
@@ -95,7 +95,7 @@ test('an erasure receipt stays the same after the signing key was rotated', asyn
   await p.close();
 });
 
-test('repeating the request completes an erasure that was interrupted before the data key was destroyed', async () => {
+test('if an erasure was interrupted before the data key was destroyed, repeating the request completes the erasure', async () => {
   const p = await createTestPlatform();
   const acme = await createTenant(p, 'acme');
   const { tombstone } = p.log;
@@ -108,7 +108,7 @@ test('repeating the request completes an erasure that was interrupted before the
   await p.close();
 });
 
-test('erasing a tenant that does not exist is refused, and so is an erasure without a reason', async () => {
+test('erasing a tenant is refused if the tenant does not exist or if the request gives no reason', async () => {
   const p = await createTestPlatform();
   const acme = await createTenant(p, 'acme');
   const missing = `/admin/tenants/c${'0'.repeat(24)}`;

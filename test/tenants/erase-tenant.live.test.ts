@@ -81,7 +81,7 @@ const assertRebuilt = async (log: Log, entries: readonly object[]): Promise<void
 };
 
 test(
-  'after an erasure is interrupted at any step and completed, no key, row, message or file of the tenant is left, and those of others stay',
+  'after an erasure is interrupted at any step and completed, no key, row, message or file of the tenant is left; those of other tenants stay',
   withNatsServer(async (broker) => {
     const { dir } = createTempDirectory();
     const store = await startStore({ dir: join(dir, 'store') });

@@ -36,7 +36,7 @@ const tokenOf = (answer: Answer): string => {
   return bodyOf<Invitation>(answer).token;
 };
 
-test('the token of an invitation can be exchanged for an API key, which acts with the role of the invited member', async () => {
+test('accepting an invitation with its token returns an API key that has the role of the invited member', async () => {
   const p = await createTestPlatform();
   const { id, tenant, ada, invite } = await tenantWithAda(p);
   const issued = await invite();
@@ -60,7 +60,7 @@ test('the token of an invitation can be exchanged for an API key, which acts wit
   await p.close();
 });
 
-test('an invitation can be accepted only once, and only the latest invitation of a member can be accepted', async () => {
+test('an invitation can be accepted only once, and only the latest invitation of a member is valid', async () => {
   const p = await createTestPlatform();
   const { invite } = await tenantWithAda(p);
   const [first, second] = [tokenOf(await invite()), tokenOf(await invite())];
@@ -85,7 +85,7 @@ test('accepting an invitation is refused 72 hours after it was issued', async ()
   await p.close();
 });
 
-test('when a member is removed, their invitation and the API key that they got with it stop working', async () => {
+test("after a member is removed, the member's invitation and the API key that the invitation gave are refused", async () => {
   const p = await createTestPlatform();
   const { tenant, owner, ada, add, invite } = await tenantWithAda(p);
   const token = tokenOf(await invite());
@@ -99,7 +99,7 @@ test('when a member is removed, their invitation and the API key that they got w
   await p.close();
 });
 
-test('only an OWNER can invite an OWNER; an invitation is refused while its issuer no longer has the right to issue it', async () => {
+test('only an OWNER can invite an OWNER; accepting an invitation is refused while its issuer may not issue such an invitation', async () => {
   const p = await createTestPlatform();
   const { id, tenant, owner, ada, add, invite } = await tenantWithAda(p, 'ADMIN');
   const admin = await p.createKey(id, ada);
@@ -122,7 +122,7 @@ test('only an OWNER can invite an OWNER; an invitation is refused while its issu
   await p.close();
 });
 
-test('an invitation issued with an API key limited to the role ADMIN stops working when the invited member becomes OWNER', async () => {
+test('an invitation that was issued with an API key limited to the role ADMIN is no longer valid after the invited member becomes OWNER', async () => {
   const p = await createTestPlatform();
   const { tenant, owner, ada, invite } = await tenantWithAda(p);
   const limited = bodyOf<{ key: string }>(
@@ -135,7 +135,7 @@ test('an invitation issued with an API key limited to the role ADMIN stops worki
   await p.close();
 });
 
-test('the key of a member invited by an ADMIN stays limited to ADMIN when the member becomes OWNER; if an OWNER invited the member, the key gets OWNER', async () => {
+test("when an invited member becomes OWNER, the member's API key stays limited to ADMIN if an ADMIN had invited the member, and gets OWNER if an OWNER had", async () => {
   const p = await createTestPlatform();
   const { id, tenant, owner, ada, add, invite } = await tenantWithAda(p);
   const mallory = await add('mallory@acme.test', 'ADMIN');
@@ -166,7 +166,7 @@ test('the key of a member invited by an ADMIN stays limited to ADMIN when the me
   await p.close();
 });
 
-test('if the issuer of an invitation is no longer OWNER when it is accepted, the API key of the invited user is limited to ADMIN', async () => {
+test('if the issuer of an invitation is no longer OWNER when the invitation is accepted, the API key of the invited user is limited to ADMIN', async () => {
   const p = await createTestPlatform();
   const { id, tenant, owner, add, invite } = await tenantWithAda(p);
   const grace = await add('grace@acme.test', 'OWNER');
@@ -187,7 +187,7 @@ test('accepting an old invitation that does not contain the role of its issuer g
   assert.is(state.invitations.cada!.max_role, 'ADMIN');
 });
 
-test('an invitation is refused while its issuer is suspended', async () => {
+test('accepting an invitation is refused while its issuer is suspended', async () => {
   const p = await createTestPlatform();
   const { id, add, invite } = await tenantWithAda(p);
   const admin = await add('admin@acme.test', 'ADMIN');
@@ -200,7 +200,7 @@ test('an invitation is refused while its issuer is suspended', async () => {
   await p.close();
 });
 
-test('accepting an invitation is refused in a suspended or closed tenant, and for a suspended user', async () => {
+test('accepting an invitation is refused if the tenant is suspended or closed, or if the user is suspended', async () => {
   const p = await createTestPlatform();
   const { id, ada, invite } = await tenantWithAda(p);
   const token = tokenOf(await invite());
@@ -216,7 +216,7 @@ test('accepting an invitation is refused in a suspended or closed tenant, and fo
   await p.close();
 });
 
-test('a wrong invitation token counts as an invalid credential; every wrong token gets the same response', async () => {
+test('a request with a wrong invitation token counts as one with an invalid credential; every wrong token gets the same response', async () => {
   const p = await createTestPlatform({ limits: createRateLimiter() });
   const { invite } = await tenantWithAda(p);
   const token = tokenOf(await invite());
@@ -238,7 +238,7 @@ test('a wrong invitation token counts as an invalid credential; every wrong toke
   await p.close();
 });
 
-test('repeating a request with its Idempotency-Key creates no second invitation and no second API key', async () => {
+test('repeating an invitation request with the same Idempotency-Key creates no second invitation and no second API key', async () => {
   const p = await createTestPlatform();
   const { invite, owner, ada } = await tenantWithAda(p);
   const once = { 'idempotency-key': 'once' };
@@ -250,7 +250,7 @@ test('repeating a request with its Idempotency-Key creates no second invitation 
   await p.close();
 });
 
-test('an acceptance that was interrupted before the API key was created can be repeated', async () => {
+test('if accepting an invitation was interrupted before the API key was created, it can be repeated', async () => {
   const p = await createTestPlatform();
   const { invite } = await tenantWithAda(p);
   const token = tokenOf(await invite());
@@ -265,7 +265,7 @@ test('an acceptance that was interrupted before the API key was created can be r
   await p.close();
 });
 
-test('the log and the audit log contain only the digest of an invitation token; they name the issuer and the member', async () => {
+test('the log and the audit log contain the digest of an invitation token, but not the token; they name the issuer and the member', async () => {
   const p = await createTestPlatform();
   const { tenant, owner, ada, invite } = await tenantWithAda(p);
   const token = tokenOf(await invite());

@@ -34,7 +34,7 @@ const tenantWithMembers = async (p: Platform) => {
 const agentIn = async (p: Platform, tenant: string, key: string, slug: string): Promise<string> =>
   bodyOf<{ id: string }>(await p.send('POST', `${tenant}/agents`, { key, body: { name: 'Agent', slug } })).id;
 
-test('the list of agents shows a member only agents on which they have a role or grant', async () => {
+test('the list of agents contains, for a member, only agents on which the member has a role or grant', async () => {
   const p = await createTestPlatform();
   const { tenant, owner, member, auditor } = await tenantWithMembers(p);
   const agent = await agentIn(p, tenant, owner, 'one');
@@ -65,7 +65,7 @@ test('the list of agents shows a member only agents on which they have a role or
   await p.close();
 });
 
-test('a role on an agent ends with the membership: a member who rejoins the tenant has no roles on agents', async () => {
+test('roles on agents end with the membership: a member who leaves and rejoins the tenant has no roles on agents', async () => {
   const p = await createTestPlatform();
   const { tenant, owner, member } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
@@ -80,7 +80,7 @@ test('a role on an agent ends with the membership: a member who rejoins the tena
   await p.close();
 });
 
-test('the last OWNER of a tenant, or of an agent, cannot be removed', async () => {
+test('removing the last OWNER of a tenant, or of an agent, is refused', async () => {
   const p = await createTestPlatform();
   const { tenant, owner, admin, member } = await tenantWithMembers(p);
   const own = bodyOf<{ user: { id: string } }>(await p.send('GET', '/me', { key: owner })).user.id;
@@ -100,7 +100,7 @@ test('the last OWNER of a tenant, or of an agent, cannot be removed', async () =
   await p.close();
 });
 
-test('the only owner of a new agent cannot be removed, even if the read model lags', async () => {
+test('removing the only owner of a new agent is refused, even if the read model does not contain the agent yet', async () => {
   const p = await createTestPlatform();
   const { tenant, owner, member, admin } = await tenantWithMembers(p);
   await p.waitForProjections();
@@ -121,7 +121,7 @@ test('the only owner of a new agent cannot be removed, even if the read model la
   await p.close();
 });
 
-test('each effective permission names the event that granted it; a permission that the user does not have names none', async () => {
+test('each effective permission of a user names the event that granted it; a permission that the user does not have names no event', async () => {
   const p = await createTestPlatform();
   const { tenant, owner, member } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
@@ -150,7 +150,7 @@ test('each effective permission names the event that granted it; a permission th
   await p.close();
 });
 
-test('members who may read an agent can read their own permissions on it; members who manage its roles can read those of everyone', async () => {
+test('members who may read an agent can read their own permissions on it; members who manage the roles on the agent can read those of everyone', async () => {
   const p = await createTestPlatform();
   const { tenant, owner, member, admin } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
@@ -170,7 +170,7 @@ test('members who may read an agent can read their own permissions on it; member
   await p.close();
 });
 
-test('restoring a deleted agent needs agent:delete; restoring an earlier revision needs agent:settings:write', async () => {
+test('restoring a deleted agent needs the permission agent:delete; restoring an earlier revision needs agent:settings:write', async () => {
   const p = await createTestPlatform();
   const { tenant, owner, member } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
@@ -192,7 +192,7 @@ test('restoring a deleted agent needs agent:delete; restoring an earlier revisio
   await p.close();
 });
 
-test("members of a suspended tenant get 403; a super-admin can read a tenant only after a break-glass request, which the tenant's audit log shows", async () => {
+test("requests by members of a suspended tenant get 403; a super-admin can read a tenant only after a break-glass request, which the tenant's audit log shows", async () => {
   const p = await createTestPlatform();
   const { id, tenant, owner } = await tenantWithMembers(p);
   assert.is((await p.send('POST', `/admin/tenants/${id}/suspend`, { body: { reason: 'unpaid' } })).status, 200);
@@ -211,7 +211,7 @@ test("members of a suspended tenant get 403; a super-admin can read a tenant onl
   await p.close();
 });
 
-test('a tenant cannot switch external mail on again after the platform has switched it off', async () => {
+test('after the platform has switched external mail off for a tenant, a request of the tenant to switch it on is refused', async () => {
   const p = await createTestPlatform();
   const { id, tenant, owner } = await tenantWithMembers(p);
   const setByPlatform = (external_mail_enabled: boolean) => p.send('PATCH', `/admin/tenants/${id}`, { body: { external_mail_enabled } });
@@ -227,7 +227,7 @@ test('a tenant cannot switch external mail on again after the platform has switc
   await p.close();
 });
 
-test("the list of users shows each user's tenants, and a super-admin cannot remove their own access", async () => {
+test('the list of users shows the tenants of each user; a request of a super-admin to remove their own access is refused', async () => {
   const p = await createTestPlatform();
   const { id, member } = await tenantWithMembers(p);
   const rows = bodyOf<{ id: string; email: string; tenant_count: number; primary_tenant: unknown }[]>(

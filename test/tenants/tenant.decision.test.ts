@@ -34,7 +34,7 @@ test("a tenant's slug is reserved until the tenant is closed for good", () => {
     .emits();
 });
 
-test('a closing tenant can be closed for good only once, from closes_at on and not a millisecond earlier', () => {
+test('a closing tenant can be closed for good once, from the time closes_at on and not a millisecond earlier', () => {
   const at = (time: string) => Tenant.closeForGood(time);
   given(Tenant, ...story, closing)
     .when(at('2026-01-31T23:59:59.999Z'))
@@ -51,14 +51,14 @@ test('a closing tenant can be closed for good only once, from closes_at on and n
       .emits();
 });
 
-test('closing a reopened tenant again starts a new waiting period', () => {
+test('if a tenant is reopened and then closed again, a new waiting period starts', () => {
   const closingAgain: Tenant.TenantEvent = { type: 'TenantClosing', data: { reason: 'moved', closes_at: '2026-03-01T00:00:00.000Z' } };
   given(Tenant, ...story, closing, { type: 'TenantReopened', data: { reason: 'stays' } }, closingAgain)
     .when(Tenant.closeForGood('2026-02-15T00:00:00.000Z'))
     .emits();
 });
 
-test('a tenant that is closed for good can be neither reopened nor changed', () => {
+test('reopening or changing a tenant that is closed for good is refused', () => {
   for (const decision of [
     Tenant.reopen('stays'),
     Tenant.suspend('unpaid'),
@@ -70,7 +70,7 @@ test('a tenant that is closed for good can be neither reopened nor changed', () 
       .refuses('not_found');
 });
 
-test('the role of a member can be changed, and a removed member has no role', () => {
+test('the role of a member can be changed; a member who was removed has no role', () => {
   const two = [...story, joined('cb', 'MEMBER')] as const;
   given(Tenant, ...two)
     .when(Member.changeRole('cb', 'ADMIN', 'OWNER'))
@@ -81,7 +81,7 @@ test('the role of a member can be changed, and a removed member has no role', ()
   assert.not('cb' in given(Tenant, ...two, { type: 'MemberRemoved', data: { user_id: 'cb' } }).state.members);
 });
 
-test('the last OWNER of a tenant cannot be removed, and only an OWNER may change OWNERs', () => {
+test('removing the last OWNER of a tenant is refused, and only an OWNER may change OWNERs', () => {
   given(Tenant, ...story)
     .when(Member.remove(ACTOR, 'OWNER'))
     .refuses('conflict');
@@ -116,7 +116,7 @@ const setByTenant = (external_mail_enabled: boolean): Tenant.TenantEvent => ({
   data: { external_mail_enabled },
 });
 
-test("the platform can switch external mail off, whatever the tenant's setting is; after that, the tenant cannot switch it on", () => {
+test('the platform can switch external mail off, whatever the setting of the tenant is; after that, switching it on is refused for the tenant', () => {
   const switchOff = Tenant.update({ external_mail_enabled: false }, null);
   const enableByTenant = Tenant.changeSettings({ external_mail_enabled: true });
   for (const before of [
@@ -140,7 +140,7 @@ test("the platform can switch external mail off, whatever the tenant's setting i
   }
 });
 
-test('a platform update that changes nothing emits no event', () => {
+test('a platform update of a tenant that changes nothing emits no event', () => {
   const switchOn = Tenant.update({ external_mail_enabled: true }, null);
   for (const event of [setByPlatform(true), setByTenant(true)])
     given(Tenant, ...story, event)

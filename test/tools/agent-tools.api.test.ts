@@ -21,7 +21,7 @@ const grant = (body: Json): Promise<Answer> => p.send('POST', `${AGENT}/tools`, 
 const list = async (query = ''): Promise<Json[]> => (await p.send('GET', `${AGENT}/tools${query}`)).body as Json[];
 const issueOf = ({ body }: Answer) => (body as { errors: { pointer: string; code: string }[] }).errors[0]!;
 
-test('granting a tool gets 201; granting it with other settings gets 200; granting it without a change appends no event', async () => {
+test('granting a tool gets 201; granting it again with other settings gets 200, and with the same settings it appends no event', async () => {
   const tool_id = await register('send', { input_schema });
   const first = await grant({ tool_id, configuration: { channel: '#alerts' } });
   const { created_at, updated_at, ...rest } = first.body as Json;
@@ -42,7 +42,7 @@ test('granting a tool gets 201; granting it with other settings gets 200; granti
   assert.equal(await list(), [second.body]);
 });
 
-test("a configuration that does not match the tool's input schema is refused, and the error points to the part that does not match", async () => {
+test('granting a tool is refused if the configuration does not match the input schema of the tool; the error points to the part that does not match', async () => {
   const tool_id = await register('strict', { input_schema });
   const faults: [unknown, string][] = [
     [{ channel: 5 }, '/configuration/channel'],
@@ -61,7 +61,7 @@ test("a configuration that does not match the tool's input schema is refused, an
   assert.is((await grant({ tool_id: free, configuration: { text: 'a'.repeat(16_385 - '{"text":""}'.length) } })).status, 422);
 });
 
-test('granting a tool that does not exist, was removed or belongs to another tenant is refused', async () => {
+test('granting a tool is refused if the tool does not exist, was removed or belongs to another tenant', async () => {
   const other = await createSecondTenant(p);
   const body = { name: 'foreign', display_name: 'F', description: '' };
   const foreign = ((await p.send('POST', `${other.tenant}/tools`, { key: other.key, body })).body as Json).id as string;
@@ -73,7 +73,7 @@ test('granting a tool that does not exist, was removed or belongs to another ten
   }
 });
 
-test('a revoked tool is missing in the list, but not in a list as of an earlier position; revoking it again gets 404', async () => {
+test("the list of an agent's tools does not contain a revoked tool, but a list as of an earlier position does; revoking the tool again gets 404", async () => {
   const tool_id = await register('leaving');
   await grant({ tool_id });
   const before = tokenOf(p.log.events.at(-1)!.position);
@@ -83,7 +83,7 @@ test('a revoked tool is missing in the list, but not in a list as of an earlier 
   assert.equal([has(await list()), has(await list(`?as_of=${before}`))], [false, true]);
 });
 
-test("a tool that is removed after it was granted is not in the agent's list of tools", async () => {
+test('after a tool is removed from the tenant, the list of tools of an agent to which it was granted does not contain it', async () => {
   const tool_id = await register('vanishing');
   await grant({ tool_id });
   assert.ok((await list()).some((item) => item.tool_id === tool_id));
@@ -92,7 +92,7 @@ test("a tool that is removed after it was granted is not in the agent's list of 
   assert.is((await p.send('DELETE', `${AGENT}/tools/${tool_id}`)).status, 204);
 });
 
-test('an agent can have 100 tools and no more, and its list of tools has pages', async () => {
+test('an agent can have 100 tools, and granting one more is refused; the list of its tools has pages', async () => {
   const agent = `${p.tenant}/agents/${(await post(`${p.tenant}/agents`, { name: 'B', slug: 'b' })).id}`;
   const names = Array.from({ length: 101 }, (_, index) => ({
     name: `many${index}`,

@@ -28,7 +28,7 @@ test('granting a tool again emits an event only if it changes the grant', () => 
     .emits(granted('a', { x: 1 }));
 });
 
-test('granting or revoking a tool of a missing or deleted agent is refused; so is revoking a tool that is not granted', () => {
+test('granting or revoking a tool is refused if the agent is missing or deleted; revoking a tool that is not granted is refused, too', () => {
   given(Agent)
     .when(grantTool(of('a')))
     .refuses('not_found');
@@ -39,7 +39,7 @@ test('granting or revoking a tool of a missing or deleted agent is refused; so i
     .emits({ type: 'AgentToolRevoked', data: { tool_id: 'a' } });
 });
 
-test('if an agent has the maximum number of tools, granting another tool is refused; existing grants can still change', () => {
+test('if an agent has the maximum number of tools, granting another tool is refused, and existing grants can still be changed', () => {
   const full = Array.from({ length: MAX_AGENT_TOOLS }, (_, index) => granted(`t${index}`));
   given(Agent, created, ...full)
     .when(grantTool(of('more')))
@@ -49,7 +49,7 @@ test('if an agent has the maximum number of tools, granting another tool is refu
     .emits(granted('t0', { x: 1 }));
 });
 
-test('if an agent has the maximum number of tools, grants of removed tools are revoked to make room for a new tool; otherwise they are kept', () => {
+test('if an agent has the maximum number of tools, a new grant revokes grants of removed tools to make room; if there is room, those grants are kept', () => {
   const full = Array.from({ length: MAX_AGENT_TOOLS }, (_, index) => granted(`t${index}`));
   given(Agent, created, ...full)
     .when(grantTool(of('more'), ['t1', 'unknown']))
@@ -62,7 +62,7 @@ test('if an agent has the maximum number of tools, grants of removed tools are r
     .emits(granted('t0', { x: 1 }));
 });
 
-test('a grant is refused if the configurations of all tools of the agent together would exceed the maximum length', () => {
+test('a grant is refused if the configurations of all tools of the agent would then together exceed the maximum length', () => {
   const ofLength = (length: number) => ({ text: 'a'.repeat(length - '{"text":""}'.length) });
   const half = granted('a', ofLength(MAX_CONFIGURATIONS_LENGTH / 2));
   const rest = ofLength(MAX_CONFIGURATIONS_LENGTH / 2);

@@ -18,7 +18,7 @@ const sync = (connector: string, body: unknown): Promise<Answer> => p.send('PUT'
 const issuesOf = ({ body }: Answer) => (body as { errors: { pointer: string; code: string }[] }).errors;
 const typesSince = (index: number) => p.log.events.slice(index).map(({ type }) => type);
 
-test('a registered tool can be read by its id and in the list, with the same content', async () => {
+test('a registered tool is returned with the same content by its id and in the list', async () => {
   const answer = await register(fields('send', { description_long: 'Sends it', input_schema: { type: 'object' } }));
   assert.is(answer.status, 201);
   const tool = answer.body as Json;
@@ -32,7 +32,7 @@ test('a registered tool can be read by its id and in the list, with the same con
   );
 });
 
-test('a tool cannot have the name of another tool of the tenant; other tenants can use the name, and so can a new tool after the removal', async () => {
+test('registering a tool with the name of another tool of the tenant is refused; other tenants can use the name, and so can a new tool after the removal of the old one', async () => {
   const { id } = await registered('unique');
   const again = await register(fields('unique'));
   assert.equal([again.status, issuesOf(again)[0]!.pointer], [409, '/name']);
@@ -49,7 +49,7 @@ test('a tool cannot have the name of another tool of the tenant; other tenants c
   assert.not.equal((next.body as Json).id, id);
 });
 
-test('an update of a tool changes the given fields, null resets a field, and the same update again appends no event', async () => {
+test('an update of a tool changes the fields that it names, null resets a field, and repeating the update appends no event', async () => {
   const { id } = await registered('patched', { description_long: 'Long', input_schema: { type: 'object' } });
   const start = p.log.events.length;
   const updated = await patch(id, { display_name: 'New', description_long: null, input_schema: null, name: 'patched', description: null });
@@ -67,7 +67,7 @@ test('an update of a tool changes the given fields, null resets a field, and the
   assert.is(first.status, 200);
 });
 
-test('texts of exactly the maximum length are accepted, and longer ones are refused', async () => {
+test('registering a tool succeeds if its texts have exactly the maximum length, and is refused if one is longer', async () => {
   const limits: [string, number][] = [
     ['name', 128],
     ['display_name', 128],
@@ -82,7 +82,7 @@ test('texts of exactly the maximum length are accepted, and longer ones are refu
   for (const name of ['', 'a\nb', ' ', 5, null]) assert.is((await register(fields('x', { name }))).status, 422, String(name));
 });
 
-test('a tool with an input schema that is invalid, refers to other documents or has an unsafe pattern is refused', async () => {
+test('registering a tool is refused if its input schema is invalid, refers to other documents or has an unsafe pattern', async () => {
   const { id } = await registered('schema');
   const faults: [Json, string, string][] = [
     [{ type: 'objekt' }, '/input_schema/type', 'enum'],
@@ -98,7 +98,7 @@ test('a tool with an input schema that is invalid, refers to other documents or 
   assert.is((await register(fields('faulty', { input_schema: [] }))).status, 422);
 });
 
-test('a sync adds, changes and removes the tools of a connector in one event; a sync with the same list appends none', async () => {
+test('a sync adds, changes and removes the tools of a connector in one event; another sync with the same list appends no event', async () => {
   const first = await sync('mailer', [synced('send'), synced('list'), synced('drop')]);
   assert.is(first.status, 200);
   const [send, , drop] = first.body as Json[];
@@ -142,7 +142,7 @@ test('two connectors and the tenant can each have a tool with the same name', as
   assert.is(new Set(ids).size, 3);
 });
 
-test("only the input schema of a connector's tool can be changed, and a later sync keeps the changed schema", async () => {
+test('of a tool of a connector, only the input schema can be changed; a later sync keeps the changed schema', async () => {
   const [tool] = (await sync('crm', [synced('find')])).body as Json[];
   const changed = await patch(tool!.id, { input_schema: { type: 'object' }, display_name: 'Tool find' });
   assert.equal([changed.status, (changed.body as Json).input_schema, (changed.body as Json).connector], [200, { type: 'object' }, 'crm']);
@@ -159,7 +159,7 @@ test("only the input schema of a connector's tool can be changed, and a later sy
   );
 });
 
-test('a sync with a repeated name, too many tools, or missing or unknown fields is refused, and changes no tool', async () => {
+test('a sync is refused and changes no tool if it has a repeated name, too many tools, or missing or unknown fields', async () => {
   const start = p.log.events.length;
   const twice = await sync('bad', [synced('a'), synced('b'), synced('a')]);
   assert.equal([twice.status, issuesOf(twice)[0]!.pointer], [422, '/2/name']);
@@ -173,7 +173,7 @@ test('a sync with a repeated name, too many tools, or missing or unknown fields 
   assert.is(((await sync('large', many(500))).body as Json[]).length, 500);
 });
 
-test('tools of a sync that failed after reserving their ids are not shown; repeating the sync completes it', async () => {
+test('if a sync fails after it has reserved the ids of new tools, these tools are not shown; repeating the sync completes it', async () => {
   const { transact } = { transact: p.log.append };
   let isDown = true;
   p.log.append = ((stream: string, ...rest: never[]) => {

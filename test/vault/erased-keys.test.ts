@@ -55,7 +55,7 @@ test("once the destruction of a tenant's data key is recorded, a process that fo
   await relay.close();
 });
 
-test('a data key that is being loaded while the erasure of its tenant is recorded does not stay in memory', async () => {
+test("if the erasure of a tenant is recorded while the tenant's data key is being loaded, the key does not stay in memory", async () => {
   const { log, masterKeyFile, sealed, record } = await given();
   const released = Promise.withResolvers<void>();
   const reading = Promise.withResolvers<void>();

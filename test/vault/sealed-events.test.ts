@@ -68,7 +68,7 @@ const erased = (log: Log): Log =>
     throw new LogError('gone', 'tombstoned');
   });
 
-test('encrypting the data of an event adds 28 bytes; this process and others can decrypt them unchanged', async () => {
+test('encrypting the data of an event adds 28 bytes; this process and others decrypt them to the same data', async () => {
   const { log, masterKeyFile, vault } = await given();
   const sealed = await vault.sealEvent(PLACE, eventOf());
   assert.is(sealed.data.length, TEXT.length + 28);
@@ -82,14 +82,14 @@ test('encrypting the data of an event adds 28 bytes; this process and others can
   }
 });
 
-test('encrypting the same data twice gives different results', async () => {
+test('encrypting the same event data twice gives different results', async () => {
   const { vault } = await given();
   const event = eventOf();
   const sealed = await Promise.all(Array.from({ length: 600 }, () => vault.sealEvent(PLACE, event)));
   assert.is(new Set(sealed.map(({ data }) => Buffer.from(data).toString('hex'))).size, 600);
 });
 
-test('while the data key is in memory, encryption and decryption return their result synchronously, without a promise', async () => {
+test('while the data key is in memory, encrypting and decrypting return their result at once, and not as a promise', async () => {
   const { vault } = await given();
   await vault.sealEvent(PLACE, eventOf());
   const sealed = vault.sealEvent(PLACE, eventOf());
@@ -98,7 +98,7 @@ test('while the data key is in memory, encryption and decryption return their re
   assert.not.instance(vault.openEvent(recorded(sealed as BytesEvent)), Promise);
 });
 
-test('unencrypted data of older events, and empty data, are returned unchanged', async () => {
+test('decrypting returns unencrypted data of older events, and empty data, unchanged', async () => {
   const { vault } = await given();
   const clear = recorded(eventOf());
   assert.is(await vault.openEvent(clear), clear);
@@ -106,7 +106,7 @@ test('unencrypted data of older events, and empty data, are returned unchanged',
   assert.equal([empty.data.length, empty.meta.facts!.sealed], [0, undefined]);
 });
 
-test('encrypted data of which any bit was changed, or any end was cut off, cannot be decrypted', async () => {
+test('if any bit of encrypted data was changed, or a part at any end was cut off, decrypting them fails', async () => {
   const { vault } = await given();
   const sealed = await vault.sealEvent(PLACE, eventOf());
   const damaged = [
@@ -122,7 +122,7 @@ test('encrypted data of which any bit was changed, or any end was cut off, canno
   assert.is(textOf(await vault.openEvent(recorded(sealed))), TEXT);
 });
 
-test('encrypted data that were moved to another tenant, category, stream or event cannot be decrypted, even with the same key', async () => {
+test('if encrypted data were moved to another tenant, category, stream or event, decrypting them fails, even with the same key', async () => {
   const key = { kid: 'k', key: createSecretKey(randomBytes(32)) };
   const { sealEvent, openEvent } = createSealedEvents(() => key);
   const places = ['acme', 'acm'].flatMap((tenant) =>
@@ -136,7 +136,7 @@ test('encrypted data that were moved to another tenant, category, stream or even
       assert.is(await reasonOf(() => openEvent(recorded({ ...event, id }, place))), n === m ? 'opened' : 'damaged');
 });
 
-test('the data key of one tenant cannot decrypt an event of another tenant', async () => {
+test('decrypting an event of a tenant with the data key of another tenant fails', async () => {
   const { vault } = await given();
   const other = { ...PLACE, tenant: 'other' };
   await vault.sealEvent(other, eventOf());
@@ -144,7 +144,7 @@ test('the data key of one tenant cannot decrypt an event of another tenant', asy
   assert.is(await reasonOf(() => vault.openEvent(recorded(sealed, other))), 'key');
 });
 
-test("after a tenant's key stream is deleted, reading the tenant's events reports them as erased, and nothing new can be encrypted", async () => {
+test("after the key stream of a tenant is deleted, reading the tenant's events reports them as erased, and encrypting anything new fails", async () => {
   const { log, masterKeyFile, vault } = await given();
   const sealed = recorded(await vault.sealEvent(PLACE, eventOf()));
   const after = await openVault({ log: erased(log), masterKeyFile });
@@ -153,7 +153,7 @@ test("after a tenant's key stream is deleted, reading the tenant's events report
   assert.is((error as LogError).kind, 'gone');
 });
 
-test('while a data key cannot be decrypted, encryption is refused and the failure is logged once; when the key is restored, encryption works again', async () => {
+test('while a data key cannot be decrypted, encrypting fails, and the failure is logged once; when the key is restored, encrypting works again', async () => {
   const { log, masterKeyFile, vault } = await given();
   const sealed = recorded(await vault.sealEvent(PLACE, eventOf()));
   let isDamaged = true;
@@ -178,7 +178,7 @@ test('while a data key cannot be decrypted, encryption is refused and the failur
   assert.equal(reporter.degradedParts(), []);
 });
 
-test('while the log is down, an event is not reported as unreadable; afterwards it can be decrypted', async () => {
+test('while the log is down, an event whose key cannot be loaded is not reported as unreadable; afterwards it can be decrypted', async () => {
   const { log, masterKeyFile, vault } = await given();
   const sealed = recorded(await vault.sealEvent(PLACE, eventOf()));
   const after = await openVault({ log, masterKeyFile });
@@ -189,7 +189,7 @@ test('while the log is down, an event is not reported as unreadable; afterwards 
   assert.is(textOf(await after.openEvent(sealed)), TEXT);
 });
 
-test('a process that only decrypts events never creates a master key; it waits for the key file, and works as soon as the file exists', async () => {
+test('a process that only decrypts events never creates a master key: it waits for the key file, and decrypts as soon as the file exists', async () => {
   const { log, masterKeyFile, vault } = await given();
   const sealed = recorded(await vault.sealEvent(PLACE, eventOf()));
   const elsewhere = join(createTempDirectory().dir, 'master.key');

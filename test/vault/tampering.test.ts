@@ -139,7 +139,7 @@ const isOpened = (work: Promise<string>): Promise<boolean> =>
   );
 
 for (const [name, { places, seal, open }] of Object.entries(KINDS)) {
-  test(`${name}: a value that was encrypted for one place cannot be decrypted at another place, of the same tenant or of another one`, async () => {
+  test(`${name}: a value that was encrypted for one place cannot be decrypted at another place of the same tenant or of another tenant`, async () => {
     const sealed: Buffer[] = [];
     for (const place of places) sealed.push(await seal(place));
     let swaps = 0;
@@ -152,7 +152,7 @@ for (const [name, { places, seal, open }] of Object.entries(KINDS)) {
     assert.is(swaps, places.length * (places.length - 1));
   });
 
-  test(`${name}: an encrypted value in which any one of ${FLIPS} bits was changed cannot be decrypted`, async () => {
+  test(`${name}: if any one of ${FLIPS} bits of an encrypted value was changed, the value cannot be decrypted`, async () => {
     const place = places[0]!;
     const sealed = await seal({ ...place, ...(name === 'keys' && { id: 'third' }) });
     const home = { ...place, ...(name === 'keys' && { id: 'third' }) };
@@ -166,7 +166,7 @@ for (const [name, { places, seal, open }] of Object.entries(KINDS)) {
     }
   });
 
-  test(`${name}: an encrypted value whose authentication tag was cut off or shortened to 4, 8 or 12 bytes cannot be decrypted`, async () => {
+  test(`${name}: if the authentication tag of an encrypted value was removed or cut to 4, 8 or 12 bytes, the value cannot be decrypted`, async () => {
     const home = { ...places[0]!, ...(name === 'keys' && { id: 'fourth' }) };
     const sealed = await seal(home);
     for (const missing of [1, 4, 8, 12, 16]) assert.not.ok(await isOpened(open(home, sealed.subarray(0, -missing))), `${missing} bytes`);

@@ -25,7 +25,7 @@ const assertFails = async (work: () => unknown, message?: RegExp): Promise<void>
   if (message) assert.match(error!.message, message);
 };
 
-test('a vault can decrypt the secrets that it has encrypted; so can the vault of another process on the same log', async () => {
+test('secrets that a vault has encrypted can be decrypted by this vault and by the vault of another process on the same log', async () => {
   const log = memoryLog();
   const masterKeyFile = keyFile();
   const first = await openVault({ log, masterKeyFile });
@@ -41,7 +41,7 @@ test('encrypting the same secret twice yields different texts', async () => {
   assert.is(new Set(sealed).size, 100);
 });
 
-test('an encrypted secret can be decrypted only for the location (such as its tenant and field) for which it was encrypted', async () => {
+test('a secret that was encrypted for one location (such as a tenant and a field) cannot be decrypted for any other location', async () => {
   const vault = await openVault({ log: memoryLog(), masterKeyFile: keyFile() });
   const locations = ['acme', 'other', 'acm'].flatMap((tenant) =>
     ['integration', 'eintegration'].flatMap((category) =>
@@ -60,7 +60,7 @@ test('an encrypted secret can be decrypted only for the location (such as its te
 test('two different lists of fields have different encodings, even if joining the fields yields the same text', () =>
   assert.not.equal(lengthPrefixed('ab', 'c'), lengthPrefixed('a', 'bc')));
 
-test('an encrypted text in which one bit was changed cannot be decrypted', async () => {
+test('if one bit of an encrypted text was changed, decrypting it fails', async () => {
   const key = { kid: 'k', key: randomBytes(32) };
   const sealed = Buffer.from(encrypt(key, location, Buffer.from('a secret of some length, so that there are bits to flip')));
   const bits = sealed.length * 8;
@@ -75,7 +75,7 @@ test('an encrypted text in which one bit was changed cannot be decrypted', async
   }
 });
 
-test('authentication tags of 4, 8 and 12 bytes are refused, even if they are correct', async () => {
+test('decrypting fails if the authentication tag has 4, 8 or 12 bytes, even if these bytes are correct', async () => {
   const key = randomBytes(32);
   const nonce = randomBytes(12);
   const aad = lengthPrefixed(location.tenant, location.category, location.id, location.field, 'v1');
@@ -106,7 +106,7 @@ test('vaults that are opened at the same time share the platform keys, and creat
   ]);
 });
 
-test('a vault that could not read or create a key because it was missing or the log was down tries again later', async () => {
+test('if a vault could not read or create a key because the key was missing or the log was down, the vault tries again when the key is next needed', async () => {
   const log = memoryLog();
   const masterKeyFile = keyFile();
   const [one, other] = [await openVault({ log, masterKeyFile }), await openVault({ log, masterKeyFile })];
@@ -118,7 +118,7 @@ test('a vault that could not read or create a key because it was missing or the 
   assert.is((await other.open(location, await one.seal(location, secret('s')))).reveal(), 's');
 });
 
-test('the master key file can be read only by its owner; if it is lost but the log has keys encrypted with it, no new file is created', async () => {
+test('the master key file can be read only by its owner; if the log has keys, opening the vault fails when the file is missing, has another key or has the wrong length, and no new file is created', async () => {
   const log = memoryLog();
   const masterKeyFile = keyFile();
   await openVault({ log, masterKeyFile });
@@ -133,7 +133,7 @@ test('the master key file can be read only by its owner; if it is lost but the l
   await assertFails(() => openVault({ log, masterKeyFile }), /must be 32 bytes, not 5$/);
 });
 
-test('an existing master key file is used and not overwritten', async () => {
+test('if a master key file exists, it is used and not overwritten', async () => {
   const masterKeyFile = join(createTempDirectory().dir, 'given.key');
   const existing = randomBytes(32);
   writeFileSync(masterKeyFile, existing);
@@ -153,7 +153,7 @@ test('the log contains no key and no secret in plain text', async () => {
     assert.not.ok(text.includes(hidden));
 });
 
-test('formatting a decrypted secret as text, in any way, does not show it', () => {
+test('converting a decrypted secret to a text, in any way, does not show the secret', () => {
   const hidden = secret('canary');
   const container = { hidden, list: [hidden] };
   const printed = [
@@ -171,7 +171,7 @@ test('formatting a decrypted secret as text, in any way, does not show it', () =
   assert.is(hidden.reveal(), 'canary');
 });
 
-test("a unique id has the format id25; it depends on every part of its unique key and on the platform's name key", async () => {
+test("a unique id has the format id25, and depends on every part of its unique key and on the platform's name key", async () => {
   const [vault, other] = await Promise.all([1, 2].map(() => openVault({ log: memoryLog(), masterKeyFile: keyFile() })));
   const of = vault!.uniqueId;
   const ids = [
@@ -188,7 +188,7 @@ test("a unique id has the format id25; it depends on every part of its unique ke
   assert.is(of('agent', 't', 'k', 0), ids[0]);
 });
 
-test('all characters of a random id are equally likely', () => {
+test('in random ids, all characters are equally likely', () => {
   const counts = new Map<string, number>();
   const ids = 20_000;
   for (let n = 0; n < ids; n++) for (const character of randomId().slice(1)) counts.set(character, (counts.get(character) ?? 0) + 1);

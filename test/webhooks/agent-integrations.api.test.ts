@@ -31,7 +31,7 @@ test("the list of an agent's integrations has one row for each provider, with th
   );
 });
 
-test('a provider is shown as connected while the agent has an integration with it that is neither paused nor disconnected', async () => {
+test('a provider is shown as connected as long as the agent has an integration with this provider that is neither paused nor disconnected', async () => {
   const [first, second] = [
     await create('/webhook-integrations', { provider: 'github', agent_id: agent, label: 'One' }),
     await create('/webhook-integrations', { provider: 'github', agent_id: agent, label: 'Two' }),
@@ -60,7 +60,7 @@ test("the pages of the list of an agent's integrations contain every provider ex
   assert.equal(seen, ALL_PROVIDERS);
 });
 
-test('a new agent has no mailboxes and no attachments; an invalid page size or cursor gets 422, and a missing agent 404', async () => {
+test('the lists of mailboxes and attachments of a new agent are empty; a request with an invalid page size or cursor gets 422, and for a missing agent 404', async () => {
   for (const list of ['integrations', 'mailboxes', 'attachments']) {
     const path = `${p.tenant}/agents/${agent}/${list}`;
     const answer = await p.send('GET', path);

@@ -8,10 +8,10 @@ const text = (body: Uint8Array): string => new TextDecoder().decode(body);
 const ofJson = (json: string) => bodyContent(bytes(json), 'json', 'json');
 const hide = (secret: string) => (found: string) => found.replaceAll(secret, '***');
 
-test('the texts of a JSON body are its decoded names and strings, and its numbers as they are written', () =>
+test('the texts that are extracted from a JSON body are its decoded names and strings, and its numbers as they are written', () =>
   equal(ofJson('{"a\\u0062":["x\\ny", 1.50e3, true, null], "":{}}').texts(), ['ab', 'x\ny', '1.50e3', '']));
 
-test('replacing a text of a JSON body changes no byte outside this text', () =>
+test('replacing a text of a JSON body changes no byte outside the text', () =>
   is(
     text(ofJson('{ "big" : 12345678901234567890,\n "to":"a\\u0064a",  "x":[1e400] }').mapTexts(hide('ada'))),
     '{ "big" : 12345678901234567890,\n "to":"***",  "x":[1e400] }',
@@ -20,15 +20,15 @@ test('replacing a text of a JSON body changes no byte outside this text', () =>
 test('a number of a JSON body can be replaced by a text, and the body stays valid JSON', () =>
   is(text(ofJson('[4111111111111111,2]').mapTexts(hide('4111111111111111'))), '["***",2]'));
 
-test('a body in which no text is replaced keeps all its bytes', () => {
+test('if no text of a body is replaced, all bytes of the body stay the same', () => {
   const content = ofJson('{"a":"b"}');
   is(content.mapTexts(hide('z')), content.bytes);
 });
 
-test('the texts of a form-encoded body are the decoded names and values of its fields', () =>
+test('the texts that are extracted from a form-encoded body are the decoded names and values of its fields', () =>
   equal(bodyContent(bytes('text=a+b%21&x='), 'form', 'form').texts(), ['text', 'a b!', 'x', '']));
 
-test('replacing a value of a form-encoded body changes only this value', () =>
+test('replacing a value of a form-encoded body changes only that value', () =>
   equal(
     [...new URLSearchParams(text(bodyContent(bytes('a=to+ada&b=%26'), 'form', 'form').mapTexts(hide('ada'))))],
     [

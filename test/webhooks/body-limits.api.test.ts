@@ -77,7 +77,7 @@ const sendBody = async (path: string, size: number, headers: Record<string, stri
 
 const provider = `/hooks/inbound/${id}`;
 
-test('a chunked body above the limit is refused with 413 on both webhook routes, without using more memory than an allowed body', async () => {
+test('on both webhook routes, a request with a chunked body above the limit gets 413, and needs no more memory than one with an allowed body', async () => {
   const { hook: skill, token } = await expose();
   const skillPath = new URL(skill, 'http://annals.test').pathname;
   const authorization = { authorization: `Bearer ${token}` };
@@ -94,7 +94,7 @@ test('a chunked body above the limit is refused with 413 on both webhook routes,
   }
 });
 
-test('a Content-Length above the limit is refused with 413 before the body is read', async () => {
+test('a request with a Content-Length above the limit gets 413 before its body is read', async () => {
   const { answer, grown } = await sendBody(provider, 0, { 'content-length': String(25 * MEBIBYTE + 1) });
   assert.is(answer, '413');
   assert.ok(grown < MEBIBYTE, `${grown} bytes are in use`);

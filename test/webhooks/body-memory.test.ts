@@ -21,7 +21,7 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
 /** Returns the state of a promise: 'granted', the code of its error, or 'waiting' if it stays pending for 20 ms. */
 const stateOf = (work: Promise<unknown>): Promise<string> => Promise.race([codeOf(work), sleep(20, 'waiting')]);
 
-test('bodies get different chunks of one buffer, and a chunk is reused after it was released', async () => {
+test('each body gets chunks of its own from one buffer, and a released chunk can be used for another body', async () => {
   const open = create();
   const [one, other] = [open(A, 1), open(B, 1)];
   const [first, second] = [await one.nextChunk(), await other.nextChunk()];
@@ -33,7 +33,7 @@ test('bodies get different chunks of one buffer, and a chunk is reused after it 
   assert.is(third.byteOffset, first.byteOffset);
 });
 
-test('a body waits while its integration, its tenant or all bodies together have used up their memory; a released chunk goes to a waiting body', async () => {
+test('a body waits while its integration, its tenant or all bodies together have used up their memory; a chunk that is released goes to a body that waits', async () => {
   const open = create();
   const take = async (owner: typeof A, count: number) => {
     const bodies = Array.from({ length: count }, () => open(owner, 1));
@@ -55,7 +55,7 @@ test('a body waits while its integration, its tenant or all bodies together have
   assert.equal([await stateOf(sameIntegration), await stateOf(sameTenant)], ['granted', 'waiting']);
 });
 
-test('bodies that arrive at the same time do not block each other forever: each gets all the memory that it needs', async () => {
+test('bodies that arrive at the same time do not block each other forever: each of them gets all the memory that it needs', async () => {
   for (let round = 0; round < 50; round++) {
     const open = create();
     const receive = async (owner: typeof A): Promise<void> => {
@@ -72,7 +72,7 @@ test('bodies that arrive at the same time do not block each other forever: each 
   }
 });
 
-test('a body that gets no memory in time is refused as unavailable, with a Retry-After', async () => {
+test('receiving a body that gets no memory in time fails as unavailable, with a Retry-After', async () => {
   const open = create({ maxWaitMs: 30 });
   for (let count = 0; count < 3; count++) await open(A, 1).nextChunk();
   const error = await open(A, 1)
@@ -82,7 +82,7 @@ test('a body that gets no memory in time is refused as unavailable, with a Retry
   assert.ok(error.extra.retryAfter >= 5);
 });
 
-test('at most 16 bodies of an integration, 32 of a tenant and 64 in total wait for memory; a further one is refused at once', async () => {
+test('at most 16 bodies of an integration, 32 of a tenant and 64 in total wait for memory; another one is refused at once', async () => {
   const open = create({ limits: { total: 1, tenant: 1, integration: 1 } });
   const holder = open(A, 1);
   await holder.nextChunk();
@@ -100,7 +100,7 @@ test('at most 16 bodies of an integration, 32 of a tenant and 64 in total wait f
   assert.is(await stateOf(open(A, 1).nextChunk()), 'waiting');
 });
 
-test('if 800 bodies stop waiting for memory, each causes only a few checks of other bodies, not one check of every other body', async () => {
+test('if 800 bodies stop waiting for memory, only a few other bodies are checked for each of them, and not all others', async () => {
   let reads = 0;
   const counted = (n: number) => ({
     get tenant() {
@@ -137,14 +137,14 @@ const withCountedListeners = (memory: ReturnType<ReturnType<typeof create>>) => 
 const requestWith = (body: ReadableStream): Request =>
   new Request('http://annals.test', { method: 'POST', body, duplex: 'half' } as RequestInit);
 
-test('reading a large body adds a single listener to the promise of its memory, even if the body arrives in many pieces', async () => {
+test('reading a large body adds a single listener to the promise for its memory, even if the body arrives in many pieces', async () => {
   const { memory, listeners } = withCountedListeners(createBodyMemory()(A, 1_000_000));
   const pieces = ReadableStream.from(Array.from({ length: 2_000 }, () => new Uint8Array(1)));
   const body = await readLargeBody(requestWith(pieces), 1_000_000, async () => memory);
   assert.equal([body.length, listeners()], [2_000, 1]);
 });
 
-test('a body that is given up while no bytes arrive fails with the reason, and its stream is cancelled', async () => {
+test('if a body is given up while no bytes arrive, reading it fails with the reason, and its stream is cancelled', async () => {
   let isCancelled = false;
   const stalled = new ReadableStream({
     cancel: () => {
@@ -168,7 +168,7 @@ const arrive = (body: { countBytes: (count: number) => void }, bytes: number): N
   }, 25).unref();
 };
 
-test('a body that arrives at less than 64 KiB per second is refused as too slow, unless it is complete or waits for memory', async () => {
+test('receiving a body at less than 64 KiB per second fails as too slow, unless the body is complete or waits for memory', async () => {
   const open = create({ intervalMs: 100 });
   const bodies = { slow: open(A, 1), fast: open(A, 1), complete: open(A, 1), waiting: open(A, 1) };
   for (const body of [bodies.slow, bodies.fast, bodies.complete]) await body.nextChunk();
@@ -188,7 +188,7 @@ test('a body that arrives at less than 64 KiB per second is refused as too slow,
   for (const timer of [...timers, fill]) clearInterval(timer);
 });
 
-test('if a body needs memory, the slowest body below 1 MiB per second is given up; one of another tenant only if that tenant uses more memory', async () => {
+test('if a body needs memory, the slowest body below 1 MiB per second is given up; the slowest body of another tenant is given up only if that tenant uses more memory', async () => {
   const open = create({ intervalMs: 100 });
   const slow = open(A, 2);
   const slower = open(A_OTHER, 1);

@@ -20,7 +20,7 @@ test('the delivery id after Annals-Delivery is found in JSON, in a form-encoded 
   equal(namedCauses(ONE, [new Uint8Array()]), [ONE]);
 });
 
-test('a text that only resembles a delivery id is not found', () => {
+test('a text that is similar to a delivery id, but is none, is not found as a delivery id', () => {
   for (const text of [
     `Annals-Delivery ${ONE}`,
     `Annals-Delivery: ${ONE}0`,
@@ -32,7 +32,7 @@ test('a text that only resembles a delivery id is not found', () => {
   for (const header of ['', `${ONE}, ${TWO}`, `${ONE}0`]) equal(namedCauses(header, [new Uint8Array()]), [], header);
 });
 
-test('at most four different delivery ids are found, with the id in the header first', () => {
+test('at most four different delivery ids are found in a delivery, with the id in the header first', () => {
   const lines = [ONE, ONE, TWO, THREE, FOUR, FIVE].map((id) => `Annals-Delivery: ${id}\n`).join('');
   equal(inBody(lines), [ONE, TWO, THREE, FOUR]);
   equal(namedCauses(FIVE, [new TextEncoder().encode(lines)]), [FIVE, ONE, TWO, THREE]);

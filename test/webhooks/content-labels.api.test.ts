@@ -38,7 +38,7 @@ const CASES: readonly [string, object, readonly Label[]][] = [
 ];
 
 for (const [size, padding] of Object.entries(PADDING))
-  test(`a ${size} delivery with a secret, a card number or an injected instruction is accepted unchanged, and its details show the labels`, async () => {
+  test(`a ${size} delivery with a secret, a card number or an injected instruction is accepted unchanged, and the details of the delivery show the labels`, async () => {
     const given = await createWebhookPlatform();
     for (const [what, content, labels] of CASES) {
       const body = { ...content, text: padding };
@@ -93,7 +93,7 @@ const BREAKERS = [
 ];
 
 for (const [channel, deliveryOf] of Object.entries(CHANNELS))
-  test(`none of ${ATTACKS.length + BREAKERS.length} attacks in ${channel} changes the message to the runner beyond its data`, async () => {
+  test(`none of ${ATTACKS.length + BREAKERS.length} attacks in ${channel} changes anything in the message to the runner except the data of the event`, async () => {
     const given = await createWebhookPlatform();
     let names: string[] | undefined;
     for (const [index, text] of [...ATTACKS, ...BREAKERS].entries()) {

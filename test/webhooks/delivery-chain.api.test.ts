@@ -27,7 +27,7 @@ const show = async (id: string, query = ''): Promise<Json> => {
 const stepsOf = ({ causation }: Json): Json[] => causation as Json[];
 const user = p.eventsOf('IntegrationConnected')[0]!.actor;
 
-test("the details of a delivery show each step from the provider to a session, with the step's actor and cause", async () => {
+test('the details of a delivery show each step from the provider to a session, with the actor and the cause of the step', async () => {
   const id = await deliver('first');
   await made(`deliveries/${id}/redeliver`, {});
 
@@ -62,7 +62,7 @@ test("the details of a delivery show each step from the provider to a session, w
   assert.equal([then.causation, then.cause], [shown.causation, shown.cause], 'as of a position, the steps are the same');
 });
 
-test('the details of a delivery name the delivery that caused it; for a sample, they name its integration and its sender', async () => {
+test('the details of a delivery name the delivery that caused it; the details of a sample delivery name its integration and its sender', async () => {
   const first = await deliver('one');
   const second = await deliver(`Done.\n\nAnnals-Delivery: ${first}`);
   const third = await deliver(`Done.\n\nAnnals-Delivery: ${second}`);
@@ -78,7 +78,7 @@ test('the details of a delivery name the delivery that caused it; for a sample, 
   );
 });
 
-test('the only step of a rejected delivery is its rejection', async () => {
+test('the details of a rejected delivery contain a single step, which is its rejection', async () => {
   const headers = { 'x-github-delivery': 'forged', 'x-github-event': 'push', 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` };
   assert.is((await p.send('POST', `/hooks/inbound/${hook}`, { raw: '{}', headers, key: '' })).status, 401);
   const rejected = async () => (await p.send('GET', `${p.tenant}/deliveries?outcome=rejected`)).body as Json[];

@@ -62,7 +62,7 @@ test('only an existing, connected integration accepts deliveries', async () => {
   assert.not.ok(await accepts({}, 'not an id'));
 });
 
-test('a tenant accepts deliveries only while it is active or closing, and not suspended', async () => {
+test('a tenant accepts deliveries only while it is active or closing, and only while it is not suspended', async () => {
   const acceptsWith = (fields: Partial<Tenant.Tenant>) => accepts({ [`tenant-${TENANT}.${TENANT}`]: { ...tenant, ...fields } });
   assert.ok(await acceptsWith({ status: 'closing' }));
   assert.not.ok(await acceptsWith({ status: 'closed' }));
@@ -71,7 +71,7 @@ test('a tenant accepts deliveries only while it is active or closing, and not su
   assert.not.ok(await acceptsWith({ status: 'closing', is_suspended: true }));
 });
 
-test('an agent is active for deliveries only if it exists, is not deleted and is switched on', async () => {
+test('an agent is active for deliveries only if it exists, is not deleted and is set to active', async () => {
   const isActiveWith = (fields: Partial<Agent.Agent>) =>
     ask({ [`agent-${TENANT}.${AGENT}`]: { ...Agent.initial, status: 'live', is_active: true, ...fields } }, ({ isAgentActive }) =>
       isAgentActive(TENANT, AGENT),

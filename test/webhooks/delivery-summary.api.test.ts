@@ -60,7 +60,7 @@ await deliver(second, 'ping');
 assert.is(await deliver(first, 'push', 'forged'), 401);
 await until<Summary>('deliveries/summary', ({ outcomes }) => outcomes.rejected === 1);
 
-test('the summary counts deliveries by outcome, group and time, and accepts the filters of the list', async () => {
+test('the summary of deliveries counts them by outcome, group and time, and accepts the same filters as the list', async () => {
   const all = { accepted: 4, blocked: 1, rejected: 1, dead: 0 };
   assert.equal(await read('deliveries/summary'), { outcomes: all, groups: [], buckets: [] });
   const byAgent = await read<Summary>('deliveries/summary?group_by=agent_id');
@@ -86,7 +86,7 @@ test('the summary counts deliveries by outcome, group and time, and accepts the 
   assert.equal(past.outcomes, { accepted: 0, blocked: 0, rejected: 0, dead: 0 });
 });
 
-test('a summary is refused if it has time intervals without a start, an empty period, too many intervals or unknown fields; the error names the parameter', async () => {
+test('a request for a summary is refused if it has time intervals without a start, an empty period, too many intervals or unknown fields; the error names the parameter', async () => {
   assert.equal(await refusal('deliveries/summary?buckets=3'), [422, '/query/from']);
   assert.equal(await refusal(`deliveries/summary?buckets=3&from=${start}&to=${start}`), [422, '/query/to']);
   assert.equal(await refusal(`deliveries/summary?buckets=121&from=${start}`), [422, '/query/buckets']);
@@ -94,7 +94,7 @@ test('a summary is refused if it has time intervals without a start, an empty pe
   assert.equal(await refusal('deliveries?matched_secret=both'), [422, '/query/matched_secret']);
 });
 
-test("the list of deliveries can be filtered by reason, by the provider's delivery id and by secret", async () => {
+test("the list of deliveries can be filtered by the reason of a block or rejection, by the provider's delivery id and by the secret that matched", async () => {
   const ids = async (query: string) => (await read<{ event: string }[]>(`deliveries?${query}`)).map(({ event }) => event);
   assert.equal(await ids('provider_delivery_id=d-3'), ['issues']);
   const filtered = (await read<Json[]>('deliveries?outcome=blocked'))[0]!.reason;
@@ -103,7 +103,7 @@ test("the list of deliveries can be filtered by reason, by the provider's delive
   assert.is((await ids('matched_secret=current')).length, 5);
 });
 
-test('callers who may read integrations can list rejected deliveries, grouped by reason and integration', async () => {
+test('callers who may read integrations can list rejected deliveries, and count them by reason and by integration', async () => {
   const found = await read<Json[]>('deliveries/problems');
   assert.equal(
     found.map(({ outcome, reason, integration_id, count }) => [outcome, reason, integration_id, count]),
@@ -118,7 +118,7 @@ test('callers who may read integrations can list rejected deliveries, grouped by
   assert.equal((await read<Summary>('deliveries/summary', member)).outcomes, { accepted: 0, blocked: 0, rejected: 0, dead: 0 });
 });
 
-test('after a secret rotation, deliveries are counted per secret; after the old secret is dropped, deliveries signed with it are rejected', async () => {
+test('after a secret rotation, the summary counts deliveries per secret; after the old secret is dropped, a delivery signed with the old secret is rejected', async () => {
   const hook = await connect(agent);
   const path = `webhook-integrations/${hook}`;
   assert.is((await read<Json>(path)).secret_rotated_at, null);

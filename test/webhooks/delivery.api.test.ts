@@ -55,7 +55,7 @@ test('the list of deliveries is ordered newest first, divided into pages, and ca
   await given.close();
 });
 
-test('a delivery is shown with its payload unchanged, whatever numbers and characters it contains', async () => {
+test('a read of a delivery shows the payload unchanged, whatever numbers and characters it contains', async () => {
   const given = await createWebhookPlatform();
   const body = '{ "big": 12345678901234567890, "tiny": 1e-400, "nul": "\\u0000", "half": "\\ud800", "a": 1, "a": 2, "__proto__": {} }';
   const { json } = await given.deliver(body);
@@ -75,7 +75,7 @@ test('a delivery is shown with its payload unchanged, whatever numbers and chara
   await given.close();
 });
 
-test('the body of a delivery is returned unchanged, with headers that make browsers download and not display it', async () => {
+test('the body of a delivery is returned unchanged, with headers that make browsers download it instead of displaying it', async () => {
   const given = await createWebhookPlatform();
   const body = '{"html":"<script>alert(1)</script>"}';
   const { json } = await given.deliver(body);
@@ -102,7 +102,7 @@ test('the body of a delivery is returned unchanged, with headers that make brows
   await given.close();
 });
 
-test('a payload that is not JSON is shown as text; for a rejected delivery, no payload is shown', async () => {
+test('a read of a delivery shows a payload that is not JSON as text; of a rejected delivery, it shows no payload', async () => {
   const given = await createWebhookPlatform();
   const blocked = (await given.deliver('{"a":')).json.id;
   await given.deliver('{}', { 'x-hub-signature-256': null });
@@ -117,7 +117,7 @@ test('a payload that is not JSON is shown as text; for a rejected delivery, no p
   await given.close();
 });
 
-test('if the integration marks replays, a delivery is marked if its body, but not its id, equals that of a delivery of the last three days', async () => {
+test('if the integration marks replays, a delivery is marked if its body is that of a delivery with another id in the last three days', async () => {
   for (const replay_guard of ['mark', 'off']) {
     const given = await createWebhookPlatform({ replay_guard });
     let now = Date.parse('2026-01-01T00:00:00Z');
@@ -173,7 +173,7 @@ test('a read of a delivery shows each attempt, and whether a runner acknowledged
   await given.close();
 });
 
-test("a runner's API key can read the bodies of its agent's deliveries, and nothing else about them", async () => {
+test('with the API key of a runner, only the bodies of deliveries to its agent can be read, and nothing else about these deliveries', async () => {
   const given = await createWebhookPlatform();
   const { json } = await given.deliver();
   const other = (await given.call('POST', 'agents', { name: 'Other', slug: 'other' })).json.id as string;
@@ -188,7 +188,7 @@ test("a runner's API key can read the bodies of its agent's deliveries, and noth
   await given.close();
 });
 
-test('unknown ids of deliveries, integrations and tenants all get an identical 404', async () => {
+test('a request with the id of an unknown delivery, integration or tenant gets the same 404 for each of them', async () => {
   const given = await createWebhookPlatform();
   const { json } = await given.deliver();
   await given.waitForProjections();

@@ -34,7 +34,7 @@ const listed = (rows: readonly Row[], selected: readonly Row[]): object[] =>
     return { ...delivery, replay_suspect: row.sha256 !== null && first!.id !== row.id };
   });
 
-test('the rows of integrations and deliveries in Postgres equal the fold of the log, and each query returns exactly the selected rows', async () => {
+test('the rows of integrations and deliveries in Postgres equal those that the log yields, and each query returns exactly the selected rows', async () => {
   const given = await createWebhookPlatform({ event_filter: ['push'] });
   await given.deliver('{"a":1}', { 'x-github-delivery': 'één · "quoted" \\' });
   await given.deliver('{"a":1}', { 'x-github-delivery': '2' });
@@ -104,7 +104,7 @@ test('the rows of integrations and deliveries in Postgres equal the fold of the 
   await given.close();
 });
 
-test('the chunks of a large body create no row and delay no projection, even if they are the last events of the log', async () => {
+test('the events with the chunks of a large body create no row and delay no projection, even if they are the last events of the log', async () => {
   const given = await createWebhookPlatform();
   const body = Buffer.from(`"${'x'.repeat(2_000_000)}"`);
   await given.deliver(body, { 'content-length': String(body.length) });

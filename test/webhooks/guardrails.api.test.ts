@@ -72,7 +72,7 @@ test('the guardrails of a tenant and of an integration are stored as they were s
   await given.close();
 });
 
-test('a guardrail with an invalid name, kind, option or action is refused, and the error points to it', async () => {
+test('setting a guardrail is refused if its name, kind, option or action is invalid, and the error points to the invalid field', async () => {
   const given = await createWebhookPlatform();
   const refused: readonly (readonly [string, unknown])[] = [
     ['/0/name', rule('', 'injection', {}, 'label')],
@@ -123,7 +123,7 @@ test('a guardrail with an invalid name, kind, option or action is refused, and t
   await given.close();
 });
 
-test('each guardrail applies just above its limit, and not at the limit itself', async () => {
+test('each kind of guardrail blocks a delivery just above the limit, but not one exactly at the limit', async () => {
   const given = await createWebhookPlatform();
   const cases: readonly (readonly [GuardrailRule, string, boolean, Record<string, string>?])[] = [
     [rule('r', 'size', { max_bytes: 7 }, 'block'), '{"a":1}', false],
@@ -159,7 +159,7 @@ test('each guardrail applies just above its limit, and not at the limit itself',
   await given.close();
 });
 
-test("the tenant's guardrails apply before those of the integration, each in their order; after one that blocks, none applies", async () => {
+test('the guardrails of the tenant apply before those of the integration, each group in its order; after a guardrail that blocks, no further one applies', async () => {
   const given = await createWebhookPlatform();
   await setTenantRules(given, [rule('t1', 'size', { max_bytes: 1 }, 'label'), rule('t2', 'pattern', { pattern: 'b' }, 'label')]);
   await setRules(given, [
@@ -174,7 +174,7 @@ test("the tenant's guardrails apply before those of the integration, each in the
   await given.close();
 });
 
-test('changed guardrails apply from the next delivery on, and do not affect other tenants and integrations', async () => {
+test('a change of guardrails applies from the next delivery on, and does not affect other tenants and integrations', async () => {
   const given = await createWebhookPlatform();
   const other = await given.connectInOtherTenant();
   const second = (await given.connect({ label: 'Second' })).json.id as string;
@@ -190,7 +190,7 @@ test('changed guardrails apply from the next delivery on, and do not affect othe
   await given.close();
 });
 
-test("matches of guardrails and of the tenant's patterns are removed before a delivery is stored; its facts name what was removed", async () => {
+test("matches of guardrails and of the tenant's redaction patterns are removed before a delivery is stored; its facts name what was removed", async () => {
   const given = await createWebhookPlatform();
   await given.call('PUT', 'redaction-patterns', [{ pattern: 'CUST-\\d+', tag: 'customer' }]);
   await setRules(given, [
@@ -222,7 +222,7 @@ test("matches of guardrails and of the tenant's patterns are removed before a de
   assert.is(given.ofType('WebhookRedeliveryDiffered').length, 0);
 });
 
-test('the redelivery of a known delivery does not count against a rate limit', async () => {
+test('a redelivery of a known delivery does not count against a rate guardrail', async () => {
   const given = await createWebhookPlatform();
   await setRules(given, [rule('busy', 'rate', { max: 2, per_seconds: 60 }, 'block')]);
   await deliver(given, '{"n":1}');
@@ -232,7 +232,7 @@ test('the redelivery of a known delivery does not count against a rate limit', a
   await given.close();
 });
 
-test('a rate guardrail blocks or labels deliveries above its maximum in any sliding window; only deliveries that reach the agent count', async () => {
+test('a rate guardrail blocks or labels deliveries above its maximum in any sliding window; only deliveries that reach the agent are counted', async () => {
   const given = await createWebhookPlatform();
   let now = Date.parse('2026-03-02T10:00:00.000Z');
   given.clock.now = () => now;
@@ -254,7 +254,7 @@ test('a rate guardrail blocks or labels deliveries above its maximum in any slid
   await given.close();
 });
 
-test('a delivery that contains the id of an earlier delivery counts as caused by it; in a chain of such deliveries, the 17th is blocked', async () => {
+test('a delivery that contains the id of an earlier delivery counts as caused by the earlier one; in a chain of such deliveries, the 17th is blocked', async () => {
   const given = await createWebhookPlatform();
   let previous = await deliver(given, '{"n":0}');
   for (let depth = 1; depth <= 16; depth++) {
@@ -268,7 +268,7 @@ test('a delivery that contains the id of an earlier delivery counts as caused by
   await given.close();
 });
 
-test('a loop guardrail applies if more deliveries led to a delivery than its depth allows; ids that belong to no delivery of the tenant do not count', async () => {
+test('a loop guardrail blocks a delivery if the chain of deliveries that caused it is longer than the maximum depth; ids that belong to no delivery of the tenant do not count', async () => {
   const given = await createWebhookPlatform();
   const other = await given.connectInOtherTenant();
   const foreign = await deliver(given, '{"n":1}', {}, other);

@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createWebhookPlatform, SECRET, sign } from '../fixtures/webhook-platform.ts';
 
-test('the secret of a new integration is shown only in the response to its creation; later reads show the URL, but never the secret', async () => {
+test('the secret of a new integration is only in the response to its creation; later reads contain the URL, but never the secret', async () => {
   const given = await createWebhookPlatform();
   const { status, json, headers } = await given.connect({ label: 'Ours', secret: undefined });
   assert.is(status, 201);
@@ -21,7 +21,7 @@ test('the secret of a new integration is shown only in the response to its creat
   await given.close();
 });
 
-test('repeating the creation of an integration with the same Idempotency-Key creates no second one, and does not show the secret again', async () => {
+test('repeating the creation of an integration with the same Idempotency-Key creates no second integration, and does not return the secret again', async () => {
   const given = await createWebhookPlatform();
   const body = { provider: 'github', agent_id: given.agent, label: 'Once' };
   const post = () => given.call('POST', 'webhook-integrations', body, { 'idempotency-key': 'k' });
@@ -60,7 +60,7 @@ test('a request to connect an integration with an invalid field gets 422, and th
   await given.close();
 });
 
-test('deliveries change last_delivery_at of an integration, but not its revision', async () => {
+test('a delivery changes the field last_delivery_at of its integration, but not the revision of the integration', async () => {
   const given = await createWebhookPlatform();
   const path = `webhook-integrations/${given.hook}`;
   await given.deliver();
@@ -80,7 +80,7 @@ test('deliveries change last_delivery_at of an integration, but not its revision
   await given.close();
 });
 
-test('reads do not return a disconnected integration, but still return its deliveries', async () => {
+test('a disconnected integration can no longer be read, but its deliveries still can', async () => {
   const given = await createWebhookPlatform();
   await given.deliver();
   assert.is((await given.call('DELETE', `webhook-integrations/${given.hook}`)).status, 204);
@@ -92,7 +92,7 @@ test('reads do not return a disconnected integration, but still return its deliv
   await given.close();
 });
 
-test('no event, log line, read model or error response contains a secret', async () => {
+test('no event, log line, read model or error response contains the secret of an integration', async () => {
   const given = await createWebhookPlatform();
   const canaries = [SECRET, 'canary secret of the second integration', 'canary secret by rotation, and long'];
   await given.connect({ secret: canaries[1] });

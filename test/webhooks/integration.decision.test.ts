@@ -34,19 +34,19 @@ const refusal = (work: () => unknown): string => {
   }
 };
 
-test('an update that changes nothing emits no event', () => {
+test('an update of an integration that changes nothing emits no event', () => {
   assert.equal(Integration.update('t', { label: 'Code', event_filter: [] })(after(connected)), []);
   assert.equal(Integration.update('t', { label: 'Other' })(after(connected)), [{ type: 'IntegrationUpdated', data: { label: 'Other' } }]);
 });
 
-test('resuming a paused integration removes the reason for the pause', () => {
+test('resuming a paused integration also removes the stored reason for the pause', () => {
   const paused = after(connected, { type: 'IntegrationUpdated', data: { is_paused: true, paused_reason: 'moving' } });
   assert.equal(Integration.update('t', { is_paused: false })(paused), [
     { type: 'IntegrationUpdated', data: { is_paused: false, paused_reason: null } },
   ]);
 });
 
-test('decisions on a disconnected integration, or on one of another tenant, are refused as not_found', () => {
+test('decisions on a disconnected integration, or on one of another tenant, are refused with the code not_found', () => {
   for (const decide of [Integration.update('u', {}), Integration.disconnect('u'), Integration.rotateSecret('u', connection, 0, at)]) {
     assert.is(
       refusal(() => decide(after(connected))),
@@ -60,7 +60,7 @@ test('decisions on a disconnected integration, or on one of another tenant, are 
   );
 });
 
-test('after a rotation, the previous secret is valid until the overlap ends; without an overlap, it is invalid at once', () => {
+test('after a rotation, the previous secret is valid until the overlap of the two secrets ends; without an overlap, it becomes invalid at once', () => {
   const rotated = (overlap: number) =>
     after(connected, ...Integration.rotateSecret('t', { sealed_secret: 'sealed-2', secret_hint: '…2222' }, overlap, at)(after(connected)));
   const overlapping = rotated(60);
@@ -87,7 +87,7 @@ test('if several rules block a delivery, the recorded reason is that of the rule
   assert.equal([reason({ json: 'not_json' }), reason({ json: 'too_deep' })], ['not_json', 'too_deep']);
 });
 
-test('a delivery is accepted only with a supported content type, a well-formed form and a delivery id of 1 to 255 characters without controls', () => {
+test('a delivery is accepted only if its content type is supported, its form is well-formed, and its delivery id has 1 to 255 characters without control characters', () => {
   assert.equal(
     ['application/json', 'Application/JSON; charset=utf-8', 'application/x-www-form-urlencoded', 'text/json', '', 'application/jsonp'].map(
       mediaOf,

@@ -71,7 +71,7 @@ for (const size of [CHUNK_BYTES, CHUNK_BYTES + 1, 2 * CHUNK_BYTES, 2 * CHUNK_BYT
     assert.ok((await hook.bytes(answer.json.id)).equals(body));
   });
 
-test('a small or large body without a Content-Length is accepted', async () => {
+test('a delivery without a Content-Length is accepted, with a small body and with a large one', async () => {
   const hook = await given();
   for (const size of [100, CHUNK_BYTES, CHUNK_BYTES + 1]) {
     const body = json(size);
@@ -82,7 +82,7 @@ test('a small or large body without a Content-Length is accepted', async () => {
   assert.is(hook.chunks().length, 2);
 });
 
-test('a body above the limit gets 413, and is recorded as rejected if the integration exists', async () => {
+test('a delivery with a body above the limit gets 413, and is recorded as rejected if the integration exists', async () => {
   const hook = await given();
   const body = json(MAX_BODY_BYTES + 1);
   const before = hook.log.events.length;
@@ -120,7 +120,7 @@ test('a body above the limit gets 413, and is recorded as rejected if the integr
   );
 });
 
-test('two processes that receive one large delivery at the same time record one event and each chunk once', async () => {
+test('if two processes receive the same large delivery at the same time, one event and each chunk once are recorded', async () => {
   const hook = await given();
   const beside = await hook.startSecondProcess(hook.log);
   afterTest(beside.close);
@@ -141,7 +141,7 @@ const writeChunksOnly = async (hook: Awaited<ReturnType<typeof given>>, body: Ui
   return writeChunks(log, sealChunk, { integration, id, facts: facts as never, body });
 };
 
-test('if a process crashes after it has stored some or all chunks of a delivery, repeating the request completes the delivery', async () => {
+test('if a process crashes after it has stored some or all chunks of a delivery, a repeat of the request completes the delivery', async () => {
   for (const written of [2, 4]) {
     const hook = await given();
     const body = json(3_000_000);
@@ -162,7 +162,7 @@ test('if a process crashes after it has stored some or all chunks of a delivery,
   }
 });
 
-test('chunks that are already stored are not written again, even if the store no longer recognises their event ids', async () => {
+test('chunks that are already stored are not written again, even if the event store no longer recognises their event ids', async () => {
   const hook = await given();
   const body = json(3_000_000);
   const integration = (await hook.ports.eligibility.integration(hook.hook))!;
@@ -193,7 +193,7 @@ test('if a large body is forged, longer than its Content-Length or cut off, none
   assert.equal(sizes, [2_000_000, 2_000_000, 2_000_000]);
 });
 
-test('a redelivery with another body stores no chunks, even in a process that did not receive the delivery before', async () => {
+test('a redelivery with another large body stores no chunks, even if the process that receives it did not receive the first delivery', async () => {
   const hook = await given();
   const beside = await hook.startSecondProcess(hook.log);
   afterTest(beside.close);
@@ -205,7 +205,7 @@ test('a redelivery with another body stores no chunks, even in a process that di
   assert.equal([hook.chunks().length, hook.ofType('WebhookRedeliveryDiffered').length], [3, 1]);
 });
 
-test('a large body that is not JSON, or nests too deeply, is blocked, and its bytes are stored', async () => {
+test('a delivery with a large body that is not JSON, or that nests too deeply, is blocked, and the bytes of its body are stored', async () => {
   const hook = await given();
   const deep = Buffer.concat([Buffer.from('['.repeat(65)), json(1_000_000), Buffer.from(']'.repeat(65))]);
   for (const body of [json(1_000_000).subarray(1), deep]) {
@@ -219,7 +219,7 @@ test('a large body that is not JSON, or nests too deeply, is blocked, and its by
   );
 });
 
-test('a large form is accepted if its JSON field payload is valid, and it is returned as a whole', async () => {
+test('a delivery with a large form is accepted if the JSON in its field payload is valid, and the whole form is returned', async () => {
   const hook = await given();
   const form = Buffer.from(`payload=${encodeURIComponent(json(1_000_000).toString())}`);
   const answer = await hook.deliver(form, { 'content-type': 'application/x-www-form-urlencoded' });
@@ -227,7 +227,7 @@ test('a large form is accepted if its JSON field payload is valid, and it is ret
   assert.ok((await hook.bytes(answer.json.id)).equals(form));
 });
 
-test("the message to a runner contains the URL of a large body; the API shows the body's size, but never its chunks", async () => {
+test('the message to a runner contains the URL of a large body; the API shows the size of the body, but never its chunks', async () => {
   const hook = await given();
   const { id } = (await hook.deliver(json(2_000_000))).json;
   const [event] = hook.accepted();
@@ -245,7 +245,7 @@ test("the message to a runner contains the URL of a large body; the API shows th
   assert.is((await hook.call('HEAD', `deliveries/${id}/body`)).headers.get('content-length'), '2000000');
 });
 
-test('if a later chunk of a stored body was altered, reading the body is aborted before its end; if the first one was, the response is an error', async () => {
+test('if a later chunk of a stored body was altered, reading the body is aborted before its end; if the first chunk was altered, the response is an error', async () => {
   const hook = await given();
   const { id } = (await hook.deliver(json(2_000_000))).json;
   const [first, second] = hook.chunks();
@@ -260,7 +260,7 @@ test('if a later chunk of a stored body was altered, reading the body is aborted
   assert.match(await refused.text(), /The stored body is damaged/);
 });
 
-test('while the log is down, a large body gets 503; sent again afterwards, it is accepted', async () => {
+test('while the log is down, a delivery with a large body gets 503; sent again afterwards, it is accepted', async () => {
   const hook = await given();
   await hook.deliver(Buffer.from('{}'), named('warm'));
   const body = json(2_000_000);
@@ -272,7 +272,7 @@ test('while the log is down, a large body gets 503; sent again afterwards, it is
   assert.is((await hook.deliver(body)).status, 202);
 });
 
-test('five stalled requests that declare large bodies reserve no memory: a large delivery is still accepted', async () => {
+test('five requests that declare large bodies and then stall reserve no memory: a large delivery is still accepted', async () => {
   const hook = await given();
   const stalled: ReadableStreamDefaultController[] = [];
   const stalling = () =>

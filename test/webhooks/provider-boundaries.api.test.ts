@@ -60,7 +60,7 @@ const malformed = (provider: Provider, value: string): Readonly<Record<string, s
 for (const provider of PROVIDERS) {
   const accepted = (): number => given.accepted().length;
 
-  test(`${provider}: a signature that is missing or malformed gets 401`, async () => {
+  test(`${provider}: a request with a missing or malformed signature gets 401`, async () => {
     const hook = await connectedTo(provider);
     const { body } = payloadOf(provider);
     const signature = signatureOf(provider, hook, body, String(now()));
@@ -74,7 +74,7 @@ for (const provider of PROVIDERS) {
   });
 
   if (provider !== 'gitlab_token')
-    test(`${provider}: a body that is changed after it was signed gets 401, however small the change`, async () => {
+    test(`${provider}: a request whose body was changed after signing gets 401, however small the change is`, async () => {
       const hook = await connectedTo(provider);
       const body = payloadOf(provider).body;
       const changed = [
@@ -95,7 +95,7 @@ for (const provider of PROVIDERS) {
 
   const usesTime = JSON.stringify(signatureOf(provider, 'h', 'x', '1')) !== JSON.stringify(signatureOf(provider, 'h', 'x', '2'));
   if (usesTime && provider !== 'discord')
-    test(`${provider}: a signed time that is not a whole number of seconds, or that differs from now by more than 300 s, gets 401`, async () => {
+    test(`${provider}: a request gets 401 if its signed time is not a whole number of seconds, or differs from now by more than 300 s`, async () => {
       const hook = await connectedTo(provider);
       const { body } = payloadOf(provider);
       const seconds = now();
@@ -121,7 +121,7 @@ for (const provider of PROVIDERS) {
         );
     });
 
-  test(`${provider}: a signature with the secret of another integration gets 401; creating an integration with an empty secret gets 422`, async () => {
+  test(`${provider}: a request signed with the secret of another integration gets 401; creating an integration with an empty secret gets 422`, async () => {
     const own = provider === 'discord' ? 'a'.repeat(64) : undefined;
     const hook = await connectedTo(
       provider,
@@ -132,7 +132,7 @@ for (const provider of PROVIDERS) {
     assert.is((await given.connect({ provider, secret: '' })).status, 422);
   });
 
-  test(`${provider}: until the overlap of two secrets ends, both are accepted and the facts name the one that matched; afterwards only the new one is`, async () => {
+  test(`${provider}: until the overlap of two secrets ends, both secrets are accepted, and the facts of a delivery name the one that matched; then only the new secret is accepted`, async () => {
     if (provider === 'discord') return;
     const fresh =
       provider === 'gitlab' || provider === 'standard_webhooks' ? `whsec_${'B'.repeat(32)}` : 'the new secret of 24 bytes or more';
@@ -153,7 +153,7 @@ for (const provider of PROVIDERS) {
 
   const idHeader = Object.entries(payloadOf(provider).headers ?? {}).find(([, value]) => value === payloadOf(provider).id)?.[0];
   if (idHeader && provider !== 'twilio')
-    test(`${provider}: a delivery id in a header that is missing, too long or has a control character gets 400`, async () => {
+    test(`${provider}: a request gets 400 if the header with its delivery id is missing, too long or has a control character`, async () => {
       const hook = await connectedTo(provider);
       const { body, headers = {} } = payloadOf(provider);
       const url = `https://annals.test/hooks/inbound/${hook}`;
@@ -183,7 +183,7 @@ const LISTS: Readonly<Partial<Record<Provider, (good: string, bad: number) => st
 };
 
 for (const [provider, listOf] of Object.entries(LISTS) as [Provider, (good: string, bad: number) => string][])
-  test(`${provider}: if a request has ten signatures, the last one can be the valid one; eleven signatures get 401`, async () => {
+  test(`${provider}: a request with ten signatures is accepted if only the last one is valid; a request with eleven signatures gets 401`, async () => {
     const hook = await connectedTo(provider);
     const { body } = payloadOf(provider);
     const signature = signatureOf(provider, hook, body, String(now()));
@@ -193,7 +193,7 @@ for (const [provider, listOf] of Object.entries(LISTS) as [Provider, (good: stri
     assert.is((await send(9)).status, 202);
   });
 
-test('the reason for pausing an integration is stored until the integration is resumed; deliveries meanwhile are recorded as blocked', async () => {
+test('the reason for pausing an integration is stored until the integration is resumed; deliveries that arrive in the meantime are recorded as blocked', async () => {
   const hook = await connectedTo('github');
   const path = `webhook-integrations/${hook}`;
   const paused = await given.call('PATCH', path, { is_paused: true, paused_reason: 'release freeze' });

@@ -33,7 +33,7 @@ const send = (provider: Provider, hook: string, payload: ProviderPayload, change
 const lastAccepted = () => given.accepted().at(-1)!;
 
 for (const provider of PROVIDERS) {
-  test(`${provider}: each documented example payload is accepted once and recorded with the expected delivery id and event`, async () => {
+  test(`${provider}: each documented example payload is accepted and recorded with the expected delivery id and event name; when sent again, it gets 200 duplicate`, async () => {
     const hook = await connectedTo(provider);
     for (const payload of PROVIDER_PAYLOADS[provider]) {
       const first = await send(provider, hook, payload);
@@ -74,7 +74,7 @@ test('a request whose signed time is too far in the past or in the future gets 4
   }
 });
 
-test('linear: a delivery whose webhookTimestamp is more than 60 seconds from now, or missing, gets 401', async () => {
+test('linear: a delivery gets 401 if its webhookTimestamp is missing or is more than 60 seconds from now', async () => {
   const hook = await connectedTo('linear');
   const [payload] = PROVIDER_PAYLOADS.linear as readonly [ProviderPayload];
   const at = (webhookTimestamp: unknown) => ({ ...payload, body: JSON.stringify({ type: 'Issue', webhookTimestamp }) });
@@ -88,7 +88,7 @@ test('linear: a delivery whose webhookTimestamp is more than 60 seconds from now
     assert.is((await send('linear', hook, at(timestamp))).status, status, String(timestamp));
 });
 
-test('URL checks of Slack, Zoom and Discord get the documented response if they are signed, and are not recorded', async () => {
+test('a URL check of Slack, Zoom or Discord gets the documented response if it is signed, and is not recorded', async () => {
   const before = given.accepted().length;
   const challenge = '3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P';
   const slack = await connectedTo('slack');
@@ -115,7 +115,7 @@ test('URL checks of Slack, Zoom and Discord get the documented response if they 
   assert.is(given.accepted().length, before);
 });
 
-test('twilio: a JSON body is verified by the digest in the URL', async () => {
+test('twilio: a request with a JSON body is verified by the digest of the body in the URL', async () => {
   const hook = await connectedTo('twilio');
   const body = '{"property": "value", "boolean": true}';
   const path = `/hooks/inbound/${hook}?foo=1&bodySHA256=${sha256Of(body)}`;
@@ -125,19 +125,19 @@ test('twilio: a JSON body is verified by the digest in the URL', async () => {
   assert.is((await given.request(path, { method: 'POST', headers, body: body.replace('true', 'false') })).status, 401);
 });
 
-test('a signed body that is declared as JSON but is not valid JSON is recorded as blocked, even if its delivery id should be in the body', async () => {
+test('a signed delivery that is declared as JSON but is not valid JSON is recorded as blocked, even if the provider sends the delivery id in the body', async () => {
   const hook = await connectedTo('stripe');
   const { status, json } = await send('stripe', hook, { body: '{"id":', id: '', event: null });
   assert.equal([status, json.outcome], [202, 'blocked']);
 });
 
-test('two deliveries with different ids are both accepted, even if the ids are numbers too large to be exact in JSON', async () => {
+test('two deliveries with different ids are both accepted, even if their ids are numbers that are too large to be exact in JSON', async () => {
   const hook = await connectedTo('custom_hmac', { delivery_id_source: '/id' });
   for (const body of ['{"id":12345678901234567890}', '{"id":12345678901234567891}'])
     assert.is((await send('custom_hmac', hook, { body, id: '', event: null })).status, 202);
 });
 
-test('custom_hmac: the options define how header, prefix, encoding, algorithm, timestamp, delivery id and event are read', async () => {
+test('custom_hmac: the options of the integration define how header, prefix, encoding, algorithm, timestamp, delivery id and event are read from a request', async () => {
   const options = {
     header: 'X-Acme-Sign',
     prefix: 'hmac ',
@@ -168,7 +168,7 @@ test('custom_hmac: the options define how header, prefix, encoding, algorithm, t
   assert.is((await deliver(0, '')).status, 400);
 });
 
-test('an integration with an invalid option, secret or source of the delivery id is refused, and the error points to it', async () => {
+test('creating an integration is refused if an option, the secret or the source of the delivery id is invalid, and the error points to the invalid field', async () => {
   const wrong: readonly (readonly [string, object])[] = [
     ['/options/header', { provider: 'github', options: { header: 'X' } }],
     ['/options/algorithm', { provider: 'standard_webhooks', options: { algorithm: 'sha1' } }],
@@ -194,7 +194,7 @@ test('an integration with an invalid option, secret or source of the delivery id
   }
 });
 
-test("a secret that the platform creates has the provider's format; replays are marked by default only if the delivery id is not signed", async () => {
+test('a secret that the platform creates has the format of the provider; replays are marked by default only if the provider does not sign the delivery id', async () => {
   const created = async (provider: Provider) => (await given.connect({ provider, secret: undefined })).json;
   assert.match((await created('standard_webhooks')).secret as string, /^whsec_[A-Za-z0-9+/]{43}=$/);
   assert.match((await created('bitbucket')).secret as string, /^[A-Za-z0-9]{43}$/);

@@ -35,7 +35,7 @@ test('of 100 parallel requests with the same delivery, one gets 202, 99 get 200,
   assert.is(given.ofType('WebhookRedeliveryDiffered').length, 0);
 });
 
-test('all redeliveries with a different body get 200 as duplicates; together they append a single event WebhookRedeliveryDiffered', async () => {
+test('each redelivery with a different body gets 200 as a duplicate; all of them together append a single event WebhookRedeliveryDiffered', async () => {
   const given = await createWebhookPlatform();
   await given.deliver('{"n":1}');
   const others = await Promise.all(Array.from({ length: 20 }, () => given.deliver('{"n":2}')));
@@ -72,7 +72,7 @@ test('a request with a missing or malformed signature gets 401, and its body is 
   assert.not.match(JSON.stringify(rejected.map(({ data, meta }) => [data, meta])), /canary/);
 });
 
-test('an event name that is too long or was sent twice gets 400, and is left out of the record', async () => {
+test('a request whose event name is too long or was sent twice gets 400, and the record of the rejection does not contain the event name', async () => {
   const given = await createWebhookPlatform();
   for (const name of ['x'.repeat(5_000), 'x'.repeat(256), 'é'.repeat(128), 'push, ping', 'a\tb']) {
     const answer = await given.deliver('{}', { 'x-github-event': name });
@@ -86,7 +86,7 @@ test('an event name that is too long or was sent twice gets 400, and is left out
   assert.ok(rejected.every(({ reason, event }) => reason === 'event_malformed' && event === null));
 });
 
-test('a body that differs from the signed one gets 401', async () => {
+test('a delivery whose body differs from the signed one gets 401', async () => {
   const given = await createWebhookPlatform();
   const signature = sign('{"a":1}');
   for (const body of ['{"a": 1}', '{"a":1} ', '\ufeff{"a":1}', '{"a":1}\r\n']) {
@@ -96,14 +96,14 @@ test('a body that differs from the signed one gets 401', async () => {
   await given.close();
 });
 
-test('a body that differs from the signed one only in an invalid UTF-8 byte gets 401', async () => {
+test('a delivery whose body differs from the signed one only in an invalid UTF-8 byte gets 401', async () => {
   const given = await createWebhookPlatform();
   const signature = sign(Uint8Array.of(0x22, 0xff, 0x22));
   assert.is((await given.deliver(Uint8Array.of(0x22, 0xfe, 0x22), { 'x-hub-signature-256': signature })).status, 401);
   await given.close();
 });
 
-test("a delivery signed with another integration's secret gets 401; creating an integration with a secret of fewer than 24 bytes is refused", async () => {
+test('a delivery signed with the secret of another integration gets 401; creating an integration with a secret of fewer than 24 bytes is refused', async () => {
   const given = await createWebhookPlatform();
   const other = (await given.connect({ secret: 'another secret of over 24 bytes' })).json.id as string;
   assert.is((await given.deliver('{}', {}, other)).status, 401);
@@ -113,7 +113,7 @@ test("a delivery signed with another integration's secret gets 401; creating an 
   await given.close();
 });
 
-test('after a rotation, the previous secret is valid until the overlap ends, and not a millisecond longer', async () => {
+test('after a rotation, deliveries signed with the previous secret are accepted until the overlap ends, and not a millisecond longer', async () => {
   const given = await createWebhookPlatform();
   const rotated = await given.call('POST', `webhook-integrations/${given.hook}/rotate-secret`, { overlap_seconds: 60 });
   assert.is(rotated.status, 200);
@@ -131,7 +131,7 @@ test('after a rotation, the previous secret is valid until the overlap ends, and
   await given.close();
 });
 
-test('a missing, repeated, overlong or malformed delivery id gets 400, even with a valid signature', async () => {
+test('a delivery whose id is missing, repeated, too long or malformed gets 400, even with a valid signature', async () => {
   const given = await createWebhookPlatform();
   for (const id of [null, 'one, two', 'x'.repeat(256), 'tab\tinside', 'é'.repeat(128)]) {
     assert.is((await given.deliver('{}', { 'x-github-delivery': id })).status, 400, String(id));
@@ -141,7 +141,7 @@ test('a missing, repeated, overlong or malformed delivery id gets 400, even with
   assert.is(given.accepted().length, 1);
 });
 
-test('a body above the limit gets 413, with or without a Content-Length, and the response names the limit', async () => {
+test('a delivery with a body above the limit gets 413, with or without a Content-Length, and the response names the limit', async () => {
   const given = await createWebhookPlatform();
   const limit = 25 * 1024 * 1024;
   const most = `"${'x'.repeat(limit - 2)}"`;
@@ -201,7 +201,7 @@ test('requests with a content type other than JSON or form get 415', async () =>
   await given.close();
 });
 
-test("the signature of a form covers the whole form; the payload is the JSON in the form's field payload", async () => {
+test('the signature of a form is that of the whole form; the payload is the JSON in the field payload of the form', async () => {
   const given = await createWebhookPlatform();
   const form = `payload=${encodeURIComponent('{"a":"b c","é":1}').replaceAll('%20', '+')}`;
   const answer = await given.deliver(form, { 'content-type': 'application/x-www-form-urlencoded' });
@@ -254,7 +254,7 @@ test("GitHub's event ping is accepted like any other delivery", async () => {
   await given.close();
 });
 
-test('while the log is down, deliveries get 503 with a Retry-After of 5 to 60 seconds; afterwards, deliveries are accepted again', async () => {
+test('while the log is down, deliveries get 503 with a Retry-After of 5 to 60 seconds; after the log is up again, deliveries are accepted', async () => {
   const given = await createWebhookPlatform();
   await given.deliver('{}', { 'x-github-delivery': 'warm' });
   const endOutage = given.log.outage();
@@ -267,7 +267,7 @@ test('while the log is down, deliveries get 503 with a Retry-After of 5 to 60 se
   await given.close();
 });
 
-test('if the integration blocks replays, a known body with a new delivery id is blocked, and a known body with its own delivery id is a duplicate', async () => {
+test('if the integration blocks replays, a known body with a new delivery id is blocked, and a known body with the same delivery id gets 200 as a duplicate', async () => {
   const given = await createWebhookPlatform({ replay_guard: 'block' });
   const outcome = async (id: string) => (await given.deliver('{"a":1}', { 'x-github-delivery': id })).json.outcome;
   assert.equal(

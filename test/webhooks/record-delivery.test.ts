@@ -7,7 +7,7 @@ import { createSealedEvents } from '../../infra/vault/sealed-events.ts';
 import { createDeliveryRecorder } from '../../infra/webhooks/record-delivery.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 
-test('while the event store does not answer, a limited number of deliveries wait for it; further deliveries are refused at once', async () => {
+test('while the event store does not answer, a limited number of deliveries wait for it; any further delivery is refused at once', async () => {
   const { record } = createDeliveryRecorder({
     log: { ...memoryLog(), append: () => new Promise(() => {}) },
     vault: createSealedEvents(() => ({ kid: 'k', key: createSecretKey(randomBytes(32)) })),

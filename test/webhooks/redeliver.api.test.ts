@@ -20,7 +20,7 @@ const settle = async ({ log, tenant_id }: Platform, agent: string, of: { deliver
   await log.append(stream, last?.revision ?? 'none', [{ id: crypto.randomUUID(), ...event, meta }]);
 };
 
-test('acknowledged deliveries and deliveries with a dead letter can be sent again; each redelivery is an event with its actor', async () => {
+test('deliveries that were acknowledged or became dead letters can be sent again; each time, an event with its actor is recorded', async () => {
   const given = await createWebhookPlatform();
   for (const isDead of [false, true]) {
     const id = (await given.deliver('{}', { 'x-github-delivery': `d-${isDead}` })).json.id as string;
@@ -36,7 +36,7 @@ test('acknowledged deliveries and deliveries with a dead letter can be sent agai
   await given.close();
 });
 
-test('after a delivery is sent again, the end of its earlier message does not change its status while the later message waits', async () => {
+test("after a delivery is sent again, the outcome of the earlier message does not change the delivery's status while the later message waits", async () => {
   const given = await createWebhookPlatform();
   const id = (await given.deliver()).json.id as string;
   const second = (await redeliver(given, id)).json.message_id as string;
@@ -52,7 +52,7 @@ test('after a delivery is sent again, the end of its earlier message does not ch
   await given.close();
 });
 
-test("if a delivery is sent again to another agent, that agent's runner can read the body, and its acknowledgement completes the delivery", async () => {
+test('if a delivery is sent again to another agent, the runner of that agent can read the body, and its acknowledgement completes the delivery', async () => {
   const given = await createWebhookPlatform();
   const id = (await given.deliver()).json.id as string;
   const other = (await given.call('POST', 'agents', { name: 'Other', slug: 'other' })).json.id as string;

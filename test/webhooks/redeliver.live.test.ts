@@ -42,7 +42,7 @@ const idsWith = async ({ call, hook }: Platform, status: string): Promise<string
 };
 
 test(
-  'the status of a delivery goes from waiting to running and dead and, after it is sent again, to done; its runner gets each message once',
+  'the status of a delivery goes from waiting to running and dead and, after the delivery is sent again, to done; the runner gets each message once',
   withNatsServer(async (broker) => {
     const given = await createWebhookPlatform();
     const id = (await given.deliver('{"n":1}')).json.id as string;
@@ -99,7 +99,7 @@ test(
 );
 
 test(
-  'many publications are recorded in one event; while nothing is published, no event is recorded',
+  'that messages were published is recorded in one event for many of them; while nothing is published, no event is recorded',
   withNatsServer(async (broker) => {
     const given = await createWebhookPlatform();
     await startReactors(given, await broker.connect());

@@ -16,7 +16,7 @@ const rejection = (ip: string | null): Rejection => ({
 });
 const at = (second: number, minute = 0) => new Date(Date.UTC(2026, 0, 1, 12, minute, second)).toISOString();
 
-test('the first 60 rejections in a minute are recorded as single events; the others are counted per IP address and recorded when the minute is over', () => {
+test('of the rejections of an integration, the first 60 in each minute are recorded as one event each; the others are counted, and recorded as one event per IP address when the minute is over', () => {
   const { add, take } = rejectionCounter();
   for (let n = 0; n < 100; n++) add(rejection(n % 2 ? '192.0.2.1' : '192.0.2.2'), at(n % 60));
   assert.is(take(at(59), false).length, 60);
@@ -31,13 +31,13 @@ test('the first 60 rejections in a minute are recorded as single events; the oth
   );
 });
 
-test('in each new minute, each of the first 60 rejections is recorded as an event of its own', () => {
+test('in every new minute, the first 60 rejections are again recorded as one event each', () => {
   const { add, take } = rejectionCounter();
   for (const minute of [0, 1]) for (let n = 0; n < 60; n++) add(rejection('192.0.2.1'), at(0, minute));
   assert.is(take(at(0, 1), false).length, 120);
 });
 
-test('during a long outage of the log, the oldest 1,000 rejection events are kept to be recorded later; newer events are dropped', () => {
+test('during a long outage of the log, the oldest 1,000 rejection events are kept to be recorded later; newer ones are dropped', () => {
   const { add, take, putBack } = rejectionCounter();
   for (let minute = 0; minute < 40; minute++) {
     for (let n = 0; n < 60; n++) add(rejection('192.0.2.1'), at(0, minute));
@@ -47,7 +47,7 @@ test('during a long outage of the log, the oldest 1,000 rejection events are kep
   assert.equal([pending.length, pending[0]!.at], [1_000, at(0, 0)]);
 });
 
-test('rejections are counted per IP address for the first 100 addresses; those from all other addresses are counted together', () => {
+test('rejections are counted per IP address for the first 100 addresses; the rejections of all other addresses are counted together', () => {
   const { add, take } = rejectionCounter();
   for (let n = 0; n < 10_000; n++) add(rejection(`2001:db8::${n.toString(16)}`), at(1));
   const counted = take(at(1), true).slice(60);
@@ -58,7 +58,7 @@ test('rejections are counted per IP address for the first 100 addresses; those f
   );
 });
 
-test('rejection events that could not be recorded and were put back are returned before newer events', () => {
+test('rejection events that could not be recorded and were put back are returned before newer rejection events', () => {
   const { add, take, putBack } = rejectionCounter();
   add(rejection('192.0.2.1'), at(1));
   const taken = take(at(2), false);
@@ -70,7 +70,7 @@ test('rejection events that could not be recorded and were put back are returned
   );
 });
 
-test('a rejection counter becomes idle only when the minute of its last rejection is over', () => {
+test('a rejection counter becomes idle only when the minute of the last rejection is over', () => {
   const { add, take, isIdle } = rejectionCounter();
   add(rejection('192.0.2.1'), at(1));
   take(at(2), false);
@@ -78,7 +78,7 @@ test('a rejection counter becomes idle only when the minute of its last rejectio
   assert.ok(isIdle(at(0, 1)));
 });
 
-test('forged requests are recorded about a second after the response, without their bodies; a valid delivery can later use their delivery id', async () => {
+test('forged requests are recorded about a second after the response, without their bodies; a valid delivery can later use the delivery id of a forged one', async () => {
   const given = await createWebhookPlatform();
   const now = Date.now();
   given.clock.now = () => now;
@@ -106,7 +106,7 @@ test('rejections that happen during an outage of the log are recorded afterwards
   assert.is(given.ofType('WebhookRejected').length, 1);
 });
 
-test('if rejections cannot be recorded, the log says that they are kept in memory; when the process ends, it says that they are lost', async () => {
+test('if rejections cannot be recorded, a log line says that they are kept in memory; when the process ends, another one says that they are lost', async () => {
   const given = await createWebhookPlatform();
   const lines: [number, string][] = [];
   const warn = ({ lost }: { lost: number }, message: string) => void lines.push([lost, message]);

@@ -45,7 +45,7 @@ const runAll = async (): Promise<void> => {
 };
 const requeued = (ids: readonly string[]) => p.eventsOf('DeliveryRequeued').filter(({ id }) => ids.includes(id));
 
-test('a replay job sends every accepted delivery of the integration once, as a new message; reading the job shows its progress', async () => {
+test('a replay job sends every accepted delivery of the integration once, as a new message; a read of the job shows the progress', async () => {
   const { hook, ids } = await hookWith(3);
   const other = await hookWith(1);
   const answer = await replay(hook);
@@ -90,7 +90,7 @@ test('a replay job that runs in two processes, or again after a crash, sends no 
   assert.is(p.eventsOf('DeliveriesReplayFinished').filter(({ id }) => id === ref.id).length, 1);
 });
 
-test('after a replay job is cancelled, at most the current batch is sent; cancelling it again changes nothing', async () => {
+test('after a replay job is cancelled, at most the current batch of deliveries is sent; cancelling the job again changes nothing', async () => {
   const { hook, ids } = await hookWith(130);
   const { id } = (await replay(hook)).body as Json;
   assert.is(await advanceReplay(replayPorts(p.log, now()), { tenant_id: p.tenant_id, id: id as string }), true);
@@ -107,7 +107,7 @@ test('after a replay job is cancelled, at most the current batch is sent; cancel
   assert.equal(await jobOf(id), cancelled.body);
 });
 
-test('a replay job that is cancelled during a batch ends, and the end of the batch does not start it again', async () => {
+test('if a replay job is cancelled during a batch, the end of the batch does not start the job again', async () => {
   const { hook } = await hookWith(2);
   const id = ((await replay(hook)).body as Json).id as string;
   const ports = replayPorts(p.log, now());
@@ -120,7 +120,7 @@ test('a replay job that is cancelled during a batch ends, and the end of the bat
   assert.is((await jobOf(id)).status, 'cancelled');
 });
 
-test('a dry run of a replay counts the deliveries, and appends no event', async () => {
+test('a dry run of a replay counts the deliveries that would be sent, and appends no event', async () => {
   const { hook } = await hookWith(2);
   const length = p.log.events.length;
   const { status, body } = await replay(hook, { dry_run: true });
@@ -129,7 +129,7 @@ test('a dry run of a replay counts the deliveries, and appends no event', async 
   assert.is(p.log.events.length, length);
 });
 
-test('the filters of a replay select only matching deliveries; a replay can send them to another agent', async () => {
+test('a replay with filters sends only matching deliveries; a replay can send them to another agent', async () => {
   const { hook, ids } = await hookWith(3);
   await deliver(hook, 'issues');
   const totalOf = async (body: Json) => ((await replay(hook, { ...body, dry_run: true })).body as Json).total;
@@ -147,7 +147,7 @@ test('the filters of a replay select only matching deliveries; a replay can send
   );
 });
 
-test('a replay job skips deliveries whose agent has become inactive, and reports them as skipped', async () => {
+test('a replay job skips deliveries whose agent has become inactive, and reports how many it skipped', async () => {
   const { hook, ids } = await hookWith(2);
   const { id } = (await replay(hook)).body as Json;
   await p.send('PATCH', `${p.tenant}/agents/${agent}`, { body: { is_active: false } });
@@ -168,7 +168,7 @@ test('a replay job without matching deliveries completes', async () => {
   assert.equal([refused.status, ((refused.body as Json).errors as Json[])[0]!.code], [409, 'job_finished']);
 });
 
-test('an invalid request for a replay is refused, and the error points to the field', async () => {
+test('a request for a replay with an invalid field is refused, and the error points to the field', async () => {
   const { hook } = await hookWith(0);
   const missing = `c${'0'.repeat(24)}`;
   const inactive = await created('agents', { name: 'Off', slug: 'off' });

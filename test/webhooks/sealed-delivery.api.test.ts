@@ -37,7 +37,7 @@ const withKeys = ({ log, tenant_id }: Given, read: Log['read']): Log => ({
 
 const bytesOf = ({ data }: Recorded): Buffer => Buffer.from(data instanceof Uint8Array ? data : JSON.stringify(data));
 
-test('no event and no log line contains the body of a delivery; callers who may read the body get the original bytes', async () => {
+test('no event and no log line contains the body of a delivery; a request for the body by a caller who may read it gets the original bytes', async () => {
   const hook = await given();
   const ids = [await hook.deliver('small'), await hook.deliver('large', LARGE)];
   for (const event of hook.log.events) {
@@ -79,7 +79,7 @@ test('a delivery that was recorded before bodies were encrypted can be read', as
   assert.is((await hook.call('GET', `deliveries/${id}/body`)).text, BODY);
 });
 
-test('bodies that were swapped between two deliveries are not returned: the facts report the damage, /body gets 500, and the log an error', async () => {
+test('bodies that were swapped between two deliveries are not returned: the facts of the deliveries report the damage, /body gets 500, and an error is logged', async () => {
   const hook = await given();
   const ids = [await hook.deliver('one'), await hook.deliver('two', '{"two":2}')];
   const [one, two] = hook.accepted() as { data: Uint8Array; meta: Recorded['meta'] }[];
@@ -103,7 +103,7 @@ test('a body whose chunks were swapped is not returned', async () => {
   assert.is((await hook.call('GET', `deliveries/${id}/body`)).status, 500);
 });
 
-test("after a tenant's data key is destroyed, its deliveries are still listed with their facts; their bodies are shown as erased", async () => {
+test("after a tenant's data key is destroyed, the tenant's deliveries are still listed, and show for example the event name; their bodies are shown as erased", async () => {
   const hook = await given();
   const ids = [await hook.deliver('small'), await hook.deliver('large', LARGE)];
   await hook.waitForProjections();
@@ -122,7 +122,7 @@ test("after a tenant's data key is destroyed, its deliveries are still listed wi
   }
 });
 
-test("while the tenant's data key is damaged, deliveries get 503 and nothing is recorded; afterwards they are accepted", async () => {
+test('while the data key of a tenant is damaged, its deliveries get 503 and nothing is recorded; after the key is restored, they are accepted', async () => {
   const hook = await given();
   const id = await hook.deliver('before');
   await hook.waitForProjections();
@@ -149,7 +149,7 @@ test("while the tenant's data key is damaged, deliveries get 503 and nothing is 
   assert.is((await other.get(`deliveries/${id}/body`)).text, BODY);
 });
 
-test('a redelivery that another process receives is recorded as different if its bytes differ, but not if they are the same', async () => {
+test('if another process receives a redelivery, it is recorded as different if its bytes differ, and not if they are the same', async () => {
   const hook = await given();
   await hook.deliver('d-1');
   const other = await hook.beside(hook.log);

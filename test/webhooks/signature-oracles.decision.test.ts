@@ -196,7 +196,7 @@ const isAcceptedBy = (preset: ProviderPreset, secret: string, request: SignedReq
 };
 
 for (const { provider, secret: secrets, body: bodies = fc.oneof(json, text), sign, accepts } of oracles) {
-  test(`${provider}: of ${RUNS} random requests, the verification accepts exactly those that the provider's own library accepts`, async () => {
+  test(`${provider}: of ${RUNS} random requests, the platform accepts exactly those that the provider's own library accepts`, async () => {
     const preset = presetOf({ provider, delivery_id_source: null, options: {} });
     let accepted = 0;
     await fc.assert(
@@ -215,7 +215,7 @@ for (const { provider, secret: secrets, body: bodies = fc.oneof(json, text), sig
   });
 }
 
-test('zoom: a signature that is computed by the documented formula is accepted', () => {
+test("zoom: a signature that is computed by the formula in Zoom's documentation is accepted", () => {
   const { scheme } = presetOf({ provider: 'zoom', delivery_id_source: null, options: {} });
   fc.assert(
     fc.property(asciiSecret, text, fc.boolean(), (secret, body, isDamaged) => {

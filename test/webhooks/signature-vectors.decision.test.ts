@@ -91,7 +91,7 @@ const verify = (vector: Vector) => {
 const otherThan = (secret: string): string => secret.slice(0, 8) + (secret[8] === 'A' ? 'B' : 'A') + secret.slice(9);
 
 for (const vector of VECTORS) {
-  test(`${vector.provider}: the signature in ${vector.title} is valid for its body and secret, but not for others`, () => {
+  test(`${vector.provider}: the signature in ${vector.title} is valid for its own body and secret, but not for others`, () => {
     assert.ok(verify(vector).ok);
     assert.is(verify({ ...vector, secret: otherThan(vector.secret) }).ok, false);
     assert.is(verify({ ...vector, body: `${vector.body}&a=1` }).ok, false);
@@ -114,7 +114,7 @@ test('the Ed25519 signature of test 2 in RFC 8032 is valid, but not for another 
   assert.equal([match('72'), match('73')], ['current', null]);
 });
 
-test('of several signatures in a header, one must match; more than ten signatures, or none in the known format, are refused', () => {
+test('a header with several signatures is accepted if one of them matches; a header with more than ten signatures, or with none in the known format, is refused', () => {
   const scheme = schemeOf('pagerduty');
   const right = createHmac('sha256', 'secret').update('x').digest('hex');
   const wrong = '0'.repeat(64);

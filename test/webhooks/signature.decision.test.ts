@@ -61,7 +61,7 @@ test('a signature without exactly 64 lower-case hexadecimal digits is rejected w
   for (const header of malformed) assert.is(reasonOf(header), 'signature_malformed', header.slice(0, 80));
 });
 
-test('a signature does not match a body that differs from the signed one by a space, a byte order mark or a line end', () => {
+test('a signature does not match a body that differs from the signed one only by a space, a byte order mark or a line end', () => {
   const header = sign('secret', '{"a":1}\n');
   for (const body of ['{"a":1}\n ', '\ufeff{"a":1}\n', '{"a":1}\r\n', '{ "a": 1 }\n'])
     assert.is(reasonOf(header, body), 'signature_mismatch');
@@ -73,7 +73,7 @@ test('bodies that differ only in invalid UTF-8 bytes have different signatures',
   assert.is(reasonOf(header, Buffer.from([0x22, 0xfe, 0x22])), 'signature_mismatch');
 });
 
-test('a signature with the previous secret matches only if that secret is passed', () => {
+test('a signature made with the previous secret matches only if the previous secret is one of the keys of the verification', () => {
   assert.is(verify(sign('old', 'x'), 'x', keysOf('new', 'old')).matched, 'previous');
   assert.is(verify(sign('new', 'x'), 'x', keysOf('new', 'old')).matched, 'current');
   assert.is(verify(sign('old', 'x'), 'x', keysOf('new')).matched, null);
@@ -81,11 +81,11 @@ test('a signature with the previous secret matches only if that secret is passed
 
 test('with an empty secret, no signature matches', () => assert.is(reasonOf(sign('', 'x'), 'x', keysOf('')), 'signature_mismatch'));
 
-test('for an unknown integration no signature matches, not even one made with the placeholder secret', () => {
+test('for an unknown integration no signature matches, not even a signature made with the placeholder secret', () => {
   assert.is(reasonOf(sign(new Uint8Array(32), 'x'), 'x', null), 'signature_mismatch');
 });
 
-test('a signature made with node:crypto matches its body; if any byte of the body is altered, it no longer matches', () =>
+test('a signature made with node:crypto matches the signed body; after any byte of the body is altered, it no longer matches', () =>
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 300 }),

@@ -4,7 +4,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import { createSigningKeys } from '../../infra/webhooks/signing-keys.ts';
 import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
 
-test('the signing keys of an integration are decrypted once; when the tenant is erased, they are removed from memory', async () => {
+test('the signing keys of an integration are decrypted once and kept in memory; when the tenant is erased, they are removed from memory', async () => {
   const given = await createWebhookPlatform();
   let decrypted = 0;
   const open: typeof given.vault.open = (location, sealed) => {

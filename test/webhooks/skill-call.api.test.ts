@@ -15,7 +15,7 @@ const { p, succeed, expose, call, invocationsOf } = await createSkillPlatform();
 /** Returns the body of a refusal without the fields that differ in each response. */
 const comparable = ({ body }: Answer): string => JSON.stringify({ ...(body as Json), request_id: '', instance: '' });
 
-test('an accepted call of a skill webhook is recorded with its caller and listed; it can be read as a delivery with its payload', async () => {
+test('an accepted call of a skill webhook is recorded with its caller and listed; the call can be read as a delivery with its payload', async () => {
   const exposed = await expose();
   const answer = await call(exposed.hook, exposed.token, '{"order": 7}');
   const { id, outcome } = answer.body as { id: string; outcome: string };
@@ -69,7 +69,7 @@ const REFUSED: readonly [string, (exposed: Exposed) => Promise<unknown>, string?
   ],
 ];
 
-test('calls without the right token, and calls of unknown or hidden webhooks, get the same response', async () => {
+test('a call of a skill webhook without the right token gets the same response as a call of an unknown or hidden webhook', async () => {
   const [reference] = [await call('/hooks/skills/c00000000000000000000000x', 'x')];
   assert.equal([reference.status, reference.headers.get('content-type')], [401, 'application/problem+json']);
   assert.equal([(reference.body as Json).outcome, (reference.body as Json).code], ['rejected', 'unauthorized']);
@@ -90,7 +90,7 @@ test('calls without the right token, and calls of unknown or hidden webhooks, ge
   }
 });
 
-test("calls of a suspended tenant's skills are refused like those of unknown skills; after the tenant is resumed, they are accepted", async () => {
+test('while a tenant is suspended, calls of its skill webhooks get the same response as calls of unknown ones; after the tenant is resumed, they are accepted', async () => {
   const { hook, token, path } = await expose();
   await succeed('POST', `/admin/tenants/${p.tenant_id}/suspend`, { reason: 'a test' });
   const answer = await call(hook, token);
@@ -103,7 +103,7 @@ test("calls of a suspended tenant's skills are refused like those of unknown ski
   assert.is((await call(hook, token)).status, 202);
 });
 
-test('a call of a skill whose agent is inactive or deleted gets 202, is recorded as blocked, and sends no message', async () => {
+test('a call of a skill webhook whose agent is inactive or deleted gets 202 and is recorded as blocked, and no message is sent', async () => {
   for (const turnOff of [
     ({ agent }: Exposed) => p.send('PATCH', `${p.tenant}/agents/${agent}`, { body: { is_active: false } }),
     ({ agent }: Exposed) => p.send('DELETE', `${p.tenant}/agents/${agent}`),
@@ -124,7 +124,7 @@ test('a call of a skill whose agent is inactive or deleted gets 202, is recorded
 const nested = (depth: number): string => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
 const padded = (bytes: number): string => `{"a":"${'x'.repeat(bytes - 8)}"}`;
 
-test('a call is accepted if its body is a JSON object of at most 1 MiB and 64 levels; calls with other bodies are recorded as refused', async () => {
+test('a call of a skill webhook is accepted if its body is a JSON object of at most 1 MiB and 64 levels; a call with another body is recorded as refused', async () => {
   const exposed = await expose();
   const { hook, token } = exposed;
   const statusOf = async (raw: string, headers?: Record<string, string>) => (await call(hook, token, raw, headers)).status;
@@ -156,7 +156,7 @@ test('a call is accepted if its body is a JSON object of at most 1 MiB and 64 le
   assert.is((await invocationsOf(exposed, '?outcome=accepted')).length, 5);
 });
 
-test('a body with 10,000 or a million nested levels gets 422 within a second; a body with very many or repeated names is accepted', async () => {
+test('a call whose body has 10,000 or a million nested levels gets 422 within a second; a call whose body has very many or repeated names is accepted', async () => {
   const { hook, token } = await expose();
   for (const depth of [10_000, 500_000]) {
     const startedAt = performance.now();
@@ -169,14 +169,14 @@ test('a body with 10,000 or a million nested levels gets 422 within a second; a 
     assert.is((await call(hook, token, raw)).status, 202, raw.slice(0, 40));
 });
 
-test('the body of a large call, which is stored in chunks, can be read completely', async () => {
+test('the body of a large call of a skill webhook, which is stored in chunks, can be read completely', async () => {
   const { hook, token } = await expose();
   const raw = padded(1_048_576);
   const { id } = (await call(hook, token, raw)).body as { id: string };
   assert.ok((await p.send('GET', `${p.tenant}/deliveries/${id}/body`)).text === raw);
 });
 
-test('the guardrails of the tenant block and redact calls, and the runner gets the redacted body', async () => {
+test('the guardrails of the tenant block and redact calls of skill webhooks, and the runner gets the redacted body', async () => {
   const rules = [
     { name: 'no passwords', kind: 'pattern', options: { pattern: 'password' }, action: 'block' },
     { name: 'orders', kind: 'pattern', options: { pattern: 'order-[0-9]+' }, action: 'redact' },
@@ -200,7 +200,7 @@ test('the guardrails of the tenant block and redact calls, and the runner gets t
   assert.equal(payload, { a: '[redacted:orders]' });
 });
 
-test('repeating a call with its Idempotency-Key gets the first response; another body with that key is refused', async () => {
+test('repeating a call of a skill webhook with the same Idempotency-Key gets the first response; another body with that key is refused', async () => {
   const exposed = await expose();
   const { hook, token } = exposed;
   const headers = { 'idempotency-key': 'order 7' };
@@ -244,7 +244,7 @@ test('the invocations of a skill webhook are listed newest first, in pages, and 
   assert.is((await p.send('GET', `${p.tenant}/skills/c00000000000000000000000x/invocations`)).status, 404);
 });
 
-test("after a skill is deleted or revoked, a reactor hides the skill's webhook, even if the reactor's process was restarted in between", async () => {
+test('after a skill is deleted or revoked, a reactor hides the webhook of the skill, even if the process of the reactor was restarted in between', async () => {
   const [deleted, revoked, kept] = [await expose(), await expose(), await expose()];
   const logger = { warn: () => {}, debug: () => {} } as never;
   const isExposed = async ({ skill }: Exposed) => (await p.systemContext().load(SkillWebhook, skill)).state.status === 'exposed';
@@ -266,7 +266,7 @@ test("after a skill is deleted or revoked, a reactor hides the skill's webhook, 
   assert.is((await call(kept.hook, kept.token)).status, 202);
 });
 
-test('how long a refusal takes does not reveal whether a webhook exists or is hidden', async () => {
+test('the time that a refused call takes does not reveal whether the skill webhook exists or is hidden', async () => {
   const [known, off] = [await expose(), await expose()];
   await succeed('DELETE', `${off.path}/webhook`, undefined, 204);
   const hooks = [known.hook, off.hook, '/hooks/skills/c00000000000000000000000x'];

@@ -81,7 +81,7 @@ const redrive = async (platform: Platform, ...words: string[]): Promise<readonly
   return running.output().trim().split('\n');
 };
 
-test('a call of a skill webhook reaches the runner once, even if the broker loses its message and annals redrive sends the message again', () =>
+test('a call of a skill webhook reaches the runner once, even if the broker loses the message and annals redrive sends the message again', () =>
   withPlatform(async (platform) => {
     const exposed = await exposeSkill(platform, 'one');
     const runner = await startRunner(platform, exposed);
@@ -126,7 +126,7 @@ test('a call of a skill webhook reaches the runner once, even if the broker lose
     );
   }));
 
-test('the redrive reactor sends the lost message of a skill call once more, and not before the message is overdue', () =>
+test('the redrive reactor sends the lost message of a skill call again once, and not before the message is overdue', () =>
   withPlatform(async (platform) => {
     const exposed = await exposeSkill(platform, 'two');
     const log = platform.openLog();

@@ -9,7 +9,7 @@ const { p, succeed, createSkill, createAgent, expose, call, invocationsOf } = aw
 
 const errorCodeOf = ({ body }: Answer): unknown => (body as { errors?: { code: string }[] }).errors?.[0]?.code;
 
-test('exposing a skill returns its URL and a token, and no later response contains the token', async () => {
+test('exposing a skill returns a URL and a token, and no later response contains the token', async () => {
   const { path, hook, token, skill, agent } = await expose();
   assert.match(token, /^ann_skill_[0-9A-Za-z]{40}$/);
   assert.is(hook, `/hooks/skills/${skill}`);
@@ -23,7 +23,7 @@ test('exposing a skill returns its URL and a token, and no later response contai
   assert.is((await call(hook, token)).status, 202);
 });
 
-test('repeating the exposure of a skill or a token rotation with its Idempotency-Key is refused, because the token was already shown', async () => {
+test('repeating a request to expose a skill or rotate its token with the same Idempotency-Key is refused, because the token was already shown', async () => {
   const skill = await createSkill();
   const agent = await createAgent(skill);
   const path = `${p.tenant}/skills/${skill}/webhook`;
@@ -35,7 +35,7 @@ test('repeating the exposure of a skill or a token rotation with its Idempotency
   assert.is((await p.send('POST', `${path}/rotate-token`, { headers })).status, 409);
 });
 
-test('exposing a skill for an agent that does not have it is refused', async () => {
+test('exposing a skill is refused for an agent that does not have the skill', async () => {
   const skill = await createSkill();
   const other = await createAgent(await createSkill());
   const path = `${p.tenant}/skills/${skill}/webhook`;
@@ -51,7 +51,7 @@ test('exposing a skill for an agent that does not have it is refused', async () 
   assert.is((await p.send('POST', `${path}/rotate-token`)).status, 404);
 });
 
-test('exposing a skill for another agent keeps its token, and later calls go to that agent', async () => {
+test('exposing a skill for another agent keeps the token of the skill webhook, and later calls go to that agent', async () => {
   const { path, hook, token, skill } = await expose();
   const other = await createAgent(skill);
   const answer = await succeed('PUT', `${path}/webhook`, { agent_id: other });
@@ -60,14 +60,14 @@ test('exposing a skill for another agent keeps its token, and later calls go to 
   assert.is((await invocationsOf({ path })).find((one) => one.id === id)!.agent_id, other);
 });
 
-test('after a token rotation, only the new token is accepted', async () => {
+test('after a token rotation, only calls with the new token are accepted', async () => {
   const { path, hook, token } = await expose();
   const { token: rotated } = await succeed('POST', `${path}/webhook/rotate-token`);
   assert.is((await call(hook, token)).status, 401);
   assert.is((await call(hook, rotated as string)).status, 202);
 });
 
-test('reading a skill shows whether it is exposed, also in an as-of read and in the response to an update', async () => {
+test('reading a skill shows whether the skill is exposed; so do an as-of read and the response to an update', async () => {
   const { path, skill } = await expose();
   const before = p.eventsOf('SkillWebhookExposed').at(-1)!;
   assert.is((await succeed('GET', path)).is_exposed, true);
@@ -80,7 +80,7 @@ test('reading a skill shows whether it is exposed, also in an as-of read and in 
   assert.is((await succeed('GET', `${path}?as_of=${commit}:${prepare}`)).is_exposed, true);
 });
 
-test('exposing a hidden skill again gives it the same URL and a new token', async () => {
+test('exposing a skill again whose webhook was hidden gives it the same URL and a new token', async () => {
   const { path, hook, token, agent } = await expose();
   await succeed('DELETE', `${path}/webhook`, undefined, 204);
   assert.is((await call(hook, token)).status, 401);

@@ -32,7 +32,7 @@ test('exposing a skill again for the same agent emits no event; exposing it for 
   given(SkillWebhook, exposed, hidden).when(SkillWebhook.expose(exposure)).emits({ type: 'SkillWebhookExposed', data: exposure });
 });
 
-test('hiding a webhook, or rotating its token, is refused if the webhook is hidden, absent or in another tenant', () => {
+test('hiding a skill webhook, or rotating its token, is refused if the webhook is hidden, absent or in another tenant', () => {
   for (const events of [[], [exposed, hidden]]) {
     given(SkillWebhook, ...events)
       .when(SkillWebhook.hide(TENANT))
@@ -45,7 +45,7 @@ test('hiding a webhook, or rotating its token, is refused if the webhook is hidd
   given(SkillWebhook, exposed).when(SkillWebhook.rotateToken('cother0000000000000000000', OTHER_DIGEST)).refuses('not_found');
 });
 
-test('only the digest of the present token matches; for a hidden or absent webhook, no digest matches', () => {
+test('only the digest of the present token matches a skill webhook; if the webhook is hidden or absent, no digest matches', () => {
   const rotated: SkillWebhook.SkillWebhookEvent = { type: 'SkillWebhookTokenRotated', data: { digest: OTHER_DIGEST } };
   const { state } = given(SkillWebhook, exposed, rotated);
   assert.equal([SkillWebhook.matchesToken(state, OTHER_DIGEST), SkillWebhook.matchesToken(state, DIGEST)], [true, false]);
@@ -76,7 +76,7 @@ const reactTo = async (event: Partial<HidingEvent>, position: number, { webhook,
 
 const revoked = { type: 'AgentSkillRevoked', id: AGENT, data: { skill_id: ID } } as const;
 
-test('if a skill is deleted or revoked from its agent, its webhook is hidden once', async () => {
+test('if a skill is deleted, or revoked from its agent, the webhook of the skill is hidden once', async () => {
   assert.equal(await reactTo({ type: 'SkillDeleted', id: ID, data: {} }, 9, { webhook: [exposed], hasSkill: true, isDeleted: true }), [
     ['SkillWebhookHidden', 'skill_deleted'],
   ]);
@@ -85,16 +85,16 @@ test('if a skill is deleted or revoked from its agent, its webhook is hidden onc
   assert.equal(await reactTo(revoked, 9, { webhook: [], hasSkill: false }), []);
 });
 
-test('if a skill was revoked from its agent and granted again, its webhook is hidden, unless the skill was exposed again after the revocation', async () => {
+test('if a skill was revoked from its agent and granted again, its webhook is hidden, unless the skill was exposed again after it was revoked', async () => {
   assert.equal(await reactTo(revoked, 9, { webhook: [exposed], hasSkill: true }), [['SkillWebhookHidden', 'skill_revoked']]);
   assert.equal(await reactTo(revoked, 1, { webhook: [exposed, hidden, exposed], hasSkill: true }), []);
 });
 
-test("if a skill is revoked from an agent that is not the webhook's, the skill stays exposed", async () => {
+test('if a skill is revoked from an agent other than the one that gets its calls, the skill stays exposed', async () => {
   assert.equal(await reactTo({ ...revoked, id: OTHER_AGENT }, 9, { webhook: [exposed], hasSkill: true }), []);
 });
 
-test('if a skill is revoked from its agent while it is being exposed, handling SkillWebhookExposed hides its webhook', async () => {
+test('if a skill is revoked from its agent while the skill is being exposed, handling SkillWebhookExposed hides the webhook', async () => {
   const event = { type: 'SkillWebhookExposed', id: ID, data: exposure } as const;
   assert.equal(await reactTo(event, 0, { webhook: [exposed], hasSkill: false }), [['SkillWebhookHidden', 'skill_revoked']]);
   assert.equal(await reactTo(event, 0, { webhook: [exposed], hasSkill: true }), []);
@@ -108,7 +108,7 @@ const refusedAt = (second: number, n: number): RefusedCall => ({
   reason: 'token_invalid',
 });
 
-test('the first 60 refused calls in a minute are recorded as single events; the others are recorded in events that list many calls each', () => {
+test('the first 60 refused calls of a skill webhook in a minute are recorded as one event each; the others are recorded in events that list many calls each', () => {
   const { add, take } = skillRefusalCounter();
   for (let n = 0; n < 1_300; n++) add({ agent_id: AGENT, call: refusedAt(1, n) }, AT);
   const taken = [take(AT, false), take(AT, false), take(AT, false), take(AT, false)];
@@ -123,7 +123,7 @@ test('the first 60 refused calls in a minute are recorded as single events; the 
   );
 });
 
-test('refused calls that could not be recorded are kept and recorded later in the same order; at most 100,000 are kept', () => {
+test('refused calls that could not be recorded are kept and recorded later in the same order; if there are more than 100,000, the others are dropped', () => {
   const { add, take, putBack, isIdle } = skillRefusalCounter();
   for (let n = 0; n < 3; n++) add({ agent_id: AGENT, call: refusedAt(1, n) }, AT);
   assert.is(putBack(take(AT, false)), 0);

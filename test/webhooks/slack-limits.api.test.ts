@@ -42,7 +42,7 @@ const createSlackPlatform = async () => {
 
 const ACCEPTED = ['accepted', null];
 
-test("once the agent's limit per minute is reached, Slack deliveries are blocked until a minute after the first one that was counted", async () => {
+test("once as many Slack deliveries as the agent's limit per minute were counted, further ones are blocked until the first of them is a minute old", async () => {
   const { given, deliver, settings } = await createSlackPlatform();
   await settings({ slack_rpm_limit: 2 });
   assert.equal(await deliver('2026-03-02T10:00:00.000Z'), [...ACCEPTED, 'slack_rpm_limit pass']);
@@ -54,7 +54,7 @@ test("once the agent's limit per minute is reached, Slack deliveries are blocked
   await given.close();
 });
 
-test('a limit per hour applies in addition to the limit per minute; a delivery that Slack sends again counts once', async () => {
+test('a limit per hour applies in addition to the limit per minute; a delivery that Slack sends several times counts once', async () => {
   const { given, deliver, settings } = await createSlackPlatform();
   await settings({ slack_rpm_limit: 2, slack_rph_limit: 3 });
   assert.equal((await deliver('2026-03-02T10:00:00.000Z', 'Ev-a')).slice(0, 2), ACCEPTED);
@@ -66,7 +66,7 @@ test('a limit per hour applies in addition to the limit per minute; a delivery t
   await given.close();
 });
 
-test('outside the working hours of its agent, a delivery from Slack is acknowledged and blocked, and counts against no limit', async () => {
+test('outside the working hours of its agent, a delivery from Slack is acknowledged and blocked, and does not count against a limit', async () => {
   const { given, deliver, settings } = await createSlackPlatform();
   await settings({
     working_hours_enabled: true,
@@ -92,7 +92,7 @@ test('the Slack limits and working hours of an agent do not apply to deliveries 
   await given.close();
 });
 
-test('a copied agent has the Slack settings of its source until its own are set', async () => {
+test('a copied agent has the Slack limits of its source until its own Slack settings are set', async () => {
   const inherited = { ...SlackConfig.initial, slack_rpm_limit: 1 };
   const own = { ...SlackConfig.initial, slack_rpm_limit: 5 };
   const settingsWith = (config: SlackConfig.SlackConfig) => {

@@ -19,12 +19,12 @@ const mostInWindow = ({ windowMs }: RateLimit, times: readonly number[]): number
 const limitOf = (max: number, windowMs: number): RateLimit => ({ key: 'k', max, windowMs });
 const sortedTimes = (max: number) => fc.array(fc.nat(max), { maxLength: 400 }).map((times) => times.toSorted((a, b) => a - b));
 
-test('once the limit is reached, a delivery is accepted when a counted delivery is a whole window old, but not a millisecond earlier', () => {
+test('once the limit is reached, the next delivery is accepted when the oldest counted delivery is as old as the window, but not a millisecond earlier', () => {
   const limit = limitOf(1, 60_000);
   equal(countedAt(limit, [0, 59_999, 60_000, 119_999, 120_000]), [0, 60_000, 120_000]);
 });
 
-test('no sliding window contains more deliveries than the limit, whenever they arrive', () =>
+test('no sliding window contains more accepted deliveries than the limit, whenever the deliveries arrive', () =>
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 600 }), sortedTimes(5_000), (max, times) => {
       const limit = limitOf(max, 1_000);
@@ -32,7 +32,7 @@ test('no sliding window contains more deliveries than the limit, whenever they a
     }),
   ));
 
-test('with a limit of up to 256, a delivery is counted exactly if the window before it has fewer deliveries than the limit', () =>
+test('if the limit is at most 256, a delivery is accepted exactly if the window before it contains fewer accepted deliveries than the limit', () =>
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 256 }), sortedTimes(3_000), (max, times) => {
       const limit = limitOf(max, 1_000);
@@ -42,7 +42,7 @@ test('with a limit of up to 256, a delivery is counted exactly if the window bef
     }),
   ));
 
-test('with a limit above 256, at most 257 timestamps are stored, and so a delivery is accepted late by at most 1/256 of the window', () => {
+test('if the limit is above 256, at most 257 timestamps are stored, so a delivery can be accepted too late, but by no more than 1/256 of the window', () => {
   const limit = limitOf(86_400, 3_600_000);
   let state: WindowState = emptyWindow;
   for (let n = 0; n < limit.max; n++) state = counted(state, limit, n * 41);
@@ -52,7 +52,7 @@ test('with a limit above 256, at most 257 timestamps are stored, and so a delive
   is(hasRoom(state, limit, limit.windowMs + Math.ceil(limit.windowMs / 256)), true);
 });
 
-test('setting the clock back neither loses counts nor changes the order of the stored times', () => {
+test('if the clock is set back, no counted delivery is lost, and the order of the stored times does not change', () => {
   const limit = limitOf(3, 1_000);
   const state = counted(counted(counted(emptyWindow, limit, 5_000), limit, 4_000), limit, 5_500);
   is(hasRoom(state, limit, 5_500), false);

@@ -37,7 +37,7 @@ await deliver(ofFirst, '{"n":1}', 'issues');
 await deliver(ofSecond, '{"n":1}');
 await deliver(ofSecond, '{"n":1}', 'ping');
 
-test("the tenant's list of deliveries contains those of all integrations, newest first, each with its provider", async () => {
+test("the tenant's list of deliveries contains the deliveries of all integrations, newest first, each with its provider", async () => {
   const found = await list();
   assert.equal(
     found.map(({ integration_id, event, provider }) => [integration_id, event, provider]),
@@ -56,7 +56,7 @@ test("the tenant's list of deliveries contains those of all integrations, newest
   assert.equal([...(page.body as Json[]), ...rest].reverse(), found);
 });
 
-test('the list marks a delivery as a body replay, unless its integration does not mark replays', async () => {
+test("the tenant's list of deliveries marks body replays, except those to an integration that does not mark replays", async () => {
   assert.equal(
     (await list()).map(({ replay_suspect }) => replay_suspect),
     [false, false, true, false, false, false],
@@ -68,7 +68,7 @@ test('the list marks a delivery as a body replay, unless its integration does no
   );
 });
 
-test('each filter of the list, and all filters together, select only matching deliveries', async () => {
+test("each filter of the tenant's list of deliveries, and all filters together, select only matching deliveries", async () => {
   const [newest] = await list();
   const queries: readonly (readonly [string, number])[] = [
     [`integration_id=${ofFirst}`, 4],
@@ -94,7 +94,7 @@ test('each filter of the list, and all filters together, select only matching de
     assert.is((await p.send('GET', `${p.tenant}/deliveries?${wrong}`)).status, 422, wrong);
 });
 
-test('a member without tenant:integrations:read sees deliveries only of agents whose chats they may read, and none after that permission ends', async () => {
+test('a member without tenant:integrations:read sees deliveries only of agents whose chats the member may read, and none of them after that permission ends', async () => {
   const { user_id, key } = await addMember(p, 'MEMBER');
   assert.equal(await list('', key), []);
   const role = (method: string, body?: Json) => p.send(method, `${p.tenant}/agents/${second}/roles/${user_id}`, body ? { body } : {});
@@ -125,7 +125,7 @@ test('deliveries that were sent to a runner are listed as running, with and with
   assert.equal(await list('?status=waiting'), []);
 });
 
-test("a page of the tenant's deliveries takes two database queries, however many of the deliveries are running at a runner", async () => {
+test("reading a page of the tenant's deliveries takes two database queries, however many of the deliveries are running at a runner", async () => {
   const counts: number[] = [];
   const { rows, page } = p.reads;
   for (const limit of [1, 5]) {

@@ -21,7 +21,7 @@ const send = (hook: string, body: Json = {}, headers: Record<string, string> = {
   p.send('POST', `${p.tenant}/webhook-integrations/${hook}/test-delivery`, { body, headers });
 
 for (const provider of PROVIDERS.filter((one) => one !== 'discord'))
-  test(`${provider}: each sample is signed, accepted and marked as a sample in its body; sending it twice makes two deliveries`, async () => {
+  test(`${provider}: each sample delivery is signed, accepted and marked as a sample in its body; sending it twice makes two deliveries`, async () => {
     const hook = await connect(provider, { replay_guard: 'block' });
     const events = sampleEvents(provider);
     for (const event of [undefined, ...events, events[0]]) {
@@ -37,7 +37,7 @@ for (const provider of PROVIDERS.filter((one) => one !== 'discord'))
     }
   });
 
-test('a test delivery without an event sends the ping of the provider, if the provider has one', async () => {
+test('a request for a test delivery that names no event sends the ping of the provider, if the provider has one', async () => {
   for (const [provider, event] of [
     ['github', 'ping'],
     ['intercom', 'ping'],
@@ -46,7 +46,7 @@ test('a test delivery without an event sends the ping of the provider, if the pr
     assert.is(((await send(await connect(provider))).body as Json).event, event);
 });
 
-test('custom_hmac: a sample has its signature, id, event and time in the places that the options of the integration define', async () => {
+test('custom_hmac: a sample delivery has its signature, id, event and time in the places that the options of the integration define', async () => {
   const options = {
     header: 'X-Acme-Sign',
     prefix: 'hmac ',
@@ -65,7 +65,7 @@ test('custom_hmac: a sample has its signature, id, event and time in the places 
   }
 });
 
-test("a test delivery gets 409 with the reason if the integration's secret is a public key: only the provider can sign then", async () => {
+test("a request for a test delivery gets 409 with the reason if the integration's secret is a public key, because then only the provider can sign", async () => {
   const key = SIGNERS.discord.secret;
   const standard = `whpk_${Buffer.from(key, 'hex').toString('base64')}`;
   const hooks = [
@@ -81,7 +81,7 @@ test("a test delivery gets 409 with the reason if the integration's secret is a 
   }
 });
 
-test('a sample passes the same checks as other deliveries: it is blocked if the integration is paused or filters its event', async () => {
+test('a sample delivery passes the same checks as other deliveries: it is blocked if the integration is paused or filters out its event', async () => {
   const filtered = await connect('github', { event_filter: ['push'] });
   assert.equal(((await send(filtered)).body as Json).reason, 'event_filter');
   await p.send('PATCH', `${p.tenant}/webhook-integrations/${filtered}`, { body: { is_paused: true } });
@@ -89,13 +89,13 @@ test('a sample passes the same checks as other deliveries: it is blocked if the 
   assert.equal([outcome, reason], ['blocked', 'paused']);
 });
 
-test('after a secret rotation, samples are signed with the new secret', async () => {
+test('after a secret rotation, sample deliveries are signed with the new secret', async () => {
   const hook = await connect('github');
   await p.send('POST', `${p.tenant}/webhook-integrations/${hook}/rotate-secret`, { body: {} });
   assert.is(((await send(hook)).body as Json).matched_secret, 'current');
 });
 
-test('repeating a test delivery with its Idempotency-Key sends a single delivery', async () => {
+test('repeating a request for a test delivery with the same Idempotency-Key sends a single delivery', async () => {
   const hook = await connect('github');
   const before = p.eventsOf('WebhookAccepted').length;
   const headers = { 'idempotency-key': 'the-same-key' };
@@ -104,7 +104,7 @@ test('repeating a test delivery with its Idempotency-Key sends a single delivery
   assert.is(p.eventsOf('WebhookAccepted').length, before + 1);
 });
 
-test('a test delivery with an unknown event, field or integration is refused', async () => {
+test('a request for a test delivery is refused if its event, a field or the integration is unknown', async () => {
   const hook = await connect('github');
   const unknown = await send(hook, { event: 'no such event' });
   assert.equal([unknown.status, ((unknown.body as Json).errors as Json[])[0]!.pointer], [422, '/event']);

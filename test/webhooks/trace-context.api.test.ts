@@ -7,7 +7,7 @@ import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
 
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
-test('a valid traceparent is stored, one of a later version is stored as version 00, and an invalid traceparent is ignored', () => {
+test('a valid traceparent of a delivery is stored, that of a later version as version 00; an invalid traceparent is ignored', () => {
   assert.is(traceParent(TRACE), TRACE);
   assert.is(traceParent(`cc${TRACE.slice(2)}-what-comes-later`), TRACE);
   const wrong = [
@@ -25,7 +25,7 @@ test('a valid traceparent is stored, one of a later version is stored as version
   for (const header of wrong) assert.is(traceParent(header), undefined, String(header));
 });
 
-test('the traceparent of a delivery is in the metadata of its event, in its CloudEvent and in the header of its message', async () => {
+test('the traceparent of a delivery is in the metadata of the event, in the CloudEvent and in the header of the message', async () => {
   const given = await createWebhookPlatform();
   await given.deliver('{"n":1}', { traceparent: TRACE, 'x-github-delivery': '1' });
   await given.deliver('{"n":2}', { traceparent: 'nonsense', 'x-github-delivery': '2' });

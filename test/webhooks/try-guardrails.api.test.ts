@@ -37,7 +37,7 @@ const attempt = async (given: Platform, rules: readonly GuardrailRule[], more: o
 
 const noKeys: GuardrailRule = { name: 'no keys', kind: 'pattern', options: { pattern: 'AKIA\\d+' }, action: 'redact' };
 
-test("a trial of guardrails lists past deliveries, newest first, with the rules' decision now and the decision at that time", async () => {
+test('a trial of guardrails lists past deliveries, newest first, each with what the tried guardrails decide and what was decided when it arrived', async () => {
   const given = await createWebhookPlatform();
   await given.call('PUT', 'guardrails', [{ name: 'no z', kind: 'json_path', options: { path: '$.z' }, action: 'block' }]);
   const ids = await deliverAll(given, ['{"a":"AKIA1 AKIA2"}', '{"z":1}', '{"a":1}', '{"z":']);
@@ -52,7 +52,7 @@ test("a trial of guardrails lists past deliveries, newest first, with the rules'
   await given.close();
 });
 
-test('a trial of guardrails decides on past bodies as the rules and patterns later do, and shows the time that each rule takes', async () => {
+test('a trial of guardrails decides on past bodies as the same rules and patterns would decide on new ones, and shows the time that each rule takes', async () => {
   const given = await createWebhookPlatform();
   const bodies = ['{"a":"AKIA1"}', '{"n":"CUST-1 and CUST-2"}', '{"z":1}', '{"n":1}'];
   const ids = await deliverAll(given, bodies);
@@ -90,7 +90,7 @@ test('a trial of guardrails decides on past bodies as the rules and patterns lat
   await given.close();
 });
 
-test('for rate guardrails, a trial counts the past deliveries in the order in which they arrived', async () => {
+test('a trial of rate guardrails counts the past deliveries in the order in which they arrived', async () => {
   const given = await createWebhookPlatform();
   const ids = await deliverAll(given, ['{"n":0}', '{"n":1}', '{"n":2}', '{"n":3}']);
   const rows = await attempt(given, [{ name: 'busy', kind: 'rate', options: { max: 2, per_seconds: 180 }, action: 'block' }]);
@@ -106,7 +106,7 @@ test('for rate guardrails, a trial counts the past deliveries in the order in wh
   await given.close();
 });
 
-test('a trial of guardrails covers only deliveries of the tenant, of the requested integration and of the requested period', async () => {
+test('a trial of guardrails covers only deliveries of the tenant that belong to the requested integration and the requested period', async () => {
   const given = await createWebhookPlatform();
   const second = (await given.connect({ label: 'Second' })).json.id as string;
   const other = await given.connectInOtherTenant();
@@ -123,7 +123,7 @@ test('a trial of guardrails covers only deliveries of the tenant, of the request
   await given.close();
 });
 
-test('a trial of guardrails with invalid rules, or without a period, is refused', async () => {
+test('a request for a trial of guardrails with invalid rules, or without a period, is refused', async () => {
   const given = await createWebhookPlatform();
   for (const [body, pointer] of [
     [{ rules: [{ ...noKeys, options: { pattern: '(?=a)' } }], from: FROM, to: TO }, '/rules/0/options/pattern'],
@@ -139,7 +139,7 @@ test('a trial of guardrails with invalid rules, or without a period, is refused'
   await given.close();
 });
 
-test('a trial of guardrails skips rules that exceed the time limit, and continues with the others', async () => {
+test('a trial of guardrails shows no decision for a delivery on which the rules exceed the time limit, and continues with the other deliveries', async () => {
   const given = await createWebhookPlatform();
   await deliverAll(given, [JSON.stringify('a'.repeat(60_000)), '{"n":1}']);
   const slow: GuardrailRule = { name: 'slow', kind: 'pattern', options: { pattern: 'a.*b|a' }, action: 'redact' };

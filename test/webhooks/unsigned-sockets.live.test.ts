@@ -70,7 +70,7 @@ for (const [what, bodies] of Object.entries(attacks))
       );
     }));
 
-test('stalled unsigned large bodies do not prevent signed deliveries from being accepted, even of the same integration', () =>
+test('while unsigned large bodies stall, signed deliveries are accepted, even deliveries to the same integration', () =>
   repeatIfBusy(async () => {
     const platform = await startPlatform();
     const statuses = await deliverDuring(platform, silentBodies, platform.hook);
@@ -80,7 +80,7 @@ test('stalled unsigned large bodies do not prevent signed deliveries from being 
     );
   }));
 
-test('a large body that arrives too slowly gets 408 within a few seconds, and its connection is closed', async () => {
+test('a delivery with a large body that arrives too slowly gets 408 within a few seconds, and its connection is closed', async () => {
   const { port, hook } = await startPlatform();
   const socket = connect(port, '127.0.0.1');
   afterTest(() => socket.destroy());

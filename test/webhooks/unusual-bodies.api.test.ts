@@ -13,7 +13,7 @@ const HOSTILE_BODIES: Readonly<Record<string, string>> = {
   'a text of 1 MiB': JSON.stringify({ a: 'x'.repeat(1_048_576) }),
 };
 
-test('a signed body with unusual JSON is accepted, its bytes are kept unchanged, and all projections can apply it', async () => {
+test('a signed delivery with unusual JSON is accepted, its bytes are stored unchanged, and all projections can apply its event', async () => {
   const given = await createWebhookPlatform();
   for (const [what, body] of Object.entries(HOSTILE_BODIES)) {
     const answer = await given.deliver(body, { 'x-github-delivery': what.replaceAll(' ', '-') });
@@ -27,7 +27,7 @@ test('a signed body with unusual JSON is accepted, its bytes are kept unchanged,
   await given.close();
 });
 
-test('a compressed body gets 401, with the signature of the uncompressed body as well as without a signature', async () => {
+test('a delivery with a compressed body gets 401, whether its signature is that of the uncompressed body or there is no signature', async () => {
   const given = await createWebhookPlatform();
   const plain = '{"zen":"Keep it simple"}';
   const compressed = new Uint8Array(gzipSync(plain));
