@@ -1,4 +1,4 @@
-import { hash, timingSafeEqual } from 'node:crypto';
+import { createHash, hash, timingSafeEqual } from 'node:crypto';
 
 /**
  * A placeholder for a digest that is not stored, such as that of an unknown API key. The check compares with the
@@ -11,3 +11,9 @@ export const isSameDigest = (one: string, other: string): boolean => timingSafeE
 
 /** Returns the SHA-256 of bytes, in lower-case hex. */
 export const sha256Of = (bytes: Uint8Array): string => hash('sha256', bytes, 'hex');
+
+/** Returns a function that adds bytes to a SHA-256, and one that returns the result in lower-case hex. */
+export const sha256Counter = () => {
+  const digest = createHash('sha256');
+  return { add: (bytes: Uint8Array): unknown => digest.update(bytes), result: (): string => digest.digest('hex') };
+};

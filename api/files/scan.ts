@@ -1,7 +1,6 @@
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { MAX_SCANNED_BYTES, ScanFields, type ScanPorts, scanFile } from '../../commands/files/scan-file.ts';
-import { sha256Of } from '../../domain/digest.ts';
 import { VERDICTS } from '../../domain/files/file-scan.ts';
 import { authorizeRequest } from '../http/authorize-request.ts';
 import { assertNoQuery, runOnce } from '../http/mount.ts';
@@ -60,8 +59,8 @@ const scan = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
       const { resource_type } = parseOrRefuse(ScanFields, texts);
       // These bytes identify a repeat of the request. The bytes of the form differ each time, because its boundary is
       // random.
-      const bytes = new TextEncoder().encode(JSON.stringify([sha256Of(file.bytes), file.filename, resource_type]));
-      return runOnce(SCAN, runtime, request, { bytes, run: (ctx) => scanFile(ctx, ports, file, resource_type) });
+      const bytes = new TextEncoder().encode(JSON.stringify([file.sha256, file.filename, file.contentType, resource_type]));
+      return runOnce(SCAN, runtime, request, { bytes, run: (ctx) => scanFile(ctx, ports, { ...file, resource_type }) });
     });
   };
 };

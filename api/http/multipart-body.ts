@@ -1,3 +1,4 @@
+import { sha256Counter } from '../../domain/digest.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { assertNotEncoded, rejectTruncated } from './json-body.ts';
 
@@ -217,11 +218,18 @@ export const streamForm = async <T>(
   return { value: value!, texts };
 };
 
-/** A file of a form, completely in memory. */
-export type UploadedFile = Omit<StreamedFile, 'content'> & { readonly bytes: Uint8Array };
+/** A file of a form, completely in memory. `sha256` is its digest in hex. */
+export type UploadedFile = Omit<StreamedFile, 'content'> & { readonly bytes: Uint8Array; readonly sha256: string };
 
-/** Collects a content in one buffer, whose initial size is `expected`. */
-const collect = async (content: AsyncIterable<Uint8Array>, expected: number): Promise<Uint8Array> => {
+/**
+ * Collects a content in one buffer, whose initial size is `expected`. The digest is calculated while the content
+ * arrives, because the digest of a large file at its end would delay other requests.
+ */
+const collect = async (
+  content: AsyncIterable<Uint8Array>,
+  expected: number,
+): Promise<{ readonly bytes: Uint8Array; readonly sha256: string }> => {
+  const digest = sha256Counter();
   let buffer = new Uint8Array(expected);
   let size = 0;
   for await (const bytes of content) {
@@ -232,8 +240,9 @@ const collect = async (content: AsyncIterable<Uint8Array>, expected: number): Pr
     }
     buffer.set(bytes, size);
     size += bytes.length;
+    digest.add(bytes);
   }
-  return buffer.subarray(0, size);
+  return { bytes: buffer.subarray(0, size), sha256: digest.result() };
 };
 
 /** Reads a form whose file is required, and loads the file into memory (see `streamForm`). */
@@ -245,7 +254,7 @@ export const readForm = async (
   const declared = Math.min(Number(request.headers.get('content-length')) || 65_536, shape.maxBytes);
   const { value, texts } = await streamForm(parse, request, shape, async ({ content, ...file }) => ({
     ...file,
-    bytes: await collect(content, declared),
+    ...(await collect(content, declared)),
   }));
   return { ...value, texts };
 };

@@ -1,7 +1,6 @@
 import type { Context, Hono } from 'hono';
 import { assertOwnListing, publishVersion, VersionFields } from '../../commands/marketplace/listing.ts';
 import { type ImportPorts, readSkillArchive } from '../../commands/skills/import-skill.ts';
-import { sha256Of } from '../../domain/digest.ts';
 import { archiveErrorAt, MAX_ARCHIVE_BYTES } from '../../domain/skills/archive-rules.ts';
 import { VersionRead } from '../../projections/marketplace/listing.ts';
 import { authorizeRequest } from '../http/authorize-request.ts';
@@ -37,14 +36,14 @@ const publish = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
     await assertOwnListing(runtime.context(request.info), id);
     return withSlot(request.info.tenant, async () => {
       const form = { file: FILE, texts: Object.keys(VersionFields.shape), maxBytes: MAX_ARCHIVE_BYTES };
-      const { bytes: bundle, texts } = await readForm(parseForm, c.req.raw, form);
+      const { bytes: bundle, sha256, texts } = await readForm(parseForm, c.req.raw, form);
       const { version } = parseOrRefuse(VersionFields, texts);
       await readSkillArchive(ports, bundle).catch((error: unknown) => {
         throw archiveErrorAt(`/${FILE}`, error);
       });
       // These bytes identify a repeat of the request. The bytes of the form differ each time, because its boundary is
       // random.
-      const bytes = new TextEncoder().encode(JSON.stringify([sha256Of(bundle), version]));
+      const bytes = new TextEncoder().encode(JSON.stringify([sha256, version]));
       return runOnce(PUBLISH, runtime, request, { bytes, run: (ctx) => publishVersion(ctx, { id, version }, bundle) });
     });
   };

@@ -11,13 +11,14 @@ export type UnpackedArchive = { readonly files: readonly ArchiveFile[]; readonly
 export type KeepFiles = {
   readonly isKept: (path: string) => boolean;
   readonly maxBytes: number;
-  /** Called with the path of every file and its first bytes, at most HEAD_BYTES. */
-  readonly inspect?: (path: string, head: Uint8Array) => void;
+  /** Called with the path of every file, and its first and its last bytes, at most HEAD_BYTES and TAIL_BYTES. */
+  readonly inspect?: (path: string, head: Uint8Array, tail: Uint8Array) => Promise<void>;
   /** Called with the path of every file and its bytes, piece by piece. Unpacking waits until the promise resolves. */
   readonly onPiece?: (path: string, bytes: Uint8Array) => Promise<void>;
 };
 
 export const HEAD_BYTES = 65_536;
+export const TAIL_BYTES = 65_557;
 
 /**
  * Unpacks a zip archive in memory, checks each of its entries, and keeps only the bytes of the selected files. Archives

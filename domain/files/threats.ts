@@ -1,3 +1,4 @@
+import { activePdfName } from './active-pdf.ts';
 import type { Finding } from './file-scan.ts';
 
 /** Scripts are searched for in this many bytes at the start of a file. */
@@ -76,14 +77,9 @@ const scripts = (bytes: Uint8Array, type: string): Found[] => {
   return found;
 };
 
-const ACTIVE_PDF = /\/(?:JavaScript|JS|Launch|EmbeddedFile|RichMedia|XFA|OpenAction|AA|SubmitForm|ImportData)(?![A-Za-z])/;
-/** Replaces the escaped characters of PDF names (`#` and two hex digits) by the characters themselves. */
-const plainPdf = (text: string): string =>
-  text.replace(/#([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
-
 const ofPdf = (bytes: Uint8Array): Found[] => {
-  const active = ACTIVE_PDF.exec(plainPdf(latin1(bytes)));
-  return active ? [finding('active_content', `It contains ${active[0]}, which can run scripts or open other files`)] : [];
+  const name = activePdfName(bytes);
+  return name ? [finding('active_content', `It contains ${name}, which can run scripts or open other files`)] : [];
 };
 
 const OLE = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
@@ -100,19 +96,37 @@ const ofOffice = (bytes: Uint8Array): Found[] => {
 };
 
 const ofRichText = (bytes: Uint8Array): Found[] =>
-  latin1(bytes.subarray(0, 5)) === '{\\rtf' && /\\obj(?:data|update|autlink)/.test(latin1(bytes))
+  latin1(bytes.subarray(0, 5)) === '{\\rtf' && ['\\objdata', '\\objupdate', '\\objautlink'].some((word) => has(bytes, word))
     ? [finding('embedded_object', 'It contains an embedded object')]
     : [];
 
+const START_OF_ZIP = 'PK\x03\x04';
 const END_OF_ZIP = 'PK\x05\x06';
-const MAX_END_OF_ZIP = 65_557;
+/** Programs that open zip archives look for the end of the archive in this many bytes at the end of a file. */
+export const MAX_END_OF_ZIP = 65_557;
 
+/** Whether a file starts like a zip archive. */
+export const startsAsZip = (bytes: Uint8Array): boolean => latin1(bytes.subarray(0, 4)) === START_OF_ZIP;
+
+/**
+ * Whether a file can be opened as a zip archive. Programs look for the end of the archive, so other bytes can be before
+ * its start.
+ */
+const endsAsZip = (bytes: Uint8Array): boolean => has(bytes.subarray(-MAX_END_OF_ZIP), END_OF_ZIP) && has(bytes, 'PK\x01\x02');
+
+/** A file of any type can also be an archive or a PDF, because programs accept those with other bytes before them. */
 const ofPolyglot = (bytes: Uint8Array, type: string): Found[] => {
-  if (!isMedia(type) && !isPdf(type) && !isText(type)) return [];
-  const isZip = has(bytes.subarray(-MAX_END_OF_ZIP), END_OF_ZIP) && has(bytes, 'PK\x01\x02');
-  if (isZip) return [finding('polyglot', 'It is also a zip archive')];
+  if (startsAsZip(bytes)) return [];
+  if (endsAsZip(bytes)) return [finding('polyglot', 'It is also a zip archive')];
   return !isPdf(type) && has(bytes.subarray(0, 1_024), '%PDF-') ? [finding('polyglot', 'It is also a PDF file')] : [];
 };
+
+/**
+ * Returns the threats of a file in an archive that its first and last bytes reveal: it can be an archive itself, whose
+ * files are not checked.
+ */
+export const nestedArchive = (head: Uint8Array, tail: Uint8Array): Found[] =>
+  startsAsZip(head) || endsAsZip(tail) ? [finding('nested_archive', 'It is an archive in an archive, which is not opened')] : [];
 
 /** Returns the threats that the name of a file, or of a member of an archive, reveals. */
 export const threatsInName = (name: string, isMember: boolean): Found[] => [
@@ -142,15 +156,30 @@ export const threatsInBytes = (bytes: Uint8Array, type: string): Found[] => [
 const NO_CLAIM: readonly string[] = ['application/octet-stream', 'text/plain', 'binary/octet-stream'];
 const kindOf = (type: string): string => type.split('/')[0]!;
 
+const nameIn = (claimed: string | null): string => (claimed ?? '').toLowerCase().split(/\s*;/)[0]!;
+
 /**
  * Returns a finding if the client has sent a content type that does not match the content, for example `image/png` for
  * a program.
  */
 export const mismatchOf = (claimed: string | null, type: string): Found[] => {
-  const [name = ''] = (claimed ?? '').toLowerCase().split(/\s*;/);
+  const name = nameIn(claimed);
   if (name === '' || NO_CLAIM.includes(name) || name === type || kindOf(name) === 'text') return [];
   if (!isMedia(name) && !isPdf(name)) return [];
   return kindOf(name) === kindOf(type) && !isPdf(name)
     ? []
     : [finding('type_mismatch', `It claims to be ${name.slice(0, 64)}, but is ${type}`)];
+};
+
+/** Matches content types whose files always start with bytes by which they are recognised. */
+const RECOGNISABLE = /^(?:image\/(?:png|jpe?g|gif|webp|bmp|tiff|avif)|application\/pdf|video\/(?:mp4|webm|quicktime)|audio\/(?:ogg|flac))$/;
+const UNKNOWN: readonly string[] = ['application/octet-stream', 'text/plain'];
+
+/**
+ * Returns why a file is certainly not of the type that the client has sent; null if it may be. A picture or film of a
+ * rare type may be unknown to the detection.
+ */
+export const contradictionOf = (claimed: string | null, type: string): string | null => {
+  const [found] = mismatchOf(claimed, type);
+  return found && (RECOGNISABLE.test(nameIn(claimed)) || !UNKNOWN.includes(type)) ? found.message : null;
 };

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl';
-import { type ArchiveFile, HEAD_BYTES, type KeepFiles, type Unpack } from '../../commands/skills/archive.ts';
+import { type ArchiveFile, HEAD_BYTES, type KeepFiles, TAIL_BYTES, type Unpack } from '../../commands/skills/archive.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import {
   type ArchiveEntry,
@@ -63,16 +63,19 @@ const unpackFile = async (
   const size = { unpacked: 0, compressed: entry.compressedSize };
   const pieces: Buffer[] = [];
   const head: Buffer[] = [];
+  let tail: Buffer = Buffer.alloc(0);
   let checksum = 0;
   for await (const piece of (await zip.openReadStreamPromise(entry)) as AsyncIterable<Buffer>) {
     counter.count(size, piece.length);
     checksum = crc32(piece, checksum);
     await keep.onPiece?.(path, piece);
     if (isKept) pieces.push(piece);
-    if (keep.inspect && size.unpacked - piece.length < HEAD_BYTES) head.push(piece);
+    if (!keep.inspect) continue;
+    if (size.unpacked - piece.length < HEAD_BYTES) head.push(piece);
+    tail = Buffer.concat([tail.subarray(-TAIL_BYTES), piece]);
   }
   if (checksum !== entry.crc32) throw damaged('a file has a wrong checksum');
-  keep.inspect?.(path, Buffer.concat(head).subarray(0, HEAD_BYTES));
+  await keep.inspect?.(path, Buffer.concat(head).subarray(0, HEAD_BYTES), tail.subarray(-TAIL_BYTES));
   return { size: size.unpacked, bytes: isKept ? Buffer.concat(pieces) : null };
 };
 

@@ -224,7 +224,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     mountOAuthCallback(app, runtime, { oauth, publicUrl, attempt });
     mountPaymentWebhook(app, runtime, { secrets: config.stripeWebhookSecret ?? [] });
     const findVirus = config.clamavUrl ? createVirusScan(config.clamavUrl) : null;
-    mountUploadRoutes(app, runtime, { files: createFileHost(egress), findVirus });
+    mountUploadRoutes(app, runtime, { files: createFileHost(egress), findVirus, logger });
     mountSystemRoutes(app, {
       readiness: createReadiness({
         log,

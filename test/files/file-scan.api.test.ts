@@ -130,6 +130,37 @@ test('no file that is valid as a picture or document and also contains a script 
   }
 });
 
+test('an archive that starts with other bytes, a PDF with other bytes before it, and an archive in an archive never get the verdict clean', async () => {
+  const prefix = Buffer.from([0, 1, 2, 255]);
+  const program = Buffer.concat([Buffer.from('MZ'), Buffer.alloc(200)]);
+  const members = [
+    { name: 'word/vbaProject.bin', content: 'x' },
+    { name: 'setup.exe', content: program },
+  ];
+  const large = { name: 'word/media/image1.bin', content: randomBytes(200_000) };
+  for (const [label, content, code] of [
+    ['four bytes', Buffer.concat([prefix, zipArchive(members)]), 'polyglot'],
+    ['offsets that count the prefix', zipArchive(members, { prefix }), 'polyglot'],
+    [
+      'a prefix of 1 MB, and a comment',
+      Buffer.concat([randomBytes(1_000_000), zipArchive(members), Buffer.alloc(60_000, 0x20)]),
+      'polyglot',
+    ],
+    ['the mark of a split archive', Buffer.concat([Buffer.from('PK\x07\x08'), zipArchive(members)]), 'polyglot'],
+    ['a text', Buffer.concat([Buffer.from('a text '), zipArchive(members)]), 'polyglot'],
+    ['a PDF', Buffer.concat([prefix, Buffer.from('%PDF-1.7\n<< /S /JavaScript >>')]), 'polyglot'],
+    ['an archive without its name', zipArchive([{ name: 'data', content: zipArchive(members), stored: true }]), 'nested_archive'],
+    [
+      'a large archive with a prefix in an archive',
+      zipArchive([{ name: 'data', content: Buffer.concat([randomBytes(100_000), zipArchive([large, ...members])]), stored: true }]),
+      'nested_archive',
+    ],
+  ] as const) {
+    const result = await scan(content, 'report.docm');
+    assert.equal([label, result.verdict, codesOf(result).includes(code)], [label, 'suspicious', true]);
+  }
+});
+
 test('the scan of a file that is declared as a picture or a PDF, but is not one, has the finding type_mismatch', async () => {
   const claim = (type: string, content: string | Uint8Array) =>
     send([{ name: 'upload', content, headers: `Content-Disposition: form-data; name="upload"; filename="a"\r\nContent-Type: ${type}` }]);
