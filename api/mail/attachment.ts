@@ -2,7 +2,7 @@ import type { Context, Hono } from 'hono';
 import type { CreateTypeDetector } from '../../commands/files/content-type.ts';
 import { addMailAttachment, MAX_ATTACHMENT_BYTES } from '../../commands/mail/add-attachment.ts';
 import { assertMessage } from '../../commands/mail/message.ts';
-import { storeAttachment } from '../../commands/sessions/add-attachment.ts';
+import { storeAttachment, uploadIdentity } from '../../commands/sessions/add-attachment.ts';
 import { notFound } from '../../domain/refusal.ts';
 import { attachmentsWithIds } from '../../projections/mail/message.queries.ts';
 import { AgentAttachmentRow, messages } from '../../projections/mail/message.ts';
@@ -47,11 +47,11 @@ const acceptUpload = ({ runtime, withSlot, parseForm, createTypeDetector }: Deps
     await assertMessage(ctx, agent_id, message_id);
     return withSlot(request.info.tenant, async () => {
       const shape = { file: FIELD, maxBytes: MAX_ATTACHMENT_BYTES };
-      const { value } = await streamForm(parseForm, c.req.raw, shape, (file) => storeAttachment(ctx, file, createTypeDetector()));
-      // The digest of the file identifies a repeat of the request. The bytes of the form differ each time, because its
-      // boundary is random.
+      const { value } = await streamForm(parseForm, c.req.raw, shape, (file) =>
+        storeAttachment(ctx, { ...file, field: FIELD }, createTypeDetector()),
+      );
       const run = (of: typeof ctx) => addMailAttachment(of, { agent_id, message_id }, value);
-      return runOnce(UPLOAD, runtime, request, { bytes: new TextEncoder().encode(value.sha256), run });
+      return runOnce(UPLOAD, runtime, request, { bytes: uploadIdentity(value), run });
     });
   };
 };
@@ -75,7 +75,7 @@ const routes = [
     row: UPLOAD,
     operationId: 'addMailAttachment',
     field: FIELD,
-    description: `A message that is sent later can have the file: see \`attachment_ids\`. A file has at most ${MAX_ATTACHMENT_BYTES} bytes, and must arrive with at least 64 KiB per second, otherwise the response is 408. Its type is found by its content, and its name is only shown. The content is stored encrypted.\n\nRequires the permission \`agent:assign\`, or the runner key of the agent.`,
+    description: `A message that is sent later can have the file: see \`attachment_ids\`. A file has at most ${MAX_ATTACHMENT_BYTES} bytes, and must arrive with at least 64 KiB per second, otherwise the response is 408. Its type is found by its content; a file that claims another type, such as that of a picture for a program, is refused with 422. Its name is only shown. The content is stored encrypted.\n\nRequires the permission \`agent:assign\`, or the runner key of the agent.`,
     tag: 'Mail',
     file: 'The file',
     answer: 'The new attachment',

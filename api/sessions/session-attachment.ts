@@ -1,6 +1,12 @@
 import type { Context, Hono } from 'hono';
 import type { CreateTypeDetector } from '../../commands/files/content-type.ts';
-import { addAttachment, assertAcceptsFiles, MAX_ATTACHMENT_BYTES, storeAttachment } from '../../commands/sessions/add-attachment.ts';
+import {
+  addAttachment,
+  assertAcceptsFiles,
+  MAX_ATTACHMENT_BYTES,
+  storeAttachment,
+  uploadIdentity,
+} from '../../commands/sessions/add-attachment.ts';
 import { requireWriter } from '../../commands/sessions/session-access.ts';
 import { AttachmentRead } from '../../projections/sessions/session.ts';
 import { authorizeRequest } from '../http/authorize-request.ts';
@@ -43,11 +49,11 @@ const acceptUpload = ({ runtime, withSlot, parseForm, createTypeDetector }: Deps
     if (c.req.header('idempotency-key') === undefined) await assertAcceptsFiles(ctx, session_id);
     return withSlot(request.info.tenant, async () => {
       const shape = { file: UPLOAD_FIELD, maxBytes: MAX_ATTACHMENT_BYTES };
-      const { value } = await streamForm(parseForm, c.req.raw, shape, (file) => storeAttachment(ctx, file, createTypeDetector()));
-      // The digest of the file identifies a repeat of the request. The bytes of the form differ each time, because its
-      // boundary is random.
+      const { value } = await streamForm(parseForm, c.req.raw, shape, (file) =>
+        storeAttachment(ctx, { ...file, field: UPLOAD_FIELD }, createTypeDetector()),
+      );
       const run = (of: typeof ctx) => addAttachment(of, session_id, value);
-      return runOnce(UPLOAD, runtime, request, { bytes: new TextEncoder().encode(value.sha256), run });
+      return runOnce(UPLOAD, runtime, request, { bytes: uploadIdentity(value), run });
     });
   };
 };
@@ -56,7 +62,7 @@ const routes = [
   uploadRoute({
     row: UPLOAD,
     operationId: 'addSessionAttachment',
-    description: `A file has at most ${MAX_ATTACHMENT_BYTES} bytes, and must arrive with at least 64 KiB per second, otherwise the response is 408. Its type is found by its content, and its name is only shown. The content is stored encrypted.\n\nRequires the runner key of the session's agent. Who has started the session may add files, too, with the permission \`agent:assign\` on the agent.`,
+    description: `A file has at most ${MAX_ATTACHMENT_BYTES} bytes, and must arrive with at least 64 KiB per second, otherwise the response is 408. Its type is found by its content; a file that claims another type, such as that of a picture for a program, is refused with 422. Its name is only shown. The content is stored encrypted.\n\nRequires the runner key of the session's agent. Who has started the session may add files, too, with the permission \`agent:assign\` on the agent.`,
     tag: 'Sessions',
     file: 'The file',
     answer: 'The new attachment',

@@ -61,20 +61,30 @@ export const recipientAt = async (
 
 type File = ParsedMail['files'][number];
 
+/** Returns the text of a message with a note about the files that were left out. A long text is cut, so that both fit. */
+const withNote = (text: string, leftOut: number): string => {
+  if (leftOut === 0) return text;
+  const note = `\n\n[${leftOut} ${leftOut === 1 ? 'attachment was' : 'attachments were'} left out: a message can have at most ${MAX_FILES} files]`;
+  return cutText(text, MAX_TEXT - note.length).text + note;
+};
+
 /** Returns the content of a message and its files: its attachments, and texts that are too long for the content. */
-const contentOf = (mail: ParsedMail): { content: MailContent; files: readonly File[] } => {
+export const contentOf = (
+  mail: Omit<ParsedMail, 'sha256' | 'cause' | 'report'>,
+): { readonly content: MailContent; readonly files: readonly File[] } => {
   const plain = cutText(mail.text, MAX_TEXT);
   const html = mail.html === null ? null : cutText(mail.html, MAX_HTML);
   const encoder = new TextEncoder();
-  const files = [
+  const all = [
     ...(plain.isCut ? [{ filename: 'message.txt', bytes: encoder.encode(mail.text) }] : []),
     ...(html?.isCut ? [{ filename: 'message.html', bytes: encoder.encode(mail.html!) }] : []),
     ...mail.files,
-  ].slice(0, MAX_FILES);
+  ];
+  const files = all.slice(0, MAX_FILES);
   const content: MailContent = {
     ...{ from: mail.from, to: mail.to, cc: mail.cc },
     subject: cleanDisplayText(mail.subject, MAX_SUBJECT) ?? '',
-    text: plain.text,
+    text: withNote(plain.text, all.length - files.length),
     html: html && !html.isCut ? html.text : null,
     header_id: headerIdsIn(mail.header_id, 1)[0] ?? null,
     references: headerIdsIn(mail.references, MAX_REFERENCES),

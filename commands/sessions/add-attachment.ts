@@ -1,3 +1,5 @@
+import { contradictionOf } from '../../domain/files/threats.ts';
+import { invalid } from '../../domain/refusal.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import type { Ctx, Loaded } from '../context.ts';
 import type { TypeDetector } from '../files/content-type.ts';
@@ -23,23 +25,43 @@ export const attachmentView = ({ publicUrl, tenant }: Pick<Ctx, 'publicUrl' | 't
 export const assertAcceptsFiles = async (ctx: Ctx, session_id: string): Promise<void> =>
   Session.assertOpen((await loadSession(ctx, session_id)).state, ctx.at());
 
-type NewFile = { readonly content: AsyncIterable<Uint8Array>; readonly filename: string };
+/** A file as it arrives. `contentType` is the type that the client has sent, and `field` the name of its form field. */
+type NewFile = {
+  readonly content: AsyncIterable<Uint8Array>;
+  readonly filename: string;
+  readonly contentType: string | null;
+  readonly field: string;
+};
 export type StoredFile = { readonly sha256: string; readonly size: number; readonly content_type: string; readonly filename: string };
 
 /**
- * Stores the content of a file while it arrives, and detects its type. Stores nothing if `content` throws.
- * @throws Refusal unavailable if it cannot be stored, and the errors of `content`
+ * Stores the content of a file while it arrives, and detects its type. Stores nothing if `content` throws, or if the
+ * file is not of the type that the client has sent.
+ * @throws Refusal unavailable if it cannot be stored, invalid if the type is wrong, and the errors of `content`
  */
-export const storeAttachment = async (ctx: Ctx, { content, filename }: NewFile, detector: TypeDetector): Promise<StoredFile> => {
+export const storeAttachment = async (
+  ctx: Ctx,
+  { content, filename, contentType, field }: NewFile,
+  detector: TypeDetector,
+): Promise<StoredFile> => {
   const inspected = async function* () {
     for await (const bytes of content) {
       detector.add(bytes);
       yield bytes;
     }
+    const contradiction = contradictionOf(contentType, await detector.type());
+    if (contradiction) throw invalid(`/${field}`, contradiction.replace(/^It /, ''), 'type_mismatch');
   };
   const stored = await ctx.blobs.put(inspected());
   return { ...stored, content_type: await detector.type(), filename };
 };
+
+/**
+ * Returns the bytes that identify a repeat of an upload with the same Idempotency-Key. The bytes of the form differ each
+ * time, because its boundary is random.
+ */
+export const uploadIdentity = ({ sha256, filename }: StoredFile): Uint8Array =>
+  new TextEncoder().encode(JSON.stringify([sha256, filename]));
 
 /** Adds a stored file to a session that has not ended. @throws Refusal not_found, conflict if the session has ended */
 export const addAttachment = async (

@@ -167,6 +167,21 @@ test('repeating a request with its Idempotency-Key sends no second message', asy
   assert.is(((await p.send('GET', `${agent.path}/messages`)).body as Json[]).length, 1);
 });
 
+test('an attachment that is repeated with its Idempotency-Key is added once; with another name or content, or a wrong type, it is refused', async () => {
+  const agent = await newAgent();
+  const { id } = await sentTo(agent, agent.address);
+  const add = (filename: string, content: string, type = 'text/plain') =>
+    p.send('POST', `${agent.path}/messages/${id}/attachments`, {
+      raw: formBody({ content, headers: `Content-Disposition: form-data; name="file"; filename="${filename}"\r\nContent-Type: ${type}` }),
+      headers: { 'content-type': FORM_TYPE, 'idempotency-key': 'attachment-1' },
+    });
+  const first = await add('a.txt', 'x');
+  assert.equal((await add('a.txt', 'x')).body, first.body);
+  assert.equal([(await add('b.txt', 'x')).status, (await add('a.txt', 'y')).status], [422, 422]);
+  assert.equal(codeOf(await add('a.png', 'x', 'image/png')), [422, '/file']);
+  assert.is(((await p.send('GET', `${agent.path}/attachments`)).body as Json[]).length, 1);
+});
+
 test('after these tests, the projections have applied every event', () => assert.equal(p.unappliedEvents(), []));
 
 test('clean-up: the platform stops without an error', () => p.close());

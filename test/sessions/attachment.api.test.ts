@@ -165,11 +165,44 @@ test('adding an attachment to a session that has ended is refused; repeating a r
   const again = await upload(session, { content: 'once', headers });
   assert.equal([again.status, again.body], [201, first.body]);
   assert.is((await upload(session, { content: 'other', headers })).status, 422);
+  assert.is((await upload(session, { content: 'once', filename: 'other.bin', headers })).status, 422);
   await p.end(session, 'complete');
   const refused = await upload(session, { content: 'late' });
   assert.equal([refused.status, errorCode(refused)], [409, 'session_ended']);
   assert.equal((await upload(session, { content: 'once', headers })).body, first.body);
   assert.is((await p.read(session)).session !== null && ((await p.read(session)).attachments as Json[]).length, 1);
+});
+
+test('a file that claims to be of another type than its content is refused with 422 and not stored; a rare or missing type is accepted', async () => {
+  const session = await p.startSession();
+  const claim = (type: string, content: string | Uint8Array) => {
+    const headers = `Content-Disposition: form-data; name="upload"; filename="a"\r\nContent-Type: ${type}`;
+    return p.send('POST', `${session}/attachments`, {
+      key: agent.runner,
+      raw: formBody({ name: 'upload', content, headers }),
+      headers: { 'content-type': FORM_TYPE },
+    });
+  };
+  const program = Buffer.concat([Buffer.from('MZ'), Buffer.alloc(200), randomBytes(8)]);
+  for (const [type, content] of [
+    ['image/png', program],
+    ['application/pdf', PNG],
+    ['IMAGE/JPEG; charset=x', 'a text'],
+    ['image/x-rare', program],
+  ] as const) {
+    const refused = await claim(type, content);
+    assert.equal([refused.status, (refused.body as { errors: Json[] }).errors[0]!.code, type], [422, 'type_mismatch', type]);
+  }
+  assert.is(await p.blobs.of(p.tenant.split('/').at(-1)!).exists(hash('sha256', program, 'hex')), false);
+  for (const [type, content] of [
+    ['image/png', PNG],
+    ['image/jpg', PNG],
+    ['image/svg+xml', SVG],
+    ['image/x-rare', randomBytes(100)],
+    ['application/octet-stream', program],
+    ['text/csv', PNG],
+  ] as const)
+    assert.equal([(await claim(type, content)).status, type], [201, type]);
 });
 
 test('an attachment can be read only by callers who may read the sessions of an agent that has the attachment', async () => {
