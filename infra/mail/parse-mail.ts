@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { authenticate } from 'mailauth';
+import { authenticate, type DNSResolver } from 'mailauth';
 import PostalMime, { type Address, type Email } from 'postal-mime';
 import type { ParsedMail } from '../../commands/mail/accept-mail.ts';
 import { type DeliveryReport, deliveryReport } from '../../domain/mail/delivery-report.ts';
@@ -74,9 +74,17 @@ const bestOf = (results: readonly Verdict[] = []): string => {
   return found.includes('pass') ? 'pass' : (found[0] ?? 'none');
 };
 
+/** `resolver` looks up DNS records; by default, that of the system. */
+type CheckOptions = { readonly resolver?: DNSResolver; readonly timeoutMs?: number };
+
 /** Checks whether a message comes from its claimed sender, by SPF, DKIM and DMARC. Never throws. */
-export const checkSender = async (raw: Uint8Array, { ip, helo, sender, mta }: Envelope): Promise<Authentication> => {
-  const options = { ip: isIP(ip) === 0 ? '127.0.0.1' : ip, helo, sender, mta, disableArc: true, disableBimi: true };
+export const checkSender = async (
+  raw: Uint8Array,
+  { ip, helo, sender, mta }: Envelope,
+  { resolver, timeoutMs = AUTHENTICATION_TIMEOUT_MS }: CheckOptions = {},
+): Promise<Authentication> => {
+  const connection = { ip: isIP(ip) === 0 ? '127.0.0.1' : ip, helo, sender, mta };
+  const options = { ...connection, disableArc: true, disableBimi: true, ...(resolver && { resolver }) };
   const checking = authenticate(Buffer.from(raw.buffer, raw.byteOffset, raw.length), options).then(
     ({ spf, dkim, dmarc }): Authentication => ({
       spf: resultOf(spf as Verdict),
@@ -85,5 +93,5 @@ export const checkSender = async (raw: Uint8Array, { ip, helo, sender, mta }: En
     }),
     () => NOT_CHECKED,
   );
-  return Promise.race([checking, sleep(AUTHENTICATION_TIMEOUT_MS, NOT_CHECKED, { ref: false })]);
+  return Promise.race([checking, sleep(timeoutMs, NOT_CHECKED, { ref: false })]);
 };
