@@ -5,6 +5,7 @@ import { isClean } from './checker.ts';
 import { startClientRunner } from './client-runner.ts';
 import { runCronKills, withCronTarget } from './cron-kills.ts';
 import { runConcurrentCopies, runLateRedeliveries, runSimilarIds } from './delivery-id-faults.ts';
+import { runMailKills, withMailPort } from './mail-kills.ts';
 import { deploy, type OutageReport, runKills, runStoreOutage, runWholeOutage } from './outage-trial.ts';
 import { type Platform, withPlatform } from './platform.ts';
 import { runBadRunners, runRunnerKills } from './runner-faults.ts';
@@ -76,7 +77,9 @@ const FAULTS: Readonly<Record<string, Trial>> = {
  * be allowed to call a target on this machine.
  */
 const CRON_FAULT = 'F27';
-const NAMES: readonly string[] = [...Object.keys(FAULTS), CRON_FAULT];
+/** The fault that kills processes while mail arrives. Its platform listens for SMTP. */
+const MAIL_FAULT = 'mail-kills';
+const NAMES: readonly string[] = [...Object.keys(FAULTS), CRON_FAULT, MAIL_FAULT];
 
 const unknown = values.only?.find((name) => !NAMES.includes(name));
 if (unknown) throw new Error(`--only must be one of ${NAMES.join(', ')}, not ${unknown}`);
@@ -95,14 +98,21 @@ const printReport = ({ figures, findings }: OutageReport): void => {
 const runCron = (): Promise<void> =>
   withCronTarget((target, variables) => withPlatform((platform) => printTrial(runCronKills(platform, target, part(200, 5))), variables));
 
+const runMail = (): Promise<void> =>
+  withMailPort((port, variables) =>
+    withPlatform((platform) => printTrial(runMailKills(platform, { port, messages: part(1_000, 60), kills: part(10, 2) })), variables),
+  );
+
 const printTrial = async (trial: Promise<OutageReport>): Promise<void> => {
   const report = await trial;
   printReport(report);
   if (!isClean(report.findings)) process.exitCode = 1;
 };
 
+const OWN_PLATFORM: Readonly<Record<string, () => Promise<void>>> = { [CRON_FAULT]: runCron, [MAIL_FAULT]: runMail };
+
 for (const fault of values.only ?? NAMES) {
   console.log(`\n${fault}`);
-  await (fault === CRON_FAULT ? runCron() : withPlatform((platform) => printTrial(FAULTS[fault]!(platform))));
+  await (OWN_PLATFORM[fault]?.() ?? withPlatform((platform) => printTrial(FAULTS[fault]!(platform))));
 }
 process.exit();

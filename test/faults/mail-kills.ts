@@ -1,90 +1,178 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createTransport } from 'nodemailer';
+import { createTransport, type Transporter } from 'nodemailer';
 import { freePort } from '../../infra/supervision/ports.ts';
 import { startClientRunner } from './client-runner.ts';
-import { ADMIN_KEY, expectReply, withPlatform } from './platform.ts';
-import { createAgent } from './tenants.ts';
+import type { OutageReport } from './outage-trial.ts';
+import { ADMIN_KEY, expectReply, type Platform } from './platform.ts';
+import { type Agent, createAgent } from './tenants.ts';
 
 const CONCURRENCY = 8;
-const MAX_TRIES = 200;
 const RETRY_DELAY_MS = 200;
-const DONE_TIMEOUT_MS = 120_000;
+const SENDING_TIMEOUT_MS = 300_000;
+const DONE_TIMEOUT_MS = 300_000;
+/** The time between two kills. A shorter one makes the supervisor restart the processes with growing delays. */
+const PAUSE_MS = 3_500;
+/** After everything is delivered, nothing more may happen for this long. */
+const QUIET_MS = 4_000;
+const PAGE_SIZE = 200;
+const SUBJECT = /^message (\d+)$/;
 
-/**
- * The figures of a run. `answered`, `recorded` and `delivered` are numbers of messages: those that got 250, those in
- * the log, and those that the agent's runner processed. `runs` is the number of calls of the runner's handler, and
- * `kills` the number of kills.
- */
-type Figures = {
-  readonly answered: number;
-  readonly recorded: number;
-  readonly delivered: number;
-  readonly runs: number;
-  readonly kills: number;
-};
+export type MailFaultOptions = { readonly port: number; readonly messages: number; readonly kills: number };
 
-/**
- * Sends messages with attachments by SMTP while the processes `serve` and `work` are killed in turn. Each message is
- * repeated until it gets 250. @returns figures, which must show each message once in the log and once at the agent's
- * runner
- */
-export const runMailKills = async (messages: number, kills: number): Promise<Figures> => {
+/** Calls `use` with a free port and the environment variables with which the platform receives mail at this port. */
+export const withMailPort = async (use: (port: number, variables: NodeJS.ProcessEnv) => Promise<void>): Promise<void> => {
   const port = await freePort();
-  let figures: Figures = { answered: 0, recorded: 0, delivered: 0, runs: 0, kills };
-  await withPlatform(
-    async (platform) => {
-      const { id: tenant } = await platform.firstTenant();
-      const agent = await createAgent(platform, { id: tenant, key: ADMIN_KEY }, 'agent');
-      const runner = await startClientRunner(platform, agent);
-      await expectReply(platform.call('PATCH', `/tenant/${tenant}`, { external_mail_enabled: true }), 200);
-      await expectReply(platform.call('POST', '/admin/mail/heal', { service: 'external' }), 200);
-      let next = 0;
-      let answered = 0;
-      const work = async (): Promise<void> => {
-        while (next < messages) {
-          const number = next++;
-          const client = createTransport({ host: '127.0.0.1', port, ignoreTLS: true });
-          const mail = {
-            ...{ from: 'ada@example.com', to: 'agent.demo@mail.test', subject: `message ${number}`, text: 'Text' },
-            ...{ messageId: `<${number}@example.com>`, date: new Date(0), attachments: [{ filename: 'a.txt', content: `file ${number}` }] },
-            boundaryPrefix: `b${number}`,
-          };
-          for (let tries = 0; tries < MAX_TRIES; tries++) {
-            const isAnswered = await client.sendMail(mail).then(
-              () => true,
-              () => false,
-            );
-            if (isAnswered) {
-              answered++;
-              break;
-            }
-            await sleep(RETRY_DELAY_MS);
-          }
-          client.close();
-        }
-      };
-      const sending = Promise.all(Array.from({ length: CONCURRENCY }, work));
-      for (let count = 0; count < kills; count++) {
-        await sleep(1_000);
-        await platform.kill(count % 2 === 0 ? 'serve' : 'work');
-      }
-      await sending;
-      const log = platform.openLog();
-      let received = new Set<string>();
-      for (const end = Date.now() + DONE_TIMEOUT_MS; Date.now() < end; await sleep(1_000)) {
-        received = new Set();
-        for await (const { type, id } of log.readAll()) if (type === 'MailReceived') received.add(id);
-        if (received.size >= answered && runner.effects().length >= answered) break;
-      }
-      await log.close();
-      figures = { answered, recorded: received.size, delivered: runner.effects().length, runs: runner.commandRuns().length, kills };
-      console.log(JSON.stringify(figures));
-    },
-    { MAIL_DOMAIN: 'mail.test', SMTP_LISTEN: String(port) },
-  );
-  return figures;
+  await use(port, { MAIL_DOMAIN: 'mail.test', SMTP_LISTEN: String(port) });
 };
 
-const [messages = '100', kills = '3'] = process.argv.slice(2);
-const { answered, recorded, delivered } = await runMailKills(Number(messages), Number(kills));
-process.exit(answered === Number(messages) && recorded === answered && delivered === answered ? 0 : 1);
+const contentOf = (number: number): string => `the file of message ${number}`;
+
+/** The message with this number. Its bytes are always the same, so that a repeat is recognised. */
+const mailOf = (number: number) => ({
+  ...{ from: 'ada@example.com', to: 'agent.demo@mail.test', subject: `message ${number}`, text: 'Text' },
+  ...{ messageId: `<${number}@example.com>`, date: new Date(0), boundaryPrefix: `b${number}` },
+  attachments: [{ filename: `${number}.txt`, content: contentOf(number) }],
+});
+
+/** Sends a message until it gets 250. @returns the number of attempts; 0 if none succeeded */
+const sendUntilAnswered = async (client: Transporter, number: number): Promise<number> => {
+  const end = Date.now() + SENDING_TIMEOUT_MS;
+  for (let attempts = 1; Date.now() < end; attempts++) {
+    const isAnswered = await client.sendMail(mailOf(number)).then(
+      () => true,
+      () => false,
+    );
+    if (isAnswered) return attempts;
+    await sleep(RETRY_DELAY_MS);
+  }
+  return 0;
+};
+
+/** Sends all messages, evenly over `durationMs`. @returns the number of attempts for each */
+const sendAll = async ({ port, messages }: MailFaultOptions, durationMs: number): Promise<number[]> => {
+  const attempts: number[] = [];
+  const start = Date.now();
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < messages) {
+      const number = next++;
+      await sleep(start + (number * durationMs) / messages - Date.now());
+      const client = createTransport({ host: '127.0.0.1', port, ignoreTLS: true });
+      attempts[number] = await sendUntilAnswered(client, number);
+      client.close();
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  return attempts;
+};
+
+type StoredMail = { readonly id: string; readonly subject: string; readonly attachments: readonly { readonly id: string }[] };
+
+/** Reads all messages of the agent, page by page. */
+const readMessages = async (platform: Platform, path: string): Promise<StoredMail[]> => {
+  const messages: StoredMail[] = [];
+  for (let next: string | undefined = `${path}/messages?limit=${PAGE_SIZE}`; next; ) {
+    const { headers, text } = await platform.call('GET', next);
+    messages.push(...(JSON.parse(text) as StoredMail[]));
+    next = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1]?.replace(/^https?:\/\/[^/]+/, '');
+  }
+  return messages;
+};
+
+/** Returns a message for each stored message whose only attachment cannot be read or has another content. */
+const wrongAttachments = async (platform: Platform, path: string, messages: readonly StoredMail[]): Promise<string[]> => {
+  const wrong: string[] = [];
+  for (const { subject, attachments } of messages) {
+    const [file] = attachments;
+    const content = file && (await platform.call('GET', `${path}/attachments/${file.id}`)).text;
+    const number = Number(SUBJECT.exec(subject)?.[1]);
+    if (attachments.length !== 1 || content !== contentOf(number)) wrong.push(`the attachment of ${subject} is ${content}`);
+  }
+  return wrong;
+};
+
+const recordedIds = async (platform: Platform): Promise<string[]> => {
+  const log = platform.openLog();
+  const ids: string[] = [];
+  for await (const { type, event_id } of log.readAll()) if (type === 'MailReceived') ids.push(event_id);
+  await log.close();
+  return ids;
+};
+
+/** Returns the subjects that occur more often than once. */
+const repeatedIn = (subjects: readonly string[]): string[] =>
+  [...Map.groupBy(subjects, (subject) => subject)].filter(([, all]) => all.length > 1).map(([subject]) => subject);
+
+const missingIn = (messages: number, subjects: readonly string[]): string[] => {
+  const known = new Set(subjects);
+  return Array.from({ length: messages }, (_, number) => `message ${number}`).filter((subject) => !known.has(subject));
+};
+
+const createReceiver = async (platform: Platform): Promise<Agent> => {
+  const { id } = await platform.firstTenant();
+  const agent = await createAgent(platform, { id, key: ADMIN_KEY }, 'agent');
+  await expectReply(platform.call('PATCH', `/tenant/${id}`, { external_mail_enabled: true }), 200);
+  await expectReply(platform.call('POST', '/admin/mail/heal', { service: 'external' }), 200);
+  return agent;
+};
+
+const killInTurn = async (platform: Platform, kills: number): Promise<void> => {
+  for (let count = 0; count < kills; count++) {
+    await sleep(PAUSE_MS);
+    await platform.kill(count % 2 === 0 ? 'serve' : 'work');
+  }
+};
+
+/**
+ * Sends messages with attachments by SMTP while the processes `serve` and `work` are killed in turn (`npm run faults -- --only mail-kills`). Each
+ * message is repeated until it gets 250. Then it must be in the log once, with its attachment, and have one effect at
+ * the runner of its agent; and after that, nothing more may be recorded or delivered.
+ */
+export const runMailKills = async (platform: Platform, options: MailFaultOptions): Promise<OutageReport> => {
+  const { messages, kills } = options;
+  const agent = await createReceiver(platform);
+  const path = `/tenant/${agent.tenant.id}/agents/${agent.id}`;
+  const subjects = new Map<string, string>();
+  const runner = await startClientRunner(platform, agent, {
+    before: async ({ id, data }) => {
+      subjects.set(id, String((data as { subject?: string }).subject));
+    },
+  });
+  const [attempts] = await Promise.all([sendAll(options, kills * PAUSE_MS), killInTurn(platform, kills)]);
+  const isDone = async (): Promise<boolean> =>
+    runner.effects().length >= messages && (await readMessages(platform, path).catch(() => [])).length >= messages;
+  for (const end = Date.now() + DONE_TIMEOUT_MS; !(await isDone()) && Date.now() < end; ) await sleep(1_000);
+  const atBreak = { runs: runner.commandRuns().length, recorded: (await recordedIds(platform)).length };
+  await sleep(QUIET_MS);
+  const [stored, recorded] = [await readMessages(platform, path), await recordedIds(platform)];
+  const storedSubjects = stored.map(({ subject }) => subject);
+  const delivered = runner.effects().map((id) => subjects.get(id)!);
+  const late = runner.commandRuns().length - atBreak.runs + recorded.length - atBreak.recorded;
+  return {
+    findings: {
+      lost: [
+        ...missingIn(messages, storedSubjects).map((subject) => `${subject} is not recorded`),
+        ...missingIn(messages, delivered).map((subject) => `${subject} has no effect`),
+        ...(await wrongAttachments(platform, path, stored)),
+      ],
+      duplicated: [
+        ...repeatedIn(storedSubjects).map((subject) => `${subject} is recorded more than once`),
+        ...repeatedIn(delivered).map((subject) => `${subject} has more than one effect`),
+      ],
+      unexpected: [
+        ...[...attempts.keys()].filter((number) => !attempts[number]).map((number) => `message ${number} never got 250`),
+        ...(recorded.length === stored.length ? [] : [`${recorded.length} events, but ${stored.length} messages`]),
+        ...(late === 0 ? [] : [`${late} messages were recorded or delivered after everything was done`]),
+      ],
+      outOfOrder: [],
+    },
+    figures: {
+      'kills of serve and work': kills,
+      'messages that got 250': attempts.filter((count) => count > 0).length,
+      'attempts to send': attempts.reduce((sum, count) => sum + count, 0),
+      'messages in the log': recorded.length,
+      'messages with an effect': delivered.length,
+      "runs of the runner's handler": runner.commandRuns().length,
+    },
+  };
+};

@@ -1,5 +1,7 @@
+// limit: 240 s for this file (test/run.ts)
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
 import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
@@ -15,18 +17,19 @@ type Json = Record<string, unknown>;
 
 /**
  * A substitute for the external mail server, and the mail that it has received. The server refuses recipients nobody@…
- * always, and later@… only the first time.
+ * always, and later@… and deferred@… only the first time.
  */
 const received: { recipients: string[]; mail: Email }[] = [];
-let refusedLater = 0;
+const refusedOnce = new Set<string>();
 const sink = new SMTPServer({
   disabledCommands: ['AUTH', 'STARTTLS'],
   authOptional: true,
   disableReverseLookup: true,
   onRcptTo: ({ address }, _, callback) => {
     if (address.startsWith('nobody@')) return callback(Object.assign(new Error('no such user'), { responseCode: 550 }));
-    if (address.startsWith('later@') && refusedLater++ < 1) return callback(Object.assign(new Error('busy'), { responseCode: 451 }));
-    return callback();
+    if (!/^(?:later|deferred)@/.test(address) || refusedOnce.has(address)) return callback();
+    refusedOnce.add(address);
+    return callback(Object.assign(new Error('busy'), { responseCode: 451 }));
   },
   onData: async (stream, { envelope }, callback) => {
     const raw = Buffer.concat(await Array.fromAsync(stream as AsyncIterable<Buffer>));
@@ -86,6 +89,15 @@ const upload = async (platform: Platform, path: string, body: FormData): Promise
 
 const statusOf = async (agent: LiveAgent, id: unknown): Promise<Json> => (await agent.read(`messages/${id}`)) as unknown as Json;
 
+/** Returns the data of the events of this type about a message. */
+const eventsOf = async (platform: Platform, type: string, id: unknown): Promise<unknown[]> => {
+  const log = platform.openLog();
+  const found: unknown[] = [];
+  for await (const event of log.readAll()) if (event.type === type && event.id === id) found.push(event.data);
+  await log.close();
+  return found;
+};
+
 test("mail to an agent of the same tenant reaches that agent's runner once, without SMTP; the mail lists of the sending and the receiving agent contain it", () =>
   use(async (platform) => {
     const [from, to] = [await newAgent(platform), await newAgent(platform)];
@@ -130,6 +142,32 @@ test('external mail is sent once with its attachments and threading headers; if 
     await until('the refusal is recorded', async () => ((await statusOf(agent, id)).bounced as string[]).length === 1);
     assert.equal((await statusOf(agent, id)).bounced, ['nobody@example.com']);
     assert.is((await statusOf(agent, id)).status, 'queued', 'later@ is tried again');
+  }));
+
+test('mail that the server refuses for a while is sent again to that recipient only; then each recipient has one copy of it', () =>
+  use(async (platform) => {
+    await allowExternalMail(platform);
+    const agent = await newAgent(platform);
+    const { id } = await agent.send({ to: ['ada@example.com', 'deferred@example.com'], subject: 'Deferred' });
+    const copies = () => received.filter(({ mail }) => mail.subject === 'Deferred');
+    await until('the first attempt was made', async () => copies().length === 1);
+    await until('the refusal is recorded', async () => (await eventsOf(platform, 'MailDeferred', id)).length === 1);
+    const [deferred] = await eventsOf(platform, 'MailDeferred', id);
+    assert.is((deferred as Json).reason, '451');
+    assert.is((await statusOf(agent, id)).status, 'queued');
+    // The first attempt is repeated after 30 seconds. Within them, the read model must not show it as sent.
+    await sleep(Date.parse(String((deferred as Json).next_attempt_at)) - Date.now());
+    await until('the second attempt was made', async () => copies().length === 2);
+    await until('the mail is sent', async () => (await statusOf(agent, id)).status === 'sent');
+    await sleep(3_000);
+    assert.equal(
+      copies().map(({ recipients, mail }) => [recipients, mail.messageId]),
+      [
+        [['ada@example.com'], `<${id}@mail.test>`],
+        [['deferred@example.com'], `<${id}@mail.test>`],
+      ],
+    );
+    assert.equal((await statusOf(agent, id)).bounced, []);
   }));
 
 /** Returns a delivery status notification about an earlier message, as another mail server would send it. */
