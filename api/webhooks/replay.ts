@@ -1,13 +1,49 @@
+import { z } from 'zod';
 import { cancelMemoryImport, newImportJob } from '../../commands/memory/import-memory.ts';
 import { cancelReplay, type ReplayFilter, ReplayRequest, requestReplay } from '../../commands/webhooks/replay-deliveries.ts';
+import { type FindDeliveries, requestTenantReplay } from '../../commands/webhooks/replay-tenant-deliveries.ts';
+import { integer } from '../../domain/fields.ts';
+import { Id25 } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
+import { MAX_BATCH } from '../../domain/webhooks/replay-job.ts';
 import { importJob } from '../../projections/memory/memory-import.queries.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
-import { jobById, knownDeliveries, replayableIds } from '../../projections/webhooks/replay-job.queries.ts';
+import { jobById, knownDeliveries, replayableIds, replayableOfTenantIds } from '../../projections/webhooks/replay-job.queries.ts';
 import { Job, replays } from '../../projections/webhooks/replay-job.ts';
 import { type Ctx, type LoadedPage, operation, type Read } from '../http/operation.ts';
+import { readableAgents, TenantFilter } from './delivery-list.ts';
 
 const JOB = '/tenant/:tenant_id/jobs/:id';
+
+const TenantReplayRequest = z
+  .strictObject({
+    target_agent_id: Id25.optional().meta({
+      description: 'The agent that gets the deliveries; absent: the agent that got each of them first',
+    }),
+    per_second: integer(1, MAX_BATCH).optional().meta({ description: 'At most how many deliveries are sent per second; absent: no limit' }),
+    ...TenantFilter,
+    outcome: z
+      .enum(['accepted', 'dead'])
+      .optional()
+      .meta({ description: 'Only deliveries with this outcome. Blocked and rejected ones are not for a runner' }),
+    dry_run: z.boolean().default(false).meta({ description: 'Only count the deliveries: nothing is recorded or sent' }),
+  })
+  .meta({ id: 'TenantReplayRequest', examples: [{ outcome: 'dead', reason: 'max_deliveries', per_second: 10 }] });
+
+/** Waits until the read model of deliveries has all events that are in the log now. @throws Refusal not_caught_up */
+const catchUp = async (ctx: Ctx): Promise<void> => {
+  const end = await ctx.logEnd();
+  if (end) await ctx.reads.passed(deliveries.name, end);
+};
+
+/** Returns the function that finds deliveries to send again among those that the caller may read. */
+const findDeliveries =
+  (ctx: Ctx): FindDeliveries =>
+  async (criteria, limit) => {
+    await catchUp(ctx);
+    const agent_ids = await readableAgents(ctx);
+    return replayableOfTenantIds(ctx.reads, { ...criteria, tenant_id: ctx.tenant, agent_ids }, limit);
+  };
 
 /** Checks that the integration of the request has received all deliveries in `ids`. @throws Refusal invalid */
 const assertKnown = async (ctx: Ctx, { integration_id, ids }: ReplayFilter): Promise<void> => {
@@ -42,11 +78,23 @@ export const replayOperations = {
     noETag: true,
     run: (ctx, input) =>
       requestReplay(ctx, input, async (filter) => {
-        const end = await ctx.logEnd();
-        if (end) await ctx.reads.passed(deliveries.name, end);
+        await catchUp(ctx);
         await assertKnown(ctx, filter);
         return replayableIds(ctx.reads, { ...filter, tenant_id: ctx.tenant });
       }),
+  }),
+  replayTenantDeliveries: operation({
+    method: 'post',
+    path: '/tenant/:tenant_id/deliveries/replay',
+    summary: 'Replay matching deliveries',
+    details:
+      'A job sends each delivery that matches all filters to a runner again, once, as a new message. They are those that were received when the job is requested, at most 5,000. Blocked and rejected deliveries are left out, because they are not for a runner.',
+    permit: 'tenant:integrations:write',
+    body: TenantReplayRequest,
+    reply: Job,
+    status: 202,
+    noETag: true,
+    run: (ctx, input) => requestTenantReplay(ctx, input, findDeliveries(ctx)),
   }),
   getJob: operation({
     method: 'get',

@@ -17,11 +17,11 @@ export const Redeliver = z
 /** A requested redelivery, as the response shows it. */
 export type Redelivery = { id: string; message_id: string; agent_id: string; requeued_at: string };
 
-/** Checks that an agent accepts deliveries. @throws Refusal invalid, conflict */
-export const checkAgent = async (ctx: Ctx, agent_id: string): Promise<void> => {
+/** Checks that an agent accepts deliveries. `pointer` is the field with its id. @throws Refusal invalid, conflict */
+export const checkAgent = async (ctx: Ctx, agent_id: string, pointer = '/agent_id'): Promise<void> => {
   const { state } = await ctx.load(Agent, agent_id);
-  if (state.status !== 'live') throw invalid('/agent_id', 'there is no such agent', 'unknown_agent');
-  if (!state.is_active) throw conflict('/agent_id', 'agent_inactive', 'The agent is not active: activate it first');
+  if (state.status !== 'live') throw invalid(pointer, 'there is no such agent', 'unknown_agent');
+  if (!state.is_active) throw conflict(pointer, 'agent_inactive', 'The agent is not active: activate it first');
 };
 
 /**

@@ -43,10 +43,6 @@ export type ReplayPorts = {
   readonly append: (job: JobRef, revision: number, events: readonly ReplayJob.ReplayJobEvent[]) => Promise<boolean>;
 };
 
-/**
- * The number of deliveries that are handled between two events of a job. A cancellation takes effect at the next batch.
- */
-const BATCH = 100;
 /** The number of deliveries that are appended at the same time. */
 const CONCURRENCY = 10;
 
@@ -70,14 +66,14 @@ const errorText = (skipped: number, reason: string | undefined, error: string | 
 
 /**
  * Handles the next batch of a job. Each delivery is sent only once, even if a process is killed in the middle of a
- * batch and another one repeats it.
+ * batch and another one repeats it. A cancellation takes effect at the next batch. `at` is the present time.
  * @returns whether the job is still running
  */
-export const advanceReplay = async (ports: ReplayPorts, ref: JobRef): Promise<boolean> => {
+export const advanceReplay = async (ports: ReplayPorts, ref: JobRef, at: string): Promise<boolean> => {
   const job = await ports.readJob(ref);
   if (job?.state.status !== 'running') return false;
   const { ids, done, skipped, error } = job.state;
-  const batch = ids.slice(done, done + BATCH);
+  const batch = ids.slice(done, done + ReplayJob.batchSize(job.state, at));
   const isTenantActive = await ports.isTenantActive(ref.tenant_id);
   const reasons: string[] = [];
   for (let first = 0; first < batch.length; first += CONCURRENCY) {

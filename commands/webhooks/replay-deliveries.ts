@@ -61,13 +61,15 @@ export type JobView = {
   finished_at: string | null;
 };
 
-const viewOf = ({ id, state, ...loaded }: Loaded<ReplayJob.ReplayJob>): Loaded<JobView> => {
+/** Returns a job in the form of responses. */
+export const viewOf = ({ id, state, ...loaded }: Loaded<ReplayJob.ReplayJob>): Loaded<JobView> => {
   const { status, done, ids, error, created_at, finished_at } = state;
   const view: JobView = { id, kind: 'deliveries_replay', status, done, total: ids.length, error, created_at, finished_at };
   return { ...loaded, id, state: view };
 };
 
-const dryRun = (total: number, at: string): Loaded<JobView> => {
+/** Returns the response of a dry run, which is like a job but not stored. */
+export const dryRun = (total: number, at: string): Loaded<JobView> => {
   const view: JobView = {
     id: null,
     kind: 'deliveries_replay',
@@ -79,6 +81,12 @@ const dryRun = (total: number, at: string): Loaded<JobView> => {
     finished_at: at,
   };
   return { id: '', revision: -1, position: null, state: view };
+};
+
+/** Checks that one job can send these deliveries. @throws Refusal invalid */
+export const assertNotTooMany = ({ length }: readonly string[]): void => {
+  if (length > ReplayJob.MAX_REPLAYED)
+    throw invalid('/from', `selects more than ${ReplayJob.MAX_REPLAYED} deliveries: choose a shorter time`, 'too_many');
 };
 
 /**
@@ -99,8 +107,7 @@ export const requestReplay = async (
   const { outcome, event } = input;
   const filter = { integration_id, from, to, outcome: outcome ?? undefined, event: event ?? undefined, ids: input.ids ?? undefined };
   const ids = await ctx.sideEffect(() => find({ ...filter, limit: ReplayJob.MAX_REPLAYED + 1 }));
-  if (ids.length > ReplayJob.MAX_REPLAYED)
-    throw invalid('/from', `selects more than ${ReplayJob.MAX_REPLAYED} deliveries: choose a shorter time`, 'too_many');
+  assertNotTooMany(ids);
   if (dry_run) return dryRun(ids.length, ctx.at());
   const selection = { integration_id, from, to, outcome: outcome ?? null, event: event ?? null, agent_id, ids };
   return viewOf(await ctx.transact(ReplayJob, ctx.newId(), ReplayJob.request(selection), { expectNew: true }));

@@ -7,17 +7,36 @@ export const category = 'replay';
 export const MAX_REPLAYED = 5_000;
 
 /**
- * What a job sends again. `ids` are the ids of the deliveries. The integration, the times, the outcome and the event
- * are the criteria by which the deliveries were selected.
+ * The maximum number of deliveries that are handled between two events of a job. It is also the maximum of `per_second`.
  */
-export type ReplaySelection = {
-  integration_id: string;
-  from: string;
+export const MAX_BATCH = 100;
+
+/** Criteria that only a replay of the tenant's deliveries has. Each is absent if it was not given. */
+type TenantCriteria = {
+  provider?: string;
+  reason?: string;
+  provider_delivery_id?: string;
+  matched_secret?: string;
+  delivery_status?: string;
+  /** The agent whose deliveries are selected. */
+  source_agent_id?: string;
+};
+
+/**
+ * What a job sends again. `ids` are the ids of the deliveries. All other fields but `agent_id` and `per_second` are the
+ * criteria by which the deliveries were selected.
+ */
+export type ReplaySelection = TenantCriteria & {
+  /** Null: the deliveries were selected among those of all integrations of the tenant. */
+  integration_id: string | null;
+  from: string | null;
   to: string;
   outcome: 'accepted' | 'dead' | null;
   event: string | null;
   /** The agent that gets the deliveries; null: each goes to the agent that first got it. */
   agent_id: string | null;
+  /** The maximum number of deliveries per second. Absent: as many as possible. */
+  per_second?: number;
   ids: readonly string[];
 };
 
@@ -39,13 +58,15 @@ export type ReplayJob = ReplaySelection &
   ReplayProgress & {
     status: 'absent' | (typeof JOB_STATUSES)[number];
     created_at: string;
+    /** When the job was requested, or when its progress was last recorded. */
+    advanced_at: string;
     finished_at: string | null;
   };
 
 export const initial: ReplayJob = {
   status: 'absent',
-  integration_id: '',
-  from: '',
+  integration_id: null,
+  from: null,
   to: '',
   outcome: null,
   event: null,
@@ -55,15 +76,16 @@ export const initial: ReplayJob = {
   skipped: 0,
   error: null,
   created_at: '',
+  advanced_at: '',
   finished_at: null,
 };
 
 export const evolve = (job: ReplayJob, { type, data, at }: Recorded<ReplayJobEvent>): ReplayJob => {
   switch (type) {
     case 'DeliveriesReplayRequested':
-      return { ...job, ...data, status: 'running', created_at: at };
+      return { ...job, ...data, status: 'running', created_at: at, advanced_at: at };
     case 'DeliveriesReplayAdvanced':
-      return { ...job, ...data };
+      return { ...job, ...data, advanced_at: at };
     case 'DeliveriesReplayFinished':
       return { ...job, ...data, status: 'done', finished_at: at };
     case 'DeliveriesReplayCancelled':
@@ -78,6 +100,16 @@ export const request =
     if (job.status !== 'absent') throw conflict('/path/id', 'exists', 'This job already exists');
     return [{ type: 'DeliveriesReplayRequested', data: selection }];
   };
+
+/**
+ * Returns how many deliveries of a job can be handled at the time `at`. After a break, a job does not catch up: it never
+ * handles more deliveries at once than in one second.
+ */
+export const batchSize = ({ per_second, advanced_at }: ReplayJob, at: string): number => {
+  if (per_second === undefined) return MAX_BATCH;
+  const seconds = Math.max(0, Date.parse(at) - Date.parse(advanced_at)) / 1_000;
+  return Math.floor(per_second * Math.min(1, seconds));
+};
 
 /**
  * Records the progress of a running job. If every delivery is handled, also records that the job has ended. Does

@@ -18,12 +18,12 @@ const LOCK = 'reactor delivery replays';
 const SYSTEM = { kind: 'system', id: 'annals' } as const;
 
 /**
- * Reads all events of a short stream; an empty list if the stream was erased.
+ * Reads events of a stream, by default all; an empty list if the stream was erased.
  * @throws LogError
  */
-const eventsOf = async <E extends DomainEvent>(log: Log, stream: string): Promise<Recorded<E>[]> => {
+const eventsOf = async <E extends DomainEvent>(log: Log, stream: string, part?: Parameters<Log['read']>[1]): Promise<Recorded<E>[]> => {
   try {
-    return (await Array.fromAsync(log.read(stream))) as Recorded<E>[];
+    return (await Array.fromAsync(log.read(stream, part))) as Recorded<E>[];
   } catch (error) {
     if (error instanceof LogError && error.kind === 'gone') return [];
     throw error;
@@ -48,11 +48,13 @@ export const replayPorts = (log: Log, at: string): ReplayPorts => {
   const deliveryStream = (tenant_id: string, delivery_id: string) => streamName(Delivery.category, tenant_id, delivery_id);
   return {
     readJob: async ({ tenant_id, id }) => {
-      const events = await eventsOf<ReplayJob.ReplayJobEvent>(log, streamName(ReplayJob.category, tenant_id, id));
-      const [first] = events;
-      return first
-        ? { state: fold(ReplayJob, events), revision: events.at(-1)!.revision, actor: first.actor, event_id: first.event_id }
-        : null;
+      const stream = streamName(ReplayJob.category, tenant_id, id);
+      const [first] = await eventsOf<ReplayJob.ReplayJobEvent>(log, stream, { limit: 1 });
+      if (!first) return null;
+      // Each event has the whole progress of the job. So the first event and the last one are enough.
+      const [last = first] = await eventsOf<ReplayJob.ReplayJobEvent>(log, stream, { limit: 1, backwards: true });
+      const events = last.revision === first.revision ? [first] : [first, last];
+      return { state: fold(ReplayJob, events), revision: last.revision, actor: first.actor, event_id: first.event_id };
     },
     agentOf: async (tenant_id, delivery_id) => {
       for await (const first of log.read(deliveryStream(tenant_id, delivery_id), { limit: 1 })) return Delivery.factsOf(first).agent_id;
@@ -91,7 +93,7 @@ export const replayPorts = (log: Log, at: string): ReplayPorts => {
  */
 export const advanceReplays = async (log: Log, jobs: readonly JobRef[], at: string): Promise<boolean> => {
   let isMoreDue = false;
-  for (const job of jobs) if (await advanceReplay(replayPorts(log, at), job)) isMoreDue = true;
+  for (const job of jobs) if (await advanceReplay(replayPorts(log, at), job, at)) isMoreDue = true;
   return isMoreDue;
 };
 

@@ -1,5 +1,6 @@
 import { defineQuery } from '../query.ts';
 import type { Doc, Reads, Source } from '../read-model.ts';
+import { type SelectedDeliveries, type SelectionArgs, selectDeliveries, selectionArgs } from './delivery-selection.ts';
 import { replays, table } from './replay-job.ts';
 
 const from: Source<typeof table> = { projection: replays.name, table };
@@ -59,6 +60,22 @@ const replayable = defineQuery((db, { tenant_id, integration_id, from, to, outco
  */
 export const replayableIds = async (reads: Reads, selected: Selected): Promise<string[]> =>
   (await reads.rows(replayable, selected)).map(({ id }) => id);
+
+const replayableOfTenant = defineQuery((db, { limit, ...args }: SelectionArgs & { readonly limit: number }) =>
+  selectDeliveries(db, args)
+    .$if(args.outcome === undefined, (query) => query.where('delivery.outcome', 'in', ['accepted', 'dead']))
+    .select('delivery.id')
+    .orderBy('delivery.received_at')
+    .orderBy('delivery.id')
+    .limit(limit),
+);
+
+/**
+ * Returns the ids of the deliveries of a tenant that match the filters and can be sent to a runner, in the order of
+ * their receipt, at most `limit`. The outcome must not be `blocked` or `rejected`.
+ */
+export const replayableOfTenantIds = async (reads: Reads, selected: SelectedDeliveries, limit: number): Promise<string[]> =>
+  (await reads.rows(replayableOfTenant, { ...selectionArgs(selected), limit })).map(({ id }) => id);
 
 type Named = { readonly tenant_id: string; readonly integration_id: string; readonly ids: readonly string[] };
 

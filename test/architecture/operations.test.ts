@@ -48,6 +48,7 @@ const FURTHER = [
   'GET    /tenant/{tenant_id}/tools/{tool_id}/history',
   'POST   /auth/key',
   'POST   /auth/link',
+  'POST   /tenant/{tenant_id}/deliveries/replay',
   'POST   /tenant/{tenant_id}/effective-permissions/preview',
 ];
 

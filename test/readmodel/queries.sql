@@ -8290,6 +8290,66 @@ group by
   "delivery"."matched_secret",
   "delivery"."outcome";
 
+-- replayableOfTenantIds: of a tenant
+select
+  "delivery"."id"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."outcome" in ($2, $3)
+order by
+  "delivery"."received_at",
+  "delivery"."id"
+limit
+  $4;
+
+-- replayableOfTenantIds: of some agents, not published
+select
+  "delivery"."id"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."agent_id" = any ($2)
+  and "delivery"."unsettled" > coalesce(
+    (
+      select
+        "publication"."place"
+      from
+        "deliveries"."publications" as "publication"
+      order by
+        "publication"."recorded" desc
+      limit
+        1
+    ),
+    $3
+  )
+  and "delivery"."outcome" in ($4, $5)
+order by
+  "delivery"."received_at",
+  "delivery"."id"
+limit
+  $6;
+
+-- replayableOfTenantIds: given up for a reason
+select
+  "delivery"."id"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."integration_id" = $2
+  and "delivery"."reason" = $3
+  and "delivery"."outcome" = $4
+  and "delivery"."received_at" >= $5
+  and "delivery"."received_at" < $6
+order by
+  "delivery"."received_at",
+  "delivery"."id"
+limit
+  $7;
+
 -- deliveryProblems: of a tenant
 select
   "delivery"."outcome",

@@ -126,6 +126,7 @@ POST   /tenant/{tenant_id}/jobs/{id}/cancel                             tenant:i
 GET    /tenant/{tenant_id}/deliveries                                   tenant:read
 GET    /tenant/{tenant_id}/deliveries/summary                           tenant:read
 GET    /tenant/{tenant_id}/deliveries/problems                          tenant:integrations:read
+POST   /tenant/{tenant_id}/deliveries/replay                            tenant:integrations:write
 GET    /tenant/{tenant_id}/deliveries/{delivery_id}                     tenant:read on delivery
 GET    /tenant/{tenant_id}/deliveries/{delivery_id}/body                tenant:read on delivery + runner
 POST   /tenant/{tenant_id}/deliveries/{delivery_id}/redeliver           tenant:integrations:write

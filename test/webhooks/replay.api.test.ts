@@ -78,13 +78,13 @@ test('a replay job that runs in two processes, or again after a crash, sends no 
       await ports.requeueOnce(one);
     },
   };
-  await advanceReplay(crashing, ref).then(
+  await advanceReplay(crashing, ref, now()).then(
     () => assert.unreachable(),
     ({ message }: Error) => assert.is(message, 'killed'),
   );
   const before = requeued(ids).length;
   assert.ok(before > 0 && before < 25, `${before} were sent before the crash`);
-  await Promise.all([advanceReplay(replayPorts(p.log, now()), ref), advanceReplay(replayPorts(p.log, now()), ref)]);
+  await Promise.all([advanceReplay(replayPorts(p.log, now()), ref, now()), advanceReplay(replayPorts(p.log, now()), ref, now())]);
   const events = requeued(ids);
   assert.equal([events.length, new Set(events.map(({ id }) => id)).size], [25, 25]);
   assert.is(p.eventsOf('DeliveriesReplayFinished').filter(({ id }) => id === ref.id).length, 1);
@@ -93,7 +93,7 @@ test('a replay job that runs in two processes, or again after a crash, sends no 
 test('after a replay job is cancelled, at most the current batch of deliveries is sent; cancelling the job again changes nothing', async () => {
   const { hook, ids } = await hookWith(130);
   const { id } = (await replay(hook)).body as Json;
-  assert.is(await advanceReplay(replayPorts(p.log, now()), { tenant_id: p.tenant_id, id: id as string }), true);
+  assert.is(await advanceReplay(replayPorts(p.log, now()), { tenant_id: p.tenant_id, id: id as string }, now()), true);
   await p.waitForProjections();
   assert.is((await jobOf(id)).done, 100);
   const cancel = () => p.send('POST', `${p.tenant}/jobs/${id}/cancel`);
@@ -115,7 +115,7 @@ test('if a replay job is cancelled during a batch, the end of the batch does not
     await p.send('POST', `${p.tenant}/jobs/${id}/cancel`);
     return ports.isTenantActive(tenant);
   };
-  assert.is(await advanceReplay({ ...ports, isTenantActive }, { tenant_id: p.tenant_id, id }), false);
+  assert.is(await advanceReplay({ ...ports, isTenantActive }, { tenant_id: p.tenant_id, id }, now()), false);
   await p.waitForProjections();
   assert.is((await jobOf(id)).status, 'cancelled');
 });

@@ -1,0 +1,99 @@
+import * as Agent from '../../domain/agents/agent.ts';
+import { invalid } from '../../domain/refusal.ts';
+import * as Integration from '../../domain/webhooks/integration.ts';
+import * as ReplayJob from '../../domain/webhooks/replay-job.ts';
+import { checkOnce } from '../check-once.ts';
+import type { Ctx, Loaded } from '../context.ts';
+import { checkAgent } from './redeliver.ts';
+import { assertNotTooMany, dryRun, type JobView, viewOf } from './replay-deliveries.ts';
+
+/** The criteria by which deliveries of a tenant are selected. `agent_id` is the agent whose deliveries they are. */
+export type TenantCriteria = {
+  readonly integration_id?: string | undefined;
+  readonly agent_id?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly event?: string | undefined;
+  readonly provider_delivery_id?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly matched_secret?: 'current' | 'previous' | undefined;
+  readonly outcome?: 'accepted' | 'dead' | undefined;
+  readonly status?: 'waiting' | 'running' | 'done' | 'dead' | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+};
+
+/** `target_agent_id` is the agent that gets the deliveries; if it is absent, each goes to the agent that first got it. */
+type TenantReplay = TenantCriteria & {
+  readonly tenant_id: string;
+  readonly target_agent_id?: string | undefined;
+  readonly per_second?: number | undefined;
+  readonly dry_run: boolean;
+};
+
+/**
+ * Finds the deliveries of the tenant that the criteria select and that can be sent to a runner, at most `limit`, in the
+ * order of their receipt.
+ */
+export type FindDeliveries = (criteria: TenantCriteria, limit: number) => Promise<string[]>;
+
+/**
+ * Checks that the agent and the origin of the deliveries exist. They may be deleted. The origin is a webhook
+ * integration of the tenant, or anything else that has deliveries, such as a cron job.
+ * @throws Refusal invalid
+ */
+const checkCriteria = async (ctx: Ctx, { agent_id, integration_id }: TenantCriteria, find: FindDeliveries): Promise<void> => {
+  if (agent_id !== undefined && (await ctx.load(Agent, agent_id)).state.status === 'absent')
+    throw invalid('/agent_id', 'there is no such agent', 'unknown_agent');
+  if (integration_id === undefined) return;
+  const { state } = await ctx.load(Integration, integration_id);
+  if (state.status !== 'absent' && state.tenant_id === ctx.tenant) return;
+  if ((await find({ integration_id }, 1)).length === 0)
+    throw invalid('/integration_id', 'there is no such integration, and nothing else with this id has deliveries', 'unknown_integration');
+};
+
+/** Returns the criteria as the event of the request has them: without those that were not given. */
+const recordedCriteria = ({ provider, reason, provider_delivery_id, matched_secret, status, agent_id }: TenantCriteria) => ({
+  ...(provider !== undefined && { provider }),
+  ...(reason !== undefined && { reason }),
+  ...(provider_delivery_id !== undefined && { provider_delivery_id }),
+  ...(matched_secret !== undefined && { matched_secret }),
+  ...(status !== undefined && { delivery_status: status }),
+  ...(agent_id !== undefined && { source_agent_id: agent_id }),
+});
+
+const earlier = (one: string, other: string): string => (one < other ? one : other);
+
+/**
+ * Requests that a job sends those deliveries of a tenant to runners again that match all criteria and were received
+ * before the request. With `dry_run`, only counts them.
+ * @throws Refusal invalid, conflict, unavailable
+ */
+export const requestTenantReplay = async (
+  ctx: Ctx,
+  { tenant_id: _, target_agent_id, per_second, dry_run, ...given }: TenantReplay,
+  find: FindDeliveries,
+): Promise<Loaded<JobView>> => {
+  if (target_agent_id !== undefined) await checkOnce(ctx, () => checkAgent(ctx, target_agent_id, '/target_agent_id'));
+  await checkOnce(ctx, () => checkCriteria(ctx, given, find));
+  const { to, ids } = await ctx.sideEffect(async () => {
+    const end = earlier(given.to ?? ctx.at(), ctx.at());
+    if (given.from !== undefined && given.from >= end) throw invalid('/to', 'must be later than from, and from must be in the past');
+    return { to: end, ids: await find({ ...given, to: end }, ReplayJob.MAX_REPLAYED + 1) };
+  });
+  assertNotTooMany(ids);
+  if (dry_run) return dryRun(ids.length, ctx.at());
+  const { integration_id = null, from = null, outcome = null, event = null } = given;
+  const pace = per_second === undefined ? {} : { per_second };
+  const selection = {
+    ...recordedCriteria(given),
+    integration_id,
+    from,
+    to,
+    outcome,
+    event,
+    agent_id: target_agent_id ?? null,
+    ...pace,
+    ids,
+  };
+  return viewOf(await ctx.transact(ReplayJob, ctx.newId(), ReplayJob.request(selection), { expectNew: true }));
+};
