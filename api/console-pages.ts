@@ -25,6 +25,7 @@ import { findAnywherePage, findPage } from './console/pages/find.ts';
 import { guardrailsPage } from './console/pages/guardrails.ts';
 import { integrationPage } from './console/pages/integration.ts';
 import { integrationListPage } from './console/pages/integration-list.ts';
+import { jobPage } from './console/pages/job.ts';
 import { mePage } from './console/pages/me.ts';
 import { membersPage } from './console/pages/members.ts';
 import { overviewPage } from './console/pages/overview.ts';
@@ -51,6 +52,7 @@ export const consolePages: readonly Page[] = [
   deliveryListPage,
   deliveryProblemsPage,
   deliveryPage,
+  jobPage,
   integrationListPage,
   integrationPage,
   guardrailsPage,

@@ -2,7 +2,7 @@ import type { ReplyOf } from '../http/ask.ts';
 import type { Rows } from '../routes.ts';
 import { cronPreview } from './cron-preview.ts';
 import { answerCard } from './form-page.ts';
-import { counted } from './parts/count-text.ts';
+import { counted, countText } from './parts/count-text.ts';
 import { emptyState } from './parts/empty-state.ts';
 import { card } from './parts/facts.ts';
 import type { Schedule } from './parts/job-text.ts';
@@ -53,6 +53,19 @@ const impactView = (suppressed: Suppressed, { params }: Visit): Child => {
   );
 };
 
+/** Renders the number of deliveries that a replay would send again. */
+const countView = (total: number): Child =>
+  total === 0
+    ? emptyState({ icon: 'search', title: 'No delivery matches', why: 'With these filters, nothing would be sent.' })
+    : card(
+        'Count',
+        p(
+          { role: 'status', 'data-total': String(total) },
+          strong(null, total === 1 ? '1 delivery matches' : `${countText(total)} deliveries match`),
+          ' and would be sent again. Nothing was sent yet.',
+        ),
+      );
+
 /**
  * Renders the response of an operation that changes nothing, such as a preview. It is shown beside the form. `sent` are
  * the fields of the request.
@@ -61,5 +74,6 @@ export const answerView = async (operation: string, reply: unknown, visit: Visit
   if (operation === 'previewCronBlackout') return impactView(reply as Suppressed, visit);
   if (operation === 'previewCronDraft') return cronPreview(visit, sent as Schedule, reply as ReplyOf<Rows['previewCronDraft']>);
   if (operation === 'tryGuardrails') return trialView(reply as ReplyOf<Rows['tryGuardrails']>, visit.params.tenant_id!);
+  if (operation === 'replayTenantDeliveries' || operation === 'replayDeliveries') return countView((reply as { total: number }).total);
   return answerCard(reply);
 };

@@ -11,6 +11,7 @@ import type { Visit } from './visit.ts';
  */
 const SOURCES: Readonly<Record<string, { readonly list: string; readonly id?: string; readonly names: readonly string[] }>> = {
   agent_id: { list: 'listAgents', names: ['name'] },
+  target_agent_id: { list: 'listAgents', names: ['name'] },
   user_id: { list: 'listMembers', id: 'user_id', names: ['name', 'email'] },
   new_owner_id: { list: 'listMembers', id: 'user_id', names: ['name', 'email'] },
   model_id: { list: 'listModels', names: ['name', 'slug'] },

@@ -1,4 +1,6 @@
+import type { Answer } from '../http/ask.ts';
 import type { Operations } from '../http/operation.ts';
+import { formOf } from './form.ts';
 import { askAny } from './form-read.ts';
 import { mayRun } from './permission.ts';
 import type { Visit } from './visit.ts';
@@ -26,25 +28,34 @@ export const companionOf = async (
   return row && (await mayRun(visit, row, params)) ? companion : null;
 };
 
+type Json = Readonly<Record<string, unknown>>;
+
 /**
  * An operation that says what the fields of a form would do, and records nothing. Its result is shown beside the form:
  * while people type, or when they press the button with this label. Without a label, the form's own button calls it.
- * Of the form's fields, only `fields` are sent; by default, all. `base` is an operation that reads further fields.
+ * Of the form's fields, only `fields` are sent; by default, all. `base` is an operation that reads further fields, and
+ * `fixed` are fields with fixed values. With `isFirst`, the result is shown as soon as the form opens.
  */
 export type Preview = {
   readonly operation: string;
   readonly label: string | null;
   readonly fields?: readonly string[];
   readonly base?: string;
+  readonly fixed?: Json;
+  readonly isFirst?: true;
 };
 
 const SCHEDULE = ['kind', 'schedule_type', 'cron_expr', 'interval_minutes', 'start_time', 'fire_at', 'timezone'];
+
+const COUNT = { label: 'Count the deliveries', fixed: { dry_run: true } } as const;
 
 const PREVIEWS: Readonly<Record<string, Preview>> = {
   declareCronBlackout: { operation: 'previewCronBlackout', label: 'Preview the impact' },
   createCronJob: { operation: 'previewCronDraft', label: 'Preview the runs', fields: SCHEDULE },
   updateCronJob: { operation: 'previewCronDraft', label: 'Preview the runs', fields: SCHEDULE, base: 'getCronJob' },
   tryGuardrails: { operation: 'tryGuardrails', label: null },
+  replayDeliveries: { operation: 'replayDeliveries', ...COUNT },
+  replayTenantDeliveries: { operation: 'replayTenantDeliveries', ...COUNT, isFirst: true },
 };
 
 /** Returns the preview of an operation's form. Null if there is none, or the visitor may not call its operation. */
@@ -58,16 +69,25 @@ export const previewOf = async (
   return row && (await mayRun(visit, row, params)) ? preview : null;
 };
 
-type Json = Readonly<Record<string, unknown>>;
-
 const picked = (value: Json, { fields }: Preview): Json =>
   fields === undefined ? value : Object.fromEntries(Object.entries(value).filter(([name]) => fields.includes(name)));
 
-/** Returns the fields that a preview sends: those of the form, and those of the resource that the form does not have. */
-export const previewFields = async (visit: Visit, operations: Operations, preview: Preview, body: Json): Promise<Json> => {
+/**
+ * Calls the operation of a preview. It is sent the fields of the form, and those of the resource that the form does not
+ * have. Returns the answer, and the fields that were sent.
+ */
+export const askPreview = async (
+  visit: Visit,
+  operations: Operations,
+  { preview, params, body }: { readonly preview: Preview; readonly params: Readonly<Record<string, string>>; readonly body: unknown },
+): Promise<{ readonly answer: Answer<unknown>; readonly sent: Json }> => {
   const base = preview.base === undefined ? undefined : operations[preview.base];
   const known = base && (await askAny(visit)(base, visit.params));
-  return { ...(known?.ok ? picked(known.value as Json, preview) : {}), ...picked(body, preview) };
+  const typed = typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as Json) : {};
+  const sent = { ...(known?.ok ? picked(known.value as Json, preview) : {}), ...picked(typed, preview), ...preview.fixed };
+  const row = operations[preview.operation]!;
+  const path = Object.fromEntries(formOf(row).path.map((name) => [name, params[name]]));
+  return { answer: await askAny(visit)(row, { ...sent, ...path }), sent };
 };
 
 /**

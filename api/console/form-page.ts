@@ -126,7 +126,7 @@ const tone = (operation: string): string => (isDangerous(operation) ? 'danger' :
 const previewTime = ({ preview, panel, value }: DrawnForm): string | null => {
   if (preview === null) return null;
   const values = (value ?? {}) as Readonly<Record<string, unknown>>;
-  const hasValues = preview.fields?.some((name) => (values[name] ?? '') !== '') ?? false;
+  const hasValues = preview.isFirst ?? preview.fields?.some((name) => (values[name] ?? '') !== '') ?? false;
   return hasValues && panel === null ? 'now' : '';
 };
 

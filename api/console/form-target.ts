@@ -31,6 +31,16 @@ export const resultPath = (
   return params.tenant_id ? `/console/t/${params.tenant_id}` : '/console';
 };
 
+/** Returns the page of the job that a change has started; null if it has started none, such as a dry run. */
+export const jobPath = (
+  { status, reply: schema }: Pick<Operation, 'status' | 'reply'>,
+  { tenant_id }: Readonly<Record<string, string>>,
+  reply: unknown,
+): string | null => {
+  const { id } = (reply ?? {}) as { readonly id?: string | null };
+  return status === 202 && schema?.meta()?.id === 'Job' && tenant_id && id ? `/console/t/${tenant_id}/jobs/${id}` : null;
+};
+
 /**
  * Adds the consistency token of a change to the path of a page. The page then waits until its data contain the change.
  */

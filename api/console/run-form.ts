@@ -8,16 +8,16 @@ import { type Form, formOf } from './form.ts';
 import { answerView } from './form-answer.ts';
 import { bodyOf, changedFields, queryOf } from './form-body.ts';
 import { readChoices } from './form-choices.ts';
-import { companionOf, type Preview, previewFields, previewOf, submittedFields, suggestedFor } from './form-companion.ts';
+import { askPreview, companionOf, type Preview, previewOf, submittedFields, suggestedFor } from './form-companion.ts';
 import { conflictView, isSaved, merged, readLastChange } from './form-conflict.ts';
 import { fieldsOfLink, prefilled } from './form-link.ts';
 import { type DrawnForm, formPage, secretPage, shownBeforePage } from './form-page.ts';
 import { askAny, readBefore } from './form-read.ts';
 import { withRowsEdited } from './form-rows.ts';
-import { afterToken, resultPath } from './form-target.ts';
+import { afterToken, jobPath, resultPath } from './form-target.ts';
 import { framed } from './frame.ts';
 import { SECURITY_HEADERS } from './headers.ts';
-import { RECENT_SIGN_IN } from './parts/problem-panel.ts';
+import { problemPanel, RECENT_SIGN_IN } from './parts/problem-panel.ts';
 import type { Child } from './parts/tags.ts';
 import { mayRun } from './permission.ts';
 import { runnerCommand } from './runner-command.ts';
@@ -120,7 +120,14 @@ const showForm = (deps: ConsoleDeps) => async (c: Context) => {
       : (drawn ?? { ...suggested.value, ...prefilled(form, fields) });
   return show(
     run,
-    await draw(run, { value, drawn, etag: read?.before.etag ?? suggested.etag, query: queryOf(form, fields), problem }),
+    await draw(run, {
+      value,
+      drawn,
+      etag: read?.before.etag ?? suggested.etag,
+      query: queryOf(form, fields),
+      problem,
+      panel: await firstPanel(run, value),
+    }),
     problem?.status,
   );
 };
@@ -169,14 +176,16 @@ const showSecret = async (run: Run, reply: unknown, target: string): Promise<Res
   return show(run, secretPage(row, reply, { target, command }));
 };
 
-/** Shows the form with a result beside it. The form keeps what was typed. */
-const showAnswer = async (run: Run, { body, ...kept }: Sent, panel: Promise<Child>): Promise<Response> =>
+/** Shows the form with a result beside it. The form keeps what was typed. It gets a new key for the next request. */
+const showAnswer = async (run: Run, { body, key: _, ...kept }: Sent, panel: Promise<Child>): Promise<Response> =>
   show(run, await draw(run, { ...kept, value: body, panel: await panel }));
 
 const showResult = (run: Run, sent: Sent, answer: Answer<unknown> & { ok: true }): Promise<Response> | Response => {
   const { c, deps, visit, operation, row, params, returnTo, next } = run;
-  const own = resultPath(row, deps.pages, { params, reply: answer.value });
-  const target = afterToken(next ?? (returnTo && row.status !== 201 ? returnTo : own), answer.headers.get('consistency-token'));
+  const job = jobPath(row, params, answer.value);
+  const own = job ?? resultPath(row, deps.pages, { params, reply: answer.value });
+  const returns = returnTo && row.status !== 201 && job === null;
+  const target = afterToken(next ?? (returns ? returnTo : own), answer.headers.get('consistency-token'));
   if (row.oneTimeSecret && answer.status !== 204) return showSecret(run, answer.value, target);
   const isUnrecorded = next === null && !row.location && answer.headers.get('consistency-token') === null;
   if (row.noETag && row.reply && (isUnrecorded || RECORDS_NOTHING.test(operation)))
@@ -225,6 +234,18 @@ const showProblem = async (run: Run, sent: Sent, { problem, status, headers }: A
   return show(run, await draw(run, shown), status);
 };
 
+/**
+ * Returns what the form would do, to show it when the form opens. Null if the form does not show this at once, or if it
+ * was opened from another site: browsers then send no header that allows this call.
+ */
+const firstPanel = async (run: Run, body: unknown): Promise<Child> => {
+  const { c, deps, visit } = run;
+  const preview = await previewOf(visit, deps.operations, run);
+  if (!preview?.isFirst || c.req.header('sec-fetch-site') !== 'same-origin') return null;
+  const { answer, sent } = await askPreview(visit, deps.operations, { preview, params: run.params, body });
+  return answer.ok ? answerView(preview.operation, answer.value, visit, sent) : problemPanel(answer.problem);
+};
+
 /** Shows the form with what it would do. */
 const showPreview = async (run: Run, sent: Sent, preview: Preview): Promise<Response> => {
   const { visit, deps, form, params } = run;
@@ -233,10 +254,7 @@ const showPreview = async (run: Run, sent: Sent, preview: Preview): Promise<Resp
     const errors = missing.map((name) => ({ pointer: `/${name}`, message: 'must be chosen first' }));
     return show(run, await draw(run, { ...sent, value: sent.body, errors }), 422);
   }
-  const fields = await previewFields(visit, deps.operations, preview, isGroup(sent.body) ? sent.body : {});
-  const row = deps.operations[preview.operation]!;
-  const path = Object.fromEntries(formOf(row).path.map((name) => [name, params[name]]));
-  const answer = await askAny(visit)(row, { ...fields, ...path });
+  const { answer, sent: fields } = await askPreview(visit, deps.operations, { preview, params, body: sent.body });
   return answer.ok
     ? showAnswer(run, sent, answerView(preview.operation, answer.value, visit, fields))
     : showProblem(run, { ...sent, etag: null }, answer);

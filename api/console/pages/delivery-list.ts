@@ -1,3 +1,4 @@
+import { formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
@@ -67,6 +68,22 @@ const states = (visit: Visit, counts: Outcomes | null) => {
   ]);
 };
 
+/**
+ * Returns the link to the form that sends all deliveries again that match the filters of the page. The form's filter
+ * `to` is the present time, so that its count does not change while deliveries arrive. Null if no such delivery is for a
+ * runner.
+ */
+const replayLink = (visit: Visit, filters: Readonly<Record<string, string>>) =>
+  filters.outcome === 'blocked' || filters.outcome === 'rejected'
+    ? null
+    : formLink(
+        visit,
+        visit.rows.replayTenantDeliveries,
+        { to: new Date().toISOString(), ...filters, tenant_id: visit.params.tenant_id! },
+        'Select all that match',
+        { icon: 'rotate-ccw', returnTo: withQuery(visit, {}) },
+      );
+
 /** Renders what replaces an empty list. It says how to get a first delivery or, with filters, how to remove them. */
 const nothing = (visit: Visit, isFiltered: boolean) =>
   isFiltered
@@ -111,11 +128,13 @@ export const deliveryListPage = page({
     const { from, to } = valuesIn(visit.query, ['from', 'to']);
     const title = from || to ? 'Deliveries in this period' : 'Deliveries in the last 24 hours';
     const isBare = deliveries.ok && deliveries.value.length === 0 && !isFiltered;
+    const isListed = deliveries.ok && deliveries.value.length > 0;
     const kept = valuesIn(visit.query, ['outcome', 'status']);
     return [
       heading(
         'Deliveries',
         'Every call of a webhook, a skill or a cron job, and what became of it.',
+        isListed ? replayLink(visit, filters) : null,
         visit.may('tenant:integrations:read') ? a({ class: 'button', href: at('/deliveries/problems') }, 'Problems') : null,
       ),
       isBare

@@ -1,15 +1,17 @@
 import type { ReplyOf } from '../../http/ask.ts';
 import type { Rows } from '../../routes.ts';
+import { formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';
+import { filterForm, valuesIn } from '../parts/filter-form.ts';
 import { heading } from '../parts/heading.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { shortId } from '../parts/short-id.ts';
 import { tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
-import { tenantPath, type Visit } from '../visit.ts';
+import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, caption, div, span, table, tbody, td, th, thead, tr } = tags;
 
@@ -17,13 +19,22 @@ type Problem = ReplyOf<Rows['listDeliveryProblems']>[number];
 
 const INTEGRATIONS = 200;
 
+const PERIOD = [
+  { name: 'from', label: 'From', placeholder: 'yesterday 9:00' },
+  { name: 'to', label: 'To', placeholder: '2 hours ago' },
+] as const;
+
+/** Returns the times between which the shown deliveries were received. */
+const periodOf = ({ query }: Visit) => valuesIn(query, ['from', 'to']);
+
 const rowOf = (
   visit: Visit,
   { fingerprint, outcome, reason, integration_id, count, first_at, last_at, example_id }: Problem,
   label: string | undefined,
 ) => {
   const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
-  const matching = new URLSearchParams({ outcome, integration_id, ...(reason === null ? {} : { reason }) });
+  const filters = { outcome, integration_id, ...(reason === null ? {} : { reason }), ...periodOf(visit) };
+  const matching = new URLSearchParams(filters);
   return tr(
     { 'data-kind': 'delivery-problem', 'data-id': fingerprint },
     td(
@@ -39,6 +50,18 @@ const rowOf = (
     td({ class: 'number wide-only' }, ago(first_at)),
     td({ class: 'number' }, ago(last_at)),
     td({ class: 'wide-only above' }, a({ href: at(`/deliveries/${example_id}`) }, 'Example')),
+    td(
+      { class: 'above' },
+      outcome === 'dead'
+        ? formLink(
+            visit,
+            visit.rows.replayTenantDeliveries,
+            { to: new Date().toISOString(), ...filters, tenant_id: visit.params.tenant_id! },
+            'Redeliver',
+            { icon: 'rotate-ccw', look: 'small', returnTo: withQuery(visit, {}) },
+          )
+        : null,
+    ),
     td({ class: 'wide-only above' }, shortId(fingerprint, 'the fingerprint')),
   );
 };
@@ -49,10 +72,13 @@ export const deliveryProblemsPage = page({
   permit: 'tenant:integrations:read',
   nav: 'Deliveries',
   categories: ['acknowledgement', 'rejection'],
-  asks: ({ ask, rows, params }) => ({
-    problems: ask(rows.listDeliveryProblems, { tenant_id: params.tenant_id! }),
-    integrations: ask(rows.listWebhookIntegrations, { tenant_id: params.tenant_id!, limit: INTEGRATIONS }),
-  }),
+  asks: (visit) => {
+    const { ask, rows, params } = visit;
+    return {
+      problems: ask(rows.listDeliveryProblems, { tenant_id: params.tenant_id!, ...periodOf(visit) }),
+      integrations: ask(rows.listWebhookIntegrations, { tenant_id: params.tenant_id!, limit: INTEGRATIONS }),
+    };
+  },
   title: () => 'Problems',
   trail: ({ params, tenant }) => [
     [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
@@ -60,7 +86,8 @@ export const deliveryProblemsPage = page({
   ],
   view: ({ problems, integrations }, visit) => {
     const labels = new Map(integrations.ok ? integrations.value.map(({ id, label }) => [id, label]) : []);
-    const columns = ['Reason', 'State', 'Count', 'First', 'Last', 'Example', 'Fingerprint'];
+    const isFiltered = Object.keys(periodOf(visit)).length > 0;
+    const columns = ['Reason', 'State', 'Count', 'First', 'Last', 'Example', 'Action', 'Fingerprint'];
     const classes: Readonly<Record<string, string>> = {
       Count: 'number',
       First: 'number wide-only',
@@ -70,12 +97,18 @@ export const deliveryProblemsPage = page({
     };
     return [
       heading('Problems', 'Deliveries that were rejected or given up, in groups with the same reason.'),
+      div({ class: 'toolbar' }, filterForm(visit.path, PERIOD, periodOf(visit))),
       panel(problems, (found) =>
         found.length === 0
-          ? emptyState(
-              { icon: 'circle-check', title: 'No problems', why: 'No delivery was rejected, and none was given up.' },
-              a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/deliveries') }, 'To the deliveries'),
-            )
+          ? isFiltered
+            ? emptyState(
+                { icon: 'search', title: 'No problems in this period', why: 'No delivery of this period was rejected or given up.' },
+                a({ class: 'button', href: visit.path }, 'Clear the filters'),
+              )
+            : emptyState(
+                { icon: 'circle-check', title: 'No problems', why: 'No delivery was rejected, and none was given up.' },
+                a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/deliveries') }, 'To the deliveries'),
+              )
           : div(
               { class: 'table-box' },
               table(

@@ -1,0 +1,84 @@
+import type { ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
+import { actionButton } from '../action.ts';
+import { page } from '../page.ts';
+import { badge } from '../parts/badge.ts';
+import { countText } from '../parts/count-text.ts';
+import { card, facts } from '../parts/facts.ts';
+import { heading } from '../parts/heading.ts';
+import { problemPanel } from '../parts/problem-panel.ts';
+import { shortId } from '../parts/short-id.ts';
+import { type Child, tags } from '../parts/tags.ts';
+import { ago, between, duration } from '../parts/time.ts';
+import { tenantPath, type Visit } from '../visit.ts';
+
+const { a, div, p, progress, span } = tags;
+
+type Job = ReplyOf<Rows['getJob']>;
+
+/** What the jobs of each kind do, what they count, and the page to which they belong. */
+const KINDS = {
+  deliveries_replay: { title: 'Replay of deliveries', unit: 'deliveries', above: ['Deliveries', '/deliveries'] },
+  memory_import: { title: 'Import into a memory', unit: 'entries', above: ['Agents', '/agents'] },
+} as const;
+
+/** Renders how many items of a job are done. */
+const progressView = ({ kind, done, total }: Job): Child =>
+  div(
+    { class: 'overlap' },
+    progress({ max: Math.max(1, total), value: total === 0 ? 1 : done, 'aria-label': 'Progress of the job' } as never),
+    p(
+      { class: 'quiet', 'data-done': String(done), 'data-total': String(total) },
+      `${countText(done)} of ${countText(total)} ${KINDS[kind].unit}`,
+    ),
+  );
+
+const factsOf = ({ id, created_at, finished_at }: Job) =>
+  facts({
+    Job: id === null ? null : shortId(id),
+    Requested: ago(created_at),
+    Ended: finished_at === null ? 'not yet' : ago(finished_at),
+    Took: finished_at === null ? null : duration(Math.max(0, between(created_at, finished_at))),
+  });
+
+const cancelButton = (visit: Visit, { id, status }: Job): Child =>
+  status === 'running' && id !== null
+    ? actionButton(visit, visit.rows.cancelJob, { tenant_id: visit.params.tenant_id!, id }, 'Cancel the job', {
+        icon: 'x',
+        look: 'danger',
+        returnTo: visit.path,
+        confirm: 'What was sent or stored before stays. A replay ends after its present batch; an import ends without entries.',
+      })
+    : null;
+
+/** The page of a job, such as a replay of deliveries: how far it is, and the button that cancels it. */
+export const jobPage = page({
+  path: '/console/t/:tenant_id/jobs/:job_id',
+  permit: 'tenant:read',
+  nav: 'Deliveries',
+  categories: ['replay', 'memoryimport'],
+  asks: ({ ask, rows, params }) => ({ job: ask(rows.getJob, { tenant_id: params.tenant_id!, id: params.job_id! }) }),
+  title: ({ job }) => (job.ok ? KINDS[job.value.kind].title : 'Job'),
+  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
+  view: ({ job }, visit) => {
+    if (!job.ok) return [heading('Job', null), problemPanel(job.problem)];
+    const { value } = job;
+    const { title, above } = KINDS[value.kind];
+    return [
+      div(
+        { 'data-kind': 'job', 'data-id': value.id, 'data-position': job.position } as never,
+        heading(span(null, title, ' ', badge(value.status)), null, cancelButton(visit, value)),
+        card(
+          'Progress',
+          progressView(value),
+          value.error === null ? null : p({ role: 'status' }, value.error),
+          factsOf(value),
+          div(
+            { class: 'actions' },
+            a({ class: 'button', href: tenantPath(visit.params.tenant_id!, above[1]) }, `To ${above[0].toLowerCase()}`),
+          ),
+        ),
+      ),
+    ];
+  },
+});

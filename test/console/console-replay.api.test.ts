@@ -1,0 +1,133 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { advanceReplays } from '../../infra/reactors/replay-deliveries.ts';
+import { runningJobs } from '../../projections/webhooks/replay-job.queries.ts';
+import { createAgent, createIntegration, deliver, OWN_PAGE, startConsole } from '../fixtures/console-platform.ts';
+import { formIn, submittedBy } from '../fixtures/html-form.ts';
+import { addMember } from '../fixtures/users.ts';
+
+const p = await startConsole();
+const agent = await createAgent(p, 'Reviewer');
+const other = await createAgent(p, 'Other');
+const integration = await createIntegration(p, agent);
+const idOf = async (event: string, n: number) => (await deliver(p, integration, event, { n })).id!;
+const pushes = [await idOf('push', 1), await idOf('push', 2)];
+await idOf('issues', 3);
+await p.waitForProjections();
+
+const now = () => new Date().toISOString();
+const requeued = () => p.eventsOf('DeliveryRequeued').map(({ id, data }) => [id, (data as { agent_id: string }).agent_id]);
+const runAll = async (): Promise<void> => {
+  await p.waitForProjections();
+  while (await advanceReplays(p.log, await runningJobs(p.reads, now()), now())) await p.waitForProjections();
+  await p.waitForProjections();
+};
+
+/** Opens a page as a browser does that follows a link on another page of the console. */
+const follow = (path: string, session = p.cookie) =>
+  p.send('GET', path, { key: '', headers: { cookie: session, 'sec-fetch-site': 'same-origin' } });
+const linkIn = (html: string, operation: string): string | undefined =>
+  new RegExp(`href="(/console/run/${operation}[^"]*)"`).exec(html)?.[1]?.replaceAll('&amp;', '&');
+const submit = (operation: string, fields: URLSearchParams) =>
+  p.send('POST', `/console/run/${operation}`, {
+    key: '',
+    raw: fields.toString(),
+    headers: { cookie: p.cookie, 'content-type': 'application/x-www-form-urlencoded', ...OWN_PAGE },
+  });
+
+test('the link to all deliveries that match leads to a form that shows their number first, with the filters and the present as their end', async () => {
+  const list = await p.open(`${p.base}/deliveries?event=push`);
+  const form = await follow(linkIn(list.text, 'replayTenantDeliveries')!);
+  assert.is(form.status, 200, form.text.slice(0, 300));
+  assert.match(form.text, /data-total="2"><strong>2 deliveries match<\/strong>/);
+  const fields = submittedBy(formIn(form.text, 'replayTenantDeliveries'));
+  assert.is(fields.get('/event'), 'push');
+  assert.ok(fields.get('/to')! <= now() && fields.get('/to')! > '2020');
+  assert.is(p.eventsOf('DeliveriesReplayRequested').length, 0);
+});
+
+test('the form sends what matched when it was opened to the chosen agent, and leads to the page of the job', async () => {
+  const list = await p.open(`${p.base}/deliveries?event=push`);
+  const form = await follow(linkIn(list.text, 'replayTenantDeliveries')!);
+  const fields = submittedBy(formIn(form.text, 'replayTenantDeliveries'), { '/target_agent_id': other, '/per_second': '50' });
+  const late = await idOf('push', 4);
+  const sent = await submit('replayTenantDeliveries', fields);
+  assert.is(sent.status, 303, sent.text);
+  const location = sent.headers.get('location')!;
+  assert.match(location, new RegExp(`^${p.base}/jobs/c\\w{24}\\?after=\\d+:\\d+$`));
+  const running = await p.open(location);
+  assert.match(running.text, /data-state="running"/);
+  assert.match(running.text, /data-done="0" data-total="2">0 of 2 deliveries/);
+  assert.match(running.text, /data-form="cancelJob"/);
+  await runAll();
+  assert.equal(
+    requeued(),
+    pushes.map((id) => [id, other]),
+  );
+  assert.ok(!requeued().some(([id]) => id === late));
+  const done = await p.open(location.split('?')[0]!);
+  assert.match(done.text, /data-state="done"[\s\S]*2 of 2 deliveries/);
+  assert.not.match(done.text, /data-form="cancelJob"/);
+});
+
+test('a job is cancelled by the button on its page, which then says so', async () => {
+  const started = await p.send('POST', `${p.tenant}/deliveries/replay`, { body: { per_second: 1 } });
+  const path = `${p.base}/jobs/${(started.body as { id: string }).id}`;
+  await p.waitForProjections();
+  const cancelled = await submit('cancelJob', submittedBy(formIn((await p.open(path)).text, 'cancelJob')));
+  assert.is(cancelled.status, 303, cancelled.text);
+  assert.is(cancelled.headers.get('location')!.split('?')[0], path);
+  assert.match((await p.open(cancelled.headers.get('location')!)).text, /data-state="cancelled"/);
+});
+
+test('the replay form of an integration leads to the page of its job, and its dry run shows the number of deliveries', async () => {
+  const page = await p.open(`${p.base}/integrations/${integration}`);
+  const form = await follow(linkIn(page.text, 'replayDeliveries')!);
+  const period = { '/from': '2020-01-01T00:00:00Z', '/to': '2120-01-01T00:00:00Z' };
+  const counted = submittedBy(formIn(form.text, 'replayDeliveries'), period);
+  const jobs = p.eventsOf('DeliveriesReplayRequested').length;
+  const answer = await submit('replayDeliveries', new URLSearchParams([...counted, ['_preview', '1']]));
+  assert.is(answer.status, 200, answer.text);
+  assert.match(answer.text, /4 deliveries match/);
+  const dry = await submit('replayDeliveries', new URLSearchParams([...counted, ['/dry_run', 'true']]));
+  assert.equal([dry.status, p.eventsOf('DeliveriesReplayRequested').length], [200, jobs]);
+  assert.match(dry.text, /4 deliveries match/);
+  const again = submittedBy(formIn(dry.text, 'replayDeliveries'));
+  again.delete('/dry_run');
+  const sent = await submit('replayDeliveries', again);
+  assert.is(sent.status, 303, sent.text.slice(0, 300));
+  assert.match(sent.headers.get('location')!, /\/jobs\/c\w{24}\?/);
+});
+
+test('a group of dead deliveries on the page of problems leads to a form that counts exactly this group; a period limits the groups', async () => {
+  const { event_id } = p.eventsOf('DeliveryRequeued').findLast(({ id }) => id === pushes[0])!;
+  const data = {
+    delivery_id: pushes[0]!,
+    event_id,
+    at: now(),
+    attempts: 5,
+    reason: 'max_deliveries',
+    capture: { epoch: 'e', sequence: 1 },
+  };
+  const meta = { tenant: p.tenant_id, actor: { kind: 'system', id: 'annals' } as const, at: now(), v: 1 };
+  const dead = { id: crypto.randomUUID(), type: 'DeliveryDeadLettered', data, meta };
+  await p.log.append(`acknowledgement-${p.tenant_id}.${agent}`, 'none', [dead]);
+  await p.waitForProjections();
+  const problems = await p.open(`${p.base}/deliveries/problems`);
+  const link = linkIn(problems.text, 'replayTenantDeliveries')!;
+  const query = new URL(link, 'http://annals.test').searchParams;
+  assert.equal([query.get('outcome'), query.get('reason'), query.get('integration_id')], ['dead', 'max_deliveries', integration]);
+  assert.match((await follow(link)).text, /1 delivery matches/);
+  const past = await p.open(`${p.base}/deliveries/problems?from=2020-01-01T00:00:00.000Z&to=2020-01-02T00:00:00.000Z`);
+  assert.match(past.text, /No problems in this period/);
+});
+
+test('a member without the permission sees no link to replay; a job that does not exist looks like an unknown page', async () => {
+  const member = await p.signIn((await addMember(p, 'MEMBER')).key);
+  assert.not.match((await p.open(`${p.base}/deliveries`, member)).text, /replayTenantDeliveries/);
+  assert.is((await p.open(`${p.base}/jobs/c${'0'.repeat(24)}`)).status, 404);
+  assert.is(linkIn((await p.open(`${p.base}/deliveries?outcome=rejected`)).text, 'replayTenantDeliveries'), undefined);
+});
+
+test.after(() => p.close());
+test.run();
