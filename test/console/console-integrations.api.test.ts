@@ -1,3 +1,4 @@
+import { sign as cryptoSign, generateKeyPairSync } from 'node:crypto';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createAgent, createIntegration, deliver, OWN_PAGE, startConsole } from '../fixtures/console-platform.ts';
@@ -81,6 +82,50 @@ test('for a tenant without integrations, the page explains what an integration i
   assert.match(text, /data-empty/);
   assert.match(text, /\/console\/run\/connectWebhookIntegration/);
   await empty.close();
+});
+
+const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+const PUBLIC_KEY = Buffer.from(publicKey.export({ format: 'jwk' }).x!, 'base64url').toString('hex');
+const hasButton = (html: string): boolean => html.includes('data-form="sendTestDelivery"');
+
+test('the button for a test delivery is shown on the page of an integration if and only if the API can sign one', async () => {
+  const kinds: readonly (readonly [string, object, number])[] = [
+    ['Github', { provider: 'github' }, 202],
+    ['Custom', { provider: 'custom_hmac' }, 202],
+    ['Custom key', { provider: 'custom_hmac', secret: PUBLIC_KEY, options: { algorithm: 'ed25519' } }, 409],
+    ['Discord', { provider: 'discord', secret: PUBLIC_KEY }, 409],
+  ];
+  for (const [label, fields, status] of kinds) {
+    const made = await p.send('POST', `${p.tenant}/webhook-integrations`, { body: { agent_id: agent, label, ...fields } });
+    assert.is(made.status, 201, made.text);
+    const { id } = made.body as { id: string };
+    await p.waitForProjections();
+    const isShown = hasButton((await p.open(`${p.base}/integrations/${id}`)).text);
+    const sent = await p.send('POST', `${p.tenant}/webhook-integrations/${id}/test-delivery`, { body: {} });
+    assert.equal([sent.status, isShown], [status, status === 202], label);
+  }
+});
+
+test('the first steps offer a test delivery only if the API can sign one; else they say that the sender must send one', async () => {
+  const startOf = async (label: string, fields: object, headersOf: (raw: string) => Record<string, string>): Promise<string> => {
+    const owner = await createAgent(p, label);
+    const body = { provider: 'custom_hmac', agent_id: owner, label, ...fields };
+    const made = await p.send('POST', `${p.tenant}/webhook-integrations`, { body });
+    const { id } = made.body as { id: string };
+    const raw = JSON.stringify({ label });
+    const sent = await p.send('POST', `/hooks/inbound/${id}`, { raw, key: '', headers: headersOf(raw) });
+    assert.is(sent.status, 202, sent.text);
+    await p.waitForProjections();
+    return (await p.open(`${p.base}/start?agent_id=${owner}`)).text;
+  };
+  const signed = await startOf('Signer', { secret: PUBLIC_KEY, options: { algorithm: 'ed25519' } }, (raw) => ({
+    'x-signature': cryptoSign(null, Buffer.from(raw), privateKey).toString('hex'),
+  }));
+  assert.equal([hasButton(signed), /Only the sender can sign/.test(signed)], [false, true]);
+  const custom = await startOf('Sender', { secret: NEW_SECRET }, (raw) => ({
+    'x-signature': sign(raw, NEW_SECRET).replace('sha256=', ''),
+  }));
+  assert.equal([hasButton(custom), /Only the sender can sign/.test(custom)], [true, false]);
 });
 
 test.after(() => p.close());

@@ -9,7 +9,7 @@ import { card, facts } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
 import { outcomeCounts } from '../parts/outcome-counts.ts';
 import { panel, problemPanel } from '../parts/problem-panel.ts';
-import { providerName, setupSteps } from '../parts/setup-steps.ts';
+import { canSendSample, providerName, setupSteps } from '../parts/setup-steps.ts';
 import { copyButton, shortId } from '../parts/short-id.ts';
 import { tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
@@ -34,11 +34,12 @@ const addressCard = ({ url, provider, last_delivery_at }: Integration) =>
     ),
   );
 
-const actionsOf = (visit: Visit, { id, is_paused, test_events }: Integration) => {
+const actionsOf = (visit: Visit, integration: Integration) => {
+  const { id, is_paused } = integration;
   const target = { tenant_id: visit.params.tenant_id!, id };
   const { rows } = visit;
   return [
-    test_events.length > 0
+    canSendSample(integration)
       ? actionButton(visit, rows.sendTestDelivery, target, 'Send a test delivery', { icon: 'send', returnTo: visit.path })
       : null,
     is_paused

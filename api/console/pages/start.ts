@@ -7,6 +7,7 @@ import { stateOf } from '../parts/delivery-row.ts';
 import { heading } from '../parts/heading.ts';
 import { icon } from '../parts/icon.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
+import { canSendSample } from '../parts/setup-steps.ts';
 import { copyButton } from '../parts/short-id.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago, between, duration } from '../parts/time.ts';
@@ -123,14 +124,15 @@ const runnerStep = (visit: Visit, { agent, presence, delivery, onAgent }: Progre
 const deliveryStep = (visit: Visit, { integration, delivery }: Progress): Step => {
   const params = { tenant_id: visit.params.tenant_id!, id: integration?.id ?? '' };
   const look = { icon: 'send', returnTo: visit.path, isFirst: true, look: delivery ? 'small' : 'primary' } as const;
-  const send = integration
-    ? actionButton(visit, visit.rows.sendTestDelivery, params, delivery ? 'Send another' : 'Send a test delivery', look)
-    : null;
-  const content = div(
-    { class: 'stack' },
-    p(null, 'A sample of the sender, signed with the secret, through the same checks as a delivery from outside.'),
-    send,
-  );
+  const send =
+    integration && canSendSample(integration)
+      ? actionButton(visit, visit.rows.sendTestDelivery, params, delivery ? 'Send another' : 'Send a test delivery', look)
+      : null;
+  const text =
+    integration && !canSendSample(integration)
+      ? 'Only the sender can sign, because the secret is its public key. Let the sender send a delivery: it appears here.'
+      : 'A sample of the sender, signed with the secret, through the same checks as a delivery from outside.';
+  const content = div({ class: 'stack' }, p(null, text), send);
   return { name: 'delivery', title: 'Test delivery', isDone: delivery !== null, content };
 };
 

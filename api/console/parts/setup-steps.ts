@@ -149,3 +149,15 @@ export const providerName = (provider: string): string => SETUPS[provider]?.name
 /** Renders the steps that connect a provider with the URL of an integration. */
 export const setupSteps = (provider: string) =>
   ol({ class: 'setup-steps' }, ...(SETUPS[provider]?.steps ?? []).map((step) => li(null, step)));
+
+/**
+ * Whether the platform can sign a test delivery. It cannot if the secret is the public key of the sender, because then
+ * only the sender can sign.
+ */
+export const canSendSample = ({
+  provider,
+  options,
+}: {
+  readonly provider: string;
+  readonly options: { readonly algorithm?: string | undefined };
+}): boolean => provider !== 'discord' && options.algorithm !== 'ed25519';
