@@ -21,6 +21,7 @@ export type RefusalCode =
   | 'too_large'
   | 'headers_too_large'
   | 'unsupported_media_type'
+  | 'misdirected'
   | 'invalid'
   | 'rate_limited'
   | 'budget_exceeded'

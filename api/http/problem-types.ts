@@ -122,6 +122,12 @@ export const EXPLANATIONS: Readonly<Record<RefusalCode, Explanation>> = {
     what_to_do: 'Send `Content-Type: application/json` and no `Content-Encoding`.',
     detail: 'The body must be application/json in UTF-8',
   },
+  misdirected: {
+    when: 'The service can be reached from its own machine only, and the header `Host` has a name that does not belong to it.',
+    why: 'A web page of another site could otherwise read from the service, if the name of that site leads to this machine.',
+    what_to_do: 'Use the URL in `PUBLIC_URL`. If the service has another name, for example that of a tunnel, set `PUBLIC_URL` to it.',
+    detail: 'This service is not example.com: use its PUBLIC_URL, or set PUBLIC_URL to the URL with which you reach it',
+  },
   idempotency_mismatch: {
     when: 'The Idempotency-Key was used for a request with another body.',
     why: 'A key stands for one request.',

@@ -26,6 +26,7 @@ export const PROBLEMS: Readonly<Record<RefusalCode, ProblemKind>> = {
   too_slow: { status: 408, title: 'The request took too long to arrive' },
   too_large: { status: 413, title: 'The request is too large' },
   unsupported_media_type: { status: 415, title: 'The content type is not supported' },
+  misdirected: { status: 421, title: 'The request is for another host' },
   idempotency_mismatch: { status: 422, title: 'The Idempotency-Key was used for another request' },
   invalid: { status: 422, title: 'The request is not valid' },
   rate_limited: { status: 429, title: 'Too many requests' },

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
+import type { CheckHost } from './allowed-host.ts';
 import { createMalformedHandlers, type ReportMalformed, refusalFor } from './malformed-requests.ts';
 
 const DRAIN_TIMEOUT_MS = 10_000;
@@ -42,13 +43,15 @@ const drain = (server: Server): Promise<void> =>
 
 /**
  * Serves an application over HTTP. `close` stops accepting connections, and closes each open connection after the
- * response to its next request. Requests that are still running after 10 s are aborted.
+ * response to its next request. Requests that are still running after 10 s are aborted. `checkHost` can refuse requests
+ * by their Host header.
  * @throws Error of one line if the port is taken
  */
 export const listen = async (
   app: Hono,
   address: Address,
   reportMalformed: ReportMalformed = () => {},
+  checkHost: CheckHost = () => null,
 ): Promise<{ port: number; close: () => Promise<void> }> => {
   const { answerUnparsable, refuse, refuseTunnel, answerClientError } = createMalformedHandlers(reportMalformed);
   const respond = getRequestListener(app.fetch, { hostname: 'localhost', errorHandler: answerUnparsable });
@@ -57,7 +60,7 @@ export const listen = async (
     // The header tells the client to close its connection after this response. Otherwise, a client that sends one
     // request after another would lose its connection during a request.
     if (isClosing) outgoing.setHeader('connection', 'close');
-    const refusal = refusalFor(incoming);
+    const refusal = refusalFor(incoming) ?? checkHost(incoming.headers.host);
     void (refusal ? refuse(outgoing, refusal) : respond(incoming, outgoing));
   };
   const server = createServer(SERVER_OPTIONS, onRequest);

@@ -6,6 +6,7 @@ import { readMetrics, type SystemDeps } from '../../api/operations/system-routes
 import { notFound, Refusal } from '../../domain/refusal.ts';
 import { createBackoff } from '../backoff.ts';
 import { type Config, isLoopbackHost } from '../config.ts';
+import { createHostCheck } from './allowed-host.ts';
 import { clientAddress, isLocalRequest } from './client-address.ts';
 import { listen } from './listen.ts';
 
@@ -56,7 +57,7 @@ export const serveMetrics = (config: Config, metrics: SystemDeps['metrics'], log
     const backoff = createBackoff(RETRY);
     for (let tries = 1; ; tries++) {
       try {
-        return await listen(app, address);
+        return await listen(app, address, undefined, createHostCheck({ ...address, publicUrl: config.publicUrl }));
       } catch (error) {
         closing.signal.throwIfAborted();
         const fields = { ...address, reason: (error as Error).message };

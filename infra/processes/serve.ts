@@ -29,6 +29,7 @@ import { type LogOptions, openLog } from '../eventstore/client.ts';
 import { createVirusScan } from '../files/clamav.ts';
 import { createCodeHost } from '../git/code-host.ts';
 import { createRuleEvaluator } from '../guardrails/rule-evaluator.ts';
+import { createHostCheck } from '../http/allowed-host.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { lazyDocsScript } from '../http/docs-script.ts';
 import { listen } from '../http/listen.ts';
@@ -267,7 +268,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   };
   await retryUntilAvailable(seedOnce, logger, 'the first start');
   const receiver = await startMailReceiver(config, { connections, ports, logger, systemContext });
-  const server = await listen(app, config, metrics.onMalformed);
+  const server = await listen(app, config, metrics.onMalformed, createHostCheck(config));
   logger.info({ port: server.port }, 'listening');
   const warming = startIntegrationWarming({ reads, prepare: ports.prepare, logger });
   return {

@@ -89,7 +89,9 @@ test('a delivery with a large body that arrives too slowly gets 408 within a few
     answer += text;
   });
   const startedAt = Date.now();
-  socket.write(`POST /hooks/inbound/${hook} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2000000\r\n\r\n{`);
+  socket.write(
+    `POST /hooks/inbound/${hook} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2000000\r\n\r\n{`,
+  );
   await once(socket, 'close');
   assert.match(answer, /^HTTP\/1\.1 408 .*\r\n/);
   assert.match(answer, /"code":"too_slow"/);
