@@ -11,7 +11,7 @@ import { CHANGE_CATEGORIES, createChangeWatch } from './change-watch.ts';
 import { type EventStream, openEventStream } from './event-stream.ts';
 
 const MAX_STREAMS = 20;
-const RECHECK_MS = 1_000;
+const RECHECK_MS = 500;
 
 const HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
 
@@ -49,10 +49,10 @@ const assertMember = async (runtime: Runtime, principal: Principal, tenant_id: s
 const isRefused = (error: unknown): boolean => error instanceof Refusal && [401, 403, 404].includes(PROBLEMS[error.code].status);
 
 /**
- * Checks every second whether the caller may still read the tenant, and otherwise ends the stream. Returns a function
+ * Checks twice a second whether the caller may still read the tenant, and otherwise ends the stream. Returns a function
  * that stops the checks.
  */
-const checkEachSecond = (c: Context, { runtime }: Deps, tenant_id: string, end: () => void): (() => void) => {
+const checkRepeatedly = (c: Context, { runtime }: Deps, tenant_id: string, end: () => void): (() => void) => {
   let isChecking = false;
   const timer = setInterval(async () => {
     if (isChecking) return;
@@ -86,7 +86,7 @@ const streamChanges = (deps: Deps) => {
       for (const stop of onEnd) stop();
     });
     streams.set(stream, caller);
-    onEnd.push(checkEachSecond(c, deps, tenant_id, stream.end));
+    onEnd.push(checkRepeatedly(c, deps, tenant_id, stream.end));
     onEnd.push(changes.watch(tenant_id, c.req.header('last-event-id') ?? after, stream.send));
     return c.body(stream.body as never, 200, HEADERS);
   };

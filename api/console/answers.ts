@@ -1,16 +1,18 @@
 import type { Context, Hono } from 'hono';
-import type { Problem } from '../http/ask.ts';
+import { type Problem, problemOf } from '../http/ask.ts';
 import type { Operations } from '../http/operation.ts';
 import type { SignInCookies } from '../identity/sign-in-cookies.ts';
 import type { Rows } from '../routes.ts';
 import { readDegraded } from './degraded-strip.ts';
-import { framed } from './frame.ts';
+import { framed, plainDocument } from './frame.ts';
 import { SECURITY_HEADERS } from './headers.ts';
+import { retryOf } from './live.ts';
+import { entryAt, mayAtPath } from './navigation.ts';
 import type { Page } from './page.ts';
 import { emptyState } from './parts/empty-state.ts';
 import { problemPanel } from './parts/problem-panel.ts';
 import { tags } from './parts/tags.ts';
-import { visitOf, withVisitor } from './request-visit.ts';
+import { type ConsoleEnv, isRefresh, visitOf, withVisitor } from './request-visit.ts';
 import type { Visit } from './visit.ts';
 
 export type ConsoleDeps = {
@@ -23,6 +25,8 @@ export type ConsoleDeps = {
   readonly hasIssuer: boolean;
   /** The URL path below which the assets are served. */
   readonly assets: string;
+  /** Returns the API's answer to a request that has failed with this error. Logs an unexpected error. */
+  readonly answerFailure: (error: unknown, c: Context) => Response;
 };
 
 export type Frame = Parameters<typeof framed>[2];
@@ -32,6 +36,16 @@ const TENANT_ID = /^c[0-9a-z]{24}$/;
 export const SIGN_IN = '/console/sign-in';
 
 const { h1, a, p } = tags;
+
+/** The problem of a browser that has no session cookie any more. */
+const SIGNED_OUT: Problem = {
+  type: '/problems/unauthorized',
+  title: 'Authentication is required',
+  status: 401,
+  detail: 'This browser was signed out',
+  code: 'unauthorized',
+  request_id: '',
+};
 
 /**
  * Returns `text` if it is the path of a console page; otherwise, the path of the start page. So the result cannot lead
@@ -69,22 +83,52 @@ export const unknownPage: Frame = {
   ],
 };
 
-export const failedPage = (problem: Problem): Frame => ({
-  title: 'Not available',
-  nav: '',
-  trail: [],
-  content: [h1(null, 'This page is not available now'), problemPanel(problem), p(null, a({ class: 'button', href: '' }, 'Try again'))],
-});
+const tryAgain = p(null, a({ class: 'button', href: '' }, 'Try again'));
+
+/**
+ * Answers a request that has failed because of a problem. The frame of the page stays, with the navigation that follows
+ * from the URL, because it is not known who the visitor is. The page tries again by itself until the problem is over.
+ */
+const failedResponse = (c: Context, { assets, cookies }: ConsoleDeps, visit: Visit, problem: Problem): Response => {
+  const content = [h1(null, problem.status >= 500 ? 'This page is not available now' : problem.title), problemPanel(problem)];
+  const isSignedIn = cookies.session(c) !== undefined;
+  if (!isSignedIn) return htmlResponse(c, plainDocument(assets, visit, problem.title, ...content), problem.status);
+  const live = c.req.method === 'GET' ? retryOf(visit, true) : null;
+  const frame = { title: 'Not available', nav: entryAt(visit), trail: [], content: [...content, tryAgain], live };
+  return htmlResponse(c, framed(assets, { ...visit, may: mayAtPath(visit) }, frame), problem.status);
+};
+
+const requestedVisit = (c: Context, { app, operations, cookies }: ConsoleDeps): Visit =>
+  visitOf(c, { app, rows: operations as unknown as Rows, origin: cookies.origin });
+
+/** Refuses a request for a page with a problem that no operation of the API has returned. */
+export const refuse = (c: Context, deps: ConsoleDeps, problem: Pick<Problem, 'status' | 'title' | 'detail' | 'code'>): Response =>
+  failedResponse(c, deps, requestedVisit(c, deps), { type: '', request_id: '', ...problem });
+
+/** Answers a request for a page whose handler has thrown an error: with a page that shows the problem. */
+export const answerError = async (error: unknown, c: Context, deps: ConsoleDeps): Promise<Response> => {
+  c.set('requestId', (c.env as ConsoleEnv).requestId);
+  return failedResponse(c, deps, requestedVisit(c, deps), await problemOf(deps.answerFailure(error, c)));
+};
+
+/**
+ * Answers a request without a valid session. A page that updates itself gets the reason, and shows it. Any other request
+ * is redirected to the sign-in page, which shows the reason, too.
+ */
+export const endedResponse = (c: Context, visit: Visit, problem: Problem): Response =>
+  isRefresh(c)
+    ? c.body(JSON.stringify(problem), 401, { ...SECURITY_HEADERS, 'content-type': 'application/problem+json' })
+    : redirect(c, signInPath(visit, true));
 
 /**
  * Identifies the visitor. `params` are parameters of the page in addition to those in its path. If nobody is signed in,
  * or the API cannot say who is, the result is the response that ends the request.
  */
 export const identify = async (c: Context, deps: ConsoleDeps, params: Readonly<Record<string, string>> = {}): Promise<Visit | Response> => {
-  const { app, operations, cookies, assets } = deps;
-  const requested = visitOf(c, { app, rows: operations as unknown as Rows, origin: cookies.origin });
+  const { app, cookies } = deps;
+  const requested = requestedVisit(c, deps);
   const known = { ...requested, params: { ...requested.params, ...params } };
-  if (cookies.session(c) === undefined) return redirect(c, signInPath(known, false));
+  if (cookies.session(c) === undefined) return isRefresh(c) ? endedResponse(c, known, SIGNED_OUT) : redirect(c, signInPath(known, false));
   const { tenant_id = '' } = known.params;
   const [me, degraded] = await Promise.all([
     known.ask(known.rows.readMe, TENANT_ID.test(tenant_id) ? { tenant_id } : {}),
@@ -92,6 +136,6 @@ export const identify = async (c: Context, deps: ConsoleDeps, params: Readonly<R
   ]);
   const visit = { ...known, degraded };
   if (me.ok) return withVisitor(visit, me.value);
-  if (me.problem.status === 401 || me.problem.status === 403) return redirect(c, signInPath(visit, true));
-  return htmlResponse(c, framed(assets, visit, failedPage(me.problem)), 503);
+  if (me.problem.status === 401 || me.problem.status === 403) return endedResponse(c, visit, me.problem);
+  return failedResponse(c, deps, visit, me.problem);
 };

@@ -50,7 +50,7 @@ export type Framed = {
   readonly live?: Live | null;
 };
 
-const SCRIPTS = ['relative-time.js', 'copy-button.mjs', 'keyboard.mjs', 'time-slider.mjs', 'command-palette.mjs', 'live.mjs'] as const;
+const SCRIPTS = ['console.mjs', 'live.mjs'] as const;
 
 type Looks = Pick<Visit, 'theme'> & Partial<Pick<Visit, 'zone'>>;
 
@@ -81,7 +81,7 @@ const tenantSwitcher = ({ me, params, breakGlass }: Visit) => {
   const tenants: readonly MyTenant[] = me?.tenants ?? [];
   const current = params.tenant_id;
   const shown = tenants.find(({ id }) => id === current) ?? breakGlass;
-  const name = shown?.name ?? (current === undefined ? 'Platform' : 'Another tenant');
+  const name = shown?.name ?? (current === undefined ? 'Platform' : me === null ? 'Tenant' : 'Another tenant');
   const label = [span({ class: 'avatar', 'aria-hidden': 'true' }, initials(name)), strong(null, name), icon('chevrons-up-down')];
   return details(
     { class: 'switcher' },

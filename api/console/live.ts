@@ -2,6 +2,7 @@ import { CHANGE_CATEGORIES } from '../audit/change-watch.ts';
 import type { Answer } from '../http/ask.ts';
 import type { Page } from './page.ts';
 import { icon } from './parts/icon.ts';
+import { isTemporary } from './parts/problem-panel.ts';
 import { type Child, tags } from './parts/tags.ts';
 import { type Visit, withQuery } from './visit.ts';
 
@@ -49,28 +50,50 @@ const notices = (returnTo: string) =>
     div(
       { id: 'live-ended', class: 'note', role: 'alert', hidden: true },
       icon('info'),
-      span(null, 'The session has ended, so this page is no longer kept up to date. '),
+      span(null, 'The session has ended, so this page is no longer kept up to date. ', span({ 'data-reason': '' }, '')),
       a({ href: returnTo }, 'Sign in and return'),
     ),
     span({ id: 'live-status', class: 'hidden', role: 'status' }, ''),
   );
 
 /**
+ * How a page that shows a temporary problem is kept up to date: it is requested until the problem is over. `isAll` says
+ * that the problem has replaced the whole page. Such a page is then opened again, because its frame is incomplete, too.
+ */
+export const retryOf = (visit: Visit, isAll: boolean): Live => {
+  const refresh = withQuery(visit, {});
+  return {
+    attributes: { 'data-refresh': refresh, ...(isAll && { 'data-incomplete': '' }) },
+    state: isAll ? stateButton() : null,
+    notices: notices(refresh),
+  };
+};
+
+/** Returns the attributes with which a page follows the stream of changes of its tenant. */
+const streamOf = ({ categories }: Page, tenant_id: string, answers: readonly (Answer<unknown> | null)[]): Live['attributes'] => {
+  const after = shownPosition(answers);
+  return {
+    'data-stream': `/tenant/${tenant_id}/changes${after === null ? '' : `?after=${encodeURIComponent(after)}`}`,
+    'data-categories': (categories === '*' ? CHANGE_CATEGORIES : (categories ?? [])).join(' '),
+  };
+};
+
+/**
  * Decides how a page is kept up to date. A page about events of a tenant follows the tenant's stream of changes. A page
- * with values that no event changes is requested every two seconds. Null for a page that is not updated, such as a page
- * of the past.
+ * with values that no event changes is also requested every two seconds. A page of the past, and one that does not
+ * change, are requested again only while they show a temporary problem. Null for a page that is not updated.
  */
 export const liveOf = (page: Page, visit: Visit, answers: readonly (Answer<unknown> | null)[]): Live | null => {
-  if (visit.asOf !== null) return null;
-  const refresh = withQuery(visit, {});
-  const shown = { state: stateButton(), notices: notices(refresh) };
-  if (page.polls) return { attributes: { 'data-refresh': refresh, 'data-poll': String(POLL_MS) }, ...shown };
   const { tenant_id } = visit.params;
-  if (!page.categories || !tenant_id) return null;
+  const isUpdated = visit.asOf === null && (page.polls || (page.categories !== undefined && tenant_id !== undefined));
   // Each read by a super-admin who is not a member of the tenant is recorded. So such a page must not update itself.
-  if (!visit.tenant) return { attributes: {}, state: span({ class: 'quiet live-off' }, 'Not live: each read is recorded'), notices: null };
-  const after = shownPosition(answers);
-  const stream = `/tenant/${tenant_id}/changes${after === null ? '' : `?after=${encodeURIComponent(after)}`}`;
-  const categories = (page.categories === '*' ? CHANGE_CATEGORIES : page.categories).join(' ');
-  return { attributes: { 'data-refresh': refresh, 'data-stream': stream, 'data-categories': categories }, ...shown };
+  if (tenant_id !== undefined && !visit.tenant)
+    return isUpdated
+      ? { attributes: {}, state: span({ class: 'quiet live-off' }, 'Not live: each read is recorded'), notices: null }
+      : null;
+  if (!isUpdated) return answers.some((answer) => answer && !answer.ok && isTemporary(answer.problem)) ? retryOf(visit, false) : null;
+  const refresh = withQuery(visit, {});
+  const poll = page.polls && { 'data-poll': String(POLL_MS) };
+  const stream = page.categories && tenant_id !== undefined && streamOf(page, tenant_id, answers);
+  return { attributes: { 'data-refresh': refresh, ...poll, ...stream }, state: stateButton(), notices: notices(refresh) };
 };

@@ -29,10 +29,26 @@ const PLATFORM_PAGES: readonly NavEntry[] = [
   { label: 'Platform audit', icon: 'scroll-text', path: platformPath('/audit-logs'), permit: 'platform' },
 ];
 
+/**
+ * Returns the permissions that are assumed for the navigation while it is unknown who the visitor is: those of every
+ * member of the tenant in the URL, or those that the pages of the platform need.
+ */
+export const mayAtPath = ({ path, params }: Pick<Visit, 'path' | 'params'>): Visit['may'] => {
+  if (params.tenant_id !== undefined) return (permission) => permission === 'tenant:read';
+  return (permission) => permission === 'platform' && path.startsWith(platformPath());
+};
+
 /** Returns the navigation entries of the pages that the visitor may open. */
 export const navigationOf = (visit: Visit): { readonly tenant: readonly NavEntry[]; readonly platform: readonly NavEntry[] } => {
   const { tenant_id } = visit.params;
   const ofTenant = tenant_id === undefined ? [] : TENANT_PAGES.map((entry) => ({ ...entry, path: tenantPath(tenant_id, entry.path) }));
   const allowed = (entries: readonly NavEntry[]) => entries.filter(({ permit }) => visit.may(permit));
   return { tenant: allowed(ofTenant), platform: allowed(PLATFORM_PAGES) };
+};
+
+/** Returns the label of the navigation entry to which a page belongs, as far as its path shows this. */
+export const entryAt = (visit: Visit): string => {
+  const { tenant, platform } = navigationOf({ ...visit, may: () => true });
+  const above = [...tenant, ...platform].filter(({ path }) => visit.path === path || visit.path.startsWith(`${path}/`));
+  return above.toSorted((one, other) => other.path.length - one.path.length)[0]?.label ?? '';
 };

@@ -18,7 +18,10 @@ type PageOf<T extends Answers> = {
   readonly nav: string;
   /** The stream categories whose events change the page; `*` for all categories. */
   readonly categories?: readonly string[] | '*';
-  /** Set if the page shows values that no event changes. The page is then requested every two seconds. */
+  /**
+   * Set if the page shows values that no event changes, such as whether a runner is connected. The page is then
+   * requested every two seconds, also if it has `categories`.
+   */
   readonly polls?: true;
   /**
    * Starts the API calls of the page. If the first of them is answered with 403 or 404, the visitor gets the 404 page.

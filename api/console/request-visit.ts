@@ -37,6 +37,9 @@ export const sendAsVisitor =
     return app.request(path, { method, headers: sent, ...(body === undefined ? {} : { body }) }, env);
   };
 
+/** Whether an open page requests itself again to update itself. */
+export const isRefresh = (c: Context): boolean => c.req.header('x-console-refresh') !== undefined;
+
 export const themeOf = (c: Context): Theme => {
   const chosen = getCookie(c, THEME_COOKIE);
   return THEMES.find((theme) => theme === chosen) ?? 'system';

@@ -1,17 +1,19 @@
 import { type Context, Hono } from 'hono';
 import { setCookie } from 'hono/cookie';
 import type { Problem } from '../http/ask.ts';
+import { readSmallForm } from '../http/read-form.ts';
 import { assertOwnPage } from '../identity/sign-in-cookies.ts';
 import type { Rows } from '../routes.ts';
 import {
+  answerError,
   type ConsoleDeps,
   consolePath,
+  endedResponse,
   type Frame,
   htmlResponse,
   identify,
   redirect,
   SIGN_IN,
-  signInPath,
   unknownPage,
 } from './answers.ts';
 import { endedAccess } from './break-glass.ts';
@@ -24,7 +26,7 @@ import { TIME_FILTERS } from './parts/filter-form.ts';
 import { zoneNamed } from './parts/local-time.ts';
 import { type Child, tags } from './parts/tags.ts';
 import { pastTime } from './past-time.ts';
-import { type ConsoleEnv, sendAsVisitor, THEME_COOKIE, visitOf, ZONE_COOKIE } from './request-visit.ts';
+import { type ConsoleEnv, isRefresh, sendAsVisitor, THEME_COOKIE, visitOf, ZONE_COOKIE } from './request-visit.ts';
 import { mountForms } from './run-form.ts';
 import { linkPage, signInPage } from './sign-in.ts';
 import { readTicks, timeEntry, timeStrip } from './time-machine.ts';
@@ -32,7 +34,6 @@ import { platformPath, THEMES, tenantPath, type Visit, withQuery } from './visit
 import { inZone, withoutZone, ZONE_PATH, zonePage } from './zone.ts';
 
 const PREFERENCE_TTL_SECONDS = 400 * 86_400;
-const UNCHANGED = 'The session has ended: sign in again. You return to the page that you were on.';
 
 const { h1, a } = tags;
 
@@ -44,6 +45,18 @@ const nothingThen: Frame = {
     emptyState({ icon: 'history', title: 'Nothing is here at this time', why: 'It did not exist then, or you have no access to it.' }),
   ],
 };
+
+const suspendedPage = ({ title, detail }: Problem): Frame => ({
+  ...unknownPage,
+  title,
+  content: [
+    h1({ class: 'hidden' }, title),
+    emptyState(
+      { icon: 'shield-alert', title, why: `${detail}. Its data are kept. Ask the operator of the platform to resume it.` },
+      a({ class: 'button', href: '/console/me' }, 'To your account'),
+    ),
+  ],
+});
 
 /** Returns the position of the event before the newest one; null if there is none. */
 const eventBack = async (visit: Visit): Promise<string | null> => (await readTicks(visit))[1]?.position ?? null;
@@ -77,10 +90,8 @@ const exactTimes = ({ query, zone }: Visit): readonly (readonly [string, string]
  * or the saved one is UTC. So the URL shows the same page to everybody. An open page that updates itself is not
  * redirected: for it, a redirect means that the session has ended.
  */
-const toItsZone = (c: Context, { query, zone, unknownZone, url }: Visit): Response | null => {
-  const isRefresh = c.req.header('x-console-refresh') !== undefined;
-  return isRefresh || query.has('zone') || unknownZone !== null || zone === 'UTC' ? null : redirect(c, inZone(url, zone));
-};
+const toItsZone = (c: Context, { query, zone, unknownZone, url }: Visit): Response | null =>
+  isRefresh(c) || query.has('zone') || unknownZone !== null || zone === 'UTC' ? null : redirect(c, inZone(url, zone));
 
 /** Renders a complete document whose links lead to pages in the same time zone. */
 const framedInZone = (assets: string, visit: Visit, frame: Frame): string => {
@@ -111,7 +122,8 @@ const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
   const started = Object.entries(page.asks(visit));
   const answers = Object.fromEntries(await Promise.all(started.map(async ([name, asked]) => [name, await asked] as const)));
   const main = answers[started[0]?.[0] ?? ''];
-  if (main && !main.ok && main.status === 401) return redirect(c, signInPath(visit, true));
+  if (main && !main.ok && main.status === 401) return endedResponse(c, visit, main.problem);
+  if (main && !main.ok && main.problem.code === 'tenant_suspended') return show(suspendedPage(main.problem), 403);
   if (main && !main.ok && [403, 404].includes(main.status)) {
     if (visit.asOf) return htmlResponse(c, await inTime(deps, visit, nothingThen), 404);
     const missing = await page.whenMissing?.(visit);
@@ -145,8 +157,6 @@ const showStart = (deps: ConsoleDeps) => async (c: Context) => {
   return htmlResponse(c, framed(deps.assets, visit, { title: 'Start', nav: '', trail: [], content: [h1(null, 'Start'), nothing] }), 200);
 };
 
-const formOf = async (c: Context): Promise<Readonly<Record<string, string>>> => Object.fromEntries(new URLSearchParams(await c.req.text()));
-
 /** Sends the fields of a form to one of the API's sign-in routes. */
 const signInWith = async (c: Context, { app }: ConsoleDeps, path: string, fields: Readonly<Record<string, string>>) => {
   const headers = { 'content-type': 'application/json' };
@@ -154,16 +164,23 @@ const signInWith = async (c: Context, { app }: ConsoleDeps, path: string, fields
   return { response, problem: response.ok ? undefined : ((await response.json()) as Problem) };
 };
 
+/** Says why the visitor must sign in again, as far as their old cookie shows this. */
+const whyEnded = async (c: Context, { ask, rows }: Visit, { cookies }: ConsoleDeps): Promise<string> => {
+  const me = cookies.session(c) === undefined ? null : await ask(rows.readMe, {});
+  const isReason = me && !me.ok && (me.status === 401 || me.status === 403);
+  return `The session has ended: ${isReason ? me.problem.detail : 'sign in again'}. You return to the page that you were on.`;
+};
+
 const mountSignInPages = (app: Hono, deps: ConsoleDeps): void => {
   const { assets, hasIssuer, cookies } = deps;
-  app.get(SIGN_IN, (c) => {
+  app.get(SIGN_IN, async (c) => {
     const visit = visitOf(c, { app: deps.app, rows: deps.operations as unknown as Rows, origin: cookies.origin });
-    const ended = c.req.query('ended') === undefined ? undefined : UNCHANGED;
+    const ended = c.req.query('ended') === undefined ? undefined : await whyEnded(c, visit, deps);
     const page = { theme: visit.theme, hasIssuer, ended, returnTo: consolePath(c.req.query('return_to')) };
     return htmlResponse(c, signInPage(assets, page), 200);
   });
   app.post(SIGN_IN, async (c) => {
-    const { key = '', return_to } = await formOf(c);
+    const { key = '', return_to } = await readSmallForm(c.req.raw);
     const returnTo = consolePath(return_to);
     const { response, problem } = await signInWith(c, deps, '/auth/key', { key });
     if (!problem) return redirect(c, returnTo, response.headers.getSetCookie());
@@ -172,7 +189,7 @@ const mountSignInPages = (app: Hono, deps: ConsoleDeps): void => {
   });
   app.get('/console/in', (c) => htmlResponse(c, linkPage(assets, themeIn(c, deps)), 200));
   app.post('/console/in', async (c) => {
-    const { code = '' } = await formOf(c);
+    const { code = '' } = await readSmallForm(c.req.raw);
     const { response, problem } = await signInWith(c, deps, '/auth/link', { code: code.trim() });
     if (problem) return htmlResponse(c, linkPage(assets, themeIn(c, deps), problem), response.status);
     return redirect(c, '/console', response.headers.getSetCookie());
@@ -189,7 +206,7 @@ const themeIn = (c: Context, { app, operations, cookies }: ConsoleDeps) =>
 const mountPreferences = (app: Hono, { cookies }: ConsoleDeps): void => {
   app.post('/console/preferences', async (c) => {
     assertOwnPage(c, cookies);
-    const { theme, zone, return_to } = await formOf(c);
+    const { theme, zone, return_to } = await readSmallForm(c.req.raw);
     const secure = cookies.origin.startsWith('https:');
     const save = (name: string, value: string) =>
       setCookie(c, name, value, { path: '/console', sameSite: 'Lax', secure, maxAge: PREFERENCE_TTL_SECONDS });
@@ -234,8 +251,6 @@ export const createConsole = (
   // A path that does not exist gets the same page as a path that the visitor may not see, including the tenant in it.
   app.get('/console/t/:tenant_id/*', showUnknown);
   app.notFound(showUnknown);
-  app.onError((error) => {
-    throw error;
-  });
+  app.onError((error, c) => answerError(error, c, deps));
   return { fetch: (request, env) => app.fetch(request, env) };
 };

@@ -1,9 +1,9 @@
 import type { Context, Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import type { Answer, Problem } from '../http/ask.ts';
 import { isRead, type Operation } from '../http/operation.ts';
+import { readFormText } from '../http/read-form.ts';
 import { assertOwnPage } from '../identity/sign-in-cookies.ts';
-import { type ConsoleDeps, consolePath, htmlResponse, identify, redirect, signInPath, unknownPage } from './answers.ts';
+import { type ConsoleDeps, consolePath, htmlResponse, identify, redirect, refuse, signInPath, unknownPage } from './answers.ts';
 import { type Form, formOf } from './form.ts';
 import { answerView } from './form-answer.ts';
 import { bodyOf, changedFields, queryOf } from './form-body.ts';
@@ -16,7 +16,6 @@ import { askAny, readBefore } from './form-read.ts';
 import { withRowsEdited } from './form-rows.ts';
 import { afterToken, jobPath, resultPath } from './form-target.ts';
 import { framed } from './frame.ts';
-import { SECURITY_HEADERS } from './headers.ts';
 import { problemPanel, RECENT_SIGN_IN } from './parts/problem-panel.ts';
 import type { Child } from './parts/tags.ts';
 import { mayRun } from './permission.ts';
@@ -272,8 +271,8 @@ const parsedJson = (text: string | null): unknown => {
 const runForm = (deps: ConsoleDeps) => async (c: Context) => {
   assertOwnPage(c, deps.cookies);
   if (new URL(c.req.url).searchParams.has('as_of'))
-    return c.text('The past cannot be changed: open the page without as_of.', 409, SECURITY_HEADERS);
-  const fields = submittedFields(await c.req.text());
+    return refuse(c, deps, { status: 409, title: 'The past cannot be changed', detail: 'Open the page without as_of.', code: 'conflict' });
+  const fields = submittedFields(await readFormText(c.req.raw, MAX_FORM_BYTES));
   const run = await startRun(c, deps, fields);
   if (run instanceof Response) return run;
   const { form, params, visit, row } = run;
@@ -294,5 +293,5 @@ const runForm = (deps: ConsoleDeps) => async (c: Context) => {
 /** Adds the routes of the forms. Each operation that changes something has a form at /console/run/{operation}. */
 export const mountForms = (app: Hono, deps: ConsoleDeps): void => {
   app.get('/console/run/:operation', showForm(deps));
-  app.post('/console/run/:operation', bodyLimit({ maxSize: MAX_FORM_BYTES }), runForm(deps));
+  app.post('/console/run/:operation', runForm(deps));
 };

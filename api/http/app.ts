@@ -74,6 +74,10 @@ const refusalOf = (error: unknown, c: Context, toRefusal: AppOptions['toRefusal'
   return toRefusal(error, c);
 };
 
+/** Returns the problem document for a request that has failed with an error. */
+export const failureResponse = (error: unknown, c: Context, toRefusal: AppOptions['toRefusal']): Response =>
+  problemResponse(refusalOf(error, c, toRefusal), c.req.path, c.get('requestId'));
+
 const MIN_COMPRESSED_BYTES = 1_024;
 const compressBody = compress({ threshold: MIN_COMPRESSED_BYTES });
 

@@ -116,15 +116,19 @@ const assertJson = (bytes: Uint8Array): void => {
 };
 
 /**
- * Reads the JSON body of a request. An empty body means `{}`, unless `isRequired` returns true.
+ * Reads the JSON body of a request, of at most `limit` bytes. An empty body means `{}`, unless `isRequired` returns true.
  * @throws Refusal unsupported_media_type, too_large, malformed, invalid
  */
-export const readJsonBody = async (request: Request, isRequired: () => boolean): Promise<{ value: unknown; bytes: Uint8Array }> => {
+export const readJsonBody = async (
+  request: Request,
+  isRequired: () => boolean,
+  limit = MAX_JSON_BYTES,
+): Promise<{ value: unknown; bytes: Uint8Array }> => {
   const type = request.headers.get('content-type');
   // Some clients send a Content-Type although they send no body.
   if (type !== null && request.headers.get('content-length') !== '0') assertJsonType(type);
   assertNotEncoded(request.headers.get('content-encoding'));
-  const bytes = await readBytes(request, MAX_JSON_BYTES);
+  const bytes = await readBytes(request, limit);
   if (bytes.length === 0 && !isRequired()) return { value: {}, bytes };
   assertJsonType(type);
   assertJson(bytes);

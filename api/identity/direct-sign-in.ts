@@ -6,11 +6,11 @@ import { spendSignInLink } from '../../commands/identity/sign-in-link.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import * as User from '../../domain/identity/user.ts';
 import type { Principal } from '../../domain/principal.ts';
-import { Refusal } from '../../domain/refusal.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';
 import { readJsonBody } from '../http/json-body.ts';
 import { assertNoQuery } from '../http/mount.ts';
 import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import { MAX_SMALL_FORM_BYTES, readSmallForm } from '../http/read-form.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { parseOrRefuse } from '../http/validation.ts';
 import { returnPathOf, type SignInDeps, signInPrincipal } from './sign-in.ts';
@@ -18,7 +18,6 @@ import { assertOwnPage } from './sign-in-cookies.ts';
 
 type Deps = SignInDeps & Pick<Authenticator, 'byKey'> & { readonly runtime: Runtime };
 
-const MAX_FORM_BYTES = 4_096;
 const FORM = 'application/x-www-form-urlencoded';
 
 const ReturnTo = z.string().max(1_024).optional().meta({ description: 'The path that a form opens after the sign-in; default: /console' });
@@ -33,16 +32,11 @@ const KeyBody = z.strictObject({
 
 const isForm = (c: Context): boolean => (c.req.header('content-type') ?? '').split(';')[0]!.trim().toLowerCase() === FORM;
 
-/** Reads the fields of a form with a small body. @throws Refusal too_large */
-const readForm = async (c: Context): Promise<Record<string, string>> => {
-  if (Number(c.req.header('content-length') ?? 0) > MAX_FORM_BYTES) throw new Refusal('too_large', 'The form is too large');
-  const text = await c.req.text();
-  if (text.length > MAX_FORM_BYTES) throw new Refusal('too_large', 'The form is too large');
-  return Object.fromEntries(new URLSearchParams(text));
-};
-
 const readFields = async <T extends z.ZodType>(c: Context, schema: T): Promise<z.output<T>> =>
-  parseOrRefuse(schema, isForm(c) ? await readForm(c) : (await readJsonBody(c.req.raw, () => true)).value);
+  parseOrRefuse(
+    schema,
+    isForm(c) ? await readSmallForm(c.req.raw) : (await readJsonBody(c.req.raw, () => true, MAX_SMALL_FORM_BYTES)).value,
+  );
 
 /**
  * Signs the user in and sets the session cookie. An HTML form is answered with a redirect, any other client with 204.

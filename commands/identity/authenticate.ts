@@ -88,9 +88,11 @@ export const createAuthenticator = (deps: AuthenticatorDeps): Authenticator => {
     byCookie: async (cookie) => {
       const [id = ''] = cookie.split('.');
       const signIn = isId25(id) ? (await cache.loadCached(SignIn, PLATFORM, id)).state : SignIn.initial;
-      if (!SignIn.isValidFor(signIn, digest(cookie), now())) throw unauthorized('Sign in again at /auth/login');
+      SignIn.assertValidFor(signIn, digest(cookie), now());
       if (signIn.key_id !== null) {
-        const principal = await userOf(await apiKeys.loadKey(signIn.key_id));
+        const key = await apiKeys.loadKey(signIn.key_id);
+        if (key.status === 'revoked') throw unauthorized('The API key with which this browser signed in was revoked');
+        const principal = await userOf(key);
         onSignInSeen(signIn);
         return { ...principal, sign_in_id: id };
       }

@@ -76,8 +76,13 @@ export const recordUse =
 export const end = ({ status }: SignIn): SignInEvent[] => (status === 'active' ? [{ type: 'SignedOut', data: {} }] : []);
 
 /**
- * Whether the cookie with this digest belongs to this sign-in, and the sign-in is active at `now` (ms since 1970). A
- * sign-in that does not exist has a placeholder digest, so that its check takes the same time.
+ * Checks that the cookie with this digest belongs to this sign-in, and the sign-in is active at `now` (ms since 1970). A
+ * sign-in that does not exist has a placeholder digest, so that its check takes the same time. Only who has the cookie
+ * of the sign-in learns why it has ended.
+ * @throws Refusal unauthorized
  */
-export const isValidFor = (signIn: SignIn, digest: string, now: number): boolean =>
-  isSameDigest(signIn.digest, digest) && signIn.status === 'active' && Date.parse(signIn.expires_at) > now;
+export const assertValidFor = (signIn: SignIn, digest: string, now: number): void => {
+  if (!isSameDigest(signIn.digest, digest)) throw new Refusal('unauthorized', 'Sign in again at /auth/login');
+  if (signIn.status === 'ended') throw new Refusal('unauthorized', 'This browser was signed out, here or in another browser');
+  if (Date.parse(signIn.expires_at) <= now) throw new Refusal('unauthorized', `The sign-in was valid until ${signIn.expires_at}`);
+};

@@ -28,6 +28,12 @@ const STYLES = [
   'tokens', 'base', 'frame', 'parts', 'lists', 'details', 'forms', 'audit', 'access', 'chart', 'sessions', 'costs', 'steps', 'integrations',
   'deliveries', 'schedules', 'time', 'live', 'palette', 'sign-in',
 ] as const; // biome-ignore format: a list of names
+/**
+ * The modules of every page that import and export nothing. They are served as one file together with the element for
+ * relative times, because each further file delays the first visit of a page. Each of them is a block in this file, so
+ * that their names do not collide.
+ */
+const COMMON_MODULES: readonly string[] = ['copy-button.mjs', 'keyboard.mjs', 'time-slider.mjs', 'command-palette.mjs'];
 const DIGEST_CHARACTERS = 16;
 
 const packageFile = (name: string, file: string): Promise<Buffer> => readFile(join(dirname(require.resolve(`${name}/package.json`)), file));
@@ -66,8 +72,8 @@ const contents = async (): Promise<readonly (readonly [string, Asset['type'], st
     readFile(require.resolve('idiomorph/dist/idiomorph.min.js')),
     iconSprite(),
   ]);
-  const own = await Promise.all(
-    modules.map(async (file) => [file, 'text/javascript' as const, await readFile(join(CONSOLE, 'browser', file))] as const),
+  const own = new Map(
+    await Promise.all(modules.map(async (file) => [file, await readFile(join(CONSOLE, 'browser', file), 'utf8')] as const)),
   );
   return [
     ['console.css', 'text/css; charset=utf-8', styles.join('\n')],
@@ -75,11 +81,11 @@ const contents = async (): Promise<readonly (readonly [string, Asset['type'], st
     ['geist-mono.woff2', 'font/woff2', mono],
     ['icons.svg', 'image/svg+xml', sprite],
     ['favicon.svg', 'image/svg+xml', FAVICON],
-    ['relative-time.js', 'text/javascript', relativeTime],
     // The package has a minified file only as a classic script, not as a module. So that file is served with an export
     // added.
     ['idiomorph.mjs', 'text/javascript', `${morph}\nexport { Idiomorph };`],
-    ...own,
+    ['console.mjs', 'text/javascript', [relativeTime, ...COMMON_MODULES.map((file) => `{\n${own.get(file)}}`)].join('\n')],
+    ...[...own].flatMap(([file, text]) => (COMMON_MODULES.includes(file) ? [] : [[file, 'text/javascript', text] as const])),
   ];
 };
 

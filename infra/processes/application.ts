@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, Hono } from 'hono';
 import type { Logger } from 'pino';
-import { createApp } from '../../api/http/app.ts';
+import { createApp, failureResponse } from '../../api/http/app.ts';
 import type { Operations } from '../../api/http/operation.ts';
 import { readYourWrites } from '../../api/http/read-your-writes.ts';
 import type { Runtime } from '../../api/http/runtime.ts';
@@ -135,6 +135,8 @@ export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptio
   const refusals = accessRefusalWriter({ log, logger, now: () => new Date(now()).toISOString(), address });
 
   const runtime = createRuntime({ log, cache, reads, logger, address, authenticate, identify, authorize, context, now });
+  const toRefusal = unexpectedError(logger);
+  const answerFailure = (error: unknown, c: Context): Response => failureResponse(error, c, toRefusal);
   const app = createApp({
     operations: parts.operations,
     runtime,
@@ -143,12 +145,12 @@ export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptio
       mountSignIn(hono, runtime, signInDeps);
       mountDirectSignIn(hono, runtime, { ...signInDeps, byKey: authenticator.byKey });
       mountInvitations(hono, runtime, { attempt });
-      mountConsole(hono, { operations: parts.operations, cookies, hasIssuer: signIn.isForBrowsers });
+      mountConsole(hono, { operations: parts.operations, cookies, hasIssuer: signIn.isForBrowsers, answerFailure });
       parts.plainRoutes(hono, runtime, attempt);
     },
     corsOrigins: parts.corsOrigins,
     requestId: randomUUID,
-    toRefusal: unexpectedError(logger),
+    toRefusal,
     onAccessRefused: refusals.record,
     ...(parts.onResponse ? { onResponse: parts.onResponse } : {}),
   });

@@ -1,8 +1,15 @@
 import type { Context, Hono } from 'hono';
+import { SECURITY_HEADERS } from '../../api/console/headers.ts';
 import type { Operations } from '../../api/http/operation.ts';
 import type { SignInCookies } from '../../api/identity/sign-in-cookies.ts';
 
-export type ConsoleOptions = { readonly operations: Operations; readonly cookies: SignInCookies; readonly hasIssuer: boolean };
+export type ConsoleOptions = {
+  readonly operations: Operations;
+  readonly cookies: SignInCookies;
+  readonly hasIssuer: boolean;
+  /** Returns the API's answer to a request that has failed with this error. Logs an unexpected error. */
+  readonly answerFailure: (error: unknown, c: Context) => Response;
+};
 
 /** Loads the modules and the assets of the console. */
 const openConsole = async (app: Hono, options: ConsoleOptions) => {
@@ -20,9 +27,9 @@ type Asset = NonNullable<ReturnType<Awaited<ReturnType<typeof openConsole>>['ass
 const assetResponse = (c: Context, { type, bytes, gzip }: Asset): Response => {
   const isCompressed = gzip !== null && /\bgzip\b/.test(c.req.header('accept-encoding') ?? '');
   return c.body(isCompressed ? gzip : bytes, 200, {
+    ...SECURITY_HEADERS,
     'content-type': type,
     'cache-control': 'public, max-age=31536000, immutable',
-    'cross-origin-resource-policy': 'same-origin',
     ...(gzip === null ? {} : { vary: 'Accept-Encoding' }),
     ...(isCompressed ? { 'content-encoding': 'gzip' } : {}),
   });

@@ -40,6 +40,7 @@ const keepLive = async (console: ConsoleJob & { cookie: string }): Promise<void>
       isStale = false;
       pace.onRefresh();
       await fetchPage({ ...console, path }, token).catch(() => {});
+      pace.onRefreshed();
       isBusy = false;
       if (isStale) schedule();
     }, pace.delay());
@@ -51,7 +52,6 @@ const keepLive = async (console: ConsoleJob & { cookie: string }): Promise<void>
       for (const [, category, id] of text.matchAll(MESSAGE))
         if (categories.has(category!)) {
           token = id!;
-          pace.onChange(!isStale);
           isStale = true;
           schedule();
         }

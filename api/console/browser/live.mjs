@@ -1,9 +1,11 @@
-import { Idiomorph } from './idiomorph.mjs';
+import { morph, nameRows, rowsOf } from './morph-page.mjs';
 import { createRefreshPace } from './refresh-pace.mjs';
 
 /** After this time without a message, the connection counts as lost. The stream sends a heartbeat every 15 s. */
 const MAX_SILENCE_MS = 20_000;
 const RETRY_MS = 2_000;
+/** How often a page that follows the stream asks which parts of the platform do not work. */
+const HEALTH_MS = 2_000;
 /**
  * If the page is scrolled down by more than this, new rows are only announced, so that the list does not move while it
  * is read.
@@ -15,15 +17,21 @@ const button = /** @type {HTMLButtonElement | null} */ (document.querySelector('
 const newRows = /** @type {HTMLButtonElement | null} */ (document.querySelector('#live-new'));
 const ended = document.querySelector('#live-ended');
 const status = document.querySelector('#live-status');
-const { refresh: url = '', stream = '', poll = '' } = main.dataset;
+const { refresh: url = '', poll = '', incomplete } = main.dataset;
 const categories = (main.dataset.categories ?? '').split(' ');
-const pace = createRefreshPace(poll ? Number(poll) : undefined);
+const pace = createRefreshPace();
+
+/** The URL of the stream, which starts after what the page shows. Empty for a page that does not follow one. */
+let { stream = '' } = main.dataset;
 
 /** @type {EventSource | null} */
 let source = null;
 let newestToken = '';
 let heardAt = Date.now();
 let lostSince = 0;
+let healthAt = Date.now();
+/** The time until the next attempt while the page cannot be fetched, or shows a temporary problem. 0: no attempt. */
+let retryMs = 0;
 let timer = 0;
 let isPaused = false;
 let isBusy = false;
@@ -65,33 +73,6 @@ const showState = () => {
   if (label) label.textContent = texts[state];
 };
 
-/** Gives each row an id. By the ids, Idiomorph recognises rows that have moved. */
-const nameRows = (/** @type {Element} */ root) => {
-  for (const row of root.querySelectorAll('[data-id]:not([id])'))
-    row.id = `row-${row.getAttribute('data-kind') ?? ''}-${row.getAttribute('data-id')}`;
-};
-
-const rowsOf = (/** @type {Element} */ root) => [...root.querySelectorAll('tr[data-id], li[data-id]')].map((row) => row.id);
-
-/**
- * Keeps what the reader has changed when the page is replaced: open details and dialogs, typed texts, and results of
- * checks.
- */
-const CALLBACKS = {
-  /** @type {(name: string, element: Element) => boolean} */
-  beforeAttributeUpdated: (name, element) => !(name === 'open' && /^(DETAILS|DIALOG)$/.test(element.tagName)),
-  /** @type {(old: Node, next: Node) => boolean} */
-  beforeNodeMorphed: (old, next) => {
-    if (!(old instanceof HTMLElement) || !(next instanceof HTMLElement)) return true;
-    if (old instanceof HTMLFormElement) return !('typed' in old.dataset) && !old.contains(document.activeElement);
-    if (!old.localName.includes('-') || old.localName === 'chart-brush') return true;
-    for (const name of ['datetime', 'title', 'data-text'])
-      if (next.hasAttribute(name) && next.getAttribute(name) !== old.getAttribute(name))
-        old.setAttribute(name, next.getAttribute(name) ?? '');
-    return false;
-  },
-};
-
 const showNewRows = (/** @type {number} */ count) => {
   if (!newRows) return;
   const text = `${count} new`;
@@ -102,9 +83,12 @@ const showNewRows = (/** @type {number} */ count) => {
 };
 
 /**
- * If a page says that its data is old, it is fetched again, and this time waits for the change that it lacks.
+ * If a page says that its data is old, it is fetched again, and this time waits for the change that it lacks. A page
+ * with a temporary problem is fetched again when the problem says so.
  */
 const noteAge = (/** @type {Element} */ root) => {
+  const problems = /** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll('[data-retry]'));
+  retryMs = problems.length > 0 ? 1_000 * Math.max(...[...problems].map(({ dataset }) => Number(dataset.retry))) : 0;
   const strip = /** @type {HTMLElement | null} */ (root.querySelector('[data-stale]'));
   if (!strip) return;
   isStale = true;
@@ -115,9 +99,13 @@ const noteAge = (/** @type {Element} */ root) => {
  * Replaces the content by that of the fetched page. If the page is scrolled down, only announces how many rows are new.
  */
 const show = (/** @type {string} */ html) => {
-  const next = new DOMParser().parseFromString(html, 'text/html').querySelector('#main');
+  const page = new DOMParser().parseFromString(html, 'text/html');
+  const next = /** @type {HTMLElement | null} */ (page.querySelector('#main'));
   if (!next) return;
+  // A problem has replaced the whole page until now, so its navigation and its modules are missing, too.
+  if (incomplete !== undefined && next.dataset.incomplete === undefined) return location.reload();
   noteAge(next);
+  stream = next.dataset.stream ?? stream;
   nameRows(main);
   nameRows(next);
   const known = new Set(rowsOf(main));
@@ -125,12 +113,22 @@ const show = (/** @type {string} */ html) => {
   if (count > 0 && scrollY > TOP_PX && !mayMove) return showNewRows(count);
   mayMove = false;
   showNewRows(0);
-  Idiomorph.morph(main, next, { morphStyle: 'outerHTML', ignoreActiveValue: true, callbacks: CALLBACKS });
+  // Parts of a page can appear for the first time now. The browser does not load the modules of parsed pages by itself.
+  for (const { src } of /** @type {NodeListOf<HTMLScriptElement>} */ (next.querySelectorAll('script[src]'))) import(src);
+  morph(main, next);
+  morph(document.querySelector('.drawer'), page.querySelector('.drawer'));
 };
 
 const stop = () => {
   isOver = true;
   source?.close();
+};
+
+/** Says that the session has ended, and why. */
+const endSession = (/** @type {string} */ reason) => {
+  stop();
+  const text = ended?.querySelector('[data-reason]');
+  if (text) text.textContent = reason && `${reason}. `;
   ended?.removeAttribute('hidden');
 };
 
@@ -138,19 +136,22 @@ const lost = () => {
   lostSince ||= Date.now();
 };
 
-/** Fetches the page again. A redirect leads to the sign-in page, so it means that the session has ended. */
+/** Fetches the page again. */
 const refresh = async () => {
   /** @type {Record<string, string>} */
   const headers = { 'x-console-refresh': '1', ...(newestToken && { 'consistency-token': newestToken }) };
   try {
     const response = await fetch(url, { headers, redirect: 'manual', cache: 'no-store' });
-    if (response.type === 'opaqueredirect' || response.status === 401) return stop();
+    if (response.type === 'opaqueredirect') return endSession('');
+    if (response.status === 401) return endSession((await response.json()).detail);
     const isPage = response.headers.get('content-type')?.startsWith('text/html');
     if (isPage && response.status !== 429) show(await response.text());
-    else isStale = true;
+    else retryMs = RETRY_MS;
+    // The reader may not see the page any more, or it does not exist any more. The page now says so.
+    if (response.status === 403 || response.status === 404) return stop();
     if (!stream) lostSince = 0;
   } catch {
-    isStale = true;
+    retryMs = RETRY_MS;
     lost();
   }
 };
@@ -164,16 +165,17 @@ const schedule = () => {
       isStale = false;
       pace.onRefresh();
       await refresh();
+      pace.onRefreshed();
       isBusy = false;
+      if (!source) connect();
       showState();
-      if (isStale) schedule();
+      if (isStale || retryMs > 0) schedule();
     },
-    pace.delay(lostSince > 0 ? RETRY_MS : undefined),
+    pace.delay(retryMs || undefined),
   );
 };
 
 const onChange = () => {
-  pace.onChange(!isStale);
   isStale = true;
   schedule();
 };
@@ -185,12 +187,15 @@ const onMessage = (/** @type {MessageEvent} */ event) => {
   onChange();
 };
 
+const isLater = (/** @type {string} */ token, /** @type {string} */ than) =>
+  BigInt(token.split(':')[0] ?? 0) > BigInt(than.split(':')[0] ?? 0);
+
 /** Connects to the stream of changes, starting after the newest known change. */
 const connect = () => {
-  if (!stream || isOver) return;
+  if (!stream || isOver || document.hidden) return;
   source?.close();
   const address = new URL(stream, location.href);
-  if (newestToken) address.searchParams.set('after', newestToken);
+  if (newestToken && isLater(newestToken, address.searchParams.get('after') ?? '0')) address.searchParams.set('after', newestToken);
   source = new EventSource(address);
   source.onopen = () => {
     heardAt = Date.now();
@@ -199,21 +204,32 @@ const connect = () => {
   };
   source.onerror = () => {
     lost();
-    // The server has refused the connection. Refreshing the page shows whether the session has ended. After other
-    // errors, the browser connects again by itself.
-    if (source?.readyState === EventSource.CLOSED) {
-      onChange();
-      setTimeout(() => document.hidden || connect(), RETRY_MS);
-    }
+    // The server ends the stream when the session ends. Refreshing the page shows whether it has, and why.
+    onChange();
+    // The server has refused the connection. After other errors, the browser connects again by itself.
+    if (source?.readyState === EventSource.CLOSED) setTimeout(connect, RETRY_MS);
     showState();
   };
   for (const name of ['heartbeat', ...categories]) source.addEventListener(name, onMessage);
 };
 
+/** Fetches the page again if the parts of the platform that do not work are not those that the page names. */
+const checkHealth = async () => {
+  healthAt = Date.now();
+  try {
+    const { degraded } = await (await fetch('/readyz', { cache: 'no-store' })).json();
+    const strip = /** @type {HTMLElement | null} */ (main.querySelector('[data-degraded]'));
+    if (degraded.join(' ') !== (strip?.dataset.degraded ?? '')) onChange();
+  } catch {
+    // Then the stream ends, too, and the page shows this.
+  }
+};
+
 /** Checks every second whether the connection is alive, and shows how long ago it was lost. */
 const watch = () => {
-  if (document.hidden || isOver) return;
+  if (document.hidden || isOver || isPaused) return showState();
   if (poll && pace.age() >= Number(poll)) onChange();
+  else if (stream && Date.now() - healthAt >= HEALTH_MS) checkHealth();
   if (stream && Date.now() - heardAt > MAX_SILENCE_MS) {
     lost();
     heardAt = Date.now();
@@ -246,12 +262,13 @@ if (url) {
       source = null;
       return;
     }
-    connect();
+    // The page is fetched once. After that, it follows the stream from there.
     onChange();
   });
   noteAge(main);
+  if (incomplete !== undefined) lost();
   connect();
-  if (isStale) schedule();
+  if (isStale || retryMs > 0) schedule();
   setInterval(watch, 1_000);
   showState();
 }

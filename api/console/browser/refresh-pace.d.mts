@@ -1,6 +1,6 @@
-export const createRefreshPace: (max?: number) => {
-  readonly onChange: (isFirst: boolean) => void;
+export const createRefreshPace: () => {
   readonly onRefresh: () => void;
+  readonly onRefreshed: () => void;
   readonly hurry: () => void;
   readonly age: () => number;
   readonly delay: (wait?: number) => number;

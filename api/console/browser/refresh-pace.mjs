@@ -1,31 +1,35 @@
 /**
- * The minimum and maximum time between two refreshes. The first change is shown at once. While more changes arrive, the
- * time doubles up to the maximum, so that many open pages do not slow the platform down.
+ * The limits of the time between the starts of two refreshes. The first change is shown at once. While more changes
+ * arrive, a page is refreshed often enough that none of them is shown more than a second late.
  */
 const MIN_REFRESH_MS = 500;
-const MAX_REFRESH_MS = 4_000;
+const MAX_REFRESH_MS = 900;
+/** A page whose refreshes are slow is fetched less often: in at most a tenth of the time it waits for an answer. */
+const PART_OF_TIME = 10;
+/** If a refresh takes even longer than the maximum, the page waits for half of its duration before the next one. */
+const LEAST_PAUSE = 1.5;
 
-/** Decides when a page is fetched again. `max` is the maximum time between two refreshes in milliseconds. */
-export const createRefreshPace = (max = MAX_REFRESH_MS) => {
-  let refreshedAt = Date.now();
+/** Decides when a page is fetched again. */
+export const createRefreshPace = () => {
+  let startedAt = Date.now();
   let interval = MIN_REFRESH_MS;
   return {
-    /** Reports a change. `isFirst` says whether it is the first one since the last refresh. */
-    onChange: (/** @type {boolean} */ isFirst) => {
-      if (isFirst && Date.now() - refreshedAt > 2 * interval) interval = MIN_REFRESH_MS;
-    },
     /** Reports that the page is now fetched. */
     onRefresh: () => {
-      refreshedAt = Date.now();
-      interval = Math.min(interval * 2, max);
+      startedAt = Date.now();
+    },
+    /** Reports that the page has been fetched. The longer this took, the later the next refresh takes place. */
+    onRefreshed: () => {
+      const duration = Date.now() - startedAt;
+      interval = Math.max(MIN_REFRESH_MS, Math.min(PART_OF_TIME * duration, MAX_REFRESH_MS), LEAST_PAUSE * duration);
     },
     /** Makes the next refresh take place as early as possible, because the reader waits for it. */
     hurry: () => {
       interval = MIN_REFRESH_MS;
     },
-    /** Returns the time since the last refresh in milliseconds. */
-    age: () => Date.now() - refreshedAt,
+    /** Returns the time since the start of the last refresh in milliseconds. */
+    age: () => Date.now() - startedAt,
     /** Returns the time until the next refresh in milliseconds. `wait` replaces the current time between refreshes. */
-    delay: (wait = interval) => Math.max(0, refreshedAt + wait - Date.now()),
+    delay: (wait = interval) => Math.max(0, startedAt + wait - Date.now()),
   };
 };

@@ -11,13 +11,24 @@ export const RECENT_SIGN_IN = 'recent_sign_in_required';
 const signInAgain = (returnTo: string): Child =>
   p(null, a({ class: 'button', href: `/auth/login?max_age=0&return_to=${encodeURIComponent(returnTo)}` }, 'Sign in again'));
 
+const RETRY_SECONDS = 2;
+
+/** Whether a problem can go away by itself, so that the page tries again. */
+export const isTemporary = ({ status }: Pick<Problem, 'status'>): boolean => status >= 500 || status === 429;
+
+/** Returns after how many seconds the page tries again. Only too many requests make it wait longer than usual. */
+const retrySeconds = ({ status, retry_after = 0 }: Problem): number =>
+  status === 429 ? Math.max(retry_after, RETRY_SECONDS) : RETRY_SECONDS;
+
 /**
  * Renders a problem: what failed and why, and the request id, which is also in the server's log. If signing in again
  * solves the problem, the page offers this, and `returnTo` is shown afterwards.
  */
-export const problemPanel = ({ title, detail, code, request_id, retry_after }: Problem, returnTo = '/console') =>
-  div(
-    { class: 'problem', role: 'alert', 'data-problem': '' },
+export const problemPanel = (problem: Problem, returnTo = '/console') => {
+  const { title, detail, code, request_id, retry_after } = problem;
+  const retry = isTemporary(problem) ? String(retrySeconds(problem)) : null;
+  return div(
+    { class: 'problem', role: 'alert', 'data-problem': '', 'data-retry': retry },
     icon('triangle-alert'),
     div(
       null,
@@ -31,6 +42,7 @@ export const problemPanel = ({ title, detail, code, request_id, retry_after }: P
       ),
     ),
   );
+};
 
 /**
  * Renders the value of an answer. If the answer is a problem, renders the problem in its place, and the other parts of

@@ -1,0 +1,42 @@
+import { Idiomorph } from './idiomorph.mjs';
+
+/**
+ * Gives each row an id. By the ids, Idiomorph recognises rows that have moved. If a resource has several rows, their ids
+ * differ by a number.
+ */
+export const nameRows = (/** @type {Element} */ root) => {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const row of root.querySelectorAll('[data-id]:is(:not([id]), [id^="row-"])')) {
+    const name = `row-${row.getAttribute('data-kind') ?? ''}-${row.getAttribute('data-id')}`;
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    row.id = count === 1 ? name : `${name}-${count}`;
+  }
+};
+
+export const rowsOf = (/** @type {Element} */ root) => [...root.querySelectorAll('tr[data-id], li[data-id]')].map((row) => row.id);
+
+/**
+ * Keeps what the reader has changed when the page is replaced: open details and dialogs, typed texts, and results of
+ * checks.
+ */
+const CALLBACKS = {
+  /** @type {(name: string, element: Element) => boolean} */
+  beforeAttributeUpdated: (name, element) => !(name === 'open' && /^(DETAILS|DIALOG)$/.test(element.tagName)),
+  /** @type {(old: Node, next: Node) => boolean} */
+  beforeNodeMorphed: (old, next) => {
+    if (!(old instanceof HTMLElement) || !(next instanceof HTMLElement)) return true;
+    if (old instanceof HTMLFormElement) return !('typed' in old.dataset) && !old.contains(document.activeElement);
+    if (!old.localName.includes('-') || old.localName === 'chart-brush') return true;
+    for (const name of ['datetime', 'title', 'data-text'])
+      if (next.hasAttribute(name) && next.getAttribute(name) !== old.getAttribute(name))
+        old.setAttribute(name, next.getAttribute(name) ?? '');
+    return false;
+  },
+};
+
+/** Changes an element of the page so that it looks like another one. Does nothing if one of them does not exist. */
+export const morph = (/** @type {Element | null} */ old, /** @type {Element | null} */ next) => {
+  if (old && next) Idiomorph.morph(old, next, { morphStyle: 'outerHTML', ignoreActiveValue: true, callbacks: CALLBACKS });
+};
