@@ -10,11 +10,15 @@ const { details, summary, ul, li, code, span, pre, div, a, p } = tags;
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
+/** Returns the name of a header as documents write it, such as If-Match. */
+const headerName = (name: string): string => name.replace(/(?<![a-z])[a-z]/g, (letter) => letter.toUpperCase());
+
 /** Returns a call as a shell command. In place of the credential, it contains the name of a shell variable. */
-export const curlOf = (origin: string, { method, path, body }: Call): string =>
+export const curlOf = (origin: string, { method, path, body, headers }: Call): string =>
   [
     `curl ${method === 'GET' ? '' : `-X ${method} `}${quoted(`${origin}${path}`)}`,
     `-H "Authorization: Bearer $ANNALS_KEY"`,
+    ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${headerName(name)}: ${value}`)}`),
     ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`, `-d ${quoted(withoutSecrets(path, body))}`]),
   ].join(' \\\n  ');
 

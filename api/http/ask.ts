@@ -16,7 +16,14 @@ export type Problem = {
 };
 
 /** A call of an operation and its duration, as the console shows them. */
-export type Call = { readonly method: string; readonly path: string; readonly body?: string; readonly milliseconds: number };
+export type Call = {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: string;
+  /** The headers of this call alone, such as If-Match and Consistency-Token. Credentials are not among them. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly milliseconds: number;
+};
 
 type Outcome = {
   readonly status: number;
@@ -166,7 +173,7 @@ export const createAsk =
     const request = { method: target.method.toUpperCase(), path, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
     const startedAt = performance.now();
     const response = await send({ ...request, headers: { ...headers, ...(request.body ? { 'content-type': 'application/json' } : {}) } });
-    const call = { ...request, milliseconds: performance.now() - startedAt };
+    const call = { ...request, headers, milliseconds: performance.now() - startedAt };
     onCall(call);
     return answerOf(response, call);
   };

@@ -164,6 +164,7 @@ export const agentListPage = page({
   permit: 'tenant:read',
   nav: 'Agents',
   categories: ['agent', 'delivery', 'acknowledgement'],
+  polls: true,
   asks: (visit) => {
     const { ask, rows, may } = visit;
     const tenant = { tenant_id: visit.params.tenant_id! };

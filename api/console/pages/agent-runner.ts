@@ -19,6 +19,7 @@ export const agentRunnerPage = page({
   permit: 'tenant:read',
   nav: 'Agents',
   categories: ['agent', 'apikey', 'acknowledgement'],
+  polls: true,
   asks: (visit) => {
     const { ask, rows } = visit;
     const path = agentParams(visit);

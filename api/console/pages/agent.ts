@@ -111,6 +111,7 @@ export const agentPage = page({
   permit: 'tenant:read',
   nav: 'Agents',
   categories: ['agent', 'delivery'],
+  polls: true,
   asks: (visit) => {
     const { ask, rows } = visit;
     const path = agentParams(visit);

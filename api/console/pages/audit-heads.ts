@@ -98,6 +98,7 @@ export const auditHeadsPage = page({
   path: '/console/t/:tenant_id/audit/heads',
   permit: 'tenant:audit:read',
   nav: 'Audit log',
+  polls: true,
   asks: ({ ask, rows, params, query }) => {
     const tenant_id = params.tenant_id!;
     const cursor = query.get('cursor');

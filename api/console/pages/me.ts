@@ -69,6 +69,7 @@ export const mePage = page({
   path: '/console/me',
   permit: 'any',
   nav: '',
+  polls: true,
   asks: ({ ask, rows, query }) => {
     const cursor = query.get('cursor');
     return { signIns: ask(rows.listMySignIns, cursor ? { cursor } : {}) };

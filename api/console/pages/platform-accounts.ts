@@ -39,6 +39,7 @@ export const platformAccountsPage = page({
   path: '/console/platform/allowed-accounts',
   permit: 'platform',
   nav: 'Accounts',
+  polls: true,
   asks: ({ ask, rows, query }) => {
     const cursor = query.get('cursor');
     return { accounts: ask(rows.listAllowedAccounts, cursor ? { cursor } : {}) };

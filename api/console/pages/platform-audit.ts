@@ -16,6 +16,7 @@ export const platformAuditPage = page({
   path: '/console/platform/audit-logs',
   permit: 'platform',
   nav: 'Platform audit',
+  polls: true,
   asks: ({ ask, rows, query }) => ({ entries: ask(rows.listPlatformAuditLogs, valuesIn(query, [...AUDIT_FILTER_NAMES, 'cursor'])) }),
   title: () => 'Platform audit',
   trail: () => [['Platform', platformPath()]],

@@ -59,6 +59,7 @@ export const platformModelsPage = page({
   path: '/console/platform/models',
   permit: 'platform',
   nav: 'Models',
+  polls: true,
   asks: ({ ask, rows, query }) => {
     const cursor = query.get('cursor');
     return { models: ask(rows.listAllModels, cursor ? { cursor } : {}) };

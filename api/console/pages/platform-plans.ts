@@ -44,6 +44,7 @@ export const platformPlansPage = page({
   path: '/console/platform/plans',
   permit: 'platform',
   nav: 'Plans',
+  polls: true,
   asks: ({ ask, rows, query }) => {
     const cursor = query.get('cursor');
     return { plans: ask(rows.listPlans, cursor ? { cursor } : {}) };

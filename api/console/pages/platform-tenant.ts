@@ -70,6 +70,7 @@ export const platformTenantPage = page({
   path: '/console/platform/tenants/:id',
   permit: 'platform',
   nav: 'Tenants',
+  polls: true,
   asks: ({ ask, rows, params }) => ({
     tenant: ask(rows.readTenantAsPlatform, { tenant_id: params.id! }),
     mine: ask(rows.readMe, { tenant_id: params.id! }),

@@ -53,6 +53,7 @@ export const platformTenantsPage = page({
   path: '/console/platform/tenants',
   permit: 'platform',
   nav: 'Tenants',
+  polls: true,
   asks: ({ ask, rows, query }) => {
     const [q, cursor] = [query.get('q'), query.get('cursor')];
     return {

@@ -69,6 +69,7 @@ export const platformUsersPage = page({
   path: '/console/platform/users',
   permit: 'platform',
   nav: 'Users',
+  polls: true,
   asks: ({ ask, rows, query }) => {
     const [q, cursor] = [query.get('q'), query.get('cursor')];
     return { users: ask(rows.listUsers, { ...(q && { q }), ...(cursor && { cursor }) }) };

@@ -181,6 +181,7 @@ export const startPage = page({
   permit: 'tenant:integrations:write',
   nav: 'First steps',
   categories: ['agent', 'integration', 'apikey', 'delivery', 'publication', 'acknowledgement', 'runnercredential'],
+  polls: true,
   asks: (visit) => ({ progress: readProgress(visit) }),
   title: () => 'First steps',
   trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
