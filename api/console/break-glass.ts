@@ -30,3 +30,21 @@ export const endedAccess = ({ breakGlass, zone }: Visit): Frame | null => {
     ],
   };
 };
+
+/** Returns the page that replaces all pages of a tenant while it is suspended; null if it is not. */
+export const suspendedTenant = ({ tenant }: Visit): Frame | null =>
+  tenant?.is_suspended
+    ? {
+        title: 'Suspended',
+        nav: '',
+        trail: [],
+        content: [
+          h1({ class: 'hidden' }, 'Suspended'),
+          emptyState({
+            icon: 'ban',
+            title: `${tenant.name} is suspended`,
+            why: 'An operator of the platform has suspended it. Nothing of it is lost: ask them when it is resumed.',
+          }),
+        ],
+      }
+    : null;

@@ -48,6 +48,13 @@ export const mayOpenForm = (visit: Visit, row: Pick<Operation, 'permit'>): boole
 };
 
 /**
+ * Whether the visitor may open the deliveries of an agent. `onAgent` says which permissions they have on it; without it,
+ * only visitors who may open all deliveries of the tenant may.
+ */
+export const mayReadDeliveries = ({ may }: Pick<Visit, 'may'>, onAgent: MayOnAgent = () => false): boolean =>
+  may('tenant:integrations:read') || onAgent('agent:chat:read');
+
+/**
  * Whether the visitor may call an operation that changes something with these path parameters. The API is asked about
  * permissions on an agent only if it is necessary.
  */

@@ -147,7 +147,7 @@ const breakGlassOf = ({ break_glass }: Me, tenant: Visit['tenant']): Visit['brea
 
 const mayIn = (me: Me, { tenant, breakGlass }: Pick<Visit, 'tenant' | 'breakGlass'>, permission: string): boolean => {
   if (permission === 'any' || me.permissions.includes(permission)) return true;
-  if (tenant) return tenant.permissions.includes(permission);
+  if (tenant) return !tenant.is_suspended && tenant.permissions.includes(permission);
   // A super-admin with break-glass access can read the tenant, but cannot change anything there. Each of these reads is
   // recorded.
   return (breakGlass?.isOpen ?? false) && permission.endsWith(':read');

@@ -16,7 +16,7 @@ import {
   SIGN_IN,
   unknownPage,
 } from './answers.ts';
-import { endedAccess } from './break-glass.ts';
+import { endedAccess, suspendedTenant } from './break-glass.ts';
 import { framed } from './frame.ts';
 import { keepingTime, keepingZone } from './kept-query.ts';
 import { liveOf } from './live.ts';
@@ -116,7 +116,7 @@ const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
   const visit = await identify(c, deps);
   if (visit instanceof Response) return visit;
   const show = (frame: Frame, status: number) => htmlResponse(c, framed(deps.assets, visit, frame), status);
-  if (!visit.may(page.permit)) return show(endedAccess(visit) ?? unknownPage, 404);
+  if (!visit.may(page.permit)) return show(endedAccess(visit) ?? suspendedTenant(visit) ?? unknownPage, 404);
   const elsewhere = toItsZone(c, visit) ?? (await toItsTime(c, visit));
   if (elsewhere) return elsewhere;
   const started = Object.entries(page.asks(visit));

@@ -13,6 +13,7 @@ import { pager } from '../parts/pager.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
 import { entryProof } from '../parts/proof.ts';
 import { type Child, tags } from '../parts/tags.ts';
+import { resourcePathFor } from '../resource-path.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, div, span, ol, h2 } = tags;
@@ -20,8 +21,9 @@ const { a, div, span, ol, h2 } = tags;
 type Entry = ReplyOf<Rows['listAuditLogs']>[number];
 
 /** Renders the event of the entry that is selected in the URL. It has more details than the entry in the list. */
-const eventOf = (answer: Answer<EventDetail>, at: (rest: string) => string): readonly Child[] => {
+const eventOf = (answer: Answer<EventDetail>, visit: Visit): readonly Child[] => {
   if (!answer.ok) return [problemPanel(answer.problem)];
+  const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
   const { data, metadata, causes, effects, resources } = answer.value;
   return [
     h2(null, 'Data'),
@@ -33,7 +35,7 @@ const eventOf = (answer: Answer<EventDetail>, at: (rest: string) => string): rea
     h2(null, 'Effects'),
     eventLinks(effects, at, 'No event names it as its cause.'),
     h2(null, 'Resources'),
-    resourceLinks(resources, at),
+    resourceLinks(resources, resourcePathFor(visit)),
   ];
 };
 
@@ -51,7 +53,7 @@ const entryOf = (entry: Entry, visit: Visit, opened: Answer<EventDetail> | undef
         a({ class: 'button small', href: at(`/events/${entry.id}`) }, 'Page of the event'),
         entryProof(tenant_id, entry),
       ),
-      ...(opened ? eventOf(opened, at) : []),
+      ...(opened ? eventOf(opened, visit) : []),
     ],
   });
 };

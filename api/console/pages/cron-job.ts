@@ -16,7 +16,7 @@ import { shortId } from '../parts/short-id.ts';
 import { tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { absoluteTime, ago, duration, exact, zoned } from '../parts/time.ts';
-import type { MayOnAgent } from '../permission.ts';
+import { type MayOnAgent, mayReadDeliveries } from '../permission.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, div, span, p, tr, td, ul, li, code } = tags;
@@ -76,7 +76,7 @@ const attemptText = ({ status_code, error, ms }: Run['attempts'][number]): strin
     .filter((part) => part !== null)
     .join(', ');
 
-const runRow = (run: Run, visit: Visit) => {
+const runRow = (run: Run, visit: Visit, onAgent: MayOnAgent) => {
   const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
   return tr(
     { 'data-kind': 'cron-run', 'data-id': run.occurrence_id, 'data-state': run.decision },
@@ -93,7 +93,7 @@ const runRow = (run: Run, visit: Visit) => {
     td({ class: 'state-cell' }, stateBadge({ ...run, predicted: false })),
     td(
       { class: 'wide-only' },
-      run.delivery_id ? a({ href: at(`/deliveries/${run.delivery_id}`) }, 'Delivery') : null,
+      run.delivery_id && mayReadDeliveries(visit, onAgent) ? a({ href: at(`/deliveries/${run.delivery_id}`) }, 'Delivery') : null,
       ' ',
       run.session_id && visit.may('tenant:audit:read') ? a({ href: at(`/sessions/${run.session_id}`) }, 'Session') : null,
     ),
@@ -101,7 +101,7 @@ const runRow = (run: Run, visit: Visit) => {
   );
 };
 
-const runsCard = (visit: Visit, runs: readonly Run[]) =>
+const runsCard = (visit: Visit, runs: readonly Run[], onAgent: MayOnAgent) =>
   card(
     'Runs',
     runs.length === 0
@@ -109,7 +109,7 @@ const runsCard = (visit: Visit, runs: readonly Run[]) =>
       : tableOf(
           'Runs',
           [['Due'], ['Decision'], ['Led to', 'wide-only'], ['Decided', 'number']],
-          runs.map((run) => runRow(run, visit)),
+          runs.map((run) => runRow(run, visit, onAgent)),
         ),
   );
 
@@ -165,7 +165,7 @@ export const cronJobPage = page({
         ),
         div(
           { class: 'below' },
-          panel(runs, (found) => runsCard(visit, found)),
+          panel(runs, (found) => runsCard(visit, found, mayOf(may))),
         ),
         pager(runs, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
       ),

@@ -11,6 +11,7 @@ import { entryProof } from '../parts/proof.ts';
 import { shortId } from '../parts/short-id.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { exact } from '../parts/time.ts';
+import { resourcePathFor } from '../resource-path.ts';
 import { tenantPath } from '../visit.ts';
 
 const { a, aside, code, div, span } = tags;
@@ -50,7 +51,8 @@ export const eventPage = page({
     [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
     ['Events', tenantPath(params.tenant_id!, '/events')],
   ],
-  view: ({ event }, { params }) => {
+  view: ({ event }, visit) => {
+    const { params } = visit;
     if (!event.ok) return [heading('Event', null), problemPanel(event.problem)];
     const { value } = event;
     const at: At = (rest) => tenantPath(params.tenant_id!, rest);
@@ -68,7 +70,7 @@ export const eventPage = page({
             card('Proof', entryProof(params.tenant_id!, value)),
             card('Causes', eventLinks(value.causes, at, 'It names no event as its cause.')),
             card('Effects', eventLinks(value.effects, at, 'No event names it as its cause.')),
-            card('Resources', resourceLinks(value.resources, at)),
+            card('Resources', resourceLinks(value.resources, resourcePathFor(visit))),
           ),
         ),
       ),

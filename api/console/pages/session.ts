@@ -1,6 +1,7 @@
 import type { ReplyOf } from '../../http/ask.ts';
 import type { Rows } from '../../routes.ts';
 import { actionButton } from '../action.ts';
+import { mayOf } from '../agent-frame.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
@@ -14,6 +15,7 @@ import { problemPanel } from '../parts/problem-panel.ts';
 import { shortId } from '../parts/short-id.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago, between, duration, exact } from '../parts/time.ts';
+import { type MayOnAgent, mayReadDeliveries } from '../permission.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, aside, div, li, ol, p, pre, span, strong } = tags;
@@ -88,10 +90,16 @@ const costFacts = ({ session, total_tokens, prompt_tokens, completion_tokens, to
     Messages: countText(session.message_count),
   });
 
-const originFacts = ({ session, user_email, user_name }: Detail, at: (rest: string) => string) =>
+/** Links to the delivery that a session processes. Visitors who may not open it see its id. */
+const deliveryLink = (id: string, visit: Visit, onAgent: MayOnAgent): Child =>
+  mayReadDeliveries(visit, onAgent)
+    ? a({ href: tenantPath(visit.params.tenant_id!, `/deliveries/${id}`) }, 'Open the delivery')
+    : shortId(id, 'the id of the delivery');
+
+const originFacts = ({ session, user_email, user_name }: Detail, visit: Visit, onAgent: MayOnAgent) =>
   facts({
     Session: shortId(session.id),
-    Delivery: session.delivery_id ? a({ href: at(`/deliveries/${session.delivery_id}`) }, 'Open the delivery') : null,
+    Delivery: session.delivery_id ? deliveryLink(session.delivery_id, visit, onAgent) : null,
     'Cron run': session.cron_occurrence_id ? shortId(session.cron_occurrence_id, 'the id of the occurrence') : null,
     User: user_email ? span(null, user_name ?? user_email) : null,
     Started: exact(session.started_at),
@@ -118,9 +126,7 @@ const filesCard = ({ attachments }: Detail) =>
       );
 
 /** Whether the visitor may cancel a session. They may if they may assign work to the agent of the session. */
-const mayCancel = (access: Readonly<Record<string, unknown>> | null, { session }: Detail): boolean =>
-  OPEN.includes(session.status) &&
-  ((access?.permissions ?? []) as readonly { id: string; allowed: boolean }[]).some(({ id, allowed }) => id === 'agent:assign' && allowed);
+const mayCancel = (onAgent: MayOnAgent, { session }: Detail): boolean => OPEN.includes(session.status) && onAgent('agent:assign');
 
 const ending = ({ session: { summary, error } }: Detail): Child =>
   summary || error
@@ -164,7 +170,8 @@ export const sessionPage = page({
     const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
     const names: Models = new Map(models.ok ? models.value.map((model) => [model.id, model.slug]) : []);
     const next = nextCursor(session);
-    const cancel = mayCancel(access.ok ? (access.value as never) : null, value)
+    const onAgent = mayOf(access as Parameters<typeof mayOf>[0]);
+    const cancel = mayCancel(onAgent, value)
       ? actionButton(visit, visit.rows.cancelSession, { tenant_id: visit.params.tenant_id!, session_id: id }, 'Cancel the session', {
           icon: 'ban',
           look: 'danger',
@@ -191,7 +198,11 @@ export const sessionPage = page({
             { class: 'detail-side', 'aria-label': 'Facts' },
             card('Cost', costFacts(value)),
             card('Agent', agentFacts(value, names, at)),
-            card('Origin', originFacts(value, at), value.session.delivery_id ? null : p({ class: 'quiet' }, 'It processes no delivery.')),
+            card(
+              'Origin',
+              originFacts(value, visit, onAgent),
+              value.session.delivery_id ? null : p({ class: 'quiet' }, 'It processes no delivery.'),
+            ),
           ),
         ),
       ),

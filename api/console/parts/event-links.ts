@@ -9,12 +9,7 @@ const { ul, li, a, span, p } = tags;
 
 export type EventDetail = z.output<typeof EventDetailSchema>;
 type LinkedEvent = EventDetail['causes'][number];
-
-/**
- * The paths of the pages for types of resources in events. For a type that is not listed, the link leads to the
- * resource's audit entries.
- */
-const PAGES: Readonly<Record<string, string>> = { agent: '/agents', delivery: '/deliveries' };
+type Resource = EventDetail['resources'][number];
 
 /** Renders links to events, such as the causes of another event. */
 export const eventLinks = (events: readonly LinkedEvent[], at: (rest: string) => string, none: string): Child =>
@@ -31,17 +26,11 @@ export const eventLinks = (events: readonly LinkedEvent[], at: (rest: string) =>
         ),
       );
 
-/** Renders links to the resources that an event names. */
-export const resourceLinks = (resources: EventDetail['resources'], at: (rest: string) => string): Child =>
+/** Renders links to the resources that an event names. `pathOf` returns the path of the page about a resource. */
+export const resourceLinks = (resources: EventDetail['resources'], pathOf: (resource: Resource) => string): Child =>
   resources.length === 0
     ? p({ class: 'quiet' }, 'It names none.')
     : ul(
         { class: 'links' },
-        ...resources.map(({ type, id }) =>
-          li(
-            null,
-            a({ href: at(PAGES[type] ? `${PAGES[type]}/${id}` : `/audit?resource_id=${id}`) }, type.replaceAll('_', ' ')),
-            shortId(id),
-          ),
-        ),
+        ...resources.map(({ type, id }) => li(null, a({ href: pathOf({ type, id }) }, type.replaceAll('_', ' ')), shortId(id))),
       );

@@ -1,0 +1,76 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { seedConsole, startConsole } from '../fixtures/console-platform.ts';
+import { addMember } from '../fixtures/users.ts';
+
+const p = await startConsole();
+const seeded = await seedConsole(p);
+const people = {
+  ADMIN: await addMember(p, 'ADMIN', p.tenant_id, 'walk-admin@example.com'),
+  MEMBER: await addMember(p, 'MEMBER', p.tenant_id, 'walk-member@example.com'),
+  VIEWER: await addMember(p, 'MEMBER', p.tenant_id, 'walk-viewer@example.com'),
+  MANAGER: await addMember(p, 'MEMBER', p.tenant_id, 'walk-manager@example.com'),
+  AUDITOR: await addMember(p, 'AUDITOR', p.tenant_id, 'walk-auditor@example.com'),
+};
+for (const role of ['VIEWER', 'MANAGER'] as const)
+  await p.send('PUT', `${p.tenant}/agents/${seeded.agent}/roles/${people[role].user_id}`, { body: { role } });
+await p.waitForProjections();
+
+/** The maximum number of pages of one kind, such as the pages of agents, that a walk opens. */
+const MAX_OF_KIND = 3;
+
+/** Returns the paths to which a page links, without those of the same page. */
+const linksOf = (text: string): string[] =>
+  [...text.matchAll(/href="(\/console[^"]*)"/g)]
+    .map(([, href]) => href!.replaceAll('&amp;', '&').split('#')[0]!)
+    .filter((href) => !href.startsWith('/console/assets/'));
+
+/** Returns what the URLs of one kind of page have in common: the path without ids, and the names of its parameters. */
+const kindOf = (href: string): string => {
+  const { pathname, searchParams } = new URL(href, 'http://annals.test');
+  return `${pathname.replaceAll(/c[0-9a-z]{24}|[0-9a-f-]{36}/g, ':id')}?${[...searchParams.keys()].sort()}`;
+};
+
+/** Opens the pages that a visitor reaches by links, beginning at the overview. Returns the paths, and their statuses. */
+const walk = async (session: string): Promise<ReadonlyMap<string, number>> => {
+  const opened = new Map<string, number>();
+  const kinds = new Map<string, number>();
+  const waiting = [p.base];
+  for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
+    const kind = kindOf(path);
+    const before = kinds.get(kind) ?? 0;
+    if (opened.has(path) || before >= MAX_OF_KIND) continue;
+    kinds.set(kind, before + 1);
+    const { status, text } = await p.open(path, session);
+    opened.set(path, status);
+    waiting.push(...linksOf(text));
+  }
+  return opened;
+};
+
+for (const [role, { key }] of Object.entries(people))
+  test(`every page that a visitor with the role ${role} reaches by links opens, and no call of a page is refused`, async () => {
+    const session = await p.signIn(key);
+    const refused = p.eventsOf('AccessRefused').length;
+    const opened = await walk(session);
+    assert.equal(
+      [...opened].filter(([, status]) => status !== 200 && status !== 303).map(([path, status]) => `${status} ${path}`),
+      [],
+    );
+    assert.ok(opened.size > 20, `${opened.size} pages`);
+    await p.recordRefusals();
+    assert.equal(
+      p
+        .eventsOf('AccessRefused')
+        .slice(refused)
+        .map(({ data }) => data),
+      [],
+    );
+  });
+
+test('clean-up: the console stops without an error', async () => {
+  assert.equal(p.unappliedEvents(), []);
+  await p.close();
+});
+
+test.run();
