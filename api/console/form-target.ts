@@ -4,10 +4,23 @@ import type { Page } from './page.ts';
 
 const pagePattern = ({ path }: Page): RegExp => new RegExp(`^${path.replaceAll(/:[a-z_]+/g, '[^/]+')}$`);
 
+/** The parts of API paths that are called otherwise in the console: what they are called there. */
+const CONSOLE_NAMES: Readonly<Record<string, string>> = {
+  'webhook-integrations': 'integrations',
+  'runner-keys': 'runner',
+  'cron-blackouts': 'schedules',
+  'redaction-patterns': 'guardrails',
+  'agent-role-permissions': 'access',
+};
+
 /** Converts the API path of a resource to the path of its console page. */
 const inConsole = (path: string): string =>
   path.startsWith('/tenant/')
-    ? `/console/t/${path.slice('/tenant/'.length)}`
+    ? `/console/t/${path
+        .slice('/tenant/'.length)
+        .split('/')
+        .map((part) => CONSOLE_NAMES[part] ?? part)
+        .join('/')}`
     : `/console/platform${path.replace(/^\/(?:api\/v1\/)?admin/, '')}`;
 
 const encoded = (params: Readonly<Record<string, string>>): Record<string, string> =>
