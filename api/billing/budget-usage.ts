@@ -4,7 +4,7 @@ import * as Agent from '../../domain/agents/agent.ts';
 import * as BudgetHour from '../../domain/billing/budget-hour.ts';
 import { budgetUsage } from '../../domain/billing/budget-usage.ts';
 import type { Recorded } from '../../domain/event.ts';
-import { Instant, Timestamp } from '../../domain/fields.ts';
+import { EventId, Instant, Timestamp } from '../../domain/fields.ts';
 import { microsOf, Usd, usdOf } from '../../domain/money.ts';
 import { invalid } from '../../domain/refusal.ts';
 import type { Ctx } from '../http/operation.ts';
@@ -35,6 +35,10 @@ const BudgetHourRead = z
       .string()
       .nullable()
       .meta({ description: 'The id of the first refused reservation; null if none was refused, or its id is not known', examples: [null] }),
+    refused_event_id: EventId.nullable().meta({
+      description: 'The id of the event in which the first refused reservation was requested; null if none was refused',
+      examples: [null],
+    }),
   })
   .meta({ id: 'BudgetHour' });
 
@@ -102,6 +106,7 @@ const usageOfHours = async (ctx: Ctx, { agent_id, hours, limit }: Wanted): Promi
       left_usd: applied === null ? null : usdOf(Math.max(0, applied - used.committed)),
       refused: used.refused,
       refused_reservation_id: used.refused_reservation_id,
+      refused_event_id: used.refused_event_id,
     };
   };
   const found: z.output<typeof BudgetHourRead>[] = [];

@@ -4,6 +4,7 @@ import * as Model from '../../domain/agents/model.ts';
 import { totalOf, type UsageRow } from '../../domain/billing/agent-costs.ts';
 import { addDays, HISTORY_DAYS, largestAnomaly } from '../../domain/billing/anomaly.ts';
 import { repricedMicros } from '../../domain/billing/repricing.ts';
+import { idOf } from '../../domain/id.ts';
 import * as User from '../../domain/identity/user.ts';
 import { usdOf } from '../../domain/money.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
@@ -43,6 +44,7 @@ const CostGroup = z.object({
   cost_usd: usd('What the use was billed with, in US dollars', 2.88),
   repriced_usd: usd('What the same tokens cost at the present prices of the models; as billed where a model has none', 2.88),
   requests: z.int().meta({ description: 'The number of messages that report the use of a model', examples: [120] }),
+  agent_id: idOf('agent', 'Of a cron job: its agent; null for all other groups').nullable(),
   anomaly: Anomaly.nullable().meta({
     description: 'Of an agent: its most unusual day of the period; null if there is none',
     examples: [null],
@@ -116,6 +118,12 @@ const causeName = async (ctx: Ctx, kind: string, id: string): Promise<string | u
   }
 };
 
+/** Returns the agent of the cron job that is a group's cause; null for any other group. */
+const agentOf = async (ctx: Ctx, group_by: Grouping, key: string): Promise<string | null> => {
+  const [kind, id] = key.split(':');
+  return group_by === 'cause' && kind === 'cron_job' && id ? (await ctx.load(CronJob, id)).state.agent_id || null : null;
+};
+
 const UNNAMED: Readonly<Record<Grouping, string>> = { day: '', agent: '', model: 'no model', cause: 'unknown' };
 
 const labelOf = async (ctx: Ctx, group_by: Grouping, key: string): Promise<string> => {
@@ -160,6 +168,7 @@ const breakdown = async (ctx: Ctx, period: Period, group_by: Grouping) => {
       cost_usd: usdOf(cost_micros),
       repriced_usd: usdOf(repriced_micros),
       requests,
+      agent_id: index < MAX_NAMED ? await agentOf(ctx, group_by, key) : null,
       anomaly: anomalyOf(days.get(key), period),
     })),
   );

@@ -11,6 +11,8 @@ export type BudgetUsage = {
   readonly committed: number;
   readonly refused: number;
   readonly refused_reservation_id: string | null;
+  /** The id of the event in which the first refused reservation was requested; null if none was refused. */
+  readonly refused_event_id: string | null;
 };
 
 type Attempt = Recorded<Extract<BudgetEvent, { type: 'BudgetReserved' | 'BudgetRefused' }>>;
@@ -36,6 +38,7 @@ export const budgetUsage = (events: readonly Recorded<BudgetEvent>[], until: str
   let hour: BudgetHour = initial;
   let [reserved, settled, refused] = [0, 0, 0];
   let refused_reservation_id: string | null = null;
+  let refused_event_id: string | null = null;
   const isGranted = (attempt: Attempt): boolean => {
     if (limit === undefined) return attempt.type === 'BudgetReserved';
     return limit === null || committedMicros(hour, attempt.at) + attempt.data.amount_micros <= limit;
@@ -49,6 +52,7 @@ export const budgetUsage = (events: readonly Recorded<BudgetEvent>[], until: str
       } else {
         refused += 1;
         refused_reservation_id ??= idOf(attempt);
+        refused_event_id ??= attempt.event_id;
       }
     } else if (event.type === 'BudgetSettled') {
       if (!hour.reservations[event.data.reservation_id]) continue;
@@ -57,5 +61,12 @@ export const budgetUsage = (events: readonly Recorded<BudgetEvent>[], until: str
     } else hour = evolve(hour, event);
   const first = events[0];
   const end = first ? hourEnd(first.data.hour) : until;
-  return { reserved, settled, committed: committedMicros(hour, until < end ? until : end), refused, refused_reservation_id };
+  return {
+    reserved,
+    settled,
+    committed: committedMicros(hour, until < end ? until : end),
+    refused,
+    refused_reservation_id,
+    refused_event_id,
+  };
 };

@@ -11,6 +11,7 @@ type Hour = {
   left_usd: number | null;
   refused: number;
   refused_reservation_id: string | null;
+  refused_event_id: string | null;
 };
 
 const p = await createSessionPlatform();
@@ -49,7 +50,7 @@ test('the use of a budget contains the reserved, settled, remaining and refused 
   await agent.reserve(0.5);
   const hours = await usage(agent.path);
   assert.is(hours.length, 24);
-  const { refused_reservation_id, ...hour } = hours.at(-1)!;
+  const { refused_reservation_id, refused_event_id, ...hour } = hours.at(-1)!;
   assert.equal(hour, {
     hour: `${new Date().toISOString().slice(0, 13)}:00:00.000Z`,
     limit_usd: 1,
@@ -60,9 +61,13 @@ test('the use of a budget contains the reserved, settled, remaining and refused 
   });
   const [refusal] = p.eventsOf('BudgetRefused').filter(({ data }) => (data as Json).agent_id === agent.id);
   assert.is(refused_reservation_id, (refusal!.data as Json).reservation_id);
+  assert.is(refused_event_id, refusal!.event_id);
   assert.equal(
     { ...hours[0], hour: '' },
-    { hour: '', limit_usd: null, reserved_usd: 0, settled_usd: 0, left_usd: null, refused: 0, refused_reservation_id: null },
+    {
+      ...{ hour: '', limit_usd: null, reserved_usd: 0, settled_usd: 0, left_usd: null, refused: 0 },
+      ...{ refused_reservation_id: null, refused_event_id: null },
+    },
     'before the agent there was no limit',
   );
 });

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createAgent, startConsole } from '../fixtures/console-platform.ts';
+import { createAgent, createCronJob, startConsole } from '../fixtures/console-platform.ts';
 import { seedSession } from '../fixtures/console-sessions.ts';
 import { addMember } from '../fixtures/users.ts';
 
@@ -36,6 +36,38 @@ test("the hours of an agent's budget show its reservations, and how many of them
   const limited = await p.open(`${p.base}/costs?agent_id=${agent}&limit_usd=0.1`);
   assert.match(limited.text, /At \$0\.10 per hour, 3 reservations would have been refused/);
   assert.is((await p.open(`${p.base}/costs?group_by=week`)).status, 422);
+});
+
+test('the hours of a budget are those of the period; of a longer period, they are the last 168, and the page says so', async () => {
+  const hoursIn = async (query: string) => {
+    const { status, text } = await p.open(`${p.base}/costs?agent_id=${agent}&${query}`);
+    assert.is(status, 200, text);
+    return { text, hours: Number(/were refused in these (\d+) hours/.exec(text)?.[1]) };
+  };
+  const earlier = await hoursIn('start=2026-01-05T10:00:00Z&end=2026-01-05T13:30:00Z');
+  assert.is(earlier.hours, 4);
+  assert.not.match(earlier.text, /data-kind="budget-hour"|data-clipped/);
+  const long = await hoursIn(`start=2026-01-05T10:00:00Z&end=${new Date(Date.now() + 86_400_000).toISOString()}`);
+  assert.is(long.hours, 168);
+  assert.match(long.text, /data-kind="budget-hour"/);
+  assert.match(long.text, /data-clipped[^>]*>At most 168 hours are shown/);
+});
+
+test('a refused reservation has a link to its event, and costs caused by a person or a cron job have a link to them', async () => {
+  const { text } = await p.open(`${p.base}/costs?agent_id=${agent}&limit_usd=0.1`);
+  const first = p.eventsOf('BudgetReserved').find(({ data }) => (data as { agent_id: string }).agent_id === agent)!;
+  assert.match(text, new RegExp(`href="${p.base}/events/${first.event_id}"[^>]*>3 refused`));
+  assert.is((await p.open(`${p.base}/events/${first.event_id}`)).status, 200);
+  const job = await createCronJob(p, agent);
+  await p.send('POST', `${p.tenant}/agents/${agent}/cron-jobs/${job}/run-now`);
+  await p.waitForProjections();
+  const [run] = (await p.send('GET', `${p.tenant}/agents/${agent}/cron-jobs/${job}/runs`)).body as { occurrence_id: string }[];
+  await seedSession(p, agent, { cron_occurrence_id: run!.occurrence_id });
+  const owner = p.eventsOf('MemberAdded')[0]!.data as { user_id: string };
+  await seedSession(p, agent, { user_id: owner.user_id });
+  const causes = await p.open(`${p.base}/costs?group_by=cause`);
+  assert.match(causes.text, new RegExp(`href="${p.base}/agents/${agent}/cron-jobs/${job}"[^>]*>Weekly report`));
+  assert.match(causes.text, new RegExp(`href="${p.base}/sessions\\?user_id=${owner.user_id}"`));
 });
 
 test('for a visitor who may not read costs, the costs page looks like an unknown page, and no link leads to it', async () => {

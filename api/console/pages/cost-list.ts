@@ -1,5 +1,6 @@
 import type { ReplyOf } from '../../http/ask.ts';
 import type { Rows } from '../../routes.ts';
+import { budgetHours, budgetTimes } from '../budget-hours.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { barChart } from '../parts/chart.ts';
@@ -13,13 +14,11 @@ import { usd } from '../parts/money.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { type Column, tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
-import { zoned } from '../parts/time.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, div, span, p, strong, tr, td, form, label, select, option, input, button } = tags;
 
 type Breakdown = ReplyOf<Rows['readCostBreakdown']>;
-type Hour = ReplyOf<Rows['readBudgetUsage']>[number];
 
 const GROUPS = [
   ['day', 'By day'],
@@ -45,16 +44,20 @@ const anomalyText = ({ anomaly }: Breakdown['groups'][number]): Child =>
         ` ${anomaly.day}: ${usd(anomaly.cost_usd)}. Usual: median ${usd(anomaly.median_usd)}, spread ${usd(anomaly.spread_usd)}; unusual from ${usd(anomaly.floor_usd)} on.`,
       );
 
-const linkOf = (visit: Visit, key: string): string | null => {
+/** Returns the path of the page about an agent, or about what caused costs; null if there is none. */
+const linkOf = (visit: Visit, { key, agent_id }: Breakdown['groups'][number]): string | null => {
   const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
   if (groupOf(visit) === 'agent') return at(`/agents/${key}`);
   const [kind, id] = key.split(':');
-  return groupOf(visit) === 'cause' && kind === 'webhook' && id ? at(`/deliveries?integration_id=${id}`) : null;
+  if (groupOf(visit) !== 'cause' || !id) return null;
+  if (kind === 'webhook') return at(`/deliveries?integration_id=${id}`);
+  if (kind === 'cron_job' && agent_id) return at(`/agents/${agent_id}/cron-jobs/${id}`);
+  return kind === 'user' && visit.may('tenant:audit:read') ? at(`/sessions?user_id=${id}`) : null;
 };
 
 const groupRow = (visit: Visit, group: Breakdown['groups'][number]) => {
   const { key, label: name, cost_usd, repriced_usd, requests } = group;
-  const href = linkOf(visit, key);
+  const href = linkOf(visit, group);
   const kind = groupOf(visit) === 'cause' ? key.split(':')[0]!.replaceAll('_', ' ') : null;
   return tr(
     { 'data-kind': 'cost', 'data-id': key },
@@ -112,53 +115,6 @@ const dayChart = ({ period, groups, total_cost_usd }: Breakdown) => {
   );
 };
 
-const hourRow = (hour: Hour, visit: Visit) => {
-  const { tenant_id } = visit.params;
-  const agent_id = visit.query.get('agent_id')!;
-  const stream = `budget-${tenant_id}.${agent_id}.${hour.hour.slice(0, 13)}`;
-  const refused =
-    hour.refused === 0
-      ? '0'
-      : visit.may('tenant:audit:read')
-        ? a({ href: tenantPath(tenant_id!, `/events?stream=${encodeURIComponent(stream)}`) }, `${hour.refused} refused`)
-        : `${hour.refused} refused`;
-  return tr(
-    { 'data-kind': 'budget-hour', 'data-id': hour.hour },
-    td({ class: 'main-cell' }, zoned(hour.hour, 'minute')),
-    td({ class: 'number' }, usd(hour.reserved_usd)),
-    td({ class: 'number wide-only' }, usd(hour.settled_usd)),
-    td({ class: 'number wide-only' }, hour.left_usd === null ? 'no limit' : usd(hour.left_usd)),
-    td({ class: 'number' }, refused),
-  );
-};
-
-const HOUR_COLUMNS: readonly Column[] = [
-  ['Hour'],
-  ['Reserved', 'number'],
-  ['Settled', 'number wide-only'],
-  ['Left', 'number wide-only'],
-  ['Refused', 'number'],
-];
-
-const hourly = (hours: readonly Hour[], visit: Visit) => {
-  const limit = visit.query.get('limit_usd');
-  const refused = hours.reduce((sum, hour) => sum + hour.refused, 0);
-  const used = hours.filter(({ reserved_usd, refused: times }) => reserved_usd > 0 || times > 0);
-  const said = limit
-    ? `At ${usd(Number(limit))} per hour, ${refused} reservations would have been refused in these ${hours.length} hours.`
-    : `${refused} reservations were refused in these ${hours.length} hours.`;
-  return [
-    p({ 'data-hypothesis': '', role: 'status' }, said),
-    used.length === 0
-      ? p({ class: 'quiet' }, 'The runner of this agent has reserved nothing.')
-      : tableOf(
-          'Hours',
-          HOUR_COLUMNS,
-          used.map((hour) => hourRow(hour, visit)),
-        ),
-  ];
-};
-
 const budgetForm = (visit: Visit, agents: ReplyOf<Rows['listAgents']>) => {
   const kept = valuesIn(visit.query, ['group_by', 'start', 'end']);
   const chosen = visit.query.get('agent_id') ?? '';
@@ -202,11 +158,14 @@ export const costListPage = page({
     const group_by = groupOf(visit) as 'day';
     const agent_id = query.get('agent_id');
     const limit_usd = query.get('limit_usd');
+    const { isClipped: _, ...hours } = budgetTimes(period, Date.now());
     return {
       groups: ask(rows.readCostBreakdown, { tenant_id, ...period, group_by }),
       ...(group_by === 'day' ? {} : { days: ask(rows.readCostBreakdown, { tenant_id, ...period, group_by: 'day' as const }) }),
       agents: ask(rows.listAgents, { tenant_id, limit: MAX_AGENTS }),
-      ...(agent_id ? { hours: ask(rows.readBudgetUsage, { tenant_id, agent_id, ...(limit_usd ? { limit_usd } : {}) } as never) } : {}),
+      ...(agent_id
+        ? { hours: ask(rows.readBudgetUsage, { tenant_id, agent_id, ...hours, ...(limit_usd ? { limit_usd } : {}) } as never) }
+        : {}),
     };
   },
   title: () => 'Costs',
@@ -236,7 +195,9 @@ export const costListPage = page({
         card(
           'Hourly budget of an agent',
           panel(agents, (found) => (found.length === 0 ? p({ class: 'quiet' }, 'There is no agent yet.') : budgetForm(visit, found))),
-          hours ? panel(hours as never, (value: readonly Hour[]) => div({ class: 'below' }, ...hourly(value, visit))) : null,
+          hours
+            ? panel(hours, (value) => div({ class: 'below' }, ...budgetHours(value, visit, valuesIn(visit.query, ['start', 'end']))))
+            : null,
         ),
       ),
     ];

@@ -1,0 +1,84 @@
+import type { ReplyOf } from '../http/ask.ts';
+import type { Rows } from '../routes.ts';
+import { usd } from './parts/money.ts';
+import { type Column, tableOf } from './parts/table.ts';
+import { type Child, tags } from './parts/tags.ts';
+import { exact, zoned } from './parts/time.ts';
+import { tenantPath, type Visit } from './visit.ts';
+
+const { a, p, tr, td } = tags;
+
+type Hour = ReplyOf<Rows['readBudgetUsage']>[number];
+type Period = { readonly start?: string | undefined; readonly end?: string | undefined };
+
+const HOUR_MS = 3_600_000;
+/** The maximum number of hours that the API returns. */
+const MAX_HOURS = 168;
+
+/**
+ * Returns the times for which the hours of a budget are requested. If a period has more hours than the API returns, its
+ * last hours are requested, and `isClipped` is true.
+ */
+export const budgetTimes = (
+  { start, end }: Period,
+  now: number,
+): { readonly from?: string | undefined; readonly to: string; readonly isClipped: boolean } => {
+  const last = Math.min(end === undefined ? now : Date.parse(end), now);
+  if (Number.isNaN(last)) return { from: start, to: end!, isClipped: false };
+  const earliest = (Math.ceil(last / HOUR_MS) - MAX_HOURS) * HOUR_MS;
+  const isClipped = start !== undefined && Date.parse(start) < earliest;
+  return { from: isClipped ? new Date(earliest).toISOString() : start, to: new Date(last).toISOString(), isClipped };
+};
+
+/** Links to the event of the first reservation that was refused in an hour. */
+const refusedOf = ({ refused, refused_event_id }: Hour, visit: Visit): Child =>
+  refused_event_id === null || !visit.may('tenant:audit:read')
+    ? refused === 0
+      ? '0'
+      : `${refused} refused`
+    : a({ href: tenantPath(visit.params.tenant_id!, `/events/${refused_event_id}`) }, `${refused} refused`);
+
+const hourRow = (hour: Hour, visit: Visit) =>
+  tr(
+    { 'data-kind': 'budget-hour', 'data-id': hour.hour },
+    td({ class: 'main-cell' }, zoned(hour.hour, 'minute')),
+    td({ class: 'number' }, usd(hour.reserved_usd)),
+    td({ class: 'number wide-only' }, usd(hour.settled_usd)),
+    td({ class: 'number wide-only' }, hour.left_usd === null ? 'no limit' : usd(hour.left_usd)),
+    td({ class: 'number' }, refusedOf(hour, visit)),
+  );
+
+const COLUMNS: readonly Column[] = [
+  ['Hour'],
+  ['Reserved', 'number'],
+  ['Settled', 'number wide-only'],
+  ['Left', 'number wide-only'],
+  ['Refused', 'number'],
+];
+
+/**
+ * Renders the hours in which an agent used its budget, and how many reservations were refused, or would have been with
+ * the limit in the URL.
+ */
+export const budgetHours = (hours: readonly Hour[], visit: Visit, period: Period = {}): readonly Child[] => {
+  const limit = visit.query.get('limit_usd');
+  const refused = hours.reduce((sum, hour) => sum + hour.refused, 0);
+  const used = hours.filter(({ reserved_usd, refused: times }) => reserved_usd > 0 || times > 0);
+  const said = limit
+    ? `At ${usd(Number(limit))} per hour, ${refused} reservations would have been refused in these ${hours.length} hours.`
+    : `${refused} reservations were refused in these ${hours.length} hours.`;
+  const { isClipped } = budgetTimes(period, Date.now());
+  return [
+    p({ 'data-hypothesis': '', role: 'status' }, said),
+    isClipped && hours[0]
+      ? p({ class: 'quiet', 'data-clipped': '' }, `At most ${MAX_HOURS} hours are shown: those since `, exact(hours[0].hour), '.')
+      : null,
+    used.length === 0
+      ? p({ class: 'quiet' }, 'The runner of this agent has reserved nothing in these hours.')
+      : tableOf(
+          'Hours',
+          COLUMNS,
+          used.map((hour) => hourRow(hour, visit)),
+        ),
+  ];
+};
