@@ -2,21 +2,25 @@ import type { Answer } from '../http/ask.ts';
 import type { Operations } from '../http/operation.ts';
 import { formOf } from './form.ts';
 import { askAny } from './form-read.ts';
+import { errorsInForm, type SavedPart, suggestTrial, type TrialPart, trialFields } from './guardrail-trial.ts';
 import { mayRun } from './permission.ts';
 import type { Visit } from './visit.ts';
 
-/**
- * A second button of a form, which sends the fields to another operation. If `part` is set, it sends only the fields
- * below this JSON pointer.
- */
-export type Companion = { readonly operation: string; readonly label: string; readonly part?: string };
+/** A second button of a form, which saves parts of its fields with other operations. */
+export type Companion = { readonly label: string; readonly parts: readonly SavedPart[] };
 
 const COMPANIONS: Readonly<Record<string, Companion>> = {
-  tryGuardrails: { operation: 'replaceGuardrails', label: 'Save these rules', part: '/rules' },
+  tryGuardrails: {
+    label: 'Save these rules and patterns',
+    parts: [
+      { operation: 'replaceGuardrails', part: 'rules' },
+      { operation: 'replaceRedactionPatterns', part: 'redaction_patterns' },
+    ],
+  },
 };
 
 /**
- * Returns the second button of an operation's form. Null if there is none, or the visitor may not call its operation.
+ * Returns the second button of an operation's form. Null if there is none, or the visitor may not call its operations.
  */
 export const companionOf = async (
   visit: Visit,
@@ -24,8 +28,10 @@ export const companionOf = async (
   { operation, params }: { readonly operation: string; readonly params: Readonly<Record<string, string>> },
 ): Promise<Companion | null> => {
   const companion = COMPANIONS[operation];
-  const row = companion && operations[companion.operation];
-  return row && (await mayRun(visit, row, params)) ? companion : null;
+  if (!companion) return null;
+  const allowed = await Promise.all(companion.parts.map((one) => mayRun(visit, operations[one.operation]!, params)));
+  const parts = companion.parts.filter((_, index) => allowed[index]);
+  return parts.length > 0 ? { ...companion, parts } : null;
 };
 
 type Json = Readonly<Record<string, unknown>>;
@@ -34,7 +40,8 @@ type Json = Readonly<Record<string, unknown>>;
  * An operation that says what the fields of a form would do, and records nothing. Its result is shown beside the form:
  * while people type, or when they press the button with this label. Without a label, the form's own button calls it.
  * Of the form's fields, only `fields` are sent; by default, all. `base` is an operation that reads further fields, and
- * `fixed` are fields with fixed values. With `isFirst`, the result is shown as soon as the form opens.
+ * `fixed` are fields with fixed values. With `isFirst`, the result is shown as soon as the form opens. If `trial` is set,
+ * the form edits this part of the fields of a guardrail trial.
  */
 export type Preview = {
   readonly operation: string;
@@ -43,11 +50,14 @@ export type Preview = {
   readonly base?: string;
   readonly fixed?: Json;
   readonly isFirst?: true;
+  readonly trial?: TrialPart;
 };
 
 const SCHEDULE = ['kind', 'schedule_type', 'cron_expr', 'interval_minutes', 'start_time', 'fire_at', 'timezone'];
 
 const COUNT = { label: 'Count the deliveries', fixed: { dry_run: true } } as const;
+
+const TRY = 'Try on the last seven days';
 
 const PREVIEWS: Readonly<Record<string, Preview>> = {
   declareCronBlackout: { operation: 'previewCronBlackout', label: 'Preview the impact' },
@@ -56,6 +66,9 @@ const PREVIEWS: Readonly<Record<string, Preview>> = {
   tryGuardrails: { operation: 'tryGuardrails', label: null },
   replayDeliveries: { operation: 'replayDeliveries', ...COUNT },
   replayTenantDeliveries: { operation: 'replayTenantDeliveries', ...COUNT, isFirst: true },
+  replaceGuardrails: { operation: 'tryGuardrails', label: TRY, trial: 'rules' },
+  replaceIntegrationGuardrails: { operation: 'tryGuardrails', label: TRY, trial: 'rules' },
+  replaceRedactionPatterns: { operation: 'tryGuardrails', label: TRY, trial: 'redaction_patterns' },
 };
 
 /** Returns the preview of an operation's form. Null if there is none, or the visitor may not call its operation. */
@@ -72,6 +85,14 @@ export const previewOf = async (
 const picked = (value: Json, { fields }: Preview): Json =>
   fields === undefined ? value : Object.fromEntries(Object.entries(value).filter(([name]) => fields.includes(name)));
 
+/** Returns the fields of the form that a preview sends, and those of the resource that the form does not have. */
+const ownFields = async (visit: Visit, operations: Operations, preview: Preview, body: unknown): Promise<Json> => {
+  const base = preview.base === undefined ? undefined : operations[preview.base];
+  const known = base && (await askAny(visit)(base, visit.params));
+  const typed = typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as Json) : {};
+  return { ...(known?.ok ? picked(known.value as Json, preview) : {}), ...picked(typed, preview) };
+};
+
 /**
  * Calls the operation of a preview. It is sent the fields of the form, and those of the resource that the form does not
  * have. Returns the answer, and the fields that were sent.
@@ -81,51 +102,21 @@ export const askPreview = async (
   operations: Operations,
   { preview, params, body }: { readonly preview: Preview; readonly params: Readonly<Record<string, string>>; readonly body: unknown },
 ): Promise<{ readonly answer: Answer<unknown>; readonly sent: Json }> => {
-  const base = preview.base === undefined ? undefined : operations[preview.base];
-  const known = base && (await askAny(visit)(base, visit.params));
-  const typed = typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as Json) : {};
-  const sent = { ...(known?.ok ? picked(known.value as Json, preview) : {}), ...picked(typed, preview), ...preview.fixed };
+  const { trial } = preview;
+  const { fields, before } = trial
+    ? await trialFields(visit, trial, body)
+    : { fields: await ownFields(visit, operations, preview, body), before: 0 };
+  const sent = { ...fields, ...preview.fixed };
   const row = operations[preview.operation]!;
   const path = Object.fromEntries(formOf(row).path.map((name) => [name, params[name]]));
-  return { answer: await askAny(visit)(row, { ...sent, ...path }), sent };
+  const answer = await askAny(visit)(row, { ...sent, ...path });
+  return { answer: trial && !answer.ok ? errorsInForm(answer, trial, before) : answer, sent };
 };
-
-/**
- * Returns the fields of a submitted form. If the pressed button sends only a part of the body, returns only the fields
- * of this part, with pointers relative to it.
- */
-export const submittedFields = (text: string): URLSearchParams => {
-  const fields = new URLSearchParams(text);
-  const part = fields.get('_part');
-  if (!part) return fields;
-  const kept = [...fields].flatMap(([name, value]) => {
-    if (name === '_drawn' || name === '_part') return [];
-    if (!name.startsWith('/')) return [[name, value]];
-    return name.startsWith(`${part}/`) ? [[name.slice(part.length), value]] : [];
-  });
-  return new URLSearchParams(kept);
-};
-
-const DAY_MS = 86_400_000;
-const TRIED_DAYS = 7;
 
 /** Initial values of a form whose operation neither creates nor changes anything. */
 export type Suggested = { readonly value: object; readonly etag: string | null };
 
 const NOTHING: Suggested = { value: {}, etag: null };
-
-/**
- * Returns the initial values for a trial of guardrails: the current rules and redaction patterns, and the last seven
- * days.
- */
-const suggestTrial = async ({ ask, rows, params }: Visit): Promise<Suggested> => {
-  const path = { tenant_id: params.tenant_id! };
-  const [rules, patterns] = await Promise.all([ask(rows.listGuardrails, path), ask(rows.listRedactionPatterns, path)]);
-  const now = Date.now();
-  const period = { from: new Date(now - TRIED_DAYS * DAY_MS).toISOString(), to: new Date(now).toISOString() };
-  const value = { ...(rules.ok && { rules: rules.value }), ...(patterns.ok && { redaction_patterns: patterns.value }), ...period };
-  return { value, etag: rules.etag };
-};
 
 /** Returns the initial values for the form of an operation that changes nothing. */
 export const suggestedFor = async (visit: Visit, operation: string): Promise<Suggested> =>

@@ -109,12 +109,9 @@ const errorList = ({ problem, errors, path }: DrawnForm): Child => {
   );
 };
 
-/** Renders the second button of a form, which calls another operation. */
-const companionButton = ({ companion }: DrawnForm): Child => {
-  if (!companion) return null;
-  const { operation, label, part } = companion;
-  return button({ formaction: `/console/run/${operation}`, name: part ? '_part' : null, value: part ?? null } as never, label);
-};
+/** Renders the second button of a form, which saves its fields with other operations. */
+const companionButton = ({ companion }: DrawnForm): Child =>
+  companion ? button({ name: '_save', value: '1' } as never, companion.label) : null;
 
 /** Renders the button with which people see what the form would do, if JavaScript does not show it while they type. */
 const previewButton = ({ preview }: DrawnForm): Child =>

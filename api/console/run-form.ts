@@ -8,7 +8,7 @@ import { type Form, formOf } from './form.ts';
 import { answerView } from './form-answer.ts';
 import { bodyOf, changedFields, queryOf } from './form-body.ts';
 import { readChoices } from './form-choices.ts';
-import { askPreview, companionOf, type Preview, previewOf, submittedFields, suggestedFor } from './form-companion.ts';
+import { askPreview, type Companion, companionOf, type Preview, previewOf, suggestedFor } from './form-companion.ts';
 import { conflictView, isSaved, merged, readLastChange } from './form-conflict.ts';
 import { fieldsOfLink, prefilled } from './form-link.ts';
 import { type DrawnForm, formPage, secretPage, shownBeforePage } from './form-page.ts';
@@ -16,6 +16,7 @@ import { askAny, readBefore } from './form-read.ts';
 import { withRowsEdited } from './form-rows.ts';
 import { afterToken, jobPath, resultPath } from './form-target.ts';
 import { framed } from './frame.ts';
+import { saveParts } from './guardrail-trial.ts';
 import { problemPanel, RECENT_SIGN_IN } from './parts/problem-panel.ts';
 import type { Child } from './parts/tags.ts';
 import { mayRun } from './permission.ts';
@@ -225,7 +226,7 @@ const showProblem = async (run: Run, sent: Sent, { problem, status, headers }: A
     const own = resultPath(at ? { ...row, location: at } : row, deps.pages, { params, reply: {} });
     return show(run, shownBeforePage(run.next ?? run.returnTo ?? own));
   }
-  if (status === 412 && sent.etag !== null) return showConflict(run, sent, problem);
+  if (status === 412 && sent.etag !== null && !row.noETag) return showConflict(run, sent, problem);
   // After a server error, it is unknown whether the request took effect. The next attempt uses the same
   // Idempotency-Key, so that it takes effect only once.
   const key = status >= 500 ? sent.key : newKey();
@@ -254,9 +255,20 @@ const showPreview = async (run: Run, sent: Sent, preview: Preview): Promise<Resp
     return show(run, await draw(run, { ...sent, value: sent.body, errors }), 422);
   }
   const { answer, sent: fields } = await askPreview(visit, deps.operations, { preview, params, body: sent.body });
-  return answer.ok
-    ? showAnswer(run, sent, answerView(preview.operation, answer.value, visit, fields))
-    : showProblem(run, { ...sent, etag: null }, answer);
+  return answer.ok ? showAnswer(run, sent, answerView(preview.operation, answer.value, visit, fields)) : showProblem(run, sent, answer);
+};
+
+/** Saves the fields of a form with the operations of its second button. What is refused is shown in the same form. */
+const saveCompanion = async (run: Run, sent: Sent, { parts }: Companion): Promise<Response> => {
+  const { c, deps, visit, operation, params } = run;
+  const body = isGroup(sent.body) ? sent.body : {};
+  const { token, refused, etags } = await saveParts(visit, parts, { body, etags: sent.etag, params });
+  if (!refused) {
+    const own = resultPath(deps.operations[parts[0]!.operation]!, deps.pages, { params, reply: {} });
+    return redirect(c, afterToken(run.returnTo ?? own, token));
+  }
+  const { etag } = refused.status === 412 ? await suggestedFor(visit, operation) : { etag: etags };
+  return showProblem(run, { ...sent, etag, drawn: undefined }, refused);
 };
 
 const parsedJson = (text: string | null): unknown => {
@@ -272,7 +284,7 @@ const runForm = (deps: ConsoleDeps) => async (c: Context) => {
   assertOwnPage(c, deps.cookies);
   if (new URL(c.req.url).searchParams.has('as_of'))
     return refuse(c, deps, { status: 409, title: 'The past cannot be changed', detail: 'Open the page without as_of.', code: 'conflict' });
-  const fields = submittedFields(await readFormText(c.req.raw, MAX_FORM_BYTES));
+  const fields = new URLSearchParams(await readFormText(c.req.raw, MAX_FORM_BYTES));
   const run = await startRun(c, deps, fields);
   if (run instanceof Response) return run;
   const { form, params, visit, row } = run;
@@ -284,6 +296,8 @@ const runForm = (deps: ConsoleDeps) => async (c: Context) => {
   if (errors.length > 0) return show(run, await draw(run, { ...sent, value: body, errors }), 422);
   const preview = fields.has('_preview') ? await previewOf(visit, deps.operations, run) : null;
   if (preview) return showPreview(run, sent, preview);
+  const companion = fields.has('_save') ? await companionOf(visit, deps.operations, run) : null;
+  if (companion) return saveCompanion(run, sent, companion);
   const inPath = Object.fromEntries(form.path.map((name) => [name, params[name] ?? '']));
   const request = { ...sentFields(form, sent), ...sent.query, ...inPath };
   const answer = await askAny(visit)(row, request, { headers: headersOf(run, sent) });

@@ -8,6 +8,7 @@ import {
   type TrialPorts,
   tryGuardrails,
 } from '../../commands/webhooks/try-guardrails.ts';
+import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import { triedDeliveries } from '../../projections/webhooks/tried-deliveries.queries.ts';
 import { operation } from '../http/operation.ts';
@@ -17,6 +18,12 @@ const Verdict = z.enum(['pass', 'label', 'redact', 'block']);
 const GuardrailTrialRow = z
   .object({
     delivery_id: idOf('delivery'),
+    event: z
+      .string()
+      .nullable()
+      .meta({ description: "The event, by the provider's name of it; null if it has none", examples: ['push'] }),
+    provider: z.string().meta({ description: 'Who sent the delivery', examples: ['github'] }),
+    received_at: Timestamp.meta({ description: 'When it was received' }),
     verdict_now: Verdict.nullable().meta({
       description:
         'The strongest verdict with the tried rules; null if they were not tried: the body is too large, or the trial took too long',

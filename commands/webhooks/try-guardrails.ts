@@ -70,6 +70,9 @@ export type TrialPorts = {
 /** The decision of the tried rules about one delivery, and the decision at the time of its receipt. */
 export type TrialRow = {
   readonly delivery_id: string;
+  readonly event: string | null;
+  readonly provider: string;
+  readonly received_at: string;
   /**
    * The verdict of the tried rules. Null if they were not tried on this delivery, because its body is too large or
    * cannot be read, or the trial took too long.
@@ -112,6 +115,9 @@ type Decided = ReturnType<ReturnType<typeof createTrial>>;
 
 const rowOf = (delivery_id: string, facts: DeliveryFacts, now: Decided | null, times: readonly RuleTime[]): TrialRow => ({
   delivery_id,
+  event: facts.event,
+  provider: facts.provider,
+  received_at: facts.received_at,
   verdict_now: now?.verdict ?? null,
   verdict_then: verdictThen(facts).verdict,
   rule: now?.rule ?? null,

@@ -77,18 +77,69 @@ test('a pattern that takes too long is refused with an error at its field, and t
   assert.match(text, /data-pointer="\/rules\/1\/options\/pattern"[\s\S]*?\(a\{1000\}\)\{1000\}[\s\S]*?class="field-error"/);
 });
 
-test('changed rules can be saved from the form of their trial, unless somebody else has changed the rules in the meantime', async () => {
+test('changed rules and patterns can be saved from the form of their trial, unless somebody else has changed them in the meantime', async () => {
   const { text } = await p.open(FORM);
-  assert.match(text, /formaction="\/console\/run\/replaceGuardrails" name="_part" value="\/rules"/);
-  const fields = { ...fieldsIn(text), '/rules/0/options/path': '$.b', _part: '/rules' };
-  const saved = await p.submit('/console/run/replaceGuardrails', fields);
+  assert.match(text, /name="_save" value="1"[^>]*>Save these rules and patterns/);
+  const fields = { ...fieldsIn(text), '/rules/0/options/path': '$.b', '/redaction_patterns/0/tag': 'number', _save: '1' };
+  const saved = await p.submit('/console/run/tryGuardrails', fields);
   assert.is(saved.status, 303, saved.text);
   assert.ok(saved.headers.get('location')!.startsWith(`${path}?after=`));
   const changed = [{ ...RULES[0]!, options: { path: '$.b' } }, RULES[1]!];
+  const patterns = async () => (await p.send('GET', `${p.tenant}/redaction-patterns`)).body;
   assert.equal(await listed(), changed);
-  const late = await p.submit('/console/run/replaceGuardrails', { ...fields, '/rules/0/options/path': '$.c' });
+  assert.equal(await patterns(), [{ pattern: 'CUST-\\d{6}', tag: 'number' }]);
+  const late = await p.submit('/console/run/tryGuardrails', {
+    ...fields,
+    '/rules/0/options/path': '$.c',
+    '/redaction_patterns/0/tag': 'x',
+  });
   assert.is(late.status, 412);
   assert.equal(await listed(), changed);
+  const again = await p.submit('/console/run/tryGuardrails', { ...fieldsIn(late.text), _save: '1' });
+  assert.is(again.status, 303, 'the form has what was typed, and the new state of the rules');
+  assert.equal([(await listed())[0]!.options, await patterns()], [{ path: '$.c' }, [{ pattern: 'CUST-\\d{6}', tag: 'x' }]]);
+  await p.send('PUT', `${p.tenant}/guardrails`, { body: RULES });
+});
+
+test('if a pattern cannot be saved from the form of a trial, the error is at its field, and the rules are saved', async () => {
+  const fields = {
+    ...fieldsIn((await p.open(FORM)).text),
+    '/redaction_patterns/0/pattern': '(',
+    '/rules/0/options/path': '$.d',
+    _save: '1',
+  };
+  const { status, text } = await p.submit('/console/run/tryGuardrails', fields);
+  assert.is(status, 422);
+  assert.match(text, /data-pointer="\/redaction_patterns\/0\/pattern"[\s\S]*?class="field-error"/);
+  assert.equal((await listed())[0]!.options, { path: '$.d' });
+  const mended = await p.submit('/console/run/tryGuardrails', { ...fieldsIn(text), '/redaction_patterns/0/pattern': 'x', _save: '1' });
+  assert.is(mended.status, 303, mended.text);
+  await p.send('PUT', `${p.tenant}/guardrails`, { body: RULES });
+});
+
+test('the forms of the rules and patterns show what they would do to past deliveries, and an error at its field', async () => {
+  await p.send('PUT', `${p.tenant}/webhook-integrations/${integration}/guardrails`, {
+    body: [{ name: 'no z', kind: 'json_path', options: { path: '$.a' }, action: 'block' }],
+  });
+  const link = (operation: string, id = '') => `/console/run/${operation}?tenant_id=${p.tenant_id}${id}`;
+  for (const [operation, id, change, counts] of [
+    ['replaceGuardrails', '', { '/0/options/path': '$.a' }, /would block 1 [\s\S]+would pass 1/],
+    ['replaceIntegrationGuardrails', `&id=${integration}`, {}, /would block 1 [\s\S]+would pass 0/],
+    ['replaceRedactionPatterns', '', { '/0/pattern': 'TOKEN-\\d' }, /would redact 2 hits/],
+  ] as const) {
+    const { text } = await p.open(link(operation, id));
+    assert.match(text, /name="_preview"[^>]*>Try on the last seven days/, operation);
+    const events = p.log.events.length;
+    const tried = await p.submit(`/console/run/${operation}`, { ...fieldsIn(text), ...change, _preview: '1' });
+    assert.is(tried.status, 200, tried.text);
+    assert.match(tried.text, counts, operation);
+    assert.match(tried.text, /data-kind="trial-row"[\s\S]*?<a[^>]*>[\s\S]*?push/, 'a row begins with the event');
+    assert.is(p.log.events.length, events);
+    const field = operation === 'replaceRedactionPatterns' ? '/0/pattern' : '/0/options/path';
+    const refused = await p.submit(`/console/run/${operation}`, { ...fieldsIn(text), [field]: '(', _preview: '1' });
+    assert.is(refused.status, 422, operation);
+    assert.match(refused.text, new RegExp(`data-pointer="${field}"[\\s\\S]*?class="field-error"`), operation);
+  }
 });
 
 test('the form of a blackout first shows which runs it would suppress, and declares it when it is submitted again', async () => {

@@ -6,6 +6,7 @@ import { emptyState } from './empty-state.ts';
 import { card } from './facts.ts';
 import { tableOf } from './table.ts';
 import { type Child, tags } from './tags.ts';
+import { ago } from './time.ts';
 
 const { a, div, p, span, strong, tr, td, details, summary, ul, li } = tags;
 
@@ -35,8 +36,11 @@ const rowView = (row: Row, tenant_id: string) =>
     { 'data-kind': 'trial-row', 'data-id': row.delivery_id, 'data-now': row.verdict_now ?? '', 'data-then': row.verdict_then },
     td(
       { class: 'main-cell' },
-      a({ href: `/console/t/${tenant_id}/deliveries/${row.delivery_id}` }, row.delivery_id),
-      div({ class: 'quiet' }, row.rule === null ? '' : `by ${row.rule}`),
+      a(
+        { href: `/console/t/${tenant_id}/deliveries/${row.delivery_id}`, class: 'row-link' },
+        span({ class: 'event' }, row.event ?? 'unknown event'),
+      ),
+      div({ class: 'quiet' }, row.provider, row.rule === null ? '' : ` · by ${row.rule}`, ' · ', ago(row.received_at)),
     ),
     td({ class: 'state-cell' }, verdictBadge(row.verdict_then)),
     td({ class: 'state-cell' }, verdictBadge(row.verdict_now)),
