@@ -4,7 +4,7 @@ import { isRead, type Operations } from '../http/operation.ts';
 import { labelOf } from './form.ts';
 import { isSame } from './form-body.ts';
 import { askAny, readOf } from './form-read.ts';
-import { wordsOf } from './parts/history.ts';
+import { whoDid, wordsOf } from './parts/history.ts';
 import { icon } from './parts/icon.ts';
 import { type Child, tags } from './parts/tags.ts';
 import { ago } from './parts/time.ts';
@@ -72,7 +72,7 @@ export const readLastChange = async (
 const whoOf = (entry: HistoryEntry | null, visit: Visit): Child => {
   if (entry === null) return 'Somebody changed this while you edited it.';
   const isYou = entry.actor.kind === 'user' && entry.actor.id === visit.me?.actor.id;
-  const who = isYou ? 'You, in another window' : entry.actor.kind === 'system' ? entry.actor.id : 'Another person';
+  const who = isYou ? 'You, in another window' : whoDid(entry);
   return span(null, `${who}, changed this while you edited it: ${wordsOf(entry.type)}, `, ago(entry.at), '.');
 };
 

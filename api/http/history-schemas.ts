@@ -16,6 +16,14 @@ const ActorRead = z.object({
     .string()
     .meta({ description: 'The id of the user or agent, or the name of the part of the platform', examples: ['cagb8wd2opnlj1oqbntoemz4x'] }),
   key_id: z.string().nullish().meta({ description: 'The API key that was used; null if none was' }),
+  name: z
+    .string()
+    .nullable()
+    .meta({ description: 'The name at the time; null if it has none, or is not known (yet)', examples: ['Ada'] }),
+  email: z
+    .string()
+    .nullable()
+    .meta({ description: 'The e-mail address of a user; null if it is not known (yet)', examples: ['ada@example.com'] }),
 });
 
 const HistoryEntry = z

@@ -104,6 +104,15 @@ export const positionOfEvent = async (reads: Reads, event_id: string): Promise<P
   return entry && parseToken(entry.position);
 };
 
+/** The name and the e-mail address of an actor, as the tenant may see them. */
+export type ActorNames = { readonly name: string | null; readonly email: string | null };
+
+/** Returns the names of the actor of an event; null if the audit log has no entry for it. */
+export const actorNamesOf = async (reads: Reads, event_id: string): Promise<ActorNames | null> => {
+  const entry = await byKey<{ readonly actor: ActorNames }, typeof table>(reads, { projection: audit.name, table }, { id: event_id });
+  return entry && { name: entry.actor.name, email: entry.actor.email };
+};
+
 /**
  * Returns the position and the time of the newest entry of a tenant; with `until`, of the newest entry up to and
  * including that position. Null if there is none.

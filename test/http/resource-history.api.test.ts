@@ -253,6 +253,22 @@ test('in the history of a tenant with 2,000 members, each entry contains only th
   assert.ok(performance.now() - startedAt < 5_000, `${performance.now() - startedAt} ms`);
 });
 
+test('a history names the members who changed the resource, but not a super-admin who never was a member of the tenant', async () => {
+  type Named = { type: string; actor: { id: string; name: string | null; email: string | null } };
+  const namesIn = async (path: string, key: string) => {
+    await p.waitForProjections();
+    return ((await p.send('GET', `${path}/history?limit=200`, { key })).body as Named[]).map(({ type, actor }) => [type, actor.email]);
+  };
+  const other = await createSecondTenant(p);
+  const { tenant } = other;
+  ok(await p.send('PATCH', tenant, { key: other.key, body: { name: 'Renamed' } }));
+  ok(await p.send('POST', `/admin/tenants/${other.id}/suspend`, { body: { reason: 'Test' } }));
+  ok(await p.send('POST', `/admin/tenants/${other.id}/resume`, { body: { reason: 'Test' } }));
+  const emails = new Map((await namesIn(tenant, other.key)) as [string, string | null][]);
+  assert.ok(emails.get('TenantUpdated')?.includes('@'));
+  assert.is(emails.get('TenantSuspended'), null);
+});
+
 test('clean-up: the projections have applied every event, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();

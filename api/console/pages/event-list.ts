@@ -1,6 +1,7 @@
 import type { ReplyOf } from '../../http/ask.ts';
 import type { Rows } from '../../routes.ts';
 import { page } from '../page.ts';
+import { memberName, type Names } from '../parts/access-parts.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { type FilterField, filterForm, valuesIn } from '../parts/filter-form.ts';
 import { filterTabs } from '../parts/filters.ts';
@@ -27,13 +28,15 @@ const FILTERS: readonly FilterField[] = [
   { name: 'to_position', label: 'To position', placeholder: '48300:48300' },
 ];
 const NAMES = FILTERS.map(({ name }) => name);
+/** The maximum number of members and of agents whose names are shown. */
+const MAX_NAMED = 200;
 
 /** Returns the order of the list from the URL; by default, newest first. */
 const orderOf = ({ query }: Visit): string => query.get('order') ?? 'newest';
 
-const actorOf = ({ metadata }: Event): string => {
+const actorOf = ({ metadata }: Event, names: Names): string => {
   const { kind = '', id = '' } = (metadata as { actor?: Actor }).actor ?? {};
-  return kind === 'system' ? id : `${kind} ${abbreviated(id)}`;
+  return names.get(id) ?? (kind === 'system' ? id : `${kind} ${abbreviated(id)}`);
 };
 
 /** Returns a short name of a stream: its category and a shortened id. */
@@ -42,7 +45,7 @@ export const shortStream = (stream: string): string => {
   return `${category} ${abbreviated(rest.slice(rest.indexOf('.') + 1))}`;
 };
 
-const rowOf = (event: Event, tenant_id: string) =>
+const rowOf = (event: Event, tenant_id: string, names: Names) =>
   tr(
     { 'data-kind': 'event', 'data-id': event.id, 'data-position': event.position },
     td(
@@ -50,12 +53,12 @@ const rowOf = (event: Event, tenant_id: string) =>
       a({ href: tenantPath(tenant_id, `/events/${event.id}`), class: 'row-link' }, span({ class: 'event' }, wordsOf(event.type))),
       div({ class: 'quiet clip', title: event.stream }, `${shortStream(event.stream)} · event ${event.revision}`),
     ),
-    td({ class: 'wide-only' }, actorOf(event)),
+    td({ class: 'wide-only' }, actorOf(event, names)),
     td({ class: 'wide-only mono' }, event.position),
     td({ class: 'number' }, ago(event.at)),
   );
 
-const eventTable = (events: readonly Event[], tenant_id: string) =>
+const eventTable = (events: readonly Event[], tenant_id: string, names: Names) =>
   div(
     { class: 'table-box' },
     table(
@@ -71,7 +74,7 @@ const eventTable = (events: readonly Event[], tenant_id: string) =>
           th({ scope: 'col', class: 'number' }, 'Recorded'),
         ),
       ),
-      tbody(null, ...events.map((event) => rowOf(event, tenant_id))),
+      tbody(null, ...events.map((event) => rowOf(event, tenant_id, names))),
     ),
   );
 
@@ -91,16 +94,24 @@ export const eventListPage = page({
   categories: '*',
   asks: (visit) => {
     const sent = { ...valuesIn(visit.query, [...NAMES, 'cursor']), order: orderOf(visit), tenant_id: visit.params.tenant_id! };
-    return { events: visit.ask(visit.rows.listEvents, sent as never) };
+    const { tenant_id } = sent;
+    const { ask, rows } = visit;
+    return {
+      events: ask(rows.listEvents, sent as never),
+      members: ask(rows.listMembers, { tenant_id, limit: MAX_NAMED }),
+      agents: ask(rows.listAgents, { tenant_id, limit: MAX_NAMED }),
+    };
   },
   title: () => 'Events',
   trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
-  view: ({ events }, visit) => {
+  view: ({ events, members, agents }, visit) => {
+    const people = members.ok ? members.value.map((one) => [one.user_id, memberName(one)] as const) : [];
+    const names: Names = new Map([...people, ...(agents.ok ? agents.value.map(({ id, name }) => [id, name] as const) : [])]);
     const filters = valuesIn(visit.query, NAMES);
     const isFiltered = Object.keys(filters).length > 0;
     const list = () => {
       if (!events.ok) return problemPanel(events.problem);
-      if (events.value.length > 0) return eventTable(events.value, visit.params.tenant_id!);
+      if (events.value.length > 0) return eventTable(events.value, visit.params.tenant_id!, names);
       const title = isFiltered ? 'No event matches' : 'No events here';
       const why = isFiltered ? 'Nothing matches the filters of this page.' : 'Every change of this tenant appears here.';
       return emptyState(

@@ -2,7 +2,7 @@ import type { Answer } from '../../http/ask.ts';
 import type { HistoryEntry } from '../../http/history-schemas.ts';
 import { icon } from './icon.ts';
 import { problemPanel } from './problem-panel.ts';
-import { shortId } from './short-id.ts';
+import { abbreviated, shortId } from './short-id.ts';
 import { type Child, tags } from './tags.ts';
 import { ago } from './time.ts';
 
@@ -36,8 +36,11 @@ export const changeTable = ({ changes }: Pick<HistoryEntry, 'changes'>): Child =
         ),
       );
 
-const who = ({ actor }: HistoryEntry): string =>
-  actor.kind === 'system' ? actor.id : actor.kind === 'agent' ? 'the runner of the agent' : 'a person';
+/** Returns the name of whoever caused an event. */
+export const whoDid = ({ actor: { kind, id, name, email } }: Pick<HistoryEntry, 'actor'>): string => {
+  if (kind === 'system') return name ?? id;
+  return kind === 'agent' ? 'the runner of the agent' : (name ?? email ?? `user ${abbreviated(id)}`);
+};
 
 const entryOf = (entry: HistoryEntry) =>
   li(
@@ -45,7 +48,7 @@ const entryOf = (entry: HistoryEntry) =>
     span({ class: 'dot' }, icon('git-commit-horizontal')),
     details(
       { open: entry.changes.length > 0 && entry.changes.length <= 4 },
-      summary(null, strong(null, wordsOf(entry.type)), span({ class: 'quiet' }, ' by ', who(entry), ', ', ago(entry.at))),
+      summary(null, strong(null, wordsOf(entry.type)), span({ class: 'quiet' }, ' by ', whoDid(entry), ', ', ago(entry.at))),
       changeTable(entry),
       div(
         { class: 'quiet row' },
