@@ -72,6 +72,9 @@ test('without JavaScript, the pages of the first steps lead from an empty tenant
     assert.equal(stepsDone(await open(start)), ['agent', 'integration']);
     const shown = await fill('createRunnerKey', {});
     const [runnerKey] = /ann_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/.exec(shown)!;
+    const reloaded = await open(start);
+    assert.match(reloaded, /data-earlier-key[\s\S]+The key was shown once[\s\S]+&lt;runner key&gt;[\s\S]+Make a new key/);
+    assert.not.ok(reloaded.includes(runnerKey!));
     assert.ok(decoded(shown).includes(`annals runner --agent reviewer --exec 'cat; echo'`));
 
     const runnerEnv = { ...unconfiguredEnvironment(), ANNALS_URL: base, ANNALS_KEY: runnerKey, ANNALS_DATA: data };
@@ -89,7 +92,8 @@ test('without JavaScript, the pages of the first steps lead from an empty tenant
     assert.match(connected, /data-step="delivery"[\s\S]+Send a test delivery/);
     await send('/console/run/sendTestDelivery', submittedBy(formIn(connected, 'sendTestDelivery')));
     const done = await until('watch');
-    assert.match(done, /acknowledged[\s\S]+after \d/);
+    for (const name of ['accepted', 'acknowledged']) assert.match(done, new RegExp(`data-time="${name}"[\\s\\S]*?after \\d+ ms`), name);
+    assert.match(done, /data-time="published"/);
     assert.ok(Date.now() - startedAt < MAX_MS * loadFactor(), `${Date.now() - startedAt} ms`);
     assert.equal(stepsDone(done), ['agent', 'integration', 'runner', 'delivery', 'watch']);
     await runner.stop();

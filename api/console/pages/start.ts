@@ -8,18 +8,20 @@ import { heading } from '../parts/heading.ts';
 import { icon } from '../parts/icon.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
 import { canSendSample } from '../parts/setup-steps.ts';
+import { providerName, setupSteps } from '../parts/setup-steps.ts';
 import { copyButton } from '../parts/short-id.ts';
 import { type Child, tags } from '../parts/tags.ts';
-import { ago, between, duration } from '../parts/time.ts';
+import { ago, between } from '../parts/time.ts';
 import { readMayOnAgent } from '../permission.ts';
+import { runnerCommand } from '../runner-command.ts';
 import { tenantPath, type Visit } from '../visit.ts';
 
-const { ol, li, div, h2, p, a, code, span, strong } = tags;
+const { ol, li, div, dl, dt, dd, h2, p, a, code, pre, span, strong, details, summary } = tags;
 
 type Agent = ReplyOf<Rows['listAgents']>[number];
 type Integration = ReplyOf<Rows['listWebhookIntegrations']>[number];
 type Presence = ReplyOf<Rows['getRunnerPresence']>;
-type Delivery = ReplyOf<Rows['listTenantDeliveries']>[number];
+type Delivery = ReplyOf<Rows['getDelivery']>;
 
 /**
  * What the tenant already has: its newest agent, an integration and the runner of this agent, and its newest delivery.
@@ -29,6 +31,8 @@ type Progress = {
   readonly integration: Integration | null;
   readonly presence: Presence | null;
   readonly delivery: Delivery | null;
+  /** Whether the agent has a runner key, which was shown once. */
+  readonly hasKey: boolean;
   readonly onAgent: (permission: string) => boolean;
 };
 
@@ -42,9 +46,9 @@ const readProgress = async (visit: Visit): Promise<Answer<Progress>> => {
   const tenant_id = params.tenant_id!;
   const agents = await ask(rows.listAgents, { tenant_id, limit: '200' } as never);
   if (!agents.ok) return agents;
-  const found = agents.value as readonly Agent[];
-  const agent = found.find(({ id }) => id === query.get('agent_id')) ?? found[0] ?? null;
-  const none = { agent, integration: null, presence: null, delivery: null, onAgent: () => false };
+  const all = agents.value as readonly Agent[];
+  const agent = all.find(({ id }) => id === query.get('agent_id')) ?? all[0] ?? null;
+  const none = { agent, integration: null, presence: null, delivery: null, hasKey: false, onAgent: () => false };
   if (agent === null) return { ...agents, value: none };
   const path = { tenant_id, agent_id: agent.id };
   const [integrations, presence, deliveries, onAgent] = await Promise.all([
@@ -56,8 +60,20 @@ const readProgress = async (visit: Visit): Promise<Answer<Progress>> => {
   const problem = failed([integrations, deliveries]);
   if (problem && !problem.ok) return problem;
   const own = integrations.ok ? (integrations.value as readonly Integration[]).find(({ agent_id }) => agent_id === agent.id) : undefined;
-  const delivery = deliveries.ok ? ((deliveries.value as readonly Delivery[])[0] ?? null) : null;
-  return { ...agents, value: { agent, integration: own ?? null, presence: presence.ok ? presence.value : null, delivery, onAgent } };
+  const newest = deliveries.ok ? deliveries.value[0] : undefined;
+  const [delivery, keys] = await Promise.all([
+    newest ? ask(rows.getDelivery, { tenant_id, delivery_id: newest.id }) : null,
+    onAgent('agent:settings:write') ? ask(rows.listRunnerKeys, { ...path, limit: 1 }) : null,
+  ]);
+  const found = {
+    agent,
+    integration: own ?? null,
+    presence: presence.ok ? presence.value : null,
+    delivery: delivery?.ok ? delivery.value : null,
+    hasKey: keys?.ok === true && keys.value.length > 0,
+    onAgent,
+  };
+  return { ...agents, value: found };
 };
 
 const agentStep = (visit: Visit, { agent }: Progress): Step => {
@@ -83,25 +99,43 @@ const integrationStep = (visit: Visit, { agent, integration }: Progress): Step =
     next: visit.path,
     isFirst: true,
   });
+  // Without a provider, samples go to an address of the agent to which programs of the tenant can post later.
+  const without = actionButton(visit, visit.rows.connectWebhookIntegration, { tenant_id: params.tenant_id }, 'Go on without a provider', {
+    body: { agent_id: params.agent_id, provider: 'custom_hmac', label: 'Own programs' },
+    next: visit.path,
+  });
   const content = integration
     ? div(
         { class: 'stack' },
-        p(null, strong(null, integration.label), ` expects ${integration.provider} at this address. Paste it there, with the secret.`),
+        p(null, strong(null, integration.label), ` expects ${providerName(integration.provider)} at this address:`),
         div({ class: 'copyable' }, code(null, address), copyButton(address, 'the address')),
+        details({ class: 'setup' }, summary({ class: 'button small' }, 'Where to paste it'), setupSteps(integration.provider)),
         integration.is_paused ? p(null, badge('paused'), ' Its deliveries are blocked until it is resumed.') : null,
       )
     : div(
         { class: 'stack' },
         p(null, 'An integration is the address to which GitHub, or another sender, posts. A sample needs no sender.'),
-        connect,
+        div({ class: 'actions' }, connect, without),
       );
   return { name: 'integration', title: 'Integration', isDone: integration !== null, content };
 };
 
-const runnerStep = (visit: Visit, { agent, presence, delivery, onAgent }: Progress): Step => {
+/** The command for a runner whose key was shown before. The reader puts the key into it. */
+const earlierCommand = (visit: Visit, { agent, hasKey }: Progress): Child => {
+  if (!hasKey || !agent) return null;
+  const command = runnerCommand(visit.origin, agent.slug, '<runner key>');
+  return div(
+    { class: 'stack', 'data-earlier-key': '' },
+    p(null, 'The key was shown once. If you have it, put it into this command. If it is lost, make a new one.'),
+    div({ class: 'copyable' }, pre(null, command), copyButton(command, 'the command')),
+  );
+};
+
+const runnerStep = (visit: Visit, progress: Progress): Step => {
+  const { agent, presence, delivery, hasKey, onAgent } = progress;
   const isConnected = presence?.connected_since !== null && presence !== null;
   const params = { tenant_id: visit.params.tenant_id!, agent_id: agent?.id ?? '', name: 'First runner' };
-  const key = formLink(visit, visit.rows.createRunnerKey, params, 'Make a key and a command', {
+  const key = formLink(visit, visit.rows.createRunnerKey, params, hasKey ? 'Make a new key' : 'Make a key and a command', {
     look: 'primary',
     icon: 'square-terminal',
     next: visit.path,
@@ -116,6 +150,7 @@ const runnerStep = (visit: Visit, { agent, presence, delivery, onAgent }: Progre
         presence?.last_seen_at
           ? p(null, 'Last seen ', ago(presence.last_seen_at))
           : p({ class: 'quiet' }, badge('waiting', 'waiting for a runner')),
+        earlierCommand(visit, progress),
         key,
       );
   return { name: 'runner', title: 'Runner', isDone: isConnected || delivery?.status === 'done', content };
@@ -136,6 +171,30 @@ const deliveryStep = (visit: Visit, { integration, delivery }: Progress): Step =
   return { name: 'delivery', title: 'Test delivery', isDone: delivery !== null, content };
 };
 
+/** Returns the time at which the log has stored a delivery; null if it is not known. */
+const storedAt = ({ causation, outcome }: Delivery): string | null =>
+  causation.find(({ type }) => type === (outcome === 'blocked' ? 'WebhookBlocked' : 'WebhookAccepted'))?.at ?? null;
+
+/** Lists how many milliseconds after its receipt a delivery was accepted, published and acknowledged. */
+const timesOf = (delivery: Delivery): Child => {
+  const { received_at, published_at, acknowledged_at, outcome } = delivery;
+  const steps = [
+    [outcome === 'blocked' ? 'Blocked' : 'Accepted', storedAt(delivery)],
+    ['Published', published_at],
+    ['Acknowledged', acknowledged_at],
+  ] as const;
+  return dl(
+    { class: 'facts' },
+    ...steps.map(([name, at]) =>
+      div(
+        { 'data-time': name.toLowerCase() },
+        dt(null, name),
+        dd(null, at ? `after ${Math.max(0, between(received_at, at))} ms` : span({ class: 'quiet' }, 'not yet')),
+      ),
+    ),
+  );
+};
+
 const watchStep = (visit: Visit, { delivery }: Progress): Step => {
   const isDone = delivery?.status === 'done';
   const content = delivery
@@ -146,9 +205,9 @@ const watchStep = (visit: Visit, { delivery }: Progress): Step => {
           badge(stateOf(delivery)),
           ' ',
           delivery.reason ? span(null, `Reason: ${delivery.reason}. `) : null,
-          delivery.acknowledged_at ? `after ${duration(Math.max(0, between(delivery.received_at, delivery.acknowledged_at)))}. ` : null,
           a({ href: tenantPath(visit.params.tenant_id!, `/deliveries/${delivery.id}`) }, 'Every step of it'),
         ),
+        timesOf(delivery),
         isDone ? null : p(null, a({ class: 'button', href: visit.path }, icon('refresh-cw'), 'Check again')),
       )
     : p({ class: 'quiet' }, 'Accepted, published, acknowledged: each with its time.');
