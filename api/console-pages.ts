@@ -5,9 +5,11 @@ import { agentAccessPage } from './console/pages/agent-access.ts';
 import { agentComparePage } from './console/pages/agent-compare.ts';
 import { agentCostPage } from './console/pages/agent-cost.ts';
 import { agentHistoryPage } from './console/pages/agent-history.ts';
+import { agentIntegrationsPage } from './console/pages/agent-integrations.ts';
 import { agentListPage } from './console/pages/agent-list.ts';
 import { agentRunnerPage } from './console/pages/agent-runner.ts';
 import { agentSchedulesPage } from './console/pages/agent-schedules.ts';
+import { agentSessionsPage } from './console/pages/agent-sessions.ts';
 import { agentSettingsPage } from './console/pages/agent-settings.ts';
 import { agentSkillsPage } from './console/pages/agent-skills.ts';
 import { apiKeysPage } from './console/pages/api-keys.ts';
@@ -67,6 +69,8 @@ export const consolePages: readonly Page[] = [
   agentComparePage,
   agentCostPage,
   agentHistoryPage,
+  agentIntegrationsPage,
+  agentSessionsPage,
   agentSettingsPage,
   agentSchedulesPage,
   cronJobPage,

@@ -14,15 +14,17 @@ type Agent = ReplyOf<Rows['getAgent']>;
 type Effective = Answer<ReplyOf<Rows['readEffectivePermissions']>>;
 
 /**
- * The tabs of an agent: the label of each, its path below the agent's page, and the permission that it needs on the
- * agent or the tenant.
+ * The tabs of an agent: the label of each, its path below the agent's page, and the permissions on the agent or the
+ * tenant of which it needs one.
  */
-const TABS: readonly (readonly [label: string, path: string, needs?: string])[] = [
+const TABS: readonly (readonly [label: string, path: string, ...needs: string[]])[] = [
   ['Overview', ''],
+  ['Integrations', '/integrations'],
   ['Runner', '/runner'],
   ['Skills and tools', '/skills'],
   ['Access', '/access', 'tenant:audit:read'],
   ['Schedules', '/cron-jobs'],
+  ['Sessions', '/sessions', 'tenant:audit:read', 'agent:chat:read'],
   ['Cost', '/cost'],
   ['History', '/history'],
   ['Settings', '/settings'],
@@ -86,7 +88,7 @@ const actionsOf = (visit: Visit, { id, name, is_active }: Agent, onAgent: MayOnA
 const tabsOf = (visit: Visit, current: string, may: MayOnAgent) =>
   nav(
     { 'aria-label': 'Parts of the agent', class: 'tabs page-tabs' },
-    ...TABS.filter(([, , needs]) => needs === undefined || (needs.startsWith('tenant:') ? visit.may(needs) : may(needs))).map(
+    ...TABS.filter(([, , ...needs]) => needs.length === 0 || needs.some((one) => (one.startsWith('tenant:') ? visit.may : may)(one))).map(
       ([label, path]) =>
         a(
           {

@@ -7,6 +7,9 @@ import { type Visit, withQuery } from './visit.ts';
 
 const { a, h1, p } = tags;
 
+const NOT_RESTORED =
+  'What never comes back: the deliveries and cron runs that were due meanwhile, and the connections of its runners, which sign in again with their keys.';
+
 /**
  * Returns the page of a deleted agent, with a button that restores it. Null if the agent is not deleted, or if the
  * visitor may not see it. What a visitor was allowed to do just before the deletion decides whether the button is shown.
@@ -41,6 +44,7 @@ export const deletedAgent = async (visit: Visit): Promise<{ title: string; conte
             : 'It gets no deliveries. It can be restored with its settings, until another agent gets its slug.',
         },
         p({ class: 'quiet' }, 'Deleted ', exact(deletion.at)),
+        isFinal ? null : p({ class: 'quiet', 'data-lost': '' }, NOT_RESTORED),
         restore,
         a({ class: 'button', href: withQuery(visit, { as_of: before.position }) }, 'As it was before'),
       ),

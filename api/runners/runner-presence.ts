@@ -24,6 +24,10 @@ export const RunnerPresence = z
     last_seen_at: Timestamp.nullable().meta({
       description: 'When a runner last talked to the broker, as far as is known; null if none ever did',
     }),
+    last_acknowledged_at: Timestamp.nullable().meta({
+      description: 'When a runner acknowledged the latest finished delivery of the agent; null if there is none',
+      examples: [null],
+    }),
     waiting: z.int().meta({ description: 'Accepted deliveries that no runner has received yet', examples: [3] }),
     running: z.int().meta({ description: 'Deliveries that a runner has received and not acknowledged yet', examples: [1] }),
     oldest_waiting_at: Timestamp.nullable().meta({
@@ -83,6 +87,7 @@ const readPresence = async (ctx: Ctx, broker: RunnerBroker, { tenant_id, agent_i
     agent_id,
     connected_since: connectedSince(connections),
     last_seen_at: lastSeen([acknowledged_at, ...connections.map(({ active_at }) => active_at)]),
+    last_acknowledged_at: acknowledged_at,
     running: queue.running,
     ...(await waitingOf(ctx, agent, queue)),
   };

@@ -1,7 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../../domain/event.ts';
-import { createAgent, startConsole } from '../fixtures/console-platform.ts';
+import { createAgent, OWN_PAGE, startConsole } from '../fixtures/console-platform.ts';
+import { formIn, submittedBy } from '../fixtures/html-form.ts';
 import { addMember } from '../fixtures/users.ts';
 
 type Access = { user_id: string; agent_id: string; labels: string[] };
@@ -25,6 +26,12 @@ const sessions = {
   VIEWER: await p.signIn(people.VIEWER.key),
   AUDITOR: await p.signIn(people.AUDITOR.key),
 };
+const submitForm = (path: string, fields: URLSearchParams) =>
+  p.send('POST', path, {
+    key: '',
+    raw: fields.toString(),
+    headers: { cookie: p.cookie, 'content-type': 'application/x-www-form-urlencoded', ...OWN_PAGE },
+  });
 type Visitor = keyof typeof sessions;
 
 const event = p.eventsOf('AgentCreated')[0]!.event_id;
@@ -65,7 +72,7 @@ test('the console shows forms for changes to an OWNER, but not to an AUDITOR', a
   }
   assert.ok(changesIn((await p.open(`${p.base}/members`)).text).length > 3);
   assert.ok(changesIn((await p.open(`${p.base}/api-keys`)).text).length > 1);
-  assert.ok(changesIn((await p.open(`${p.base}/access`)).text).includes('/console/run/changeRolePermissions'));
+  assert.ok(changesIn((await p.open(`${p.base}/access?grid=asked&VIEWER=View`)).text).includes('/console/run/changeRolePermissions'));
 });
 
 test('every link to a form on the access pages opens the form', async () => {
@@ -160,6 +167,31 @@ test('the what-if page shows who would gain or lose which permissions, appends n
   assert.is(p.log.events.length, before);
 });
 
+test('the grid says who would gain and lose what before it is saved; a preview appends nothing; an AUDITOR sees no boxes', async () => {
+  const grid = (await p.send('GET', `${p.tenant}/agent-role-permissions`)).body as { roles: Record<string, string[]> };
+  const [extra] = grid.roles.OWNER!.filter((one) => !grid.roles.VIEWER!.includes(one));
+  const boxes = new URLSearchParams([['grid', 'asked'], ...[...grid.roles.VIEWER!, extra!].map((one) => ['VIEWER', one])]);
+  for (const one of grid.roles.MANAGER!) boxes.append('MANAGER', one);
+  const before = p.log.events.length;
+  const { text } = await p.open(`${p.base}/access?${boxes}`);
+  assert.match(
+    text,
+    new RegExp(`data-kind="difference" data-id="${people.VIEWER.user_id} ${reviewer}"[\\s\\S]*?\\+ ${extra!.replace(/[()]/g, '\\$&')}`),
+  );
+  assert.is([...text.matchAll(/data-kind="difference"/g)].length, 1);
+  assert.is(p.log.events.length, before);
+  const saved = await submitForm('/console/run/changeRolePermissions', submittedBy(formIn(text, 'changeRolePermissions')));
+  assert.is(saved.status, 303, saved.text);
+  const now = (await p.send('GET', `${p.tenant}/agent-role-permissions`)).body as { roles: Record<string, string[]> };
+  assert.equal(now.roles.VIEWER!.toSorted(), [...grid.roles.VIEWER!, extra!].toSorted());
+  assert.equal(now.roles.MANAGER!.toSorted(), grid.roles.MANAGER!.toSorted());
+  const late = await submitForm('/console/run/changeRolePermissions', submittedBy(formIn(text, 'changeRolePermissions')));
+  assert.ok([303, 412].includes(late.status));
+  const seen = (await p.open(`${p.base}/access?${boxes}`, sessions.AUDITOR)).text;
+  assert.not.match(seen, /type="checkbox"|changeRolePermissions/);
+  await p.send('PUT', `${p.tenant}/agent-role-permissions`, { body: { roles: grid.roles } });
+});
+
 test('the list of members says why the only OWNER cannot be removed, instead of offering it', async () => {
   const { text } = await p.open(`${p.base}/members`);
   const owner = p.eventsOf('MemberAdded').find(({ data }) => (data as { role: string }).role === 'OWNER')!.data as { user_id: string };
@@ -172,7 +204,7 @@ test("the list of API keys shows each key's last use with the IP address, its re
   await p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'Dashboards', role: 'AUDITOR', read_only: true } });
   await p.waitForProjections();
   const { text } = await p.open(`${p.base}/api-keys`);
-  assert.match(text, /Dashboards[\s\S]*AUDITOR, read only[\s\S]*never/);
+  assert.match(text, /Dashboards[\s\S]*Administrator[\s\S]*AUDITOR, read only[\s\S]*never/);
   assert.match(text, /run\/revokeApiKey/);
 });
 

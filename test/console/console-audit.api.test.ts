@@ -75,6 +75,37 @@ test('the page of audit heads lists each head with a check that runs in the brow
   assert.match(text, /<script type="module" src="[^"]*proof-check\.mjs"/);
 });
 
+test('the pages of resources link to their audit entries, and the exports of a page have its position and filters: two have the same bytes', async () => {
+  for (const [path, id] of [
+    [`/integrations/${integration}`, integration],
+    [`/deliveries/${delivery}`, delivery],
+    [`/sessions/${p.eventsOf('SessionStarted')[0]!.id}`, p.eventsOf('SessionStarted')[0]!.id],
+    ['/members', (p.eventsOf('MemberAdded')[0]!.data as { user_id: string }).user_id],
+    ['/api-keys', p.eventsOf('ApiKeyCreated').find(({ data }) => (data as { kind?: string }).kind === 'tenant')?.id],
+  ] as const) {
+    const { text } = await p.open(`${p.base}${path}`);
+    if (id) assert.match(text, new RegExp(`href="${p.base}/audit\\?resource_id=${id}"`), path);
+  }
+  assert.ok(idsIn((await p.open(`${p.base}/audit?resource_id=${integration}`)).text, 'audit').length > 0);
+  const { text } = await p.open(`${p.base}/audit?resource_id=${agent}`);
+  const link = /href="(\/tenant\/[^"]+\/export\?format=jsonl[^"]*)"/.exec(text)![1]!.replaceAll('&amp;', '&');
+  assert.match(link, new RegExp(`to_position=\\d+%3A\\d+&resource_id=${agent}$`));
+  const first = await p.send('GET', link);
+  await createAgent(p, 'Much later');
+  const second = await p.send('GET', link);
+  assert.is(first.status, 200, first.text);
+  assert.ok(first.text.includes(agent));
+  assert.is(second.text, first.text);
+});
+
+test('the list of events and the history of an agent name the people who caused them', async () => {
+  const named = /Administrator|admin@annals/;
+  assert.match((await p.open(`${p.base}/events`)).text, named);
+  const { text } = await p.open(`${p.base}/agents/${agent}/history`);
+  assert.match(/<ol class="history">[\s\S]*?<\/ol>/.exec(text)![0], / by (?:<[^>]+>)*Administrator/);
+  assert.not.match(text, /a person/);
+});
+
 test('clean-up: the console stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();

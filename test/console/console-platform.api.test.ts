@@ -131,6 +131,18 @@ test('a platform form that concerns a tenant looks like a page of the platform, 
   assert.match(open.text, new RegExp(`value="${other.id}"[^>]*>other`));
 });
 
+test('the page of an erased tenant says that it was erased; the page of an unknown tenant looks like any unknown page', async () => {
+  const gone = await createSecondTenant(p, 'gone');
+  const erased = await p.send('DELETE', `/admin/tenants/${gone.id}`, { body: { reason: 'The customer has left' } });
+  assert.is(erased.status, 202, erased.text);
+  await p.waitForProjections();
+  const { status, text } = await p.open(`${P}/tenants/${gone.id}`);
+  assert.is(status, 404);
+  assert.match(text, /data-erased[\s\S]*This tenant was erased[\s\S]*still verifies/);
+  assert.match((await p.open(`${P}/audit-logs?resource_id=${gone.id}`)).text, /data-kind="audit"[\s\S]*tenant\.erased/);
+  assert.not.match((await p.open(`${P}/tenants/c${'0'.repeat(24)}`)).text, /data-erased/);
+});
+
 test('/console redirects a super-admin who belongs to no tenant to the platform pages', async () => {
   const admin = await addSuperAdmin(p, 'operator@example.com');
   const session = await p.signIn(admin.key);

@@ -43,7 +43,14 @@ test('a runner is shown as connected until it is killed; its delivery is shown f
     const { agents, hooks } = await createDataset(platform, { tenants: 1, agents: 2, hooks: 1 });
     const [agent, other] = [agents[0]!, agents[1]!];
     const hook = hooks.find((one) => one.agent.id === agent.id)!;
-    const nobody = { connected_since: null, last_seen_at: null, waiting: 0, running: 0, oldest_waiting_at: null };
+    const nobody = {
+      connected_since: null,
+      last_seen_at: null,
+      last_acknowledged_at: null,
+      waiting: 0,
+      running: 0,
+      oldest_waiting_at: null,
+    };
     assert.equal(await show(platform, agent), { agent_id: agent.id, ...nobody });
 
     const before = new Date().toISOString();
@@ -81,6 +88,7 @@ test('a runner is shown as connected until it is killed; its delivery is shown f
     const done = await show(platform, agent);
     assert.ok(done.connected_since! > gone.last_seen_at!);
     assert.is(done.oldest_waiting_at, null);
+    assert.ok(done.last_acknowledged_at! >= before);
     assert.equal(await show(platform, other), { agent_id: other.id, ...nobody }, 'another agent of the tenant has no runner');
 
     await platform.kill('nats');

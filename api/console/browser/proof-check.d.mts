@@ -12,6 +12,8 @@ export type Head = {
 export type Path = { readonly leaf: string; readonly index: number; readonly size: number; readonly path: readonly string[] };
 
 export const leafHash: (text: string) => Promise<string>;
+export const nodeHash: (left: string, right: string) => Promise<string>;
+export const sha256Hex: (bytes: Uint8Array) => Promise<string>;
 export const rootFromPath: (proof: Path) => Promise<string | null>;
 export const isConsistent: (
   before: Pick<Head, 'size' | 'root'>,

@@ -31,14 +31,18 @@ const sha256 = async (...parts) => {
   return base64url(new Uint8Array(await crypto.subtle.digest('SHA-256', joined)));
 };
 
+/** Returns the SHA-256 of bytes in hex. @param {Uint8Array<ArrayBuffer>} bytes */
+export const sha256Hex = async (bytes) =>
+  [...new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))].map((one) => one.toString(16).padStart(2, '0')).join('');
+
 const ZERO = Uint8Array.of(0);
 const ONE = Uint8Array.of(1);
 
 /** Returns the hash of an event's leaf. `text` is the event as the list of events contains it. @param {string} text */
 export const leafHash = (text) => sha256(ZERO, encoder.encode(text));
 
-/** @param {string} left @param {string} right */
-const nodeHash = (left, right) => sha256(ONE, bytesOf(left), bytesOf(right));
+/** Returns the hash of two adjacent nodes of the tree. @param {string} left @param {string} right */
+export const nodeHash = (left, right) => sha256(ONE, bytesOf(left), bytesOf(right));
 
 /**
  * Returns the root to which a leaf and its path lead (RFC 9162, 2.1.3.2); null if the path has the wrong length.

@@ -1,21 +1,18 @@
-import type { Answer, ReplyOf } from '../../http/ask.ts';
-import type { Rows } from '../../routes.ts';
+import type { Answer } from '../../http/ask.ts';
 import { formLink } from '../action.ts';
+import { gridCard, gridInQuery } from '../grid-editor.ts';
 import { page } from '../page.ts';
 import { choice, type Difference, differenceTable, memberName, type Names } from '../parts/access-parts.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import type { Access } from '../parts/explain.ts';
 import { card } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
-import { icon } from '../parts/icon.ts';
 import { pager } from '../parts/pager.ts';
 import { panel, problemPanel } from '../parts/problem-panel.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, button, caption, div, form, p, span, strong, table, tbody, td, th, thead, tr, h3 } = tags;
-
-type Grid = ReplyOf<Rows['readRolePermissions']>;
 
 const CELLS = 200;
 const TENANT_ROLES = ['ADMIN', 'MEMBER', 'AUDITOR', 'OWNER'] as const;
@@ -79,37 +76,6 @@ const matrixOf = (cells: readonly Access[], { users, agents, all, at }: Matrix):
   );
 };
 
-const gridOf = ({ roles }: Grid, visit: Visit): Child => {
-  const names = ['VIEWER', 'MANAGER', 'OWNER'];
-  const labels = roles.OWNER ?? [];
-  return card(
-    'What each role may do',
-    div(
-      { class: 'table-box' },
-      table(
-        { class: 'list grid' },
-        caption({ class: 'hidden' }, 'The permissions of each role on agents'),
-        thead(null, tr(null, th({ scope: 'col' }, 'Permission'), ...names.map((name) => th({ scope: 'col' }, name)))),
-        tbody(
-          null,
-          ...labels.map((one) =>
-            tr(
-              null,
-              th({ scope: 'row' }, one),
-              ...names.map((name) => {
-                const has = roles[name]?.includes(one) ?? false;
-                return td({ class: has ? 'yes' : 'no' }, icon(has ? 'check' : 'x'), span({ class: 'hidden' }, has ? 'yes' : 'no'));
-              }),
-            ),
-          ),
-        ),
-      ),
-    ),
-    p({ class: 'quiet' }, 'A grant VIEWER is as the role VIEWER, a grant EDITOR as MANAGER.'),
-    div({ class: 'actions' }, formLink(visit, visit.rows.changeRolePermissions, { tenant_id: visit.params.tenant_id! }, 'Change the grid')),
-  );
-};
-
 const TENANT_OPTIONS = [['', 'choose'], ...TENANT_ROLES.map((one) => [one, one] as const), ['none', 'remove from the tenant']] as const;
 
 /**
@@ -157,8 +123,10 @@ export const ownPage = ({ origin }: Pick<Visit, 'origin'>) => ({ headers: { orig
 
 const previewOf = (visit: Visit): Promise<Answer<readonly Difference[]>> | null => {
   const [user_id, role] = [visit.query.get('user_id'), visit.query.get('tenant_role')];
-  if (!user_id || !role || !mayManageAccess(visit)) return null;
-  const items = [{ user_id, tenant_role: role === 'none' ? null : role }] as never;
+  const grid = gridInQuery(visit);
+  const isOfMember = user_id && role && mayManageAccess(visit);
+  if (!grid && !isOfMember) return null;
+  const items = grid ? [{ grid }] : [{ user_id, tenant_role: role === 'none' ? null : role }];
   return visit.ask(visit.rows.previewAccess, { tenant_id: visit.params.tenant_id!, items } as never, ownPage(visit));
 };
 
@@ -206,8 +174,8 @@ export const accessPage = page({
       }),
       div(
         { class: 'columns' },
-        panel(grid, (found) => gridOf(found, visit)),
-        mayManageAccess(visit) ? whatIf(visit, users, preview, names) : null,
+        gridCard(visit, grid, { preview, users, agents: names }),
+        mayManageAccess(visit) ? whatIf(visit, users, gridInQuery(visit) ? undefined : preview, names) : null,
       ),
     ];
   },

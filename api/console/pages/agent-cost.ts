@@ -1,12 +1,14 @@
 import { formLink } from '../action.ts';
 import { agentCalls, agentParams, agentTab, agentTrail } from '../agent-frame.ts';
+import { budgetHours } from '../budget-hours.ts';
 import { page } from '../page.ts';
 import { card, facts } from '../parts/facts.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { tags } from '../parts/tags.ts';
 import { exact } from '../parts/time.ts';
+import { tenantPath } from '../visit.ts';
 
-const { div, aside, p, strong } = tags;
+const { a, div, aside, p, strong } = tags;
 
 const dollars = (amount: number): string => `$${amount.toFixed(amount < 1 && amount > 0 ? 4 : 2)}`;
 
@@ -22,12 +24,13 @@ export const agentCostPage = page({
     return {
       ...agentCalls(visit),
       budget: ask(rows.getAgentBudget, path),
+      hours: ask(rows.readBudgetUsage, path),
       ...(may('tenant:billing:read') ? { costs: ask(rows.readAgentCosts, { tenant_id: path.tenant_id }) } : {}),
     };
   },
   title: () => 'Cost',
   trail: agentTrail('Cost'),
-  view: ({ agent, may, budget, costs }, visit) =>
+  view: ({ agent, may, budget, hours, costs }, visit) =>
     agentTab(visit, 'Cost', { agent, may }, ({ id }, onAgent) => {
       const change = formLink(visit, visit.rows.changeAgentBudget, agentParams(visit), 'Change the limit', {
         onAgent,
@@ -44,10 +47,17 @@ export const agentCostPage = page({
             });
           })
         : p({ class: 'quiet' }, 'You need the permission tenant:billing:read to see costs.');
+      const all = tenantPath(visit.params.tenant_id!, `/costs?agent_id=${id}`);
+      const hoursOf = (found: Parameters<typeof budgetHours>[0]) =>
+        div(
+          { class: 'stack' },
+          ...budgetHours(found, visit),
+          visit.may('tenant:billing:read') ? a({ class: 'more', href: all }, 'Another period or limit') : null,
+        );
       return [
         div(
           { class: 'detail' },
-          div({ class: 'detail-main' }, card('This month', month)),
+          div({ class: 'detail-main' }, card('This month', month), card('The last 24 hours', panel(hours, hoursOf))),
           aside(
             { class: 'detail-side', 'aria-label': 'Budget' },
             card(

@@ -60,7 +60,7 @@ const runnerOf = ({ presence }: Activity): Child => {
 };
 
 const rowOf = (visit: Visit, agent: Agent, activity: Activity) => {
-  const { id, tenant_id, name, slug, description, kind, is_active, updated_at } = agent;
+  const { id, tenant_id, name, slug, description, kind, is_active } = agent;
   const at = (rest: string) => tenantPath(tenant_id, rest);
   const { deliveries, cost_usd, presence } = activity;
   return tr(
@@ -80,7 +80,7 @@ const rowOf = (visit: Visit, agent: Agent, activity: Activity) => {
         : a({ href: at(`/deliveries?agent_id=${id}`), 'data-deliveries': deliveries }, countText(deliveries)),
     ),
     td({ class: 'number wide-only' }, cost_usd === undefined ? span({ class: 'quiet' }, '—') : usd(cost_usd)),
-    td({ class: 'number' }, ago(updated_at)),
+    td({ class: 'number' }, presence?.last_acknowledged_at ? ago(presence.last_acknowledged_at) : span({ class: 'quiet' }, 'never')),
     td({ class: 'number wide-only' }, favoriteButton(visit, agent)),
   );
 };
@@ -92,7 +92,7 @@ const COLUMNS: readonly Column[] = [
   ['Kind', 'wide-only'],
   ['Deliveries, 24 h', 'number wide-only'],
   ['Cost today', 'number wide-only'],
-  ['Changed', 'number'],
+  ['Acknowledged', 'number'],
   [span({ class: 'hidden' }, 'Favorite'), 'number wide-only'],
 ];
 

@@ -8,6 +8,7 @@ import { badge } from '../parts/badge.ts';
 import { deliveryTable } from '../parts/delivery-row.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { card, facts } from '../parts/facts.ts';
+import { moduleScript } from '../parts/module-script.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { shortId } from '../parts/short-id.ts';
 import { type Child, tags } from '../parts/tags.ts';
@@ -64,7 +65,7 @@ type Catalogue = ReplyOf<Rows['listModels']>;
 
 /**
  * Renders the models of an agent in order of priority (the model chain). All models except the first have a button to
- * move up.
+ * move up. They can also be dragged.
  */
 const chainOf = (models: Models, catalogue: Answer<Catalogue>, visit: Visit, onAgent: MayOnAgent): Child => {
   const names = new Map(catalogue.ok ? catalogue.value.map(({ id, name }) => [id, name]) : []);
@@ -76,6 +77,7 @@ const chainOf = (models: Models, catalogue: Answer<Catalogue>, visit: Visit, onA
       .with(index - 1, ids[index]!)
       .with(index, ids[index - 1]!)
       .join('\n');
+  const mayReorder = ids.length > 1 && onAgent('agent:settings:write') && !visit.query.has('as_of') && !visit.me?.read_only;
   const add = formLink(visit, visit.rows.reorderModelChain, path, ids.length === 0 ? 'Set the models' : 'Change the chain', {
     ...look,
     look: 'small',
@@ -83,7 +85,7 @@ const chainOf = (models: Models, catalogue: Answer<Catalogue>, visit: Visit, onA
   if (ids.length === 0) return div({ class: 'stack' }, p({ class: 'quiet' }, 'No model is set.'), add);
   const lines = ids.map((id, index) =>
     li(
-      { 'data-kind': 'model', 'data-id': id },
+      { 'data-kind': 'model', 'data-id': id, draggable: mayReorder ? 'true' : null } as never,
       span(
         { class: 'grow' },
         strong(null, names.get(id) ?? 'A model'),
@@ -101,7 +103,8 @@ const chainOf = (models: Models, catalogue: Answer<Catalogue>, visit: Visit, onA
           }),
     ),
   );
-  return div({ class: 'stack' }, ol({ class: 'lines' }, ...lines), add);
+  const list = ol({ class: 'lines', 'data-chain': mayReorder ? '' : null } as never, ...lines);
+  return div({ class: 'stack' }, list, mayReorder ? moduleScript('chain-order.mjs') : null, add);
 };
 
 /** The page of one agent: its last deliveries, runner, models and settings. */

@@ -1,6 +1,7 @@
 import type { Answer, ReplyOf } from '../../http/ask.ts';
 import type { Rows } from '../../routes.ts';
 import { actionButton, formLink } from '../action.ts';
+import { historyLink } from '../history-link.ts';
 import { KEY_COLUMNS, keyRow } from '../key-row.ts';
 import { page } from '../page.ts';
 import { emptyState } from '../parts/empty-state.ts';
@@ -8,16 +9,23 @@ import { heading } from '../parts/heading.ts';
 import { pager } from '../parts/pager.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { tableOf } from '../parts/table.ts';
+import { tags } from '../parts/tags.ts';
 import { tenantPath, withQuery } from '../visit.ts';
 
+const { div } = tags;
+
+type Entry = ReplyOf<Rows['listAuditLogs']>[number];
 type Uses = Answer<ReplyOf<Rows['listAuditLogs']>> | undefined;
 
 const USES = 200;
 
-/** Maps the ids of keys to the IP addresses from which they were last used, according to the audit log. */
-const placesOf = (uses: Uses): ReadonlyMap<string, string> =>
+/** Maps the ids of keys to what the newest of these audit entries says about them. */
+const byKey = <T>(entries: Uses, of: (entry: Entry) => T | null): ReadonlyMap<string, T> =>
   new Map(
-    (uses?.ok ? uses.value : []).toReversed().flatMap(({ resource_id, ip }) => (resource_id && ip ? [[resource_id, ip] as const] : [])),
+    (entries?.ok ? entries.value : []).toReversed().flatMap((entry) => {
+      const value = of(entry);
+      return entry.resource_id && value !== null ? [[entry.resource_id, value] as const] : [];
+    }),
   );
 
 /** The page with the API keys of a tenant. */
@@ -31,14 +39,20 @@ export const apiKeysPage = page({
     const tenant_id = params.tenant_id!;
     return {
       keys: ask(rows.listApiKeys, { tenant_id, ...(cursor ? { cursor } : {}) }),
-      ...(may('tenant:audit:read') ? { uses: ask(rows.listAuditLogs, { tenant_id, action: 'api_key.used', limit: USES }) } : {}),
+      ...(may('tenant:audit:read')
+        ? {
+            uses: ask(rows.listAuditLogs, { tenant_id, action: 'api_key.used', limit: USES }),
+            issued: ask(rows.listAuditLogs, { tenant_id, action: 'api_key.created', limit: USES }),
+          }
+        : {}),
     };
   },
   title: () => 'API keys',
   trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
-  view: ({ keys, uses }, visit) => {
+  view: ({ keys, uses, issued }, visit) => {
     const { rows, params } = visit;
-    const places = placesOf(uses);
+    const places = byKey(uses, ({ ip }) => ip);
+    const owners = byKey(issued, ({ actor }) => actor.name ?? actor.email);
     const path = { tenant_id: params.tenant_id! };
     const create = formLink(visit, rows.createApiKey, path, 'New API key', { icon: 'plus', look: 'primary', returnTo: visit.path });
     const revoke = (id: string, name: string) =>
@@ -55,7 +69,12 @@ export const apiKeysPage = page({
           : tableOf(
               'API keys',
               KEY_COLUMNS,
-              found.map((key) => keyRow(key, revoke(key.id, key.name), places.get(key.id))),
+              found.map((key) =>
+                keyRow(key, div({ class: 'actions' }, revoke(key.id, key.name), historyLink(visit, key.id, 'small')), {
+                  owner: owners.get(key.id),
+                  from: places.get(key.id),
+                }),
+              ),
             ),
       ),
       pager(keys, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next })),

@@ -3,13 +3,14 @@ import type { Rows } from '../../routes.ts';
 import { page } from '../page.ts';
 import { countText } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';
+import { exportLinks } from '../parts/export-links.ts';
 import { card, facts } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
 import { icon } from '../parts/icon.ts';
 import { moduleScript } from '../parts/module-script.ts';
 import { nextCursor, pager } from '../parts/pager.ts';
 import { panel, problemPanel } from '../parts/problem-panel.ts';
-import { headProof } from '../parts/proof.ts';
+import { exportCheck, headProof } from '../parts/proof.ts';
 import { copyButton, shortId } from '../parts/short-id.ts';
 import { tags } from '../parts/tags.ts';
 import { ago, exact } from '../parts/time.ts';
@@ -21,13 +22,6 @@ type Head = ReplyOf<Rows['listAuditHeads']>[number];
 type Key = ReplyOf<Rows['listAuditKeys']>[number];
 
 const VERIFY = 'annals export --to audit.jsonl\nnode verify-audit-export.mjs audit.jsonl';
-
-/** The formats of an export, each with its purpose. */
-const FORMATS = [
-  ['jsonl', 'JSON, one entry per line'],
-  ['csv', 'CSV, for spreadsheets'],
-  ['ocsf', 'OCSF, for security tools'],
-] as const;
 
 const headOf = (head: Head, before: Head | undefined, { params }: Visit) => {
   const { size, root, position, at, key_id, previous_size, anchored_at } = head;
@@ -50,29 +44,18 @@ const headOf = (head: Head, before: Head | undefined, { params }: Visit) => {
   );
 };
 
-const exportLinks = (tenant_id: string) => [
-  p({ class: 'quiet' }, 'All entries up to now. The export is itself recorded.'),
-  div(
-    { class: 'actions' },
-    ...FORMATS.map(([format, what]) =>
-      a(
-        {
-          class: 'button',
-          href: `/tenant/${tenant_id}/audit-logs/export?format=${format}`,
-          title: what,
-          download: `audit-${tenant_id}.${format}`,
-        },
-        icon('download'),
-        span(null, format),
-      ),
+const exportCard = (tenant_id: string, position: string | null) =>
+  card(
+    'Export',
+    p({ class: 'quiet' }, 'All entries up to the position of this page: two exports have the same bytes. An export is itself recorded.'),
+    exportLinks(tenant_id, position),
+    p(
+      { class: 'quiet' },
+      'For a check without this platform, export the log with its proofs, and verify the file with the script of the README, or here:',
     ),
-  ),
-  p(
-    { class: 'quiet' },
-    'For a check without this platform, export the log with its proofs, and verify the file with the script of the README:',
-  ),
-  div({ class: 'copyable' }, pre(null, VERIFY), copyButton(VERIFY, 'the commands')),
-];
+    div({ class: 'copyable' }, pre(null, VERIFY), copyButton(VERIFY, 'the commands')),
+    exportCheck(tenant_id),
+  );
 
 const keyList = (keys: readonly Key[]) =>
   keys.length === 0
@@ -125,10 +108,11 @@ export const auditHeadsPage = page({
       ),
       aside(
         { class: 'detail-side', 'aria-label': 'Export and keys' },
-        card('Export', ...exportLinks(visit.params.tenant_id!)),
+        exportCard(visit.params.tenant_id!, keys.position),
         card('Keys', panel(keys, keyList)),
       ),
     ),
     moduleScript('proof-check.mjs'),
+    moduleScript('export-check.mjs'),
   ],
 });

@@ -4,6 +4,7 @@ import { page } from '../page.ts';
 import { AUDIT_FILTER_NAMES, AUDIT_FILTERS, auditEntry } from '../parts/audit-entry.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { type EventDetail, eventLinks, resourceLinks } from '../parts/event-links.ts';
+import { exportLinks } from '../parts/export-links.ts';
 import { filterForm, valuesIn } from '../parts/filter-form.ts';
 import { heading } from '../parts/heading.ts';
 import { icon } from '../parts/icon.ts';
@@ -16,7 +17,7 @@ import { type Child, tags } from '../parts/tags.ts';
 import { resourcePathFor } from '../resource-path.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, span, ol, h2 } = tags;
+const { a, details, div, span, summary, ol, h2, p } = tags;
 
 type Entry = ReplyOf<Rows['listAuditLogs']>[number];
 
@@ -99,7 +100,16 @@ export const auditPage = page({
     };
     return [
       heading('Audit log', 'Who did what, from where. It cannot be changed afterwards.', ...links(visit.params.tenant_id!)),
-      div({ class: 'toolbar' }, filterForm(visit.path, AUDIT_FILTERS, filters)),
+      div(
+        { class: 'toolbar' },
+        filterForm(visit.path, AUDIT_FILTERS, filters),
+        details(
+          { class: 'filters' },
+          summary({ class: 'button' }, icon('download'), span(null, 'Export')),
+          p({ class: 'quiet' }, 'What the filters select, up to the position of this page. An export is itself recorded.'),
+          exportLinks(visit.params.tenant_id!, entries.position, filters),
+        ),
+      ),
       list(),
       pager(entries, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next, entry: null })),
       moduleScript('proof-check.mjs'),

@@ -2,6 +2,7 @@ import type { ReplyOf } from '../../http/ask.ts';
 import type { Rows } from '../../routes.ts';
 import { actionButton, formLink } from '../action.ts';
 import { agentParams, agentTrail, mayOf } from '../agent-frame.ts';
+import { historyLink } from '../history-link.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { card, facts } from '../parts/facts.ts';
@@ -154,7 +155,12 @@ export const cronJobPage = page({
     return [
       div(
         { 'data-kind': 'cron-job', 'data-id': value.id, 'data-position': job.position },
-        heading(span(null, value.name, ' ', badge(value.status)), `Times are in ${visit.zone}.`, ...actionsOf(visit, value, mayOf(may))),
+        heading(
+          span(null, value.name, ' ', badge(value.status)),
+          `Times are in ${visit.zone}.`,
+          ...actionsOf(visit, value, mayOf(may)),
+          historyLink(visit, value.id),
+        ),
         div(
           { class: 'columns' },
           card('Schedule', factsOf(value)),

@@ -1,6 +1,7 @@
 import type { ReplyOf } from '../../http/ask.ts';
 import type { Rows } from '../../routes.ts';
 import { actionButton } from '../action.ts';
+import { historyLink } from '../history-link.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { stateOf } from '../parts/delivery-row.ts';
@@ -186,6 +187,7 @@ export const deliveryPage = page({
           span(null, value.event ?? 'Unknown event', ' ', badge(stateOf(value))),
           span(null, `${value.provider ?? 'Not verified'} · `, ago(value.received_at)),
           value.outcome === 'accepted' || value.outcome === 'dead' ? redeliver : null,
+          historyLink(visit, value.id),
         ),
         div(
           { class: 'detail' },

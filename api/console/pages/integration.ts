@@ -1,6 +1,7 @@
 import type { ReplyOf } from '../../http/ask.ts';
 import type { Rows } from '../../routes.ts';
 import { actionButton, formLink } from '../action.ts';
+import { historyLink } from '../history-link.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { deliveryTable } from '../parts/delivery-row.ts';
@@ -126,6 +127,7 @@ export const integrationPage = page({
             ? `Deliveries are recorded as blocked: ${value.paused_reason ?? 'no reason was given'}`
             : providerName(value.provider),
           ...actionsOf(visit, value),
+          historyLink(visit, value.id),
         ),
         div(
           { class: 'detail' },

@@ -1,6 +1,7 @@
 import type { ReplyOf } from '../../http/ask.ts';
 import type { Rows } from '../../routes.ts';
 import { actionButton, formLink } from '../action.ts';
+import { historyLink } from '../history-link.ts';
 import { page } from '../page.ts';
 import { memberName } from '../parts/access-parts.ts';
 import { emptyState } from '../parts/empty-state.ts';
@@ -46,7 +47,7 @@ const rowOf = (member: Member, owners: number, visit: Visit) =>
     td({ class: 'main-cell' }, div({ class: 'clip' }, strong(null, memberName(member))), div({ class: 'quiet clip' }, member.email)),
     td(null, span({ class: 'badge calm' }, member.role)),
     td({ class: 'number wide-only' }, ago(member.created_at)),
-    td(null, actionsFor(member, owners, visit)),
+    td(null, div({ class: 'actions' }, actionsFor(member, owners, visit), historyLink(visit, member.user_id, 'small'))),
   );
 
 const memberTable = (members: readonly Member[], visit: Visit): Child => {

@@ -10,7 +10,7 @@ import { usd } from '../parts/money.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { shortId } from '../parts/short-id.ts';
 import { type Child, tags } from '../parts/tags.ts';
-import { ago } from '../parts/time.ts';
+import { ago, exact } from '../parts/time.ts';
 import { platformPath, tenantPath, type Visit } from '../visit.ts';
 
 const { a, div, p, span } = tags;
@@ -65,12 +65,42 @@ const usage = ({ member_count, agent_count, plan, usage_summary_30d: used, task_
     Sessions: `${countText(tasks.total)}, ${countText(tasks.failed)} failed`,
   });
 
+/**
+ * Returns the page of a tenant that was erased. The platform's audit log still says when, and by whom. Null for an
+ * unknown tenant.
+ */
+const erasedTenant = async ({ ask, rows, params }: Visit) => {
+  const found = await ask(rows.listPlatformAuditLogs, { resource_id: params.id!, action: 'tenant.*' });
+  const erased = found.ok ? found.value.find(({ action }) => action === 'tenant.erased') : undefined;
+  if (!found.ok || !erased) return null;
+  const name = found.value.find(({ resource_name }) => resource_name !== null)?.resource_name ?? 'Tenant';
+  return {
+    title: name,
+    content: [
+      heading(name, badge('erased')),
+      div(
+        { 'data-kind': 'tenant', 'data-id': params.id!, 'data-erased': '' },
+        card(
+          'This tenant was erased',
+          p(null, erased.summary, ' ', exact(erased.created_at)),
+          p(
+            { class: 'quiet' },
+            'Its contents are unreadable, in every backup, too. The chain of its audit log has only digests of them, so it still verifies.',
+          ),
+          a({ class: 'button', href: platformPath(`/audit-logs?resource_id=${params.id}`) }, 'What the platform did to it'),
+        ),
+      ),
+    ],
+  };
+};
+
 /** The page of a tenant for super-admins: its plan, its usage, and the forms to suspend and to reopen it. */
 export const platformTenantPage = page({
   path: '/console/platform/tenants/:id',
   permit: 'platform',
   nav: 'Tenants',
   polls: true,
+  whenMissing: erasedTenant,
   asks: ({ ask, rows, params }) => ({
     tenant: ask(rows.readTenantAsPlatform, { tenant_id: params.id! }),
     mine: ask(rows.readMe, { tenant_id: params.id! }),

@@ -2,6 +2,7 @@ import type { ReplyOf } from '../../http/ask.ts';
 import type { Rows } from '../../routes.ts';
 import { actionButton } from '../action.ts';
 import { mayOf } from '../agent-frame.ts';
+import { historyLink } from '../history-link.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
@@ -61,13 +62,22 @@ const messageOf = (message: Message, models: Models) => {
   );
 };
 
-const conversation = ({ messages }: Detail, models: Models, next: string | null) =>
+type Around = { readonly first: string | null; readonly next: string | null };
+
+/** Renders the messages of one page. `first` and `next` are the paths of the first and of the next page, if there are. */
+const conversation = ({ messages }: Detail, models: Models, { first, next }: Around) =>
   messages.length === 0
     ? emptyState({ icon: 'message-square', title: 'No messages yet', why: 'The runner of the agent has appended none so far.' })
     : div(
         null,
         ol({ class: 'messages' }, ...messages.map((message) => messageOf(message, models))),
-        next === null ? null : div({ class: 'actions' }, a({ class: 'button', href: next }, 'Later messages', icon('arrow-right'))),
+        first === null && next === null
+          ? null
+          : div(
+              { class: 'actions' },
+              first === null ? null : a({ class: 'button', href: first }, icon('arrow-left'), 'First messages'),
+              next === null ? null : a({ class: 'button', href: next, rel: 'next' }, 'Later messages', icon('arrow-right')),
+            ),
       );
 
 const agentFacts = ({ session }: Detail, models: Models, at: (rest: string) => string) =>
@@ -170,6 +180,10 @@ export const sessionPage = page({
     const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
     const names: Models = new Map(models.ok ? models.value.map((model) => [model.id, model.slug]) : []);
     const next = nextCursor(session);
+    const around: Around = {
+      first: visit.query.has('cursor') ? withQuery(visit, { cursor: null }) : null,
+      next: next && withQuery(visit, { cursor: next }),
+    };
     const onAgent = mayOf(access as Parameters<typeof mayOf>[0]);
     const cancel = mayCancel(onAgent, value)
       ? actionButton(visit, visit.rows.cancelSession, { tenant_id: visit.params.tenant_id!, session_id: id }, 'Cancel the session', {
@@ -185,15 +199,11 @@ export const sessionPage = page({
           span(null, title ?? 'Untitled session', ' ', badge(status)),
           span(null, `${agent_name ?? 'An agent'} · `, ago(value.session.started_at)),
           cancel,
+          historyLink(visit, id),
         ),
         div(
           { class: 'detail' },
-          div(
-            { class: 'detail-main' },
-            ending(value),
-            card('Conversation', conversation(value, names, next && withQuery(visit, { cursor: next }))),
-            filesCard(value),
-          ),
+          div({ class: 'detail-main' }, ending(value), card('Conversation', conversation(value, names, around)), filesCard(value)),
           aside(
             { class: 'detail-side', 'aria-label': 'Facts' },
             card('Cost', costFacts(value)),

@@ -1,14 +1,16 @@
 import { icon } from './icon.ts';
 import { type Child, element, tags } from './tags.ts';
 
-const { button, span, output } = tags;
+const { button, div, input, label, output, span, ul } = tags;
+
+const mark = () => span({ class: 'proof-mark', 'aria-hidden': 'true' }, icon('circle-check'), icon('circle-x'), icon('clock'));
 
 const check = (attributes: Readonly<Record<string, string>>, label: string): Child =>
   element(
     'proof-check',
     attributes,
     button({ type: 'button', class: 'small' }, icon('fingerprint'), span(null, label)),
-    span({ class: 'proof-mark', 'aria-hidden': 'true' }, icon('circle-check'), icon('circle-x'), icon('clock')),
+    mark(),
     output(null),
   );
 
@@ -27,4 +29,21 @@ export const headProof = (tenant_id: string, head: object, before: object | null
   check(
     { 'data-tenant': tenant_id, 'data-head': JSON.stringify(head), ...(before ? { 'data-before': JSON.stringify(before) } : {}) },
     'Check the signature',
+  );
+
+/**
+ * Renders a field for a file of `annals export`. The browser checks the file, and names the lines that do not verify.
+ * Without JavaScript, it is hidden.
+ */
+export const exportCheck = (tenant_id: string): Child =>
+  element(
+    'export-check',
+    { 'data-tenant': tenant_id },
+    div(
+      { class: 'field' },
+      label({ for: 'export-file' }, 'A file of annals export'),
+      input({ id: 'export-file', type: 'file', accept: '.jsonl,.txt,application/jsonl' } as never),
+    ),
+    div({ class: 'row' }, mark(), output(null)),
+    ul({ class: 'quiet' }),
   );

@@ -1,0 +1,87 @@
+import type { ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
+import { formLink } from '../action.ts';
+import { agentCalls, agentParams, agentTab, agentTrail } from '../agent-frame.ts';
+import { page } from '../page.ts';
+import { badge } from '../parts/badge.ts';
+import { emptyState } from '../parts/empty-state.ts';
+import { panel } from '../parts/problem-panel.ts';
+import { providerName } from '../parts/setup-steps.ts';
+import { type Column, tableOf } from '../parts/table.ts';
+import { type Child, tags } from '../parts/tags.ts';
+import { ago } from '../parts/time.ts';
+import { tenantPath, type Visit } from '../visit.ts';
+
+const { a, div, span, tr, td, ul, li } = tags;
+
+type Integration = ReplyOf<Rows['listWebhookIntegrations']>[number];
+type Provider = ReplyOf<Rows['listAgentIntegrations']>[number];
+
+const MAX_SHOWN = 200;
+const COLUMNS: readonly Column[] = [['Integration'], ['State'], ['Last delivery', 'number']];
+
+const rowOf = ({ id, label, provider, is_paused, paused_reason, last_delivery_at }: Integration, { params }: Visit) =>
+  tr(
+    { 'data-kind': 'integration', 'data-id': id },
+    td(
+      { class: 'main-cell' },
+      a({ class: 'row-link', href: tenantPath(params.tenant_id!, `/integrations/${id}`) }, span({ class: 'event' }, label)),
+      div({ class: 'quiet' }, providerName(provider), is_paused && paused_reason ? ` · ${paused_reason}` : ''),
+    ),
+    td({ class: 'state-cell' }, badge(is_paused ? 'paused' : 'active')),
+    td({ class: 'number' }, ago(last_delivery_at)),
+  );
+
+const nothing = (create: Child): Child =>
+  emptyState({ icon: 'plug', title: 'No integrations', why: 'With an integration, a provider sends its events to the agent.' }, create);
+
+const connectLink = (visit: Visit): Child =>
+  formLink(visit, visit.rows.connectWebhookIntegration, agentParams(visit), 'Connect a provider', { icon: 'plus', next: visit.path });
+
+const integrationTable = (found: readonly Integration[], visit: Visit): Child =>
+  found.length === 0
+    ? nothing(connectLink(visit))
+    : div(
+        null,
+        div({ class: 'toolbar' }, connectLink(visit)),
+        tableOf(
+          'Integrations',
+          COLUMNS,
+          found.map((one) => rowOf(one, visit)),
+        ),
+      );
+
+/** Lists the connected providers, for visitors who may not read integrations. */
+const providerList = (found: readonly Provider[]): Child => {
+  const connected = found.filter((one) => one.connected);
+  if (connected.length === 0) return nothing(null);
+  return ul(
+    { class: 'lines card' },
+    ...connected.map(({ provider, label }) => li({ 'data-kind': 'provider', 'data-id': provider }, label)),
+  );
+};
+
+/** The page with the integrations that send their deliveries to an agent. */
+export const agentIntegrationsPage = page({
+  path: '/console/t/:tenant_id/agents/:agent_id/integrations',
+  permit: 'tenant:read',
+  nav: 'Agents',
+  categories: ['agent', 'integration', 'delivery'],
+  asks: (visit) => {
+    const { ask, rows, may } = visit;
+    const sent = { ...agentParams(visit), limit: MAX_SHOWN };
+    const isAdmin = may('tenant:integrations:read');
+    return {
+      ...agentCalls(visit),
+      integrations: isAdmin ? ask(rows.listWebhookIntegrations, sent) : Promise.resolve(null),
+      providers: isAdmin ? Promise.resolve(null) : ask(rows.listAgentIntegrations, sent),
+    };
+  },
+  title: () => 'Integrations',
+  trail: agentTrail('Integrations'),
+  view: ({ agent, may, integrations, providers }, visit) =>
+    agentTab(visit, 'Integrations', { agent, may }, () => [
+      integrations ? panel(integrations, (found) => integrationTable(found, visit)) : null,
+      providers ? panel(providers, providerList) : null,
+    ]),
+});

@@ -1,0 +1,94 @@
+import type { ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
+import { agentCalls, agentParams, agentTab, agentTrail, mayOf } from '../agent-frame.ts';
+import { page } from '../page.ts';
+import { badge } from '../parts/badge.ts';
+import { emptyState } from '../parts/empty-state.ts';
+import { pager } from '../parts/pager.ts';
+import { panel } from '../parts/problem-panel.ts';
+import { type Column, tableOf } from '../parts/table.ts';
+import { type Child, tags } from '../parts/tags.ts';
+import { ago, between, duration } from '../parts/time.ts';
+import { tenantPath, type Visit, withQuery } from '../visit.ts';
+
+const { a, div, span, tr, td } = tags;
+
+type Session = Pick<ReplyOf<Rows['listSessions']>[number], 'id' | 'title' | 'status' | 'started_at' | 'completed_at'>;
+
+const RECENT = 50;
+const COLUMNS: readonly Column[] = [['Session'], ['State'], ['Took', 'number wide-only'], ['Started', 'number']];
+
+const rowOf = ({ id, title, status, started_at, completed_at }: Session, { may, params }: Visit) => {
+  const name = span({ class: 'event' }, title ?? 'Untitled session');
+  const isOpenToVisitor = may('tenant:audit:read');
+  return tr(
+    { 'data-kind': 'session', 'data-id': id },
+    td(
+      { class: 'main-cell' },
+      isOpenToVisitor ? a({ class: 'row-link', href: tenantPath(params.tenant_id!, `/sessions/${id}`) }, name) : name,
+    ),
+    td({ class: 'state-cell' }, badge(status)),
+    td(
+      { class: 'number wide-only' },
+      completed_at ? duration(Math.max(0, between(started_at, completed_at))) : span({ class: 'quiet' }, '—'),
+    ),
+    td({ class: 'number' }, ago(started_at)),
+  );
+};
+
+const sessionTable = (found: readonly Session[], visit: Visit): Child =>
+  found.length === 0
+    ? emptyState({
+        icon: 'message-square',
+        title: 'No sessions',
+        why: 'The runner of the agent starts a session when it works on something.',
+      })
+    : tableOf(
+        'Sessions',
+        COLUMNS,
+        found.map((one) => rowOf(one, visit)),
+      );
+
+const NOT_ASKED: Promise<null> = Promise.resolve(null);
+
+/**
+ * The page with the sessions of an agent, newest first. Visitors who may read all sessions of the tenant get a link to
+ * the list of these.
+ */
+export const agentSessionsPage = page({
+  path: '/console/t/:tenant_id/agents/:agent_id/sessions',
+  permit: 'tenant:read',
+  nav: 'Agents',
+  categories: ['agent', 'session'],
+  asks: (visit) => {
+    const { ask, rows, query } = visit;
+    const path = agentParams(visit);
+    const { agent, may } = agentCalls(visit);
+    const cursor = query.get('cursor');
+    const isAuditor = visit.may('tenant:audit:read');
+    // Without the permission, the call would be recorded as a refused access.
+    const own = may.then((effective) =>
+      !isAuditor && mayOf(effective)('agent:chat:read') ? ask(rows.listSessions, { ...path, ...(cursor ? { cursor } : {}) }) : null,
+    );
+    return { agent, may, own, audited: isAuditor ? ask(rows.listTenantSessions, { ...path, per_page: RECENT }) : NOT_ASKED };
+  },
+  title: () => 'Sessions',
+  trail: agentTrail('Sessions'),
+  view: ({ agent, may, own, audited }, visit) =>
+    agentTab(visit, 'Sessions', { agent, may }, ({ id }) => {
+      const all = tenantPath(visit.params.tenant_id!, `/sessions?agent_id=${id}`);
+      if (audited)
+        return [
+          panel(audited, ({ items }) => sessionTable(items, visit)),
+          div({ class: 'actions' }, a({ class: 'more', href: all }, 'All of this agent, with filters')),
+        ];
+      if (own)
+        return [
+          panel(own, (found) => sessionTable(found, visit)),
+          pager(own, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
+        ];
+      return [
+        emptyState({ icon: 'message-square', title: 'Not open to you', why: 'You need the permission agent:chat:read on the agent.' }),
+      ];
+    }),
+});
