@@ -8,31 +8,32 @@ export type Aggregate<S, E extends DomainEvent> = {
   readonly category: string;
   readonly initial: S;
   /**
-   * Returns the state after `event`. With `transient`, it can change the records in `transient` in place instead of
-   * copying them.
+   * Returns the state after `event`. If `transient` is given, `evolve` may change the records in it instead of copying
+   * them.
    */
   readonly evolve: (state: S, event: Recorded<E>, transient?: Transient) => S;
-  /** If true, the aggregate belongs to the platform and not to a tenant, so its id alone identifies its stream. */
+  /** If true, the aggregate belongs to the platform and not to a tenant. Its id alone then identifies its stream. */
   readonly platform?: boolean;
   /**
-   * Makes it possible to load the state of a long stream from its last events only. If it is given, at least one of
-   * every `interval` events has, in its metadata, the state before that event. The state must consist of JSON values.
-   * If its fields or their meaning change, `version` must change, too: stored states of other versions are not used.
+   * If given, the state of a long stream can be loaded from its last events only: of every `interval` events, at least
+   * one has in its metadata a snapshot of the state before it. The state must then consist of JSON values. If the
+   * fields of the state or their meaning change, `version` must change, too, because snapshots of other versions are
+   * ignored.
    */
   readonly snapshots?: { readonly version: number; readonly interval: number };
 };
 
-// biome-ignore lint/suspicious/noExplicitAny: for lists of aggregates of every kind
+// biome-ignore lint/suspicious/noExplicitAny: lists of aggregates contain every kind
 export type AnyAggregate = Aggregate<any, any>;
 
 /**
- * A function that receives the state of an aggregate and returns the events to append. An empty list means that nothing
- * is to be done.
- * @throws Refusal if this state does not allow the command
+ * A function that receives the state of an aggregate and returns the events to append; an empty list if nothing is to
+ * be changed.
+ * @throws Refusal if the command is not possible in this state
  */
 export type Decision<S, E extends DomainEvent> = (state: S) => readonly E[];
 
-/** Applies the events, in order, to the state `from` and returns the resulting state. */
+/** Applies the events to the state `from`, in their order, and returns the resulting state. */
 export const fold = <S, E extends DomainEvent>(
   aggregate: Aggregate<S, E>,
   events: Iterable<Recorded<E>>,
@@ -45,8 +46,8 @@ export const fold = <S, E extends DomainEvent>(
 };
 
 /**
- * Returns the fields of `wanted` whose values differ from those in `current`. Values are compared as JSON. Undefined
- * fields are left out.
+ * Returns those fields of `wanted` whose values differ from the values in `current`. Values are compared as JSON.
+ * Fields that are undefined are left out.
  */
 export const changedFields = <T extends object>(current: object, wanted: T): Partial<T> =>
   Object.fromEntries(
@@ -54,8 +55,8 @@ export const changedFields = <T extends object>(current: object, wanted: T): Par
   ) as Partial<T>;
 
 /**
- * Prepares a partial update in which null means "reset". Each null is replaced by the value of the same field in
- * `resets`. Undefined fields, and null fields without a value in `resets`, are left out.
+ * Prepares a partial update in which null means "reset". Each null is replaced by the value of this field in `resets`;
+ * if `resets` has no such value, the field is left out. Undefined fields are left out, too.
  */
 export const applyResets = <T extends object, Resets extends Partial<Record<keyof T, unknown>>>(
   fields: T,
@@ -68,7 +69,7 @@ export const applyResets = <T extends object, Resets extends Partial<Record<keyo
   );
 
 /**
- * Whether two values have the same JSON text. Objects are equal only if their fields have the same order. Undefined
- * counts as null.
+ * Returns whether two values have the same JSON text. The order of the fields of an object matters. Undefined counts as
+ * null.
  */
 export const jsonEqual = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a ?? null) === JSON.stringify(b ?? null);

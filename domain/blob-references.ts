@@ -46,8 +46,8 @@ const ofMemories = {
 const ofMail = { MailAttachmentAdded: ({ sha256 }) => [sha256] } as const satisfies DigestsOf<AttachmentEvent>;
 
 /**
- * Maps event types to the functions that return their digests. Every area whose events refer to stored contents must be
- * listed here, because `annals blobs verify` checks only the contents that these functions return.
+ * Maps event types to functions that return the digests in these events. Every area whose events refer to stored
+ * contents must be in this map: `annals blobs verify` checks only contents whose digests these functions return.
  */
 const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = {
   ...ofSkills,
@@ -59,10 +59,10 @@ const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = {
   ...ofMail,
 };
 
-/** Returns the digests of the stored contents that an event refers to, and that must therefore exist. */
+/** Returns the digests of the stored contents that an event refers to. These contents must exist. */
 export const namedBlobs = (event: Recorded): readonly string[] => {
   const { type, data } = event;
-  // Received mail has the digests of its attachments in its metadata, because its data are encrypted.
+  // The metadata of received mail contain the digests of its attachments, because its data are encrypted.
   if (type === 'MailReceived' || type === 'MailBlocked') return (factsOf(event) as MailFacts).mail.attachments.map(({ sha256 }) => sha256);
   return DIGESTS[type]?.(data as never) ?? [];
 };

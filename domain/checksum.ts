@@ -17,5 +17,5 @@ export const checksum = (text: string): string => {
 /** Returns the text with its checksum appended. */
 export const withChecksum = (text: string): string => text + checksum(text);
 
-/** Whether the text ends with the checksum of the characters before it. */
+/** Returns whether the text ends with the checksum of the characters before it. */
 export const hasChecksum = (text: string): boolean => checksum(text.slice(0, -LENGTH)) === text.slice(-LENGTH);

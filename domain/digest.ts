@@ -1,8 +1,8 @@
 import { createHash, hash, timingSafeEqual } from 'node:crypto';
 
 /**
- * A placeholder for a digest that is not stored, such as that of an unknown API key. The check compares with the
- * placeholder, so that the response time does not reveal that the API key is unknown.
+ * A digest that takes the place of a digest that does not exist, such as that of an unknown API key. The comparison
+ * with it takes the same time as with a real one, so the response time does not reveal that the API key is unknown.
  */
 export const NO_DIGEST = '0'.repeat(64);
 

@@ -1,12 +1,12 @@
 /**
- * Who caused an event: a user, the runner of an agent, or the platform itself. `key_id` is the id of the API key, if
- * the caller used one.
+ * Who caused an event: a user, the runner of an agent, or the platform itself. `key_id` is the id of the API key that
+ * the caller used; absent or null if there was none.
  */
 export type Actor = { kind: 'user' | 'agent' | 'system'; id: string; key_id?: string | null };
 
 /**
- * The position of an event in the log. A later event has a greater position. The next position cannot be calculated
- * from the last one.
+ * The position of an event in the log. Later events have greater positions. The position of an event cannot be
+ * calculated from that of the event before it.
  */
 export type Position = { commit: bigint; prepare: bigint };
 
@@ -17,8 +17,8 @@ export type Position = { commit: bigint; prepare: bigint };
 export type DomainEvent = { readonly type: string; readonly data: object };
 
 /**
- * The metadata that is stored with an event. If the event's data are raw bytes, `facts` contains the fields of the
- * event.
+ * The metadata that are stored with an event. If the data of an event are raw bytes, `facts` contains the fields of the
+ * event instead.
  */
 export type Metadata = {
   tenant: string;
@@ -30,13 +30,16 @@ export type Metadata = {
   facts?: Record<string, unknown>;
   $correlationId?: string;
   $causationId?: string;
-  /** The state of the aggregate before this event, which some events of long streams contain. See `Aggregate`. */
+  /**
+   * The state of the aggregate before this event. Some events of long streams contain it; see `snapshots` in
+   * `Aggregate`.
+   */
   stateBefore?: { version: number; state: unknown };
 };
 
 /**
- * An event as it is stored in the log. `id` is the id of the aggregate, `event_id` the UUID of the event. `at` is RFC
- * 3339 in UTC.
+ * An event as the log stores it. `id` is the id of the aggregate, `event_id` the UUID of the event, and `at` the time
+ * of the event (RFC 3339 UTC).
  */
 export type Recorded<E extends DomainEvent = DomainEvent> = E & {
   readonly event_id: string;
@@ -51,10 +54,10 @@ export type Recorded<E extends DomainEvent = DomainEvent> = E & {
   readonly meta: Metadata;
 };
 
-/** A reference to the event that caused something. Explanations such as `decided_by` in an API response contain it. */
+/** A reference to an event that is the reason for something, such as `decided_by` in an API response. */
 export type EventRef = { readonly event_id: string; readonly type: string; readonly at: string };
 
-/** The value that stream names have in place of a tenant id if the aggregate belongs to the platform. */
+/** What the name of a stream contains instead of a tenant id if the aggregate belongs to the platform. */
 export const PLATFORM = 'platform';
 
 export const streamName = (category: string, tenant: string, id: string): string => `${category}-${tenant}.${id}`;
@@ -68,7 +71,10 @@ export const parseStream = (stream: string): { category: string; tenant: string;
   return match ? { category: match[1]!, tenant: match[2]!, id: match[3]! } : null;
 };
 
-/** Compares two positions for sorting. The result is negative, zero or positive. */
+/**
+ * Compares two positions for sorting: the result is negative if `a` is earlier, zero if they are equal, and positive if
+ * `a` is later.
+ */
 export const comparePositions = (a: Position, b: Position): number =>
   a.commit === b.commit ? Number(a.prepare > b.prepare) - Number(a.prepare < b.prepare) : a.commit > b.commit ? 1 : -1;
 
@@ -79,8 +85,8 @@ export const MAX_SORT_KEY = '9'.repeat(40);
 export const tokenOf = ({ commit, prepare }: Position): string => `${commit}:${prepare}`;
 
 /**
- * Returns the sort key of a position: a text of 40 digits. Sorted as texts, sort keys have the same order as their
- * positions.
+ * Returns the sort key of a position: a text of 40 digits. If sort keys are sorted as texts, they are in the order of
+ * their positions.
  */
 export const sortKey = ({ commit, prepare }: Position): string => `${commit}`.padStart(20, '0') + `${prepare}`.padStart(20, '0');
 

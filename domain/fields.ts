@@ -6,7 +6,7 @@ const codePoints = (text: string): number => {
   return count;
 };
 
-/** A schema for strings of `min` to `max` characters. Characters are Unicode code points, as in JSON Schema. */
+/** A schema for texts of `min` to `max` characters. Unicode code points are counted, as in JSON Schema. */
 export const text = (min: number, max: number) =>
   z
     .string()
@@ -31,7 +31,7 @@ const MAX_MARKS = 8;
 const EXCESSIVE_MARKS = new RegExp(`(\\p{M}{${MAX_MARKS}})\\p{M}+`, 'u');
 const VISIBLE = /[^\p{Z}\p{Cc}\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}]/u;
 
-/** Returns why a text cannot be shown on one line as it is; null if it can. */
+/** Returns the reason why a text must not be shown on one line as it is; null if it may be shown. */
 const displayFault = (value: string): string | null => {
   if (UNSAFE.test(value)) return 'must not contain control characters, line breaks or characters that change the direction of text';
   if (EXCESSIVE_MARKS.test(value)) return `must not contain more than ${MAX_MARKS} combining marks in a row`;
@@ -44,8 +44,8 @@ const refuseUnsafe = (value: string, issues: { addIssue: (issue: { code: 'custom
 };
 
 /**
- * A schema for texts that are shown on one line, such as names, labels and reasons. They have `min` to `max`
- * characters, counted as in `text`. Such a text cannot disguise what is shown around it.
+ * A schema for texts that are shown on one line, such as names, labels and reasons. The length is counted as in `text`.
+ * Characters with which such a text could hide or disguise what is shown next to it are refused.
  */
 export const displayText = (min: number, max: number) => text(min, max).superRefine(refuseUnsafe);
 
@@ -53,11 +53,11 @@ export const displayText = (min: number, max: number) => text(min, max).superRef
 export const DisplayLine = z.string().superRefine(refuseUnsafe);
 
 /**
- * Converts a text from another system to one that `displayText(1, max)` accepts. Removes or replaces the characters
- * that it refuses, and cuts the text to `max` characters. Returns null if no visible character is left.
+ * Converts a text from another system to one that `displayText(1, max)` accepts: characters that this schema refuses
+ * are removed or replaced, and the text is cut to `max` characters. Returns null if no visible character is left.
  */
 export const cleanDisplayText = (value: string, max: number): string | null => {
-  // Cut a text that is far too long first, so that the time to clean it stays short.
+  // First cut a text that is far too long, so that cleaning it does not take long.
   const cleaned = value
     .slice(0, max * 8)
     .replace(/\p{Cs}/gu, '')
@@ -73,8 +73,8 @@ const YEAR_1 = Date.parse('0001-01-01T00:00:00.000Z');
 const YEAR_10000 = Date.parse('9999-12-31T23:59:59.999Z') + 1;
 
 /**
- * Whether the time, converted to UTC, is in the years 0001 to 9999. An offset can move a time into year 0 or year
- * 10000: Postgres cannot store year 0, and RFC 3339 cannot represent year 10000.
+ * Returns whether the time is in the years 0001 to 9999 after it is converted to UTC. An offset can move a time to year
+ * 0, which Postgres cannot store, or to year 10000, which RFC 3339 cannot represent.
  */
 const hasFourDigitYear = (instant: string): boolean => !(Date.parse(instant) < YEAR_1 || Date.parse(instant) >= YEAR_10000);
 
@@ -84,7 +84,7 @@ const UpperCaseInstant = z.iso
   .datetime({ offset: true, message: 'must be an RFC 3339 date-time' })
   .refine(hasFourDigitYear, 'must be in the years 0001 to 9999');
 
-/** Converts a text that `InstantText` accepts to UTC with milliseconds. */
+/** Converts a text that `InstantText` accepts to a time in UTC with milliseconds. */
 export const instantOf = (text: string): string => new Date(text.toUpperCase()).toISOString();
 
 /**
@@ -94,8 +94,8 @@ export const instantOf = (text: string): string => new Date(text.toUpperCase()).
 export const Instant = z.preprocess(toUpperCase, UpperCaseInstant.transform(instantOf));
 
 /**
- * Like `Instant`, but the parsed value is the text itself. (A schema that changes the value cannot have an example in
- * the OpenAPI document.)
+ * A schema like `Instant` whose parsed value is the text itself. It exists because a schema that changes the value
+ * cannot have an example in the OpenAPI document.
  */
 export const InstantText = z
   .string()
@@ -113,8 +113,8 @@ export const Slug = z
   .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must be 1 to 64 characters of a-z, 0-9 and -, and must not start with -');
 
 /**
- * The pattern of HTML `<input type=email>`, with one difference: the local part must not start or end with a dot, or
- * contain two dots in a row (RFC 5321, 4.1.2). The time to match it is linear in the length of the text.
+ * The pattern of HTML `<input type=email>`, with one difference: the part before the @ must not start or end with a
+ * dot, or contain two dots in a row (RFC 5321, 4.1.2). The time to match a text is proportional to its length.
  */
 const EMAIL =
   /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*@[a-zA-Z\d](?:[a-zA-Z\d-]{0,61}[a-zA-Z\d])?(?:\.[a-zA-Z\d](?:[a-zA-Z\d-]{0,61}[a-zA-Z\d])?)*$/;

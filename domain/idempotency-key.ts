@@ -3,13 +3,14 @@ import type { FieldError, RefusalCode } from './refusal.ts';
 
 export const category = 'idempotency';
 
-/** The revision of a stream after a decision (see `transact`) of a request. */
+/** The revision that a stream has after a request made a decision about it (see `transact`). */
 export type StreamRevision = { stream: string; revision: number };
 
 /**
- * How a request with an Idempotency-Key ended. A repeat of the request renders its response from the same data.
- * `touched` lists the streams for which the first request made decisions, in order. `found` lists the values that it
- * got from outside these streams (see `sideEffect`). `members` are additional fields of the problem document.
+ * How a request with an Idempotency-Key ended. The response to a repeat of the request is made from the same data.
+ * `touched` lists the streams about which the first request made decisions, in their order. `found` lists the values
+ * that the request got from outside these streams (see `sideEffect`). `members` are additional fields of the problem
+ * document.
  */
 export type Outcome =
   | { kind: 'done'; touched: readonly StreamRevision[]; found?: readonly unknown[]; location: string | null; existed?: boolean }
@@ -39,11 +40,11 @@ export const evolve = (key: Idempotency, event: Recorded<IdempotencyEvent>): Ide
 };
 
 /**
- * How long an unfinished request holds its Idempotency-Key, in milliseconds. After that, a repeat of the request can
- * take over the Idempotency-Key.
+ * How long a request that has not ended holds its Idempotency-Key, in milliseconds. After that, a repeat of the request
+ * can claim the key.
  */
 const CLAIM_TIMEOUT_MS = 30_000;
 
-/** Whether an unfinished request holds the Idempotency-Key at the time `at` (RFC 3339). */
+/** Returns whether a request that has not ended holds the Idempotency-Key at the time `at` (RFC 3339). */
 export const isClaimed = (key: Idempotency, at: string): boolean =>
   key.claimed_at !== null && Date.parse(at) - Date.parse(key.claimed_at) < CLAIM_TIMEOUT_MS;

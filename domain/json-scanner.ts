@@ -17,7 +17,7 @@ const literals = [Buffer.from('true'), Buffer.from('false'), Buffer.from('null')
 
 /**
  * Checks whether the bytes are a JSON text (RFC 8259: UTF-8, no byte order mark) that is nested at most `maxDepth`
- * levels deep. Reads the bytes once, without recursion, and builds no values.
+ * levels deep. The bytes are read once, without recursion, and no values are built.
  */
 export const scanJson = (bytes: Uint8Array, maxDepth = 64): JsonVerdict => {
   const inObject = new Uint8Array(maxDepth + 1);
@@ -37,7 +37,7 @@ export const scanJson = (bytes: Uint8Array, maxDepth = 64): JsonVerdict => {
         continue;
       }
     } else at = skipScalar(bytes, at);
-    // A value has ended here. Skip the closing brackets that follow, up to the next value or the end of the text.
+    // A value ends here. Skip the closing brackets after it, up to the next value or to the end of the text.
     for (;;) {
       if (at === NONE) return 'not_json';
       at = skipWhitespace(bytes, at);
@@ -79,8 +79,8 @@ const skipScalar = (bytes: Uint8Array, at: number): number => {
 };
 
 /**
- * A look-up table by byte. The value is 1 if the byte needs no escape in a JSON string: ASCII except control
- * characters, quote and backslash.
+ * A table with an entry for each byte: 1 if the byte needs no escape in a JSON string (ASCII except control characters,
+ * quote and backslash), 0 otherwise.
  */
 const unescapedAscii = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x20 && byte < 0x80 && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0,

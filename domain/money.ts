@@ -4,7 +4,7 @@ const MICROS_PER_USD = 1_000_000;
 /** The largest amount in USD that is converted to micro-dollars exactly. */
 const MAX_USD = 1_000_000_000;
 
-/** A schema for an amount in USD with at most six decimals. The log stores such amounts in micro-dollars. */
+/** A schema for an amount in USD with at most six decimals. Events contain such amounts in micro-dollars. */
 export const Usd = z
   .number()
   .min(0)

@@ -1,4 +1,4 @@
-/** The codes of problem documents. api/http/problem.ts maps each one to an HTTP status. */
+/** The codes of problem documents. api/http/problem.ts maps each code to an HTTP status. */
 export type RefusalCode =
   | 'malformed'
   | 'unauthorized'
@@ -31,14 +31,14 @@ export type RefusalCode =
   | 'bad_gateway';
 
 /**
- * One invalid value in a request. `pointer` is a JSON pointer (RFC 6901) into the body. For a value outside the body,
- * it starts with `/query/` or `/path/`.
+ * One invalid value in a request. `pointer` is a JSON pointer (RFC 6901) to the value in the body; for a value that is
+ * not in the body, it starts with `/query/` or `/path/`.
  */
 export type FieldError = { pointer: string; code: string; message: string };
 
 /**
- * What a refusal adds to the response: fields of the problem document, and response headers. `members` are further
- * fields of the problem document.
+ * What a refusal adds to the response: invalid values (`errors`), response headers, and further fields of the problem
+ * document (`members`).
  */
 export type RefusalDetails = {
   errors?: FieldError[];
@@ -48,13 +48,13 @@ export type RefusalDetails = {
   acceptEncoding?: string;
   members?: Record<string, unknown>;
   /**
-   * The id of the tenant whose audit log shows the refusal. Set only for refusals with another status than 403; without
-   * it, the audit log would not show them.
+   * The id of the tenant whose audit log is to show the refusal. It is needed only for a status other than 403, because
+   * refusals with status 403 are shown anyway.
    */
   recordedIn?: string;
 };
 
-/** The only error whose detail users see. Any other error is a bug: the response is 500 without detail. */
+/** The only error whose detail users see. Any other error is a bug: its response has the status 500 and no detail. */
 export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly extra: RefusalDetails;
@@ -67,22 +67,22 @@ export class Refusal extends Error {
 }
 
 /**
- * The refusal for a resource that does not exist, and for one that the caller may not know about. The response is
- * identical, so it does not reveal which of the two is the case.
+ * Returns the refusal for a resource that does not exist and for one that the caller must not know about. The response
+ * is the same in both cases, so that it does not reveal which case it is.
  */
 export const notFound = (): Refusal => new Refusal('not_found', 'No such resource, or you have no access to it');
 
-/** Creates the refusal of a request with one invalid value. Its status is 422. */
+/** Returns the refusal (status 422) of a request with one invalid value. */
 export const invalid = (pointer: string, message: string, code = 'invalid'): Refusal =>
   new Refusal('invalid', message, { errors: [{ pointer, code, message }] });
 
 /**
- * Creates the refusal of a request because of a conflict. Its status is 409. `pointer` names the value that causes the
- * conflict, `code` the kind of conflict.
+ * Returns the refusal (status 409) of a request that conflicts with the present state. `pointer` names the value that
+ * causes the conflict, and `code` the kind of conflict.
  */
 export const conflict = (pointer: string, code: string, detail: string, members?: Readonly<Record<string, unknown>>): Refusal =>
   new Refusal('conflict', detail, { errors: [{ pointer, code, message: detail }], ...(members && { members }) });
 
-/** Creates the refusal for a unique key that another resource uses. */
+/** Returns the refusal for a slug that another resource already uses. */
 export const slugTaken = (detail: string): Refusal =>
   new Refusal('slug_taken', detail, { errors: [{ pointer: '/slug', code: 'taken', message: 'is taken' }] });

@@ -1,8 +1,8 @@
 import type { Recorded } from './event.ts';
 
 /**
- * How the data of an event are encrypted ("sealed"). The metadata of the event contain this as `facts.sealed`. `v` is
- * the version of the format, `kid` the id of the tenant's data key. If `facts.sealed` is absent, the data are not
+ * How the data of an event are encrypted ("sealed"). It is stored as `facts.sealed` in the metadata of the event. `v`
+ * is the version of the format, and `kid` the id of the data key. If `facts.sealed` is absent, the data are not
  * encrypted.
  */
 export type SealedWith = { readonly v: 1; readonly kid: string };

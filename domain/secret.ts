@@ -1,11 +1,9 @@
-/** A plaintext secret. Only `reveal` returns its text: printed in any other way, it is shown as `[redacted]`. */
+/** A plaintext secret. Only `reveal` returns its text; any other way to print the secret shows `[redacted]`. */
 export type Secret = { readonly reveal: () => string };
 
 const redacted = (): string => '[redacted]';
 
-/**
- * Wraps a plaintext secret, so that its text cannot appear by mistake in logs, templates, JSON or an inspected object.
- */
+/** Wraps a plaintext secret, so that it cannot appear by mistake in logs, templates, JSON or inspected objects. */
 export const secret = (text: string): Secret =>
   Object.freeze({
     reveal: () => text,

@@ -1,6 +1,6 @@
 /**
- * Whether this is the name of a time zone. (`Intl` also accepts offsets such as `+01:00`, which have no daylight saving
- * time.)
+ * Returns whether this is the name of a time zone. Offsets such as `+01:00`, which `Intl` accepts, too, are not: they
+ * have no daylight saving time.
  */
 export const isTimeZone = (name: string): boolean => {
   if (!/^[A-Za-z]/.test(name)) return false;
@@ -15,8 +15,8 @@ export const isTimeZone = (name: string): boolean => {
 const textOf = (instant: { readonly epochMilliseconds: number }): string => new Date(instant.epochMilliseconds).toISOString();
 
 /**
- * Returns when clocks in `zone` show the local time `local` (YYYY-MM-DDTHH:MM[:SS]). If they show it twice, this is the
- * first time. If they skip it, this is when they skip it.
+ * Returns the instant at which clocks in `zone` show the local time `local` (YYYY-MM-DDTHH:MM[:SS]). If they show it
+ * twice, returns the first instant. If they skip it, returns the instant at which they do.
  */
 export const instantOf = (local: string, zone: string): string => {
   const wanted = Temporal.PlainDateTime.from(local);
@@ -25,6 +25,9 @@ export const instantOf = (local: string, zone: string): string => {
   return textOf(found.getTimeZoneTransition('next')!);
 };
 
-/** Returns what clocks in `zone` show at `instant` (RFC 3339): YYYY-MM-DDTHH:MM:SS, without fractions of a second. */
+/**
+ * Returns the local time that clocks in `zone` show at `instant` (RFC 3339), as YYYY-MM-DDTHH:MM:SS without fractions
+ * of a second.
+ */
 export const localTimeOf = (instant: string, zone: string): string =>
   Temporal.Instant.from(instant).toZonedDateTimeISO(zone).toPlainDateTime().toString({ smallestUnit: 'second', roundingMode: 'floor' });

@@ -2,12 +2,12 @@ import type { Recorded } from './event.ts';
 
 export const category = 'key';
 
-/** `wrapped` is a key, encrypted with the master key. So backups of the log can contain it. */
+/** `wrapped` is the key, encrypted with the master key. So backups of the log may contain it. */
 type NewKey = { kid: string; wrapped: string };
 
 /**
- * `KeysRewrapped` has all keys of its stream, encrypted with another master key. Therefore, the earlier events can be
- * removed when their master key is no longer used.
+ * `KeysRewrapped` contains all keys of its stream, encrypted with another master key. So when the old master key is no
+ * longer used, the events before this one can be removed.
  */
 export type WrappedKeyEvent =
   | { type: 'PlatformKeyCreated'; data: NewKey }
@@ -15,14 +15,14 @@ export type WrappedKeyEvent =
   | { type: 'KeysRewrapped'; data: { keys: readonly (NewKey & { created_at: string })[] } };
 
 /**
- * A key. `wrapped` is encrypted with the newest master key. `earlier` has the same key encrypted with the earlier
- * master keys, the oldest first. `created_at` is RFC 3339 UTC.
+ * A key. `wrapped` is the key encrypted with the newest master key. `earlier` is the same key encrypted with the
+ * earlier master keys, oldest first. `created_at` is RFC 3339 UTC.
  */
 export type WrappedKey = NewKey & { readonly created_at: string; readonly earlier: readonly string[] };
 
 /**
- * The wrapped keys of one tenant, the oldest first. The last key encrypts new secrets. The others only decrypt the
- * secrets that they once encrypted.
+ * The wrapped keys of one tenant, oldest first. New secrets are encrypted with the last key. The other keys only
+ * decrypt what was encrypted with them before.
  */
 export type WrappedKeys = readonly WrappedKey[];
 

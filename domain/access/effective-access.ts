@@ -33,8 +33,8 @@ export const effectiveAccess = (tenant: Tenant.Tenant, user_id: string, agent: A
 });
 
 /**
- * A change of one member's role in the tenant, of their role or grant on an agent, or of the permissions of agent roles
- * (`grid`). Null removes a role or grant; undefined leaves it unchanged.
+ * A change to make: one member's role in the tenant, one member's role or grant on an agent, or the permissions of the
+ * agent roles (`grid`). Null removes a role or grant; undefined leaves it unchanged.
  */
 export type AccessChange = {
   readonly user_id?: string | undefined;
@@ -53,18 +53,21 @@ export type AccessDifference = {
   readonly lost: readonly AgentLabel[];
 };
 
-/** A tenant, and those of its agents that the changes may affect. `agents` maps agent ids to agents. */
+/**
+ * A tenant, and those of its agents that the previewed changes (`AccessChange`) may affect. `agents` maps agent ids to
+ * agents.
+ */
 export type AccessState = { readonly tenant: Tenant.Tenant; readonly agents: Readonly<Record<string, Agent.Agent>> };
 
 /**
- * A number above every log position. The preview gives its assignments positions from this number on. So they are newer
- * than every membership in the log, and take effect.
+ * A number above every log position. The assignments of a preview get positions from this number on. So each assignment
+ * is newer than every membership in the log, and therefore has an effect.
  */
 const AFTER_ALL = 10n ** 18n;
 
 /**
- * Returns the event in the form in which the log would return it. The event is used in the preview only, and is never
- * stored.
+ * Returns the event in the form in which the log would return it. This copy of the event is used in the preview only,
+ * and is never stored.
  */
 const asRecorded = <E extends DomainEvent>(event: E, index: number, at: string): Recorded<E> => ({
   ...event,
@@ -139,9 +142,9 @@ const withGrant = (state: AccessState, change: AccessChange, index: number, { at
 const STEPS = [withTenantRole, withGrid, withRole, withGrant];
 
 /**
- * Returns the state after these changes. Each change is decided by the same rules as the operation that would make it.
- * Appends nothing.
- * @throws Refusal of the rule that refuses a change
+ * Returns the state after these changes, which are checked by the same rules as the operations that would make them.
+ * Appends no event.
+ * @throws Refusal of the operation that would refuse the change
  */
 const applyChanges = (state: AccessState, changes: readonly AccessChange[], preview: Preview): AccessState => {
   let after = state;
@@ -153,7 +156,10 @@ const applyChanges = (state: AccessState, changes: readonly AccessChange[], prev
   return after;
 };
 
-/** Checks that each change has the ids that it needs. @throws Refusal invalid */
+/**
+ * Checks that each change names the user, the agent or both, as its kind requires.
+ * @throws Refusal invalid if an id is missing
+ */
 export const assertComplete = (changes: readonly AccessChange[]): void =>
   changes.forEach(({ user_id, agent_id, tenant_role, role, grant: granted, grid }, index) => {
     const ofAgent = role !== undefined || granted !== undefined;
@@ -173,8 +179,8 @@ const differencesOn = (before: AccessState, after: AccessState, user_id: string,
 };
 
 /**
- * Returns which users would gain or lose which permissions by these changes. Appends nothing.
- * @throws Refusal of the rule that refuses a change, for example if the tenant would lose its last OWNER
+ * Returns which permissions on agents each user would gain or lose by these changes. Appends no event.
+ * @throws Refusal of the operation that would refuse a change, for example because the tenant would lose its last OWNER
  */
 export const previewAccess = (before: AccessState, changes: readonly AccessChange[], preview: Preview): AccessDifference[] => {
   const after = applyChanges(before, changes, preview);

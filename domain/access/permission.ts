@@ -47,13 +47,13 @@ export type Permission = 'none' | 'any' | 'platform' | TenantPermission | AgentP
  */
 export type Permit = Permission | { readonly all: readonly Permission[]; readonly runner?: true; readonly recentSignIn?: true };
 
-/** How old the sign-in of a browser may be for an operation that requires a recent one, in milliseconds. */
+/** The maximum age of the sign-in of a browser for an operation that requires a recent sign-in, in milliseconds. */
 export const MAX_SIGN_IN_AGE_MS = 15 * 60_000;
 
 const NOT_FOR_ADMIN: readonly Permission[] = ['tenant:billing:write', 'tenant:close'];
 
 /**
- * Whether members with this role have this permission on the tenant. Permissions on agents are decided by
+ * Returns whether members with this role have this permission on the tenant. For permissions on agents, see
  * `agentAllows`.
  */
 export const tenantRoleAllows = (role: TenantRole, permission: TenantPermission): boolean => {
@@ -64,8 +64,8 @@ export const tenantRoleAllows = (role: TenantRole, permission: TenantPermission)
 };
 
 /**
- * Whether a user has a permission on an agent. Users get permissions by their role in the tenant, their role on the
- * agent, or a grant. A user who is not a member of the tenant has none.
+ * Returns whether a user has a permission on an agent. A permission comes from the user's role in the tenant, role on
+ * the agent, or grant. A user who is not a member of the tenant has no permission.
  */
 export const agentAllows = (tenant: Tenant, user_id: string, agent: Agent, permission: AgentPermission): boolean => {
   const member = tenant.members[user_id];
@@ -80,8 +80,8 @@ export const agentAllows = (tenant: Tenant, user_id: string, agent: Agent, permi
 };
 
 /**
- * Returns the caller's role in the tenant, or a lesser one to which their API key limits them; null if the caller is
- * not a member.
+ * Returns the tenant role with which the caller acts: the caller's own role or, if the API key has a lower one, the
+ * role of the key. Null if the caller is not a member.
  */
 export const tenantRoleOf = (tenant: Tenant, principal: Principal): TenantRole | null => {
   const member = principal.kind === 'user' ? tenant.members[principal.user_id] : undefined;
@@ -89,8 +89,9 @@ export const tenantRoleOf = (tenant: Tenant, principal: Principal): TenantRole |
 };
 
 /**
- * Returns a copy of the tenant in which the user is the only member, with this role (the role to which their API key
- * limits them).
+ * Returns a copy of the tenant in which the user is the only member and has the role `role`. With it, permissions can
+ * be computed for a user whose API key limits them to this role. If the user has this role already, or is not a member,
+ * returns the tenant itself.
  */
 export const withLimitedRole = (tenant: Tenant, user_id: string, role: TenantRole): Tenant => {
   const member = tenant.members[user_id];
@@ -98,8 +99,8 @@ export const withLimitedRole = (tenant: Tenant, user_id: string, role: TenantRol
 };
 
 /**
- * Whether the limits of the caller's API key allow a permission on agents. A key with the role AUDITOR allows only to
- * read agents, whatever roles on agents its owner has.
+ * Returns whether the caller's API key allows this permission on agents. A key with the role AUDITOR only allows
+ * reading agents, whatever roles on agents the owner of the key has. All other credentials allow every permission.
  */
 export const keyAllows = (principal: Principal, permission: AgentPermission): boolean =>
   principal.kind !== 'user' || principal.max_role !== 'AUDITOR' || permission === 'agent:read';
@@ -108,8 +109,8 @@ export const isAgentPermission = (permission: Permission): permission is AgentPe
 export const isTenantPermission = (permission: Permission): permission is TenantPermission => permission.startsWith('tenant:');
 
 /**
- * Sets the permissions (named by labels, see LABELS) of each given agent role in this tenant. Roles that are not given
- * keep their permissions.
+ * Sets the permissions of each given agent role in this tenant, as lists of labels (see LABELS). Roles that are not
+ * given keep their permissions.
  * @throws Refusal not_found if the tenant does not exist, invalid if OWNER would lose a permission
  */
 export const changeRolePermissions =
@@ -126,14 +127,14 @@ export const changeRolePermissions =
   };
 
 /**
- * Whether a user has the permission with this label on an agent. `decided_by` is the event that gave or refused the
- * permission; null if no event did.
+ * States whether a user has the permission with this label on an agent. `decided_by` is the event that gave or took
+ * away the permission; null if no event did.
  */
 export type EffectivePermission = { id: AgentPermission; label: AgentLabel; allowed: boolean; decided_by: EventRef | null };
 
 /**
- * Lists for every label whether the user has its permission on the agent, and which event decided that. The deciding
- * event assigned a role in the tenant, assigned a role or a grant on the agent, or restricted the agent to admins.
+ * Returns, for every label, whether the user has the permission on the agent, and which event decided this: one that
+ * assigned a role in the tenant, a role on the agent or a grant, or one that restricted the agent to admins.
  */
 export const effectivePermissions = (tenant: Tenant, user_id: string, agent: Agent): EffectivePermission[] => {
   const member = tenant.members[user_id];
@@ -157,7 +158,10 @@ export const effectivePermissions = (tenant: Tenant, user_id: string, agent: Age
   });
 };
 
-/** Returns the same list as `effectivePermissions` for the caller, but with the limits of the caller's API key. */
+/**
+ * Returns the list of `effectivePermissions` for the caller. A permission that the caller's API key does not allow is
+ * not allowed in the list.
+ */
 export const effectivePermissionsOf = (tenant: Tenant, principal: Principal & { kind: 'user' }, agent: Agent): EffectivePermission[] => {
   const role = tenantRoleOf(tenant, principal);
   const limited = role ? withLimitedRole(tenant, principal.user_id, role) : tenant;

@@ -1,15 +1,16 @@
 import type { Principal } from '../principal.ts';
 
 /**
- * A rate limit by token bucket: a full bucket allows `quota` requests, and an empty bucket is full again after
- * `seconds`. API processes share their counts. If sharing fails, each process applies the limit on its own. If
- * `failsClosed` is set, a process then allows only its current lease (its share of the quota).
+ * A rate limit in the form of a token bucket: a full bucket allows `quota` requests, and an empty one is full again
+ * after `seconds`. The API processes share their counts. If they cannot (for example while the database is down), each
+ * process applies the limit alone; if `failsClosed` is set, it then only allows the requests of its present lease (its
+ * share of the quota).
  */
 export type RateLimitPolicy = { readonly name: string; readonly quota: number; readonly seconds: number; readonly failsClosed?: true };
 
 /**
- * Kinds of requests that cost more than others, or that reach people outside of the tenant. Each tenant has a limit on
- * each kind.
+ * The kinds of requests that cost more than others, or that reach people outside of the tenant. Each tenant has one
+ * limit for each kind.
  */
 export type LimitedFlow = 'clone' | 'invite' | 'checkout' | 'publish';
 
@@ -22,8 +23,8 @@ export type RateLimitPolicies = {
   /** The limit for all API keys of one tenant together. */
   readonly tenant: RateLimitPolicy;
   /**
-   * The limit per platform key or signed-in super-admin. Both operate the platform. So this limit, like the one per API
-   * key, stops only clients that are out of control.
+   * The limit per platform key or signed-in super-admin. Like the limit per API key, it is so high that it stops only
+   * clients that are out of control.
    */
   readonly platform: RateLimitPolicy;
   /** The limit on requests with invalid credentials, per IP address of the client. */
@@ -53,8 +54,8 @@ export const RATE_LIMIT_POLICIES: RateLimitPolicies = {
 export const deliveryPolicy = (quota: number): RateLimitPolicy => ({ name: 'webhooks', quota, seconds: 60 });
 
 /**
- * The limit against which a request counts. A limit has one token bucket per `key` (such as a tenant id), and the
- * request takes one token from the bucket of its key.
+ * One rate limit that a request counts against, and the `key` (such as a tenant id) of the bucket in it. Each key has a
+ * bucket of its own; the request takes one token from it.
  */
 export type RateLimitCharge = { readonly policy: RateLimitPolicy; readonly key: string };
 
@@ -65,7 +66,7 @@ const tenantOf = (caller: Caller): string | null => (caller.kind === 'runner' ? 
 const keyOf = (caller: Caller): string => caller.key_id ?? (caller.kind === 'user' ? caller.user_id : caller.agent_id);
 
 /**
- * Returns the limits against which a request of this caller counts. A super-admin whose credential is not bound to a
+ * Returns all limits that a request of this caller counts against. A super-admin whose credential is not bound to a
  * tenant (a platform key or a sign-in) counts only against the platform limit.
  */
 export const requestCharges = (policies: RateLimitPolicies, caller: Caller): readonly RateLimitCharge[] => {
@@ -77,8 +78,8 @@ export const requestCharges = (policies: RateLimitPolicies, caller: Caller): rea
 };
 
 /**
- * Returns the limit against which a new delivery to this tenant counts. The key of its token bucket contains the quota.
- * So a tenant that changes to a plan with another quota starts with a full bucket.
+ * Returns the limit that a new delivery to this tenant counts against. The key of its bucket contains the quota, so
+ * that a tenant that changes to a plan with another quota starts with a full bucket.
  */
 export const deliveryCharge = (policy: RateLimitPolicy, tenant_id: string): RateLimitCharge => ({
   policy,

@@ -2,13 +2,19 @@ import { invalid } from '../refusal.ts';
 import type { SlackConfig } from '../slack/slack-config.ts';
 import { type Agent, type AgentEvent, assertExists } from './agent.ts';
 
-/** Checks that an agent can be cloned under this name. @throws Refusal not_found, invalid if the name is the same */
+/**
+ * Checks that the agent `source` can be cloned under this name.
+ * @throws Refusal not_found if the agent does not exist, invalid if the name is that of the source
+ */
 export const assertCloneable = (source: Agent, name: string): void => {
   assertExists(source);
   if (name === source.name) throw invalid('/name', 'must differ from the name of the agent that is cloned', 'same_name');
 };
 
-/** The fields of a clone that differ from its source. `source_revision`: the revision of the source that is cloned. */
+/**
+ * The fields of a clone that differ from those of its source. `source_revision` is the revision at which the source is
+ * cloned.
+ */
 type CloneIdentity = {
   readonly name: string;
   readonly slug: string;
@@ -18,15 +24,15 @@ type CloneIdentity = {
 };
 
 /**
- * What a clone gets that the state of its source does not contain: the Slack settings in effect, and the ids of the
- * skills that the copy may have.
+ * What a clone gets that is not in the state of its source: the Slack settings that apply to the source, and the ids of
+ * the skills that the clone may have.
  */
 type Extras = { readonly slack_config: SlackConfig; readonly skill_ids: ReadonlySet<string> };
 
 /**
- * Creates an active copy of `source`: its settings, model chain, tools, skills without their configurations, and Slack
- * settings. The code names each field that is copied, so that a new field of agents is not copied by mistake, in
- * particular no secret, role or grant.
+ * Creates an active copy of `source` with its settings, model chain, tools, Slack settings, and skills without their
+ * configurations. The code lists each field to copy, so that a field that is added to agents later is not copied by
+ * mistake. No secret, role or grant is copied.
  */
 export const clone =
   (source: Agent, { slack_config, skill_ids }: Extras, identity: CloneIdentity) =>
@@ -75,5 +81,5 @@ export const slugOf = (name: string): string => {
   return cut(words.join('-'), MAX_SLUG_LENGTH);
 };
 
-/** Appends a suffix to a slug and shortens the slug to the maximum length. */
+/** Appends a suffix to a slug. If the result would be too long, the slug is cut before the suffix. */
 export const withSuffix = (slug: string, suffix: string): string => `${cut(slug, MAX_SLUG_LENGTH - suffix.length - 1)}-${suffix}`;

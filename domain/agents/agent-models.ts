@@ -46,7 +46,7 @@ export const grantModel =
 
 /**
  * Removes a model from the agent's chain.
- * @throws Refusal not_found if the agent does not exist, or the model is not in its chain
+ * @throws Refusal not_found if the agent does not exist, or its chain does not contain the model
  */
 export const revokeModel =
   (model_id: string) =>

@@ -5,9 +5,9 @@ import { linkOf } from './agent-models.ts';
 import { explicitOwners, type Members, revokeLapsedRole } from './agent-roles.ts';
 
 /**
- * Restores a deleted agent. If no OWNER of the agent is a member of the tenant any more, the member `restored_by`
- * becomes its OWNER. Returns no events if the agent is not deleted.
- * @throws Refusal not_found if the agent never existed, conflict if another agent uses its slug now
+ * Restores a deleted agent. If no OWNER of the agent is still a member of the tenant, the member `restored_by` becomes
+ * its OWNER. If the agent is not deleted, returns no events.
+ * @throws Refusal not_found if the agent never existed, conflict if another agent has its slug now
  */
 export const undelete = (agent: Agent, members: Members, restored_by: string | null): AgentEvent[] => {
   if (agent.status === 'absent') throw new Refusal('not_found', 'There is no such agent');

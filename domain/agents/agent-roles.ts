@@ -5,15 +5,15 @@ import { type Agent, type AgentEvent, assertExists, type RoleAssignments } from 
 import type { AgentRole, GrantRole } from './role-permissions.ts';
 
 /**
- * The members of a tenant, by user id. `since` is the sort key of the log position at which the membership began. `by`
- * is the event that gave the member their present role in the tenant.
+ * Maps the user ids of a tenant's members to their memberships. `since` is the sort key of the log position at which
+ * the membership began. `by` is the event that gave the member the present role in the tenant.
  */
 export type Members = ById<{ readonly role: string; readonly since: string; readonly by: EventRef }>;
 
 /**
- * Returns the user's entry in `assignments` if it is in effect; otherwise undefined. It is in effect if the user is a
- * member, and the role was assigned after the present membership began. The comparison uses log positions instead of
- * times, because the clocks of processes differ.
+ * Returns the user's entry in `assignments` if it has an effect; otherwise undefined. It has an effect if the user is a
+ * member of the tenant now, and got the role after this membership began. Log positions are compared instead of times,
+ * because the clocks of processes differ.
  */
 export const effectiveRole = <Role>(
   assignments: RoleAssignments<Role>,
@@ -25,19 +25,21 @@ export const effectiveRole = <Role>(
   return assignment && member && assignment.since > member.since ? assignment : undefined;
 };
 
-/** Returns only the assignments that are in effect (see `effectiveRole`). */
+/** Returns only those assignments that have an effect (see `effectiveRole`). */
 export const effectiveRoles = <Role>(assignments: RoleAssignments<Role>, members: Members): RoleAssignments<Role> =>
   Object.fromEntries(Object.entries(assignments).filter(([user_id]) => effectiveRole(assignments, members, user_id)));
 
 /**
- * Whether the user has an assignment that is not in effect, such as one from an earlier membership. Such an assignment
- * must be revoked before a new role is assigned. Otherwise the new assignment would keep the creation date of the old
- * one.
+ * Returns whether the user has an assignment without effect, for example from an earlier membership. It must be revoked
+ * before the user gets a new role; otherwise the new role would keep the creation date of the old one.
  */
 const isLapsed = <Role>(assignments: RoleAssignments<Role>, members: Members, user_id: string): boolean =>
   assignments[user_id] !== undefined && !effectiveRole(assignments, members, user_id);
 
-/** Returns an event that revokes the user's role on the agent if this role is not in effect; otherwise no event. */
+/**
+ * Returns an event that revokes the user's role on the agent if this role has no effect (see `isLapsed`); otherwise
+ * returns no event.
+ */
 export const revokeLapsedRole = ({ roles }: Agent, members: Members, user_id: string): AgentEvent[] =>
   isLapsed(roles, members, user_id) ? [{ type: 'AgentRoleRevoked', data: { user_id } }] : [];
 
@@ -45,16 +47,16 @@ const ownerIdsIn = (assignments: ById<{ readonly role: string }>): string[] =>
   Object.keys(assignments).filter((user_id) => assignments[user_id]!.role === 'OWNER');
 
 /**
- * Returns the ids of the members who were made OWNER of the agent. The list is empty if all of them have left the
- * tenant.
+ * Returns the ids of the members who were made OWNER of the agent. If all of them have left the tenant, the list is
+ * empty.
  */
 export const explicitOwners = ({ roles }: Agent, members: Members): string[] => ownerIdsIn(effectiveRoles(roles, members));
 
 /**
- * Returns the roles of the members on the agent. If no OWNER of the agent is a member any more, each OWNER of the
- * tenant counts as OWNER of the agent. This happens if a member leaves the tenant while another process makes them
- * OWNER of an agent. No append can prevent it, because memberships and agents have separate streams. A tenant always
- * has an OWNER, so every agent has one, too.
+ * Returns the roles of the members on the agent. If no OWNER of the agent is still a member, each OWNER of the tenant
+ * counts as OWNER of the agent. This case arises if a member leaves the tenant while another process makes the same
+ * member OWNER of an agent: no append can prevent this, because the membership and the agent are in separate streams. A
+ * tenant always has an OWNER, so each of its agents has one, too.
  */
 export const rolesOf = (agent: Agent, members: Members): RoleAssignments<AgentRole> => {
   const explicit = effectiveRoles(agent.roles, members);
@@ -76,7 +78,7 @@ const assertNotLastOwner = (agent: Agent, members: Members, user_id: string): vo
 };
 
 /**
- * Assigns a member a role on the agent, in place of the role that the member has on it.
+ * Assigns a member a role on the agent. The new role replaces the member's present role on the agent.
  * @throws Refusal not_found if the agent or the member does not exist, conflict if the agent would lose its last OWNER
  */
 export const assignRole =

@@ -11,8 +11,8 @@ import {
 } from './agent.ts';
 
 /**
- * The changes that a request to update an agent can contain. Null clears a field that can be empty, and resets a field
- * with a default to this default. For any other field, null means no change.
+ * The changes that a request to update an agent can contain. Null clears a field that can be empty, and sets a field
+ * with a default value to this default. For all other fields, null means no change.
  */
 export type AgentChanges = {
   [Name in keyof Omit<AgentSettings, 'kind'> | 'external_mail_enabled' | 'is_active' | 'ssh_public_key']?: Agent[Name] | null | undefined;
@@ -21,9 +21,10 @@ export type AgentChanges = {
 const resetValues = { ...defaults, external_mail_enabled: true, ssh_public_key: null };
 
 /**
- * Changes settings of the agent. Changes of activation, skill authoring and the restriction to admins get events of
- * their own. `mayManageRoles`: whether the caller has the permission agent:roles:write.
- * @throws Refusal not_found, forbidden if can_author_skills or is_admin_only changes without this permission
+ * Changes settings of the agent. Activation, skill authoring and the restriction to admins each have their own event
+ * type. `mayManageRoles` is whether the caller has the permission agent:roles:write.
+ * @throws Refusal not_found if the agent does not exist, forbidden if can_author_skills or is_admin_only would change
+ * without this permission
  */
 export const update =
   (changes: AgentChanges, mayManageRoles: boolean) =>
@@ -41,7 +42,10 @@ export const update =
     return events;
   };
 
-/** Decides whether skills that the agent writes are its own or visible to the tenant. @throws Refusal not_found */
+/**
+ * Sets whether the skills that the agent writes are visible to this agent only or to the tenant.
+ * @throws Refusal not_found if the agent does not exist
+ */
 export const changeSkillVisibility =
   (skill_visibility_scope: SkillVisibilityScope) =>
   (agent: Agent): AgentEvent[] => {
@@ -50,7 +54,10 @@ export const changeSkillVisibility =
     return [{ type: 'AgentSkillVisibilityScopeChanged', data: { skill_visibility_scope } }];
   };
 
-/** Sets or removes the hourly limit of what the agent may spend. @throws Refusal not_found */
+/**
+ * Sets or removes the amount that the agent may spend per hour.
+ * @throws Refusal not_found if the agent does not exist
+ */
 export const changeBudget =
   ({ hourly_limit_micros }: Budget) =>
   (agent: Agent): AgentEvent[] => {

@@ -6,8 +6,8 @@ import { type Agent, type AgentEvent, assertExists } from './agent.ts';
 export const MAX_AGENT_TOOLS = 100;
 
 /**
- * The maximum total length of the configurations of all tools of one agent, in characters of JSON text. There is a
- * limit because a clone of the agent stores them all in one event.
+ * The maximum total length of the configurations of all tools of one agent, in characters of JSON text. The limit
+ * exists because the event of a clone of the agent contains all of them.
  */
 export const MAX_CONFIGURATIONS_LENGTH = 262_144;
 
@@ -15,20 +15,20 @@ type Grant = { readonly tool_id: string; readonly is_enabled: boolean; readonly 
 
 const lengthOf = (configuration: Grant['configuration']): number => JSON.stringify(configuration).length;
 
-/** Returns the total length of the configurations of all tools except these. */
+/** Returns the total length of the configurations of all tools of the agent, except the tools in `except`. */
 const lengthOfOthers = ({ tools }: Agent, except: readonly string[]): number =>
   Object.entries(tools)
     .filter(([id]) => !except.includes(id))
     .reduce((sum, [, { configuration }]) => sum + lengthOf(configuration), 0);
 
-/** Whether the agent has the maximum number of tools. */
+/** Returns whether the agent has the maximum number of tools. */
 export const isFull = ({ tools }: Agent): boolean => Object.keys(tools).length >= MAX_AGENT_TOOLS;
 
 /**
- * Grants a tool to the agent, or changes the grant. If the agent has the maximum number of tools, its grants of the
- * tools in `removed`, which no longer exist, are revoked to make room for the new one.
- * @throws Refusal not_found if the agent does not exist, conflict if it would have too many tools, or their
- * configurations would be too long
+ * Grants a tool to the agent, or changes the grant. If the agent already has the maximum number of tools, the grants of
+ * the tools in `removed`, which no longer exist, are revoked to make room.
+ * @throws Refusal not_found if the agent does not exist, conflict if the agent would have too many tools or too long
+ * configurations
  */
 export const grantTool =
   ({ tool_id, is_enabled, configuration }: Grant, removed: readonly string[] = []) =>

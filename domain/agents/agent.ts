@@ -50,7 +50,8 @@ export type AgentEvent =
   | { type: 'AgentSlugReleased'; data: object };
 
 /**
- * Maps user ids to roles. `by` is the event that assigned the role. `since` is the sort key of this event's position.
+ * Maps user ids to their roles. `by` is the event that assigned the role, and `since` the sort key of the position of
+ * this event.
  */
 export type RoleAssignments<Role> = ById<{ role: Role; created_at: string; updated_at: string; since: string; by: EventRef }>;
 
@@ -75,11 +76,11 @@ export type Agent = AgentParts & {
   created_by_agent_id: string | null;
   models: readonly AgentModel[];
   /**
-   * The Slack settings that this agent got from the agent that it was cloned from. They apply until the Slack settings
-   * of this agent are changed. Null if the agent is not a clone.
+   * The Slack settings of the agent from which this agent was cloned. They apply until this agent's own Slack settings
+   * are changed. Null if the agent is not a clone.
    */
   inherited_slack_config: SlackConfig | null;
-  /** The last event that restricted the agent to admins or lifted this restriction; null if there is none. */
+  /** The last event that turned the restriction to admins on or off; null if there is none. */
   admin_only_by: EventRef | null;
   roles: RoleAssignments<AgentRole>;
   grants: RoleAssignments<GrantRole>;
@@ -88,8 +89,8 @@ export type Agent = AgentParts & {
 };
 
 /**
- * The fields that change when an agent is restored to an earlier revision. Its model chain is not among them, but is
- * restored, too.
+ * The settings that change when an agent is restored to an earlier revision. The model chain is restored, too, but is
+ * not part of this type.
  */
 export type Restorable = Omit<AgentSettings, 'can_author_skills' | 'is_admin_only' | 'kind'> &
   Pick<Agent, 'external_mail_enabled' | 'repo_url' | 'code_ref' | 'hourly_limit_micros'>;
@@ -230,10 +231,16 @@ export const assertExists = (agent: Agent): void => {
 
 export const create = (data: Extract<AgentEvent, { type: 'AgentCreated' }>['data']) => (): AgentEvent[] => [{ type: 'AgentCreated', data }];
 
-/** Frees the slug of a deleted agent for another agent. The deleted agent can no longer be restored. */
+/**
+ * Releases the slug of a deleted agent, so that another agent can use it. The deleted agent can then no longer be
+ * restored.
+ */
 export const releaseSlug = (): AgentEvent[] => [{ type: 'AgentSlugReleased', data: {} }];
 
-/** Deletes the agent. It can be restored until another agent takes its slug. @throws Refusal not_found */
+/**
+ * Deletes the agent. It can be restored until another agent uses its slug.
+ * @throws Refusal not_found if the agent does not exist
+ */
 export const remove = (agent: Agent): AgentEvent[] => {
   assertExists(agent);
   return [{ type: 'AgentDeleted', data: {} }];

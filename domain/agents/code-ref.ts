@@ -9,8 +9,8 @@ export const MAX_REFS = 1_000;
 const MAX_NEAREST = 3;
 
 /**
- * The branches and tags of a repository. `complete` is false if a list could not be read, or may lack names because it
- * has reached MAX_REFS names.
+ * The branches and tags of a repository. `complete` is false if one of the lists could not be read, or has MAX_REFS
+ * names and may therefore lack some.
  */
 export type RefSet = { readonly branches: readonly string[]; readonly tags: readonly string[]; readonly complete: boolean };
 
@@ -19,10 +19,10 @@ export type RefSet = { readonly branches: readonly string[]; readonly tags: read
  * characters, `~^:?*[\`, two dots, `@{`, an empty part, a part that starts with a dot or ends in `.lock`, a hyphen at
  * the start, a dot at the end.
  */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: git forbids them
+// biome-ignore lint/suspicious/noControlCharactersInRegex: git does not allow control characters in names
 const NOT_IN_REF = /[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|^\/|\/$|(^|\/)\.|\.lock(\/|$)|^-|\.$|^$/;
 
-/** Whether git accepts a text as the name of a branch or tag. */
+/** Returns whether git accepts a text as the name of a branch or tag. */
 export const isRefName = (text: string): boolean => !NOT_IN_REF.test(text);
 
 /** A schema for the branch or tag of an agent: 1 to 128 characters that git accepts as the name of a branch or tag. */
@@ -35,8 +35,8 @@ const isPlainUrl = (text: string): boolean => {
 };
 
 /**
- * A schema for the URL of a git repository. It refuses user names and passwords, because events contain the URL. It
- * does not check the host: whether a request to a host is allowed is decided when the request is sent.
+ * A schema for the URL of a git repository. User names and passwords in the URL are refused, because events contain the
+ * URL. The host is not checked here, but when a request is sent to it.
  */
 export const RepoUrl = displayText(1, 2_048)
   .refine(isPlainUrl, 'must be an https URL without a user name, password, query or fragment')
@@ -44,7 +44,7 @@ export const RepoUrl = displayText(1, 2_048)
   .transform((text) => (isPlainUrl(text) ? new URL(text).href.replace(/\/+$/, '') : text));
 
 /**
- * Returns the refusal of a name that is neither a branch nor a tag of the repository. The refusal suggests the most
+ * Returns the refusal for a name that is neither a branch nor a tag of the repository. Its text suggests the most
  * similar names.
  */
 export const unknownRef = (name: string, { branches, tags }: RefSet): Refusal => {
@@ -62,7 +62,7 @@ export const NO_REPO: Pick<Agent, 'repo_url' | 'code_ref'> = { repo_url: initial
 /**
  * Links a repository to the agent, at one of its branches or tags. NO_REPO removes the link. The caller must have
  * checked that the repository has the branch or tag.
- * @throws Refusal not_found
+ * @throws Refusal not_found if the agent does not exist
  */
 export const linkRepo =
   (linked: Pick<Agent, 'repo_url' | 'code_ref'>) =>
@@ -72,8 +72,10 @@ export const linkRepo =
   };
 
 /**
- * Pins a branch or tag. The caller must have checked that the repository `repo_url` has it.
- * @throws Refusal not_found, invalid if no repository is linked, conflict if another repository is linked by now
+ * Pins the agent to a branch or tag. The caller must have checked that the repository `repo_url` has this branch or
+ * tag.
+ * @throws Refusal not_found if the agent does not exist, invalid if it has no repository, conflict if it has another
+ * repository by now
  */
 export const pinCodeRef =
   (repo_url: string | null, code_ref: string) =>

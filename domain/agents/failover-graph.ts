@@ -5,8 +5,8 @@ import { invalid } from '../refusal.ts';
 
 /**
  * The failover chains of all models, in one stream. The models themselves have separate streams, so two changes at the
- * same time could make two chains lead to each other. To prevent this, each change of a chain is first appended to this
- * stream, where the later change sees the earlier one.
+ * same time could close a cycle of chains. To prevent this, each change of a chain is first appended to this stream;
+ * the later one of two changes is then checked against the earlier one.
  */
 export const category = 'failover';
 export const platform = true;
@@ -21,14 +21,17 @@ export const evolve = ({ chains }: FailoverGraph, { data }: Recorded<FailoverEve
 });
 
 /**
- * Returns the ids of the models in the failover chain of a model. The chain in the model's own stream (`models`) and
- * the chain in this graph both count, because a change is recorded in the graph first, and may never reach the model.
+ * Returns the ids of the models to which a model can fail over: those in the chain in the model's own stream (`models`)
+ * and those in the chain in this graph. Both count, because a change is recorded in the graph first, and may fail
+ * before it is recorded in the model's stream.
  */
 export const nextOf = ({ chains }: FailoverGraph, models: ById<readonly string[]>, id: string): readonly string[] => [
   ...new Set([...(models[id] ?? []), ...(chains[id] ?? [])]),
 ];
 
-/** Returns the ids that can be reached from `from` by following `next`, including `from`. */
+/**
+ * Returns the ids that can be reached from the id `from` by calling `next` again and again. The result includes `from`.
+ */
 const reachable = (from: string, next: (id: string) => readonly string[]): Set<string> => {
   const found = new Set([from]);
   for (const id of found) for (const each of next(id)) found.add(each);
@@ -36,9 +39,9 @@ const reachable = (from: string, next: (id: string) => readonly string[]): Set<s
 };
 
 /**
- * Checks a new failover chain of a model. `models` maps each model that can be reached from the chain to its own
- * failover chain.
- * @throws Refusal invalid if the chain leads back to the model
+ * Checks a new failover chain of a model, and records it in the graph. `models` maps each model that can be reached
+ * from the chain to its own failover chain.
+ * @throws Refusal invalid if a cycle of failover chains would lead back to the model
  */
 export const checkChain =
   (model_id: string, failover_chain: readonly string[], models: ById<readonly string[]>) =>

@@ -7,8 +7,9 @@ export type UsedModel = { readonly model: Model; readonly access: ModelAccess; r
 type Models = (id: string) => Model | undefined;
 
 /**
- * Returns the model with this id if the tenant can use it at present; otherwise the first usable model of its failover
- * chain, or undefined. The models of that chain can have failover chains of their own. Each model is tried once.
+ * Returns the model with this id if the tenant can use it at present. Otherwise returns the first usable model of its
+ * failover chain, whose models can have failover chains, too; undefined if none is usable. Each model is tried at most
+ * once.
  */
 const usableFor = (id: string, tenant_id: string, models: Models, tried: Set<string>): Model | undefined => {
   if (tried.has(id)) return undefined;
@@ -24,9 +25,9 @@ const usableFor = (id: string, tenant_id: string, models: Models, tried: Set<str
 };
 
 /**
- * Returns the models that an agent of this tenant uses. A failover model takes the place of each model in the agent's
- * chain that the tenant cannot use. No model occurs twice: if a failover model is in the agent's chain itself, it is
- * used once, with the access that it has in that chain.
+ * Returns the models that an agent of this tenant uses. Each model in the agent's chain that the tenant cannot use is
+ * replaced by its failover model. No model occurs twice: a failover model that is in the agent's chain anyway is listed
+ * once, with the access that it has in that chain.
  */
 export const modelsAfterFailover = (chain: readonly AgentModel[], tenant_id: string, models: Models): UsedModel[] => {
   const used = new Map<string, { model: Model; access: ModelAccess }>();

@@ -79,7 +79,7 @@ export const evolve = (model: Model, event: Recorded<ModelEvent>, transient?: Tr
   updated_at: event.at,
 });
 
-/** Registers a model. @throws Refusal slug_taken if the provider has a model with this slug */
+/** Registers a model. @throws Refusal slug_taken if the provider already has a model with this slug */
 export const register =
   (fields: ModelFields) =>
   (model: Model): ModelEvent[] => {
@@ -87,7 +87,7 @@ export const register =
     return [{ type: 'ModelRegistered', data: fields }];
   };
 
-/** Checks that the model exists. @throws Refusal not_found */
+/** Checks that the model exists. @throws Refusal not_found if it does not */
 export const assertExists = (model: Model): void => {
   if (model.status === 'absent') throw new Refusal('not_found', 'There is no such model');
 };
@@ -111,8 +111,8 @@ export const openToTenant =
   };
 
 /**
- * Takes back `openToTenant`: the tenant can use the model only if it is available to all tenants.
- * @throws Refusal not_found
+ * Reverses `openToTenant`: from now on, the tenant can use the model only if the model is available to all tenants.
+ * @throws Refusal not_found if the model does not exist
  */
 export const closeToTenant =
   (tenant_id: string) =>
@@ -121,9 +121,11 @@ export const closeToTenant =
     return model.open_to[tenant_id] ? [{ type: 'ModelClosedToTenant', data: { tenant_id } }] : [];
   };
 
-/** Whether the model exists and is open to the tenant. */
+/** Returns whether the model exists and is open to the tenant. */
 export const isOpenTo = (model: Model, tenant_id: string): boolean =>
   model.status !== 'absent' && (model.available_to_all_tenants || model.open_to[tenant_id] !== undefined);
 
-/** Whether a tenant may add the model to the chains of its agents. */
+/**
+ * Returns whether a tenant may add the model to the chains of its agents: it is open to the tenant and not disabled.
+ */
 export const isUsable = (model: Model, tenant_id: string): boolean => isOpenTo(model, tenant_id) && model.status !== 'disabled';

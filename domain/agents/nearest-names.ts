@@ -1,12 +1,16 @@
-/** Longer names are compared by their first characters only, to limit the time. */
+/** Names are compared by at most this many of their first characters, to limit the time. */
 const MAX_COMPARED = 128;
 
-/** Names that differ in more characters are not similar. This also limits the time. */
+/**
+ * Two names are similar if at most this many characters must be changed to turn one into the other. This also limits
+ * the time.
+ */
 const MAX_DISTANCE = 4;
 
 /**
  * Returns how many characters must be inserted, removed or replaced to turn one text into the other (the Levenshtein
- * distance); Infinity if there are more than `limit`. The time is proportional to the length multiplied by the limit.
+ * distance); Infinity if more than `limit` changes are needed. The time is proportional to the length multiplied by the
+ * limit.
  */
 export const editDistance = (from: string, to: string, limit: number): number => {
   if (Math.abs(from.length - to.length) > limit) return Number.POSITIVE_INFINITY;
@@ -14,8 +18,7 @@ export const editDistance = (from: string, to: string, limit: number): number =>
   let row = new Uint16Array(to.length + 1).map((_, index) => Math.min(index, tooFar));
   let next = new Uint16Array(to.length + 1);
   for (let i = 1; i <= from.length; i++) {
-    // Cells of the distance matrix that are further from the diagonal than the limit cannot be part of a distance
-    // within the limit.
+    // Only cells of the distance matrix within `limit` of the diagonal can lead to a distance within the limit.
     const [first, last] = [Math.max(1, i - limit), Math.min(to.length, i + limit)];
     next[first - 1] = first === 1 ? Math.min(i, tooFar) : tooFar;
     if (last < to.length) next[last + 1] = tooFar;
@@ -35,8 +38,8 @@ export const editDistance = (from: string, to: string, limit: number): number =>
 const shortened = (text: string): string => text.slice(0, MAX_COMPARED).toLowerCase();
 
 /**
- * Returns the names that are most similar to `wanted`, at most `count`, the most similar first. A name is similar if it
- * contains `wanted` or is contained in it, or if at most a third of the characters of `wanted` differ.
+ * Returns at most `count` names that are similar to `wanted`, the most similar first. A name is similar if few of its
+ * characters differ from `wanted` (about a third, see `limit`), if it contains `wanted`, or if `wanted` contains it.
  */
 export const nearestNames = (wanted: string, names: readonly string[], count: number): string[] => {
   const text = shortened(wanted);

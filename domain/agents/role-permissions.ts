@@ -1,4 +1,3 @@
-/** The roles that a user may have on an agent. */
 export const AGENT_ROLES = ['VIEWER', 'MANAGER', 'OWNER'] as const;
 export type AgentRole = (typeof AGENT_ROLES)[number];
 

@@ -2,9 +2,9 @@ import type { Recorded } from '../event.ts';
 import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
 
 /**
- * A skill that an agent has. `config` tells which event contains its encrypted configuration, and since when the agent
- * has this configuration; null if there is none. The state does not contain the configuration itself, because most
- * readers of an agent do not need it.
+ * A skill that an agent has. `config` names the event that contains its encrypted configuration, and the time of this
+ * event; null if the skill has no configuration. The configuration itself is not part of the state, because most code
+ * that loads an agent does not need it.
  */
 export type GrantedSkill = {
   readonly is_enabled: boolean;
@@ -12,11 +12,15 @@ export type GrantedSkill = {
   readonly config: { readonly revision: number; readonly at: string } | null;
 };
 
-/** What an agent may do with a skill. `use` is the only action. A skill without an entry is allowed. */
+/**
+ * States whether an agent may use a skill. `use` is the only action. A skill for which there is no such entry is
+ * allowed.
+ */
 export type SkillPermission = { readonly skill_id: string; readonly action: 'use'; readonly allowed: boolean; readonly created_at: string };
 
 /**
- * A skill permission in the form in which events store it. `since` is when it was given; null if this event gives it.
+ * A skill permission as events contain it. `since` is the time at which the permission was set; null if this event sets
+ * it.
  */
 export type SkillPermissionEntry = Omit<SkillPermission, 'created_at'> & { readonly since: string | null };
 

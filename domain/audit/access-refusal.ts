@@ -1,14 +1,15 @@
 import type { Recorded } from '../event.ts';
 
 /**
- * Refused requests of authenticated callers. Each caller has one stream per tenant: `access-<tenant>.<id of the
- * caller>`.
+ * The requests of one authenticated caller that were refused in one tenant. The name of the stream is
+ * `access-<tenant>.<id of the caller>`.
  */
 export const category = 'access';
 
 /**
- * A request that was refused with status 403, or because its tenant exceeded the limit on requests of a costly kind
- * (see `LimitedFlow`). `permission` is the permission that the caller lacks; null if the refusal had another reason.
+ * A request that was refused: with status 403, or because the tenant has exceeded a limit for a costly kind of request
+ * (see `LimitedFlow`). `permission` is the permission that the caller lacks; null if the request was refused for
+ * another reason.
  */
 export type AccessRefusal = { method: string; path: string; code: string; permission: string | null; agent_id: string | null };
 

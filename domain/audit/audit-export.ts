@@ -1,12 +1,14 @@
 import type { Recorded } from '../event.ts';
 
 /**
- * Each export of a tenant's audit log is recorded in a stream of its own. An event in the tenant's stream would change
- * the revision of the tenant, although an export changes nothing.
+ * The export of a tenant's audit log. Each export has its own stream: an event in the tenant's stream would change the
+ * revision of the tenant, although an export changes nothing.
  */
 export const category = 'export';
 
-/** `filter` has the query parameters that selected the entries; it is absent if there were none. */
+/**
+ * `filter` contains the query parameters that selected the exported entries. It is absent if all entries were exported.
+ */
 export type AuditExportFields = { format: string; position: string; filter?: Readonly<Record<string, string | undefined>> };
 export type AuditExportEvent = { type: 'AuditExported'; data: AuditExportFields };
 export type AuditExport = { recorded: AuditExportFields | null };

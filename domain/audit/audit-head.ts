@@ -6,15 +6,18 @@ export const category = 'audithead';
 
 /** The maximum number of entries that one head adds to the tree. */
 export const MAX_HEAD_ENTRIES = 1_000;
-/** If there are entries that no head covers, a new head is signed this long after the last one, in milliseconds. */
+/**
+ * If there are entries that no signed head covers, a new head is signed when this many milliseconds have passed since
+ * the last one.
+ */
 export const HEAD_INTERVAL_MS = 300_000;
 
-/** An audited event: the hash of its leaf, and its log position. */
+/** An audited event: the hash of its leaf in the audit tree, and its log position. */
 export type Leaf = { readonly leaf: Hash; readonly position: Position };
 
 /**
- * The tree that a new head extends: its number of entries, the position of the last one (null if it is empty), and the
- * peaks from which it can grow (see `TreeEnd`).
+ * The tree before a new head is added: its number of entries, the position of its last entry (null if the tree is
+ * empty), and its peaks, from which the larger tree is computed (see `TreeEnd`).
  */
 export type TreeBefore = { readonly size: number; readonly position: string | null; readonly peaks: readonly Hash[] };
 
@@ -26,7 +29,9 @@ export type AuditHeadFields = {
   readonly at: string;
   readonly signature: string;
   readonly key_id: string;
-  /** The proof that the tree of this head starts with the entries of the tree before it (RFC 9162, 2.1.4). */
+  /**
+   * The proof that the tree of this head begins with all entries of the tree of the previous head (RFC 9162, 2.1.4).
+   */
   readonly consistency: readonly Hash[];
   readonly before: TreeBefore;
   readonly peaks: readonly Hash[];
@@ -40,7 +45,8 @@ export const initial: AuditHead = { last: null };
 export const evolve = (_: AuditHead, { data }: Recorded<AuditHeadEvent>): AuditHead => ({ last: data });
 
 /**
- * Returns the text that is signed. Its form must never change. Otherwise, stored signatures would no longer match it.
+ * Returns the text of a head that is signed. The form of this text must never change. Otherwise, stored signatures
+ * would no longer match it.
  */
 export const signedText = (
   tenant: string,
@@ -52,7 +58,9 @@ const EMPTY: TreeBefore = { size: 0, position: null, peaks: [] };
 /** Returns the sort key of a position that is given as a consistency token. */
 export const sortKeyOf = (token: string): string => sortKey(parseToken(token)!);
 
-/** Returns the tree that the next head extends: the tree of the last head, or an empty one. */
+/**
+ * Returns the tree to which the next head adds entries: that of the last head, or an empty tree if there is no head.
+ */
 export const treeAfter = ({ last }: AuditHead): TreeBefore =>
   last ? { size: last.size, position: last.position, peaks: last.peaks } : EMPTY;
 
@@ -63,8 +71,8 @@ type Signing = {
 };
 
 /**
- * Extends the tree by entries, and signs its new head. `leaves` are the entries after the last one of the tree, in log
- * order. Returns no events if there are no entries, or if a head already covers the first entry.
+ * Adds entries to the tree, and signs the head of the larger tree. `leaves` are the entries after the last one of the
+ * tree, in log order. Returns no events if `leaves` is empty, or if an existing head already covers the first of them.
  */
 export const signHead =
   (leaves: readonly Leaf[], { tenant, at, sign }: Signing) =>

@@ -1,13 +1,17 @@
 import type { Recorded } from '../event.ts';
 
-/** The keys that sign the audit heads of all tenants. They are in one stream of the platform. */
+/**
+ * The keys that sign the heads of the audit trees of all tenants. All of these keys are in one stream, which belongs to
+ * the platform.
+ */
 export const category = 'auditkey';
 export const KEYS_ID = 'signing';
 export const platform = true;
 
 /**
- * A key pair. `public_key` is the Ed25519 key, 32 bytes in base64url; `key_id` is its JWK thumbprint (RFC 7638).
- * `cross_signature` is the signature of `keyText` with the previous key; null for the first key.
+ * A key that signs audit heads. `public_key` is the public Ed25519 key, 32 bytes in base64url, and `key_id` is the JWK
+ * thumbprint of it (RFC 7638). `cross_signature` is the signature of `keyText` by the previous key; null for the first
+ * key.
  */
 export type AuditKey = {
   readonly key_id: string;
@@ -33,13 +37,16 @@ export const evolve = ({ keys }: AuditKeys, { type, data, at }: Recorded<AuditKe
   }
 };
 
-/** Returns the text that the previous key signs to confirm this key. Its form must never change. */
+/**
+ * Returns the text that the previous key signs, to confirm the given key as its successor. The form of this text must
+ * never change.
+ */
 export const keyText = ({ key_id, public_key }: Pick<AuditKey, 'key_id' | 'public_key'>): string =>
   ['annals audit key v1', key_id, public_key].join('\n');
 
 /**
- * Adds a key pair after the key with the id `after` (null: as the first key). Does nothing if `after` is not the id of
- * the last key.
+ * Adds a key after the key with the id `after`, or as the first key if `after` is null. Does nothing if the last key
+ * does not have the id `after`.
  */
 export const addKey =
   (key: AuditKey, after: string | null) =>
@@ -47,8 +54,8 @@ export const addKey =
     (keys.at(-1)?.key_id ?? null) === after ? [{ type: 'AuditKeyCreated', data: key }] : [];
 
 /**
- * Replaces the encrypted private key with the same key encrypted with another data key. Does nothing if the stored text
- * no longer equals `sealed`.
+ * Replaces the stored private key, which is encrypted with an old data key (`sealed`), with the same key encrypted with
+ * another data key. Does nothing if the stored text is no longer `sealed`.
  */
 export const resealKey =
   (key_id: string, sealed: string, sealed_private_key: string) =>

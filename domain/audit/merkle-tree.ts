@@ -5,8 +5,8 @@ export type Hash = string;
 
 const HASH_BYTES = 32;
 /**
- * The input of a node's hash: a byte with the value 1, and room for two hashes. The buffer is reused, because a tree
- * has very many nodes.
+ * The input of a node's hash: a byte with the value 1, followed by room for two hashes. All nodes use the same buffer,
+ * because a tree has very many nodes.
  */
 const nodeBytes = Buffer.alloc(1 + 2 * HASH_BYTES, 1);
 
@@ -33,15 +33,15 @@ const splitOf = (size: number): number => {
 };
 
 /**
- * The end of a tree, from which its hashes and proofs are computed. `peaks` are the hashes of the largest complete
- * subtrees over the first `size` leaves, from left to right: one for each bit that is set in `size`. `leaves` are the
- * hashes of the leaves that follow.
+ * The part of a tree that is needed to compute its root hash and proofs. `peaks` are the hashes of the largest complete
+ * subtrees over the first `size` leaves, from left to right; there is one for each bit that is set in `size`. `leaves`
+ * are the hashes of the leaves after them.
  */
 export type TreeEnd = { readonly size: number; readonly peaks: readonly Hash[]; readonly leaves: readonly Hash[] };
 
 export const sizeOf = ({ size, leaves }: TreeEnd): number => size + leaves.length;
 
-/** Returns the index of the first leaf under each peak. */
+/** Returns, for each peak, the index of the first leaf in its subtree. */
 const startsOf = (size: number): number[] => {
   const starts: number[] = [];
   for (let start = 0, bit = 2 ** Math.floor(Math.log2(Math.max(size, 1))); bit >= 1; bit /= 2)
@@ -55,8 +55,8 @@ const startsOf = (size: number): number[] => {
 type Hasher = (from: number, to: number) => Hash;
 
 /**
- * Returns a function that computes the hash of the subtree over the leaves `from` to `to - 1`. It throws RangeError if
- * the subtree lies within a peak's subtree, of which only the hash of the peak is known.
+ * Returns a function that computes the hash of the subtree over the leaves `from` to `to - 1`. The function throws
+ * RangeError if it needs the hash of a node below a peak, because below the peaks no hashes are known.
  */
 const createHasher = ({ size, peaks, leaves }: TreeEnd): Hasher => {
   const starts = startsOf(size);
@@ -80,7 +80,10 @@ const createHasher = ({ size, peaks, leaves }: TreeEnd): Hasher => {
   return hashOf;
 };
 
-/** Caches the hash function of each tree, because a head needs the root, the peaks and a proof of the same tree. */
+/**
+ * Maps each tree to its hash function, which caches hashes: signing a head needs the root, the peaks and a proof of the
+ * same tree.
+ */
 const hashers = new WeakMap<TreeEnd, Hasher>();
 
 const hasher = (end: TreeEnd): Hasher => {
@@ -92,7 +95,8 @@ const hasher = (end: TreeEnd): Hasher => {
 export const rootOf = (end: TreeEnd): Hash => hasher(end)(0, sizeOf(end));
 
 /**
- * Returns the peaks of the whole tree. The next tree can be computed from these peaks without the leaves below them.
+ * Returns the peaks of the whole tree, including `leaves`. With these peaks, a larger tree can be computed later
+ * without the leaves of this one.
  */
 export const peaksOf = (end: TreeEnd): Hash[] => {
   const size = sizeOf(end);
@@ -116,7 +120,10 @@ export const inclusionPath = (end: TreeEnd, index: number): Hash[] => {
   return pathIn(0, sizeOf(end));
 };
 
-/** Returns the proof that the tree starts with the `size` leaves under the given peaks (RFC 9162, 2.1.4.1). */
+/**
+ * Returns the proof that the whole tree begins with the first `size` leaves, which are those under `peaks` (RFC 9162,
+ * 2.1.4.1).
+ */
 export const consistencyPath = (end: TreeEnd): Hash[] => {
   const { size: old } = end;
   const hashOf = hasher(end);
@@ -128,7 +135,10 @@ export const consistencyPath = (end: TreeEnd): Hash[] => {
   return old === 0 || end.leaves.length === 0 ? [] : pathIn(0, sizeOf(end), true);
 };
 
-/** Returns the root that follows from a leaf and its inclusion path; null if the path has the wrong length. */
+/**
+ * Returns the root hash that results from a leaf and its inclusion path; null if the length of the path does not fit
+ * the index and the size.
+ */
 export const rootFromInclusion = (leaf: Hash, index: number, size: number, path: readonly Hash[]): Hash | null => {
   let [at, last, root] = [index, size - 1, leaf];
   if (index < 0 || index >= size) return null;

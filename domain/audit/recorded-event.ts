@@ -1,8 +1,8 @@
 import { type Recorded, tokenOf } from '../event.ts';
 
 /**
- * An event as auditors read it: exactly what the log stores. Data in the form of bytes, such as encrypted contents, are
- * base64.
+ * An event in the form in which auditors read it: exactly what the log stores. Data that are bytes, such as encrypted
+ * contents, are shown as base64.
  */
 export type RecordedEvent = {
   readonly id: string;
@@ -27,7 +27,7 @@ export const recordedEventOf = ({ event_id, stream, revision, position, type, at
 });
 
 /**
- * Returns the JSON text of an event, without whitespace and with the fields in a fixed order. Audit proofs use this
- * text, so its form must never change.
+ * Returns the JSON text of an event, without whitespace and with its fields in a fixed order. The hashes in audit
+ * proofs are those of this text, so its form must never change.
  */
 export const recordedEventText = (event: Recorded): string => JSON.stringify(recordedEventOf(event));

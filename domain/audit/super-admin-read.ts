@@ -1,8 +1,8 @@
 import type { Recorded } from '../event.ts';
 
 /**
- * When a super-admin reads data of a tenant without being a member, each request is recorded in a stream of its own.
- * The tenant's audit log shows these events.
+ * Requests in which a super-admin who is not a member of a tenant reads data of the tenant. Each request has its own
+ * stream. The tenant's audit log shows these events.
  */
 export const category = 'visit';
 

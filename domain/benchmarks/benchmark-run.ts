@@ -2,19 +2,22 @@ import type { Recorded } from '../event.ts';
 import { type ById, type Transient, withEntry } from '../immutable-record.ts';
 import type { Benchmark, Harness, TrajectoryBuilder } from './benchmark.ts';
 
-/** A run of an agent on tasks of a benchmark. Its delivery to the runner has the same id. */
+/**
+ * A run of an agent on tasks of a benchmark. The delivery that sends the tasks to the runner has the same id as the
+ * run.
+ */
 export const category = 'benchmarkrun';
 
 export const RUN_STATUSES = ['queued', 'running', 'completed', 'failed'] as const;
 export const TASK_STATUSES = ['pending', 'scored', 'failed'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
-/** A run that has not ended after this time fails. */
+/** A run fails if it has not ended after this many hours. */
 export const MAX_RUN_HOURS = 24;
 
 /**
- * The fields of a run: a copy of the benchmark's fields at the time at which the run was queued, and the ids of its
- * tasks. `dataset_sha256` is the digest of the dataset, which is stored among the files of the tenant.
+ * The fields of a run: the fields of the benchmark as they were when the run was queued, and the ids of its tasks.
+ * `dataset_sha256` is the digest of the dataset, of which the tenant's file store has a copy.
  */
 export type RunFields = Pick<Benchmark, 'evaluator_strategy' | 'evaluator_config' | 'dataset_uri'> & {
   readonly benchmark_id: string;
@@ -28,8 +31,8 @@ export type RunFields = Pick<Benchmark, 'evaluator_strategy' | 'evaluator_config
 };
 
 /**
- * The result of a task: a score from 0 to 1, or the reason why there is none (`error`). `trajectory_sha256` is the
- * digest of the record of what the agent did, which is stored among the files of the tenant.
+ * The result of a task: a score from 0 to 1 or, if there is none, the reason in `error`. `trajectory_sha256` is the
+ * digest of a file in the tenant's file store that records what the agent did.
  */
 export type TaskResult = {
   readonly score: number | null;
@@ -45,7 +48,7 @@ export type BenchmarkRunEvent =
   | { type: 'BenchmarkTaskScored'; data: TaskResult & { readonly agent_id: string; readonly task_id: string } }
   | { type: 'BenchmarkRunFinished'; data: Ending & { readonly agent_id: string } };
 
-/** `results` maps the ids of the tasks that have ended to their results. */
+/** `results` maps the ids of those tasks that have ended to their results. */
 export type BenchmarkRun = RunFields & {
   readonly status: 'absent' | RunStatus;
   readonly id: string;
@@ -138,8 +141,8 @@ const meanScore = (task_ids: readonly string[], results: ById<TaskResult>): numb
 export type ScoredTask = TaskResult & { readonly task_id: string };
 
 /**
- * Returns the reported results that count: those of tasks of the run that have no result yet. If a task occurs twice in
- * the report, only its first result counts.
+ * Returns the reported results that are to be recorded: those of tasks of the run that have no result yet. If the
+ * report contains a task twice, only the first of the two results is returned.
  */
 export const newResults = (run: BenchmarkRun, agent_id: string, results: readonly ScoredTask[]): readonly ScoredTask[] => {
   if (!isOpen(run) || run.agent_id !== agent_id) return [];
@@ -152,8 +155,8 @@ export const newResults = (run: BenchmarkRun, agent_id: string, results: readonl
 };
 
 /**
- * Records results that the runner of an agent has reported. Results that do not count (see `newResults`) are left out.
- * When every task has a result, the run is completed.
+ * Records results that the runner of an agent has reported, except those that `newResults` leaves out. If every task of
+ * the run then has a result, the run is completed.
  */
 export const scoreTasks =
   (agent_id: string, reported: readonly ScoredTask[]) =>
@@ -166,7 +169,7 @@ export const scoreTasks =
     return [...events, { type: 'BenchmarkRunFinished', data: { agent_id, ...ending } }];
   };
 
-/** Ends a run as failed. Does nothing if the run has already ended. */
+/** Ends a run as failed, with the reason `error`. Does nothing if the run has already ended. */
 export const fail =
   (error: string) =>
   (run: BenchmarkRun): BenchmarkRunEvent[] =>

@@ -2,7 +2,7 @@ import { applyResets, changedFields } from '../aggregate.ts';
 import type { Recorded } from '../event.ts';
 import { conflict, Refusal, slugTaken } from '../refusal.ts';
 
-/** A benchmark in the platform's catalogue: tasks, and the rules by which the answers of an agent are scored. */
+/** A benchmark in the catalogue of the platform: tasks for agents, and the rules by which their answers are scored. */
 export const category = 'benchmark';
 export const platform = true;
 
@@ -14,8 +14,8 @@ export type Harness = (typeof HARNESSES)[number];
 export type TrajectoryBuilder = (typeof TRAJECTORY_BUILDERS)[number];
 
 /**
- * The location of a benchmark's tasks. `dataset_sha256` is set if `dataset_uri` names an uploaded file: it is the
- * digest of the platform's copy of that file.
+ * Where the tasks of a benchmark are. If `dataset_uri` names an uploaded file, `dataset_sha256` is the digest of the
+ * platform's copy of this file; otherwise it is null.
  */
 export type Dataset = { readonly dataset_uri: string; readonly dataset_sha256: string | null };
 
@@ -34,7 +34,10 @@ export type BenchmarkFields = Dataset & {
 /** A partial update. Null resets a field to its default; for a field without a default, null means no change. */
 export type BenchmarkChanges = { [Name in keyof Omit<BenchmarkFields, 'slug'>]?: BenchmarkFields[Name] | null | undefined };
 
-/** A slug can be used again after its benchmark was retired. `generation` counts the uses before this one. */
+/**
+ * After a benchmark is retired, another one can use its slug. `generation` is the number of earlier benchmarks with
+ * this slug.
+ */
 export type BenchmarkEvent =
   | { type: 'BenchmarkCreated'; data: BenchmarkFields & { readonly generation: number } }
   | { type: 'BenchmarkUpdated'; data: Partial<Omit<BenchmarkFields, 'slug'>> }
@@ -83,10 +86,14 @@ export const evolve = (benchmark: Benchmark, { type, data, id, at }: Recorded<Be
   }
 };
 
-/** Whether the benchmark was retired, so that its slug can be used again. */
+/** Returns whether the benchmark was retired, so that its slug can be used again. */
 export const isRetired = ({ status }: Benchmark): boolean => status === 'retired';
 
-/** Creates a benchmark. If this generation of the slug is retired, does nothing. @throws Refusal slug_taken */
+/**
+ * Creates a benchmark. If the benchmark in this stream is retired, does nothing: the caller then tries the next
+ * generation of the slug.
+ * @throws Refusal slug_taken if there is a benchmark with this slug
+ */
 export const create =
   (fields: BenchmarkFields, generation: number) =>
   (benchmark: Benchmark): BenchmarkEvent[] => {
@@ -106,7 +113,7 @@ const assertWritable = ({ read_only }: Benchmark): void => {
 
 /**
  * Changes a benchmark. While it is read-only, only `read_only` itself can be changed.
- * @throws Refusal not_found, conflict if it is read-only
+ * @throws Refusal not_found if it does not exist, conflict if another field would change while it is read-only
  */
 export const update =
   (changes: BenchmarkChanges) =>
@@ -118,7 +125,10 @@ export const update =
     return changed.length > 0 ? [{ type: 'BenchmarkUpdated', data: fields }] : [];
   };
 
-/** Removes a benchmark from the catalogue. Its runs stay. @throws Refusal not_found, conflict if it is read-only */
+/**
+ * Removes a benchmark from the catalogue. Its runs stay.
+ * @throws Refusal not_found if it does not exist, conflict if it is read-only
+ */
 export const retire = (benchmark: Benchmark): BenchmarkEvent[] => {
   assertExists(benchmark);
   assertWritable(benchmark);

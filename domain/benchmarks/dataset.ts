@@ -1,14 +1,14 @@
 import { cleanDisplayText } from '../fields.ts';
 import { invalid } from '../refusal.ts';
 
-/** The largest dataset, in bytes. */
+/** The maximum size of a dataset, in bytes. */
 export const MAX_DATASET_BYTES = 8 * 1024 * 1024;
 export const MAX_DATASET_TASKS = 10_000;
-/** The maximum number of tasks in one run. One event lists the ids of all of them. */
+/** The maximum number of tasks in one run. One event contains the ids of all tasks of the run. */
 export const MAX_RUN_TASKS = 1_000;
 export const MAX_TASK_ID_LENGTH = 128;
 
-/** A task of a dataset. `line` is its line of the dataset, which is a JSON object. */
+/** A task of a dataset. `line` is the line of the dataset that describes the task, which is a JSON object. */
 export type Task = { readonly id: string; readonly line: string };
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -31,8 +31,8 @@ const objectIn = (line: string): Readonly<Record<string, unknown>> | null => {
 };
 
 /**
- * Returns the id of a task: its field `id`, or the number of its line if it has no such field. Null if the field is not
- * a valid id.
+ * Returns the id of a task: the value of its field `id` or, if it has no such field, the number of its line. Null if
+ * the value of the field is not a valid id.
  */
 const idOf = ({ id }: Readonly<Record<string, unknown>>, lineNumber: number): string | null => {
   if (id === undefined) return String(lineNumber);
@@ -41,9 +41,9 @@ const idOf = ({ id }: Readonly<Record<string, unknown>>, lineNumber: number): st
 };
 
 /**
- * Parses a dataset in JSON Lines: one task per line; blank lines are skipped. `pointer` is the JSON pointer of the
+ * Parses a dataset in JSON Lines, with one task per line. Blank lines are skipped. `pointer` is the JSON pointer of the
  * request field that names the dataset.
- * @throws Refusal invalid, with the number of the first invalid line
+ * @throws Refusal invalid if a line is invalid; the refusal contains the number of the first such line
  */
 export const parseDataset = (bytes: Uint8Array, pointer: string): Task[] => {
   const refuse = (message: string) => invalid(pointer, message, 'malformed_dataset');
@@ -64,8 +64,8 @@ export const parseDataset = (bytes: Uint8Array, pointer: string): Task[] => {
 };
 
 /**
- * Returns the tasks of a run, in the order of the dataset: the tasks with these ids, or all tasks if `ids` is null.
- * @throws Refusal invalid if an id is unknown or given twice, or there are too many tasks for one run
+ * Returns the tasks with these ids, or all tasks if `ids` is null, in the order of the dataset.
+ * @throws Refusal invalid if an id is unknown or given twice, or if there are too many tasks for one run
  */
 export const selectTasks = (tasks: readonly Task[], ids: readonly string[] | null): readonly Task[] => {
   const known = new Set(tasks.map(({ id }) => id));

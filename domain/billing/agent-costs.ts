@@ -1,4 +1,7 @@
-/** The use of language models by one agent, with one model, for one cause. The cost is in micro-dollars. */
+/**
+ * The use of language models by one agent, with one model, for one cause (what started the session, such as an
+ * integration). The cost is in micro-dollars.
+ */
 export type UsageRow = UsageTotals & {
   readonly agent_id: string;
   /** The id of the model; empty if the messages of this usage name no model. */
@@ -17,7 +20,7 @@ export type UsageTotals = {
 
 export const NO_USAGE: UsageTotals = { requests: 0, input_tokens: 0, output_tokens: 0, cost_micros: 0 };
 
-/** Returns the sum of usages. */
+/** Returns the sum of the usage in these rows. */
 export const totalOf = (rows: Iterable<UsageTotals>): UsageTotals => {
   let total = NO_USAGE;
   for (const { requests, input_tokens, output_tokens, cost_micros } of rows)
@@ -30,13 +33,13 @@ export const totalOf = (rows: Iterable<UsageTotals>): UsageTotals => {
   return total;
 };
 
-/** Maps each key to the sum of the rows with this key. The keys are in the order of their first rows. */
+/** Returns the sum of the usage for each key. The keys have the order in which they first occur in `rows`. */
 export const totalsBy = (rows: readonly UsageRow[], keyOf: (row: UsageRow) => string): Map<string, UsageTotals> =>
   new Map([...Map.groupBy(rows, keyOf)].map(([key, group]) => [key, totalOf(group)]));
 
 /**
- * Returns the id of the model with the highest cost; of models with the same cost, the one with the most requests. Null
- * if no row names a model.
+ * Returns the id of the model with the highest cost; of models with the same cost, the one with the most requests.
+ * Returns null if no row names a model.
  */
 export const topModel = (rows: readonly UsageRow[]): string | null => {
   const models = [...totalsBy(rows, ({ model_id }) => model_id)].filter(([model_id]) => model_id !== '');

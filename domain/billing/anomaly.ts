@@ -1,6 +1,6 @@
 /**
- * The cost of a day is compared with the costs of at most this many days before it. At least MIN_HISTORY_DAYS days are
- * needed.
+ * The cost of a day is compared with those of the days before it: at most HISTORY_DAYS and at least MIN_HISTORY_DAYS of
+ * them.
  */
 export const HISTORY_DAYS = 30;
 const MIN_HISTORY_DAYS = 7;
@@ -14,15 +14,15 @@ const median = (values: readonly number[]): number => {
 };
 
 /**
- * The usual cost of a day, in micro-dollars: the median, and the median absolute deviation (`spread`). A cost of
- * `floor` or more is unusual.
+ * The usual cost of a day, in micro-dollars: the median, and the median absolute deviation (`spread`). A day is unusual
+ * if its cost is `floor` or more.
  */
 export type UsualCost = { readonly median: number; readonly spread: number; readonly floor: number };
 
 /**
- * Returns the usual cost of a day, computed from the daily costs before it. The floor is the median plus five times the
- * median absolute deviation plus 1 USD. `history` has one cost per day since the first use, at most 30, with 0 for days
- * without cost. Returns null if there are fewer than 7 days: no cost is unusual then.
+ * Returns the usual cost of a day, computed from the costs of the days before it. The floor is the median plus five
+ * times the median absolute deviation plus 1 USD. `history` contains one cost for each day since the first use, with 0
+ * for days without cost, for at most 30 days. Returns null if there are fewer than 7 days; then no cost is unusual.
  */
 const usualCost = (history: readonly number[]): UsualCost | null => {
   if (history.length < MIN_HISTORY_DAYS) return null;
@@ -31,7 +31,7 @@ const usualCost = (history: readonly number[]): UsualCost | null => {
   return { median: usual, spread, floor: usual + ALLOWED_DEVIATIONS * spread + MIN_EXCESS_MICROS };
 };
 
-/** Whether the cost of a day is unusual, compared with the daily costs before it. */
+/** Returns whether the cost of a day is unusual, compared with the costs of the days before it. */
 export const isUnusual = (cost: number, history: readonly number[]): boolean => {
   const usual = usualCost(history);
   return usual !== null && cost >= usual.floor;
@@ -43,7 +43,7 @@ const DATE_LENGTH = 'YYYY-MM-DD'.length;
 /** Returns the day that is `days` days after `day` (YYYY-MM-DD, UTC). */
 export const addDays = (day: string, days: number): string => new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, DATE_LENGTH);
 
-/** A day with an unusual cost, and the usual cost that was computed from the days before it. */
+/** A day with an unusual cost, and the usual cost of the days before it. */
 export type Anomaly = UsualCost & { readonly day: string; readonly cost: number };
 
 /**
@@ -64,7 +64,7 @@ const anomaliesOf = (costs: ReadonlyMap<string, number>, from: string, to: strin
     });
 };
 
-/** Whether any day from `from` up to, but not including, `to` has an unusual cost. */
+/** Returns whether any day from `from` up to, but not including, `to` has an unusual cost. */
 export const hasUnusualDay = (costs: ReadonlyMap<string, number>, from: string, to: string): boolean =>
   anomaliesOf(costs, from, to).length > 0;
 

@@ -4,40 +4,40 @@ import { usdOf } from '../money.ts';
 import { conflict, notFound, Refusal } from '../refusal.ts';
 
 /**
- * The spending of an agent in one hour (UTC). Each hour of each agent has a separate stream. So each hour starts with
- * the whole budget, and nothing has to be reset. All amounts are in micro-dollars.
+ * The spending of an agent in one hour (UTC), in micro-dollars. Each hour of each agent has a stream of its own: so
+ * each hour starts with the whole budget, and nothing has to be reset.
  */
 export const category = 'budget';
 
-/** The shares of the hourly budget, in percent, for which an event is recorded when so much is spent or reserved. */
+/** When this share of the hourly budget, in percent, is spent or reserved, an event is recorded. */
 export const THRESHOLDS = [80, 100] as const;
 export type Threshold = (typeof THRESHOLDS)[number];
 
 /**
- * The maximum number of refusals that are recorded in one hour, so that a runner that retries again and again does not
- * fill the log.
+ * The maximum number of refused reservations that are recorded per hour, so that a runner that tries again and again
+ * does not fill the log.
  */
 export const MAX_RECORDED_REFUSALS = 100;
 
 type OfHour = { agent_id: string; hour: string };
 
-/** The session and the model for which an amount is reserved, if the runner names them. */
+/** What an amount is reserved for: a session and a model. Each is null if the runner does not name it. */
 type Purpose = { session_id: string | null; model_id: string | null };
 
 type ReservationFields = Purpose & { reservation_id: string; amount_micros: number; expires_at: string };
 
-/** The cost of the messages of a session in this hour so far. */
+/** The cost of those messages of a session that belong to this hour, so far. */
 export type SessionCost = { readonly session_id: string; readonly cost_micros: number };
 
 export type BudgetEvent =
   | { type: 'BudgetReserved'; data: OfHour & ReservationFields }
   | { type: 'BudgetSettled'; data: OfHour & { reservation_id: string; settled_micros: number } }
-  /** Older events do not have `reservation_id`. */
+  /** Events of earlier versions have no `reservation_id`. */
   | {
       type: 'BudgetRefused';
       data: OfHour & Purpose & { reservation_id?: string; amount_micros: number; committed_micros: number; limit_micros: number };
     }
-  /** `sessions` has the sessions whose cost has increased. */
+  /** `sessions` contains the sessions whose cost has increased, with the new cost. */
   | { type: 'BudgetUsageCounted'; data: OfHour & { sessions: readonly SessionCost[] } }
   | { type: 'BudgetThresholdReached'; data: OfHour & { percent: Threshold; committed_micros: number; limit_micros: number } };
 
@@ -49,7 +49,7 @@ export type BudgetHour = {
   /** Maps session ids to the cost of their messages in this hour. */
   readonly usage: ById<number>;
   readonly refusals: number;
-  /** The highest threshold (in percent) for which an event is recorded; 0 if there is none. */
+  /** The highest threshold, in percent, that was recorded as reached; 0 if none was. */
   readonly reported: number;
 };
 
@@ -86,24 +86,24 @@ export const evolve = (hour: BudgetHour, { type, data }: Recorded<BudgetEvent>, 
 
 const HOUR_MS = 3_600_000;
 
-/** Returns the start of the hour (UTC) that contains the time `at`. Both are RFC 3339 UTC. */
+/** Returns the start of the hour (UTC) that contains the time `at`. Both times are RFC 3339 UTC. */
 export const hourOf = (at: string): string => `${at.slice(0, 13)}:00:00.000Z`;
 
 /**
- * Returns the end of the hour that contains the time `at`, as RFC 3339 UTC. Reservations of this hour expire at its end
- * at the latest.
+ * Returns the end of the hour that contains the time `at`, as RFC 3339 UTC. Every reservation of the hour expires at
+ * this time or earlier.
  */
 export const hourEnd = (at: string): string => new Date(Date.parse(hourOf(at)) + HOUR_MS).toISOString();
 
-/** Returns the id of the stream of an agent's budget hour. `at` is any time in the hour. */
+/** Returns the id of the budget stream of an agent for one hour. `at` is any time in the hour. */
 export const budgetHourId = (agent_id: string, at: string): string => `${agent_id}.${at.slice(0, 13)}`;
 
-/** The number of characters in a reservation id that contain its hour, as the number of hours since 1970 in base 36. */
+/** A reservation id contains its hour in this many characters: the number of hours since 1970, in base 36. */
 const HOUR_DIGITS = 5;
 
 /**
- * Derives a reservation id from a new resource id, by replacing some characters with the hour. So the stream of a
- * reservation can be found from its id.
+ * Derives a reservation id from a new resource id: the HOUR_DIGITS characters after the first one are replaced by the
+ * hour of `at`. So the stream of a reservation can be found from the agent id and the reservation id.
  */
 export const reservationId = (id: string, at: string): string =>
   `c${Math.floor(Date.parse(at) / HOUR_MS)
@@ -122,8 +122,8 @@ const sumOf = (values: Iterable<number>): number => {
 
 /**
  * Returns the amount that is spent or reserved at the time `at`. A reservation that is not settled counts until it
- * expires. The settlements and the messages of a session report the same money, so for each session only the larger of
- * the two sums counts. Settlements without a session are added.
+ * expires. The settlements of a session and its messages report the same spending, so only the larger of their two sums
+ * counts. Settlements that name no session are added.
  */
 export const committedMicros = ({ reservations, usage }: BudgetHour, at: string): number => {
   const spent = new Map(Object.entries(usage));
@@ -139,8 +139,8 @@ export const committedMicros = ({ reservations, usage }: BudgetHour, at: string)
 };
 
 /**
- * Returns the costs that are higher than the counted cost of the same session. The cost of a session only increases, so
- * a lower cost is outdated.
+ * Returns those of the costs that are higher than the recorded cost of their session. The cost of a session only
+ * increases, so a cost that is not higher is outdated.
  */
 const grown = ({ usage }: BudgetHour, costs: readonly SessionCost[]): SessionCost[] =>
   costs.filter(({ session_id, cost_micros }) => cost_micros > (usage[session_id] ?? 0));
@@ -158,7 +158,7 @@ const exceeded = ({ limit_micros, at }: Budget, committed: number): Refusal => {
   });
 };
 
-/** Whether the whole budget of the hour is spent or reserved. */
+/** Returns whether the whole budget of the hour is spent or reserved. */
 export const isSpent = (hour: BudgetHour, { limit_micros, at }: Budget): boolean =>
   limit_micros !== null && committedMicros(hour, at) >= limit_micros;
 
@@ -167,7 +167,7 @@ export const assertNotSpent = (hour: BudgetHour, budget: Budget): void => {
   if (isSpent(hour, budget)) throw exceeded(budget, committedMicros(hour, budget.at));
 };
 
-/** Returns an event for each threshold that the hour has reached and for which there is no event yet. */
+/** Returns one event for each threshold that is reached in this hour and not yet recorded. */
 const thresholdsOf = (hour: BudgetHour, { agent_id, limit_micros, at }: Budget, start: string): BudgetEvent[] => {
   const committed_micros = committedMicros(hour, at);
   if (limit_micros === null || committed_micros === 0) return [];
@@ -178,13 +178,12 @@ const thresholdsOf = (hour: BudgetHour, { agent_id, limit_micros, at }: Budget, 
 };
 
 /**
- * A reservation that a runner requests. `costs`: the costs of the messages of its session, as far as the caller knows
- * them.
+ * A reservation that a runner requests. `costs`: the costs of the messages of its session, as far as they are known.
  */
 export type Request = ReservationFields & { readonly costs: readonly SessionCost[] };
 
 /**
- * Reserves an amount of the budget. Does nothing if the reservation already exists.
+ * Reserves an amount of the budget. Does nothing if a reservation with this id exists.
  * @throws Refusal budget_exceeded if more than the limit would be spent or reserved
  */
 export const reserve =
@@ -201,7 +200,8 @@ export const reserve =
   };
 
 /**
- * Records that a reservation was refused. Does nothing if the hour already has MAX_RECORDED_REFUSALS recorded refusals.
+ * Records that a reservation was refused. Does nothing if MAX_RECORDED_REFUSALS refusals are already recorded in this
+ * hour.
  */
 export const recordRefusal =
   ({ reservation_id, session_id, model_id, amount_micros, costs }: Omit<Request, 'expires_at'>, { agent_id, limit_micros, at }: Budget) =>
@@ -214,9 +214,9 @@ export const recordRefusal =
   };
 
 /**
- * Settles a reservation with the amount that was spent, even if the reservation has expired, because the money is
- * already spent. Does nothing if it is settled with the same amount.
- * @throws Refusal not_found, conflict if it is settled with another amount
+ * Settles a reservation with the amount that was spent. An expired reservation can be settled, too, because its money
+ * has been spent. Does nothing if it was settled before with the same amount.
+ * @throws Refusal not_found if there is no such reservation, conflict if it was settled with another amount
  */
 export const settle =
   (reservation_id: string, settled_micros: number, budget: Budget) =>
@@ -233,8 +233,8 @@ export const settle =
   };
 
 /**
- * Records the costs of the messages of sessions. `costs` are totals of the hour, so that recording the same costs again
- * adds nothing.
+ * Records the costs of the messages of sessions. `costs` are the totals in this hour, so recording the same costs twice
+ * changes nothing.
  */
 export const countUsage =
   (costs: readonly SessionCost[], budget: Budget, start: string) =>

@@ -7,7 +7,7 @@ export type BudgetUsage = {
   readonly reserved: number;
   /** The sum of the amounts with which reservations were settled. */
   readonly settled: number;
-  /** The amount that is spent or reserved at the end of the hour, or at the time `until` if this is earlier. */
+  /** The amount that is spent or reserved at the end of the hour or, if the hour has not ended, at the time `until`. */
   readonly committed: number;
   readonly refused: number;
   readonly refused_reservation_id: string | null;
@@ -18,8 +18,8 @@ export type BudgetUsage = {
 type Attempt = Recorded<Extract<BudgetEvent, { type: 'BudgetReserved' | 'BudgetRefused' }>>;
 
 /**
- * Converts a refused reservation to a granted one. Nobody settles such a reservation, so it counts until the end of the
- * hour.
+ * Converts a refused reservation to a granted one, to find out how another limit would have worked. Such a reservation
+ * is never settled, so it counts until the end of the hour.
  */
 const granted = (attempt: Attempt, index: number): Recorded<BudgetEvent> => {
   if (attempt.type === 'BudgetReserved') return attempt;
@@ -31,8 +31,9 @@ const granted = (attempt: Attempt, index: number): Recorded<BudgetEvent> => {
 const idOf = ({ data }: Attempt): string | null => data.reservation_id ?? null;
 
 /**
- * Computes from the events of one hour, the oldest first, how its budget was used. If `limit` is given, each requested
- * reservation is decided again with this limit (null: no limit), in the original order. `until` is the present time.
+ * Computes from the events of one hour, oldest first, how its budget was used. If `limit` is given, each requested
+ * reservation is granted or refused again by this limit (null: no limit), in the original order. `until` is the present
+ * time.
  */
 export const budgetUsage = (events: readonly Recorded<BudgetEvent>[], until: string, limit?: number | null): BudgetUsage => {
   let hour: BudgetHour = initial;

@@ -40,9 +40,9 @@ export const create =
     plan.status === 'absent' ? [{ type: 'PlanCreated', data: fields }] : [];
 
 /**
- * Checks that the plan allows one more agent, member or cron job. `limit` says which of these; `current` is their
- * present number. The limit on deliveries per minute is a rate limit instead (infra/ratelimit/limiter.ts).
- * @throws Refusal plan_limit (409) if the limit is reached
+ * Checks that the plan allows one more agent, member or cron job: `limit` says which of them, and `current` is their
+ * present number. Deliveries per minute are not checked here, but by a rate limit (infra/ratelimit/limiter.ts).
+ * @throws Refusal plan_limit (status 409) if the limit is reached
  */
 export const checkLimit = (limits: Limits, limit: keyof Limits, current: number): void => {
   if (current < limits[limit]) return;

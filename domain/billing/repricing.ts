@@ -2,8 +2,8 @@ import { priceOf } from '../sessions/usage-cost.ts';
 import type { UsageTotals } from './agent-costs.ts';
 
 /**
- * Returns the cost of this usage at other prices, in micro-dollars; the billed cost if there are no prices. The amount
- * is not rounded, so that sums do not depend on how the usage is grouped.
+ * Returns the cost of this usage at the given prices, in micro-dollars; the billed cost if no prices are given. The
+ * amount is not rounded, so that a total is the same however the usage is grouped.
  */
 export const repricedMicros = (
   { input_tokens, output_tokens, cost_micros }: UsageTotals,

@@ -5,8 +5,8 @@ export const category = 'seller';
 export const platform = true;
 
 /**
- * The state of a seller's account in an event of the payment provider. `connected`: the seller has completed the
- * onboarding. `created` is the time at which the provider created the event, in Unix seconds.
+ * The state of a seller's account, as an event of the payment provider reports it. `connected` is whether the seller
+ * has completed the onboarding. `created` is the time at which the provider created the event, in Unix seconds.
  */
 export type SellerReport = {
   readonly event_id: string;
@@ -25,7 +25,7 @@ export type SellerEvent =
   | { type: 'PaymentEventRecorded'; data: SellerReport }
   | { type: 'SellerStatusChanged'; data: SellerStatus };
 
-/** `newest` is the newest report of the provider; null if there is none. */
+/** `newest` is the newest report about the account; null if there is none. */
 export type Seller = SellerStatus & { readonly payment_account_id: string | null; readonly newest: SellerReport | null };
 
 export const initial: Seller = {
@@ -47,7 +47,7 @@ export const evolve = (seller: Seller, { type, data }: Recorded<SellerEvent>): S
   }
 };
 
-/** Records that the user got a link to the provider's onboarding. */
+/** Records that the user got a link to the onboarding of the payment provider. */
 export const startOnboarding = (payment_account_id: string) => (): SellerEvent[] => [
   { type: 'SellerOnboardingStarted', data: { payment_account_id } },
 ];
@@ -56,20 +56,20 @@ const enabled = ({ connected, charges_enabled, payouts_enabled }: SellerReport):
   Number(connected) + Number(charges_enabled) + Number(payouts_enabled);
 
 /**
- * Compares two reports; positive if `a` is the later one. The provider's times have whole seconds. Of two events of the
- * same second, the one with more capabilities is the later one, because the onboarding adds capabilities one after
- * another.
+ * Compares two reports; the result is positive if `a` is the later one. The times of the provider are whole seconds. If
+ * two events have the same time, the one with more capabilities is the later one, because the onboarding adds
+ * capabilities one after another.
  */
 export const compareReports = (a: SellerReport, b: SellerReport): number =>
   a.created - b.created || enabled(a) - enabled(b) || Number(a.event_id > b.event_id) - Number(a.event_id < b.event_id);
 
-/** Whether a report is about the account of this seller. */
+/** Returns whether a report is about the account of this seller. */
 export const isOfSeller = ({ payment_account_id }: Seller, report: SellerReport): boolean =>
   payment_account_id === report.payment_account_id;
 
 /**
- * Records the state of the seller's account in an event of the provider. Does nothing if the report is older than the
- * newest one, is already recorded, or is about another account.
+ * Records the state of the seller's account that an event of the provider reports. Does nothing if the report is not
+ * newer than the newest one, or is about another account.
  */
 export const recordReport =
   (report: SellerReport) =>

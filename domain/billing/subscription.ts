@@ -2,7 +2,10 @@ import type { ById } from '../immutable-record.ts';
 
 export type PlanStatus = 'trialing' | 'active' | 'past_due' | 'canceled';
 
-/** The states of a subscription at the payment provider, in the usual order of a subscription's life. */
+/**
+ * The statuses of a subscription at the payment provider, in the order in which a subscription usually passes through
+ * them.
+ */
 export const SUBSCRIPTION_STATUSES = [
   'incomplete',
   'trialing',
@@ -16,8 +19,9 @@ export const SUBSCRIPTION_STATUSES = [
 export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number];
 
 /**
- * The state of a subscription in one event of the payment provider. `created` is the time at which the provider created
- * the event, in Unix seconds. `plan_id` is the plan with the price of the subscription; null if there is none.
+ * The state of a subscription, as one event of the payment provider reports it. `created` is the time at which the
+ * provider created the event, in Unix seconds. `plan_id` is the plan to which the price of the subscription belongs;
+ * null if it belongs to none.
  */
 export type SubscriptionReport = {
   readonly event_id: string;
@@ -34,9 +38,9 @@ export type SubscriptionReport = {
 export type Subscriptions = ById<SubscriptionReport>;
 
 /**
- * Maps each state of a subscription to the plan status that follows from it. Null: a subscription whose first payment
- * has not succeeded has no effect. The provider no longer collects invoices of an `unpaid` or `paused` subscription, so
- * it counts as canceled.
+ * Maps the status of a subscription to the status of the plan that results from it; null if the subscription has no
+ * effect, because its first payment has not succeeded. An `unpaid` or `paused` subscription counts as canceled, because
+ * the provider no longer collects its invoices.
  */
 const PLAN_STATUS: Readonly<Record<SubscriptionStatus, PlanStatus | null>> = {
   incomplete: null,
@@ -50,30 +54,30 @@ const PLAN_STATUS: Readonly<Record<SubscriptionStatus, PlanStatus | null>> = {
 };
 
 /**
- * Plan statuses by precedence. If a tenant has several subscriptions, the subscription with the first of these statuses
- * counts.
+ * The statuses of a plan, the strongest first. If a tenant has several subscriptions, the one with the strongest status
+ * decides.
  */
 const PRECEDENCE: readonly PlanStatus[] = ['active', 'trialing', 'past_due', 'canceled'];
 
 /**
- * The states in which a subscription can still be charged. A tenant that has such a subscription would pay for a second
- * one in addition.
+ * The statuses in which a subscription can still cost money. A tenant with such a subscription must not start a second
+ * one, because it would pay for both.
  */
 const OPEN: readonly SubscriptionStatus[] = ['trialing', 'active', 'past_due', 'unpaid', 'paused'];
 
 const compareTexts = (a: string, b: string): number => Number(a > b) - Number(a < b);
 
 /**
- * Compares two reports of one subscription; positive if `a` is the later one. The provider may deliver events in any
- * order, and its times have whole seconds. Of two events of the same second, the event whose status comes later in
- * SUBSCRIPTION_STATUSES is the later one.
+ * Compares two reports about one subscription; the result is positive if `a` is the later one. The provider delivers
+ * events in any order, and their times are whole seconds. If two events have the same time, the one whose status comes
+ * later in SUBSCRIPTION_STATUSES is the later one.
  */
 export const compareReports = (a: SubscriptionReport, b: SubscriptionReport): number =>
   a.created - b.created ||
   SUBSCRIPTION_STATUSES.indexOf(a.status) - SUBSCRIPTION_STATUSES.indexOf(b.status) ||
   compareTexts(a.event_id, b.event_id);
 
-/** Returns the plan status that follows from a subscription; null if the subscription has no effect yet. */
+/** Returns the plan status that results from a subscription; null if the subscription has no effect yet. */
 export const planStatusOf = ({ status }: SubscriptionReport): PlanStatus | null => PLAN_STATUS[status];
 
 const isBefore = (a: SubscriptionReport, b: SubscriptionReport): boolean => {
@@ -82,8 +86,8 @@ const isBefore = (a: SubscriptionReport, b: SubscriptionReport): boolean => {
 };
 
 /**
- * Returns the subscription that decides the plan and its status: the active one if there is one, else the trialing one,
- * the overdue one or the canceled one; of several, the newest. Null if no subscription has an effect.
+ * Returns the subscription that decides the plan and its status: that with the strongest status (see PRECEDENCE) and,
+ * of several with this status, the newest. Null if no subscription has an effect.
  */
 export const effectiveSubscription = (subscriptions: Subscriptions): SubscriptionReport | null => {
   let best: SubscriptionReport | null = null;
@@ -94,11 +98,13 @@ export const effectiveSubscription = (subscriptions: Subscriptions): Subscriptio
   return best;
 };
 
-/** Whether one of the subscriptions can still be charged. */
+/** Returns whether one of the subscriptions can still cost money (see OPEN). */
 export const hasOpenSubscription = (subscriptions: Subscriptions): boolean =>
   Object.values(subscriptions).some(({ status }) => OPEN.includes(status));
 
-/** Returns the tenant's customer id at the payment provider from the newest report; null if there is no report. */
+/**
+ * Returns the tenant's customer id at the payment provider, as the newest report states it; null if there is no report.
+ */
 export const customerOf = (subscriptions: Subscriptions): string | null =>
   Object.values(subscriptions).reduce<SubscriptionReport | null>(
     (newest, one) => (newest && (newest.created - one.created || compareTexts(newest.event_id, one.event_id)) >= 0 ? newest : one),

@@ -2,20 +2,20 @@ import type { Recorded } from '../event.ts';
 import { conflict, Refusal } from '../refusal.ts';
 
 /**
- * A request of a runner for a value that its agent lacks. A person answers it; the value becomes part of the agent's
- * skill configuration.
+ * A request of a runner for a value that its agent lacks, such as a password. A person submits the value, which is then
+ * stored in the configuration of a skill of the agent.
  */
 export const category = 'credentialrequest';
 
-/** A request can be answered for this many days. */
+/** A request expires after this many days. */
 export const REQUEST_LIFETIME_DAYS = 7;
 
 export const REQUEST_STATUSES = ['open', 'fulfilled', 'expired'] as const;
 export type RequestStatus = (typeof REQUEST_STATUSES)[number];
 
 /**
- * The requested value belongs under the key `config_key` in the configuration of the skill. `expires_at` is RFC 3339
- * UTC.
+ * The requested value is to be stored under the key `config_key` in the configuration of the skill. `expires_at` is RFC
+ * 3339 UTC.
  */
 export type RequestFields = {
   readonly agent_id: string;
@@ -26,8 +26,8 @@ export type RequestFields = {
 };
 
 /**
- * The event of the agent at the revision `config_revision` contains the encrypted configuration with the submitted
- * value.
+ * `config_revision` is the revision of the agent at which its event contains the encrypted configuration with the
+ * submitted value.
  */
 export type SubmittedCredential = Pick<RequestFields, 'agent_id' | 'skill_id' | 'config_key'> & { readonly config_revision: number };
 
@@ -66,7 +66,8 @@ export const evolve = (request: CredentialRequest, { id, tenant, at, type, data 
 };
 
 /**
- * Returns the status at the time `at` (RFC 3339 UTC). A request that nobody answers in time expires without an event.
+ * Returns the status of a request at the time `at` (RFC 3339 UTC). If nobody submits a value in time, the request
+ * expires; no event records this.
  */
 export const statusAt = (status: RequestStatus, expires_at: string, at: string): RequestStatus =>
   status === 'open' && expires_at <= at ? 'expired' : status;
@@ -82,7 +83,10 @@ export const request =
   ({ status }: CredentialRequest): CredentialRequestEvent[] =>
     status === 'absent' ? [{ type: 'CredentialRequested', data: fields }] : [];
 
-/** Checks that the request can be answered at the time `at`. @throws Refusal not_found, conflict */
+/**
+ * Checks that a value can be submitted for the request at the time `at`.
+ * @throws Refusal not_found if the request does not exist, conflict if it is fulfilled or expired
+ */
 export const assertOpen = (credentialRequest: CredentialRequest, at: string): void => {
   assertExists(credentialRequest);
   const { status, expires_at } = credentialRequest;
@@ -90,7 +94,7 @@ export const assertOpen = (credentialRequest: CredentialRequest, at: string): vo
   if (expires_at <= at) throw conflict('/request_id', 'expired', `This credential request expired at ${expires_at}`);
 };
 
-/** Records that the configuration of the skill now has the value. Does nothing unless the request is open. */
+/** Records that the configuration of the skill now contains the value. Does nothing unless the request is open. */
 export const fulfil =
   (config_revision: number) =>
   ({ status, agent_id, skill_id, config_key }: CredentialRequest): CredentialRequestEvent[] =>

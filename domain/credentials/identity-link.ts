@@ -3,18 +3,18 @@ import type { Recorded } from '../event.ts';
 import { Refusal } from '../refusal.ts';
 
 /**
- * One attempt to connect an account by OAuth. It starts when a caller gets a URL of the provider, and ends when the
- * provider redirects the browser back. The URL of this redirect contains no tenant, so the stream belongs to the
- * platform, and its data name the tenant.
+ * One attempt to connect an account by OAuth. It starts when a caller gets a URL at the provider, and ends when the
+ * provider redirects the browser back to the platform. The URL of this redirect names no tenant, so the attempts belong
+ * to the platform, and their events name the tenant.
  */
 export const category = 'identitylink';
 export const platform = true;
 
-/** An attempt expires if the browser is not redirected back within this time. */
+/** An attempt expires if the browser has not been redirected back after this many seconds. */
 export const LINK_LIFETIME_SECONDS = 600;
 
 /**
- * The secrets of the attempt are stored as digests: `state_digest` is the digest of the parameter `state`,
+ * The secrets of an attempt are stored as digests: `state_digest` is that of the parameter `state`, and
  * `browser_digest` that of a cookie in the browser that started the attempt. `sealed_verifier` is the encrypted PKCE
  * code verifier.
  */
@@ -35,7 +35,7 @@ export type IdentityLinkEvent =
 export type IdentityLink = LinkFields & {
   readonly status: 'absent' | 'started' | 'answered';
   readonly id: string;
-  /** The user who started the attempt; null if another caller did. */
+  /** The user who started the attempt; null if the caller was not a user. */
   readonly user_id: string | null;
 };
 
@@ -61,7 +61,7 @@ export const evolve = (link: IdentityLink, { id, actor, type, data }: Recorded<I
   }
 };
 
-/** Starts an attempt. Does nothing if it already exists. */
+/** Starts an attempt. Does nothing if this attempt exists. */
 export const start =
   (fields: LinkFields) =>
   ({ status }: IdentityLink): IdentityLinkEvent[] =>
@@ -80,8 +80,9 @@ export const assertStarted = (link: IdentityLink, state_digest: string, browser_
 };
 
 /**
- * Ends the attempt when the provider has redirected the browser back, so that its state cannot be used again.
- * @throws Refusal unauthorized
+ * Ends the attempt when the provider has redirected the browser back, so that its parameter `state` cannot be used a
+ * second time.
+ * @throws Refusal unauthorized if `assertStarted` would throw it
  */
 export const answer =
   (state_digest: string, browser_digest: string, at: string) =>

@@ -22,8 +22,8 @@ export type DatabaseAccess = {
 };
 
 /**
- * The OAuth tokens of an identity, encrypted in `sealed_tokens`, and their scopes. `expires_at` is the time at which
- * the access token expires; null if it does not expire.
+ * The OAuth tokens of an identity and their scopes. `sealed_tokens` contains the tokens encrypted. `expires_at` is when
+ * the access token expires; null if it never does.
  */
 export type Tokens = {
   readonly scopes: readonly string[];
@@ -52,13 +52,13 @@ export type LinkedIdentity = {
   readonly agent_id: string | null;
   readonly provider: string;
   readonly label: string;
-  /** Whether the secret can be used. It cannot if the provider has refused to renew it. */
+  /** Whether the secret can be used. This is false after the provider has refused to renew the tokens. */
   readonly connected: boolean;
   readonly scopes: readonly string[];
   readonly expires_at: string | null;
   readonly refreshable: boolean;
   readonly database: DatabaseAccess | null;
-  /** The encrypted secret: a password, or tokens. Null if there is no secret, or the tokens are revoked. */
+  /** The encrypted secret: a password, or tokens. Null if there is no secret, or the tokens have been revoked. */
   readonly sealed: string | null;
   readonly created_at: string;
   readonly updated_at: string;
@@ -112,17 +112,15 @@ export const evolve = (identity: LinkedIdentity, event: Recorded<LinkedIdentityE
   return identity.status !== 'linked' && next.status === 'linked' ? { ...next, created_at: at } : next;
 };
 
-/** The kind under which the unique keys of identities (see `identityKey`) are registered. */
+/** The kind of resource under which the unique keys of identities (see `identityKey`) are registered. */
 export const KIND = 'linked identity';
 
-/**
- * Returns the unique key of the identity that an owner has at a provider. `owner` is the id of a tenant or an agent.
- */
+/** Returns the unique key of an owner's identity at a provider. `owner` is the id of a tenant or an agent. */
 export const identityKey = (owner: string, provider: string): string => `${owner} ${provider}`;
 
 /**
- * Returns the provider name under which the credential for the databases of a host is stored. Host names are
- * case-insensitive.
+ * Returns the provider name for a credential of the databases on a host. The name contains the host in lower case,
+ * because host names are case-insensitive.
  */
 export const databaseProvider = (host: string): string => `db:postgres:${host.toLowerCase()}`;
 
@@ -132,8 +130,8 @@ export const assertLinked = ({ status }: LinkedIdentity): void => {
 };
 
 /**
- * Stores the access to a database, and replaces the stored access to the same host. `isSamePassword`: whether the
- * password equals the stored password. If nothing differs, no event is recorded.
+ * Stores a password for the databases of a host. An earlier one for the same host is replaced. `isSamePassword` is
+ * whether the password equals the stored one. If nothing differs, returns no event.
  */
 export const storeDatabase =
   (access: DatabaseAccess, sealed_password: string, isSamePassword: boolean) =>
@@ -150,30 +148,36 @@ export const link = (identity: Extract<LinkedIdentityEvent, { type: 'IdentityLin
 ];
 
 /**
- * Replaces the encrypted tokens `sealed` with new tokens that the provider has issued in exchange. Does nothing if the
- * stored tokens are no longer `sealed`.
+ * Replaces the stored tokens (`sealed`) with new ones that the provider has issued for them. Does nothing if the stored
+ * text is no longer `sealed`.
  */
 export const refreshTokens =
   (sealed: string, tokens: Tokens) =>
   (identity: LinkedIdentity): LinkedIdentityEvent[] =>
     identity.status === 'linked' && identity.sealed === sealed ? [{ type: 'IdentityTokensRefreshed', data: tokens }] : [];
 
-/** Records that the provider refuses to renew the tokens: a person must connect the account again. */
+/**
+ * Records that the provider has refused to renew the tokens. A person must then connect the account again. Does nothing
+ * if the stored text is no longer `sealed`.
+ */
 export const refuseRefresh =
   (sealed: string, error: string) =>
   (identity: LinkedIdentity): LinkedIdentityEvent[] =>
     identity.connected && identity.sealed === sealed ? [{ type: 'IdentityRefreshRefused', data: { error } }] : [];
 
 /**
- * Replaces the encrypted secret with the same secret encrypted with another data key. Does nothing if the stored text
- * no longer equals `sealed`.
+ * Replaces the stored secret, which is encrypted with an old data key (`sealed`), with the same secret encrypted with
+ * another data key. Does nothing if the stored text is no longer `sealed`.
  */
 export const resealIdentity =
   (sealed: string, resealed: string) =>
   (identity: LinkedIdentity): LinkedIdentityEvent[] =>
     identity.sealed === sealed ? [{ type: 'IdentityResealed', data: { sealed: resealed } }] : [];
 
-/** Unlinks the identity: nobody gets its secret any more. @throws Refusal not_found */
+/**
+ * Unlinks the identity. From then on, no caller and no runner gets its secret.
+ * @throws Refusal not_found if the identity is not linked
+ */
 export const unlink = (identity: LinkedIdentity): LinkedIdentityEvent[] => {
   assertLinked(identity);
   return [{ type: 'IdentityUnlinked', data: {} }];
@@ -181,7 +185,7 @@ export const unlink = (identity: LinkedIdentity): LinkedIdentityEvent[] => {
 
 /**
  * Records how the provider answered the request to revoke the tokens of an unlinked identity. Does nothing if the
- * stored tokens are no longer `sealed`.
+ * stored text is no longer `sealed`.
  */
 export const recordRevocation =
   (sealed: string, outcome: Revocation) =>
@@ -189,14 +193,14 @@ export const recordRevocation =
     identity.status === 'unlinked' && identity.sealed === sealed ? [{ type: 'IdentityTokensRevoked', data: { outcome } }] : [];
 
 /**
- * A token is renewed this long before it expires, in milliseconds, or half its lifetime before it expires if that is
- * shorter.
+ * A token is renewed this many milliseconds before it expires, or after half of its lifetime if the lifetime is shorter
+ * than twice that.
  */
 const REFRESH_BEFORE_MS = 10 * 60_000;
 
 /**
- * Returns when a token that was issued at `at` must be renewed (RFC 3339 UTC); null if it does not expire, or cannot be
- * renewed.
+ * Returns the time at which a token that was issued at `at` must be renewed (RFC 3339 UTC); null if the token does not
+ * expire or cannot be renewed.
  */
 export const refreshAt = ({ expires_at, refreshable }: Pick<Tokens, 'expires_at' | 'refreshable'>, at: string): string | null => {
   if (expires_at === null || !refreshable) return null;

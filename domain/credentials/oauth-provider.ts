@@ -1,38 +1,38 @@
 import type { Provider } from '../webhooks/provider.ts';
 
-/** How tokens are revoked: by RFC 7009, or by a request in the form of the named provider. */
+/** How tokens are revoked: by a request as RFC 7009 defines it, or by one in the form of the named provider. */
 export type RevocationMethod = 'rfc7009' | 'github' | 'slack';
 
 /** A service at which accounts are connected by OAuth (RFC 6749, authorization code with PKCE). */
 export type OAuthProvider = {
   readonly label: string;
   /**
-   * The identifier of the authorization server. If a callback has the parameter `iss`, its value must be this (RFC
+   * The identifier of the authorization server. If a callback has a parameter `iss`, it must have this value (RFC
    * 9207).
    */
   readonly issuer: string;
-  /** Whether every callback of the provider has the parameter `iss`, so that a callback without it is refused. */
+  /** If true, every callback of the provider has the parameter `iss`, so a callback without it is refused. */
   readonly sendsIssuer?: boolean;
   readonly authorizationUrl: string;
   readonly tokenUrl: string;
   readonly revocation: { readonly method: RevocationMethod; readonly url: string } | null;
   readonly scopes: readonly string[];
-  /** The separator of the scopes in the authorization URL; by default a space. */
+  /** The character between the scopes in the authorization URL; a space if absent. */
   readonly scopeSeparator?: ',';
   /** Further parameters of the authorization URL. */
   readonly parameters?: Readonly<Record<string, string>>;
-  /** Whether the client sends its credentials by HTTP Basic instead of in the body. */
+  /** If true, the client sends its credentials by HTTP Basic authentication; otherwise in the request body. */
   readonly usesBasic?: boolean;
   /**
-   * The webhook provider for which an integration is created when an agent's account is connected; null if the service
-   * sends no webhooks.
+   * The webhook provider for which an integration is created when an account is connected for an agent; null if the
+   * service sends no webhooks.
    */
   readonly webhooks: Provider | null;
 };
 
 /**
- * Maps the names of the services that can be connected to their OAuth settings. The names are used in paths and in
- * environment variables (OAUTH_<PROVIDER>_CLIENT_ID).
+ * Maps the name of each service that can be connected to its OAuth settings. URL paths and the names of environment
+ * variables (OAUTH_<PROVIDER>_CLIENT_ID) contain these names.
  */
 export const OAUTH_PROVIDERS: Readonly<Record<string, OAuthProvider>> = {
   bitbucket: {

@@ -1,14 +1,15 @@
 import type { Recorded } from '../event.ts';
 
-/** The result of one check of a file for threats. Each check has its own stream. */
+/** The check of a file for threats, with its result. Each check has its own stream. */
 export const category = 'scan';
 
-/** The verdicts, from best to worst. A file gets the worst verdict among its findings. */
+/** The verdicts, from best to worst. The verdict of a file is the worst one among its findings. */
 export const VERDICTS = ['clean', 'suspicious', 'refused'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 /**
- * A threat that was found in a file. In an archive, `path` is the member that contains it; otherwise `path` is null.
+ * A threat that was found in a file. If the file is an archive and one of its members contains the threat, `path` is
+ * the path of this member; otherwise null.
  */
 export type Finding = {
   readonly code: string;
@@ -17,12 +18,12 @@ export type Finding = {
   readonly message: string;
 };
 
-/** Returns the worst verdict of the findings; `clean` if there are none. */
+/** Returns the worst verdict among the findings; `clean` if there are no findings. */
 export const verdictOf = (findings: readonly Finding[]): Verdict =>
   VERDICTS[Math.max(0, ...findings.map(({ verdict }) => VERDICTS.indexOf(verdict)))]!;
 
 /**
- * `findings` has only the codes of the findings. Their paths are left out, because the paths in an archive are contents
+ * `findings` contains only the codes of the findings, without their paths, because the paths in an archive are contents
  * of the file.
  */
 export type ScannedFile = {
@@ -41,7 +42,7 @@ export const initial: FileScan = { file: null };
 
 export const evolve = (_: FileScan, { data }: Recorded<FileScanEvent>): FileScan => ({ file: data });
 
-/** Records the result of a check. Does nothing if the check already has a result. */
+/** Records the result of a check. Does nothing if the result of this check is already recorded. */
 export const record =
   (file: ScannedFile) =>
   ({ file: recorded }: FileScan): FileScanEvent[] =>

@@ -1,7 +1,7 @@
 import type { Recorded } from '../event.ts';
 
 /**
- * A picture that everybody may see: the favicon or logo of a tenant, the favicon of the platform or the icon of a use
+ * A picture that everybody may see: the favicon or logo of a tenant, the favicon of the platform, or the icon of a use
  * case.
  */
 export const category = 'picture';
@@ -34,8 +34,8 @@ export const initial: Picture = { file: null };
 export const evolve = (_: Picture, { data, at }: Recorded<PictureEvent>): Picture => ({ file: { ...data, created_at: at } });
 
 /**
- * Sets a picture. Does nothing if the content and the file name are the same as before. `key` is the key of the use
- * case, for the icon of a use case.
+ * Sets a picture. Does nothing if neither the content nor the file name changes. `key` is the key of the use case if
+ * the picture is the icon of a use case, and null otherwise.
  */
 export const change =
   (type: PictureEventType, file: PictureFile, key: string | null) =>

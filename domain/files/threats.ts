@@ -1,12 +1,12 @@
 import { activePdfName } from './active-pdf.ts';
 import type { Finding } from './file-scan.ts';
 
-/** Scripts are searched for in this many bytes at the start of a file. */
+/** Only this many bytes at the start of a file are searched for scripts. */
 export const SEARCHED_BYTES = 1024 * 1024;
 
 /**
- * The content of the EICAR file, with which virus scanners are tested. It is in two parts, so that no scanner finds it
- * in this source file.
+ * The content of the EICAR file, which exists to test virus scanners. It is written in two parts, so that a virus
+ * scanner does not report this source file.
  */
 const EICAR = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('');
 
@@ -50,7 +50,10 @@ const has = (bytes: Uint8Array, text: string): boolean =>
 const hasUtf16 = (bytes: Uint8Array, text: string): boolean =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(Buffer.from(text, 'utf16le'));
 
-/** Returns the start of a file as text without zero bytes. So a search also finds matches in UTF-16 texts. */
+/**
+ * Returns the start of a file as text without zero bytes. Without the zero bytes, UTF-16 texts can be searched like
+ * other texts.
+ */
 const searchedText = (bytes: Uint8Array): string => {
   const start = latin1(bytes.subarray(0, SEARCHED_BYTES));
   return /^(?:\xff\xfe|\xfe\xff|<\0|\0<)/.test(start) ? start.replaceAll('\0', '') : start;
@@ -58,7 +61,7 @@ const searchedText = (bytes: Uint8Array): string => {
 
 const MARKUP_SCRIPT =
   /<script[\s>/]|<[a-z][^<>]{0,2000}[\s/"']on[a-z]{3,20}\s{0,20}=|javascript\s{0,20}:|<(?:iframe|object|embed|foreignObject)[\s>/]/i;
-/** Matches markup that does not occur by chance in files that are not text. */
+/** Matches markup that a file that is not a text does not contain by chance. */
 const EMBEDDED_MARKUP = /<script[\s>/]|<svg[\s>]/i;
 const PDF_MARKUP = /<script[\s>/]/i;
 const SERVER_SCRIPT = /<\?(?:php|=)|<%[@=\s]/i;
@@ -85,7 +88,7 @@ const ofPdf = (bytes: Uint8Array): Found[] => {
 const OLE = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
 
 /**
- * Finds macros and embedded objects in Office files of the old binary format, by the names of the streams in the file.
+ * Finds macros and embedded objects in Office files of the old binary format, by the names of the parts in the file.
  */
 const ofOffice = (bytes: Uint8Array): Found[] => {
   if (!OLE.every((byte, at) => bytes[at] === byte)) return [];
@@ -128,7 +131,7 @@ const ofPolyglot = (bytes: Uint8Array, type: string): Found[] => {
 export const nestedArchive = (head: Uint8Array, tail: Uint8Array): Found[] =>
   startsAsZip(head) || endsAsZip(tail) ? [finding('nested_archive', 'It is an archive in an archive, which is not opened')] : [];
 
-/** Returns the threats that the name of a file, or of a member of an archive, reveals. */
+/** Returns the threats that can be seen from the name of a file or of a member of an archive. */
 export const threatsInName = (name: string, isMember: boolean): Found[] => [
   ...(SCRIPT_NAME.test(name) ? [finding('script', 'It has the name of a script')] : []),
   ...(PROGRAM_NAME.test(name) ? [finding('executable', 'It has the name of a program')] : []),
@@ -159,8 +162,8 @@ const kindOf = (type: string): string => type.split('/')[0]!;
 const nameIn = (claimed: string | null): string => (claimed ?? '').toLowerCase().split(/\s*;/)[0]!;
 
 /**
- * Returns a finding if the client has sent a content type that does not match the content, for example `image/png` for
- * a program.
+ * Returns a finding if the content type that the client has sent does not match the content, for example `image/png`
+ * for a program; otherwise an empty list.
  */
 export const mismatchOf = (claimed: string | null, type: string): Found[] => {
   const name = nameIn(claimed);

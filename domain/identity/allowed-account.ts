@@ -9,8 +9,8 @@ export type AllowedAccountEvent =
   | { type: 'AccountDisallowed'; data: object };
 
 /**
- * An e-mail address whose user may sign in. `disallowed` is final: if the same e-mail address is allowed again, the
- * next generation of its unique key gets a new id and stream.
+ * An e-mail address whose user may sign in. The status `disallowed` is final: if the same address is allowed again, it
+ * gets a new id and stream, as the next generation of its unique key.
  */
 export type AllowedAccount = { status: 'absent' | 'allowed' | 'disallowed'; id: string; email: string; created_at: string };
 
@@ -26,8 +26,8 @@ export const evolve = (account: AllowedAccount, event: Recorded<AllowedAccountEv
 };
 
 /**
- * Allows the user of an e-mail address to sign in. A disallowed address is never allowed again in the same stream:
- * returns no event, and the caller tries the next generation of the address, which has a new stream.
+ * Allows the user of an e-mail address to sign in. If the address in this stream was disallowed, returns no event: the
+ * caller then tries the next generation of the address, which has another stream.
  * @throws Refusal conflict if the e-mail address is already allowed
  */
 export const allow =
@@ -38,7 +38,7 @@ export const allow =
   };
 
 /**
- * Takes away the permission of the user with this e-mail address to sign in.
+ * Forbids the user of this e-mail address to sign in.
  * @throws Refusal not_found if the e-mail address is not allowed
  */
 export const disallow = ({ status }: AllowedAccount): AllowedAccountEvent[] => {

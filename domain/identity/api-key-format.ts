@@ -8,8 +8,8 @@ const KEY_PATTERN = /^ann_([0-9A-Za-z]{8})_[0-9A-Za-z]{38}$/;
 export const buildKey = (publicId: string, secret: string): string => withChecksum(`ann_${publicId}_${secret}`);
 
 /**
- * Builds the text of an API key from a digest of 64 hex digits. The same digest always gives the same API key, so a
- * request that is repeated after a crash creates no second one.
+ * Builds the text of an API key from a digest of 64 hex digits. The same digest always gives the same API key, so
+ * repeating a request after a crash creates no second key.
  */
 export const keyFromDigest = (digest: string): string => {
   let rest = BigInt(`0x${digest}`);
@@ -19,8 +19,8 @@ export const keyFromDigest = (digest: string): string => {
 };
 
 /**
- * Returns the public id that an API key contains; null if the form or the checksum of the key is wrong. So a mistyped
- * key can be rejected without a look-up.
+ * Returns the public id that an API key contains; null if the form or the checksum of the key is wrong. So a key with a
+ * typing error is refused without a look-up.
  */
 export const publicIdOf = (key: string): string | null => {
   const match = KEY_PATTERN.exec(key);

@@ -11,7 +11,9 @@ export type ApiKeyKind = 'tenant' | 'platform' | 'runner';
 export type ApiKeyFields = {
   name: string;
   kind: ApiKeyKind;
-  /** HMAC-SHA-256 of the API key's text, in hex. The HMAC key is a secret of the platform (the pepper). */
+  /**
+   * The HMAC-SHA-256 of the text of the API key, in hex. The key of the HMAC is a secret of the platform (the pepper).
+   */
   digest: string;
   tenant_id: string | null;
   agent_id: string | null;
@@ -19,12 +21,12 @@ export type ApiKeyFields = {
   expires_at: string | null;
   /** If true, the key allows only reads. */
   read_only: boolean;
-  /** The highest tenant role with which the key acts; null: the role of its owner. */
+  /** The highest tenant role with which a caller who uses the key acts; null if the role of the key's owner applies. */
   role: TenantRole | null;
 };
 /**
- * The data of the event of a new key. The first keys of a platform, and keys of earlier versions, have neither
- * `read_only` nor `role`: they have no limits.
+ * The data of the event of a new key. The first keys of a platform, and keys from earlier versions, have neither
+ * `read_only` nor `role`, which means that they have no limits.
  */
 type NewApiKey = Omit<ApiKeyFields, 'read_only' | 'role'> & Partial<Pick<ApiKeyFields, 'read_only' | 'role'>>;
 export type ApiKeyEvent =
@@ -70,7 +72,10 @@ export const create =
   (key: ApiKey): ApiKeyEvent[] =>
     key.status === 'absent' ? [{ type: 'ApiKeyCreated', data: fields }] : [];
 
-/** Revokes the API key. @throws Refusal not_found if the API key does not exist, or `isInScope` returns false for it */
+/**
+ * Revokes the API key.
+ * @throws Refusal not_found if the API key does not exist, or if `isInScope` returns false for the key
+ */
 export const revoke =
   (isInScope: (key: ApiKey) => boolean) =>
   (key: ApiKey): ApiKeyEvent[] => {
@@ -79,8 +84,8 @@ export const revoke =
   };
 
 /**
- * Records that the API key was used, at most once an hour. Records nothing if `at` is before the creation of the API
- * key, which is possible because the clocks of processes differ.
+ * Records that the API key was used, at most once an hour. If `at` is before the creation of the key, which can happen
+ * because the clocks of processes differ, records nothing.
  */
 export const recordUse =
   (at: string) =>
@@ -90,7 +95,7 @@ export const recordUse =
       : [];
 
 /**
- * Whether `digest` is the digest of this API key. The comparison takes constant time. An API key that does not exist
- * has a placeholder digest, so that its check takes the same time.
+ * Returns whether `digest` is the digest of this API key. The comparison takes constant time. If the API key does not
+ * exist, `digest` is compared with a placeholder, so that this takes the same time.
  */
 export const matches = (key: ApiKey, digest: string): boolean => isSameDigest(key.digest, digest) && key.status !== 'absent';

@@ -4,7 +4,10 @@ import type { FavoriteAgent, User, UserEvent } from './user.ts';
 /** The maximum number of agents that one user can mark as favorites. */
 export const MAX_FAVORITES = 10_000;
 
-/** Marks an agent as a favorite of the user. @throws Refusal conflict if the user has MAX_FAVORITES favorites */
+/**
+ * Marks an agent as a favorite of the user. Does nothing if the agent is one already.
+ * @throws Refusal conflict if the user already has MAX_FAVORITES favorites
+ */
 export const favorite =
   ({ agent_id, tenant_id }: FavoriteAgent) =>
   ({ favorites }: User): UserEvent[] => {
@@ -14,7 +17,7 @@ export const favorite =
     return [{ type: 'AgentFavorited', data: { agent_id, tenant_id } }];
   };
 
-/** Removes an agent from the favorites of the user. Does nothing if the agent is not among them. */
+/** Removes an agent from the favorites of the user. Does nothing if the agent is not one of them. */
 export const unfavorite =
   ({ agent_id, tenant_id }: FavoriteAgent) =>
   ({ favorites }: User): UserEvent[] =>

@@ -7,7 +7,7 @@ export const platform = true;
 
 export type SignInLinkFields = {
   user_id: string;
-  /** HMAC-SHA-256 of the code in the link, in hex. */
+  /** The HMAC-SHA-256 of the code in the link, in hex. */
   digest: string;
   expires_at: string;
 };
@@ -17,7 +17,7 @@ export type SignInLinkEvent =
   /** `ip` is the address of the browser that used the link; null if it is unknown. */
   | { type: 'SignInLinkUsed'; data: { ip: string | null } };
 
-/** A link that signs a browser in once, for an operator who has no other way to sign in. */
+/** A link with which a browser can sign in once, for an operator who has no other way to sign in. */
 export type SignInLink = SignInLinkFields & { status: 'absent' | 'issued' | 'used'; used_at: string | null; used_from: string | null };
 
 export const initial: SignInLink = { status: 'absent', user_id: '', digest: NO_DIGEST, expires_at: '', used_at: null, used_from: null };
@@ -40,9 +40,9 @@ export const issue =
 const ADVICE = 'make another with annals login';
 
 /**
- * Uses up the link with this digest of its code, at the time `at` (RFC 3339 UTC). A link that does not exist has a
- * placeholder digest, so that its check takes the same time.
- * @throws Refusal unauthorized if the code is wrong, or the link has expired or was used
+ * Uses up the link at the time `at` (RFC 3339 UTC). `digest` is the digest of the code that the browser has sent. If
+ * the link does not exist, `digest` is compared with a placeholder, so that this takes the same time.
+ * @throws Refusal unauthorized if the code is wrong, or if the link has expired or was used before
  */
 export const use =
   (digest: string, { ip, at }: { ip: string | null; at: string }) =>

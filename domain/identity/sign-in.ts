@@ -8,12 +8,15 @@ export const platform = true;
 
 export type SignInFields = {
   user_id: string;
-  /** HMAC-SHA-256 of the cookie, in hex. The HMAC key is a secret of the platform (the pepper). */
+  /** The HMAC-SHA-256 of the cookie, in hex. The key of the HMAC is a secret of the platform (the pepper). */
   digest: string;
   expires_at: string;
-  /** How the browser signed in. Older events lack this field: those browsers all signed in by OIDC. */
+  /**
+   * How the browser signed in. Events of earlier versions lack this field: at that time, browsers could sign in only by
+   * OIDC.
+   */
   by?: SignInWay;
-  /** The API key by which the browser signed in. The session has the limits of this key. */
+  /** The API key with which the browser signed in. The signed-in browser then has the limits of this key. */
   key_id?: string | null;
 };
 
@@ -27,7 +30,7 @@ export type SignInEvent =
 
 /**
  * The sign-in of a browser. Its id is derived from the `state` parameter of the OAuth flow or from the sign-in link, so
- * each of them can sign in only once.
+ * that each flow and each link can be used for one sign-in only.
  */
 export type SignIn = Required<SignInFields> & {
   status: 'absent' | 'active' | 'ended';

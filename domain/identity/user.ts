@@ -49,8 +49,8 @@ export const initial: User = {
 export const MAX_NAME_LENGTH = 255;
 
 /**
- * Returns the name in the form that every response shows. Events of earlier versions can contain a name with characters
- * that are refused today; these are removed.
+ * Returns the name in the form that responses show. Events of earlier versions can contain a name with characters that
+ * are refused today; these characters are removed.
  */
 const shownName = (name: string | null): string | null => (name === null ? null : cleanDisplayText(name, MAX_NAME_LENGTH));
 
@@ -77,7 +77,7 @@ export const evolve = (user: User, event: Recorded<UserEvent>, transient?: Trans
   }
 };
 
-/** Returns the principal of a request by this user. It may access every tenant in which the user is a member. */
+/** Returns the principal of a request by this user, who may access all tenants of which they are a member. */
 export const principalOf = ({ id, is_super_admin }: User): Principal & { kind: 'user' } => ({
   kind: 'user',
   user_id: id,
@@ -86,11 +86,11 @@ export const principalOf = ({ id, is_super_admin }: User): Principal & { kind: '
   super_admin: is_super_admin,
 });
 
-/** Whether the user is registered and not suspended. */
+/** Returns whether the user is registered and not suspended. */
 export const isActive = (user: User): boolean => user.status === 'registered' && !user.is_suspended;
 
 /**
- * Registers a user when they are invited or sign in for the first time. Does nothing if the user is already registered.
+ * Registers a user who is invited or who signs in for the first time. Does nothing if the user is already registered.
  */
 export const register =
   (email: string, name: string | null) =>
@@ -111,8 +111,9 @@ export const grantSuperAdmin =
 type Changes = { is_suspended?: boolean | undefined; is_super_admin?: boolean | undefined; reason: string | null };
 
 /**
- * Applies a super-admin's changes to a user.
- * @throws Refusal not_found, conflict if super-admins would suspend themselves or revoke their own access
+ * Makes a super-admin's changes to a user. `isSelf` is whether the super-admin is this user.
+ * @throws Refusal not_found if the user does not exist, conflict if super-admins would suspend themselves or take away
+ * their own access
  */
 export const change =
   ({ is_suspended, is_super_admin, reason }: Changes, isSelf: boolean) =>

@@ -1,4 +1,4 @@
-/** The content of a message. It is stored only encrypted. Addresses have no display names. */
+/** The content of a message. It is always stored encrypted. The addresses in it have no display names. */
 export type MailContent = {
   readonly from: string;
   readonly to: readonly string[];
@@ -7,14 +7,14 @@ export type MailContent = {
   readonly text: string;
   readonly html: string | null;
   /**
-   * The header Message-ID of this message (null if it has none). `references` has the Message-IDs of the earlier
-   * messages of the conversation, the oldest first.
+   * `header_id` is the Message-ID in the header of this message (null if it has none). `references` are the Message-IDs
+   * of the earlier messages of the conversation, oldest first.
    */
   readonly header_id: string | null;
   readonly references: readonly string[];
 };
 
-/** A file of a message. Its bytes are stored as a content of the tenant, under the digest `sha256`. */
+/** A file of a message. The file store of the tenant contains its bytes under the digest `sha256`. */
 export type MailFile = {
   readonly attachment_id: string;
   readonly filename: string;
@@ -23,20 +23,23 @@ export type MailFile = {
   readonly sha256: string;
 };
 
-/** The maximum numbers of characters of the text and of the HTML in a message. A longer text becomes an attachment. */
+/**
+ * The maximum numbers of characters of the text and of the HTML in a message. A text or HTML that is longer becomes an
+ * attachment.
+ */
 export const MAX_TEXT = 100_000;
 export const MAX_HTML = 200_000;
 
 /**
- * The maximum number of earlier messages in the header References of a reply. If there are more, the first one and the
+ * The maximum number of earlier messages in the References header of a reply. If there are more, the first one and the
  * last ones are kept.
  */
 const MAX_REFERENCES = 20;
 
-/** Returns the header Message-ID of a message that an agent sends. */
+/** Returns the Message-ID header of a message that an agent sends. */
 export const headerIdOf = (message_id: string, domain: string): string => `<${message_id}@${domain}>`;
 
-/** Returns the message ids for the header References of a reply, the oldest first. */
+/** Returns the Message-IDs for the References header of a reply, oldest first. */
 export const referencesTo = ({ header_id, references }: Pick<MailContent, 'header_id' | 'references'>): readonly string[] => {
   const all = header_id === null ? references : [...references, header_id];
   return all.length <= MAX_REFERENCES ? all : [all[0]!, ...all.slice(1 - MAX_REFERENCES)];

@@ -1,12 +1,12 @@
 /**
- * A recipient whom a message will never reach, as a mail server reports. `reason` is an SMTP code such as `550`, or a
+ * A recipient who, as a mail server reports, will never get a message. `reason` is an SMTP code such as `550`, or a
  * status such as `5.1.1`.
  */
 export type FailedRecipient = { readonly address: string; readonly reason: string };
 
 /**
- * What a mail server reports about a message that it had accepted: the id of the message, from its header Message-ID,
- * and the recipients who did not get it.
+ * A report of a mail server about a message that it had accepted before: the id of the message, taken from its
+ * Message-ID header, and the recipients who did not get it.
  */
 export type DeliveryReport = { readonly message_id: string; readonly failed: readonly FailedRecipient[] };
 
@@ -28,13 +28,13 @@ const failureIn = (group: string): FailedRecipient[] => {
 };
 
 /**
- * Reads a delivery status notification (RFC 3464). `status` is its part `message/delivery-status`. `original` is the
- * part with the headers of the reported message. Returns null if this platform did not send that message, or if
- * delivery has failed for no recipient; a delay is not a failure.
+ * Reads a delivery status notification (RFC 3464). `status` is its part `message/delivery-status`, and `original` the
+ * part with the headers of the reported message. Returns null if the message was not sent by this platform, or if the
+ * report names no recipient for whom delivery has failed for good (a delay is no failure).
  */
 export const deliveryReport = (status: string, original: string): DeliveryReport | null => {
   const message_id = OWN_HEADER_ID.exec(unfolded(original))?.[1];
-  // The first group of fields is about the whole message.
+  // The first group of fields is about the whole message, and the others are about one recipient each.
   const [, ...groups] = unfolded(status).trim().split(/\n\n+/);
   const failed = groups.flatMap(failureIn);
   return message_id === undefined || failed.length === 0 ? null : { message_id, failed };

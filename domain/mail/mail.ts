@@ -4,15 +4,16 @@ import { notFound } from '../refusal.ts';
 export const category = 'mail';
 
 /**
- * An agent of the same tenant that gets a message directly, without SMTP. `index` is its index in the list of
- * recipients.
+ * An agent of the same tenant that gets a message directly, without SMTP. `index` is the index of the recipient (see
+ * `SentFields`).
  */
 export type InternalRecipient = { readonly index: number; readonly agent_id: string };
 
 /**
- * `internal` has the recipients that get the message without SMTP, `external` the indices of the recipients that get it
- * by SMTP. An index refers to the recipients in `to` followed by those in `cc`. `mailbox_ids` are the sender's
- * mailboxes. `sealed_content` is the encrypted content, with all addresses.
+ * The fields of a message that an agent sends. `internal` are the recipients that get the message without SMTP, and
+ * `external` the indices of those that get it by SMTP. An index counts the recipients in `to`, followed by those in
+ * `cc`. `mailbox_ids` are the mailboxes of the sender. `sealed_content` is the encrypted content, which includes all
+ * addresses.
  */
 export type SentFields = {
   agent_id: string;
@@ -25,14 +26,14 @@ export type SentFields = {
 };
 
 /**
- * The reason why a recipient did not get a message: an SMTP code such as `550`, or a word. `recipient` is the index of
- * the recipient.
+ * States that a recipient did not get a message, and why: an SMTP code such as `550`, or a word. `recipient` is the
+ * index of the recipient.
  */
 export type Bounce = { readonly recipient: number; readonly reason: string };
 
 /**
- * Every event has the id of the agent, so that the audit log finds all mail of an agent. `is_last`: after this attempt,
- * no recipient is tried again.
+ * Every event contains the id of the agent, so that the audit log finds all mail of an agent. `is_last` is whether no
+ * recipient is tried again after this attempt.
  */
 export type MailEvent =
   | { type: 'MailSent'; data: SentFields }
@@ -44,8 +45,8 @@ export const MAIL_STATUSES = ['queued', 'sent', 'bounced'] as const;
 export type MailStatus = (typeof MAIL_STATUSES)[number];
 
 /**
- * A message that an agent sent. `open` has the indices of the recipients to whom delivery has neither succeeded nor
- * failed yet. `next_attempt_at` is null when no recipient is open.
+ * A message that an agent sent. `open` are the indices of the recipients for whom delivery has neither succeeded nor
+ * failed yet. `next_attempt_at` is null if there are no such recipients.
  */
 export type Mail = SentFields & {
   status: 'absent' | MailStatus;
@@ -77,8 +78,8 @@ export const initial: Mail = {
 };
 
 /**
- * Removes recipients from the open ones. When none is left, the status becomes `bounced` if delivery failed for any
- * recipient; otherwise `sent`.
+ * Removes recipients from the open ones. If no open one is left, the status becomes `bounced` if delivery failed for
+ * any recipient, and otherwise `sent`.
  */
 const settle = (mail: Mail, settled: readonly number[], bounces: readonly Bounce[]): Mail => {
   const open = mail.open.filter((index) => !settled.includes(index));
@@ -117,8 +118,8 @@ export const send =
     status === 'absent' ? [{ type: 'MailSent', data }] : [];
 
 /**
- * The result of an attempt to deliver a message by SMTP. `attempt` is its number, starting at 1. Recipients that are in
- * neither list are tried again, for `reason`.
+ * The result of an attempt to deliver a message by SMTP. `attempt` is the number of the attempt, from 1. Recipients
+ * that are neither in `delivered` nor in `bounces` are tried again; `reason` is why delivery to them did not succeed.
  */
 export type Attempt = {
   readonly attempt: number;
@@ -128,15 +129,15 @@ export type Attempt = {
 };
 
 /**
- * The maximum number of attempts. The last one is about four hours after the first. Delivery to the recipients that are
- * still open has then failed.
+ * The maximum number of attempts. The last attempt is about four hours after the first one. After it, delivery has
+ * failed for all recipients that are still open.
  */
 const MAX_ATTEMPTS = 10;
 const FIRST_DELAY_MS = 30_000;
 
 /**
- * Records an attempt that ended at the time `now` (milliseconds since 1970). Ignores recipients that are no longer
- * open. Does nothing if the attempt is already recorded.
+ * Records an attempt that ended at the time `now` (milliseconds since 1970). Recipients that are no longer open are
+ * ignored. Does nothing if this attempt is already recorded.
  */
 export const recordAttempt =
   ({ attempt, delivered, bounces, reason }: Attempt, now: number) =>
@@ -159,9 +160,8 @@ export const recordAttempt =
   };
 
 /**
- * Records recipients who did not get the message, although a mail server had accepted it for them. The mail server
- * reports this later. Ignores recipients that are still open, that have bounced before, or that do not get the message
- * by SMTP.
+ * Records recipients who did not get the message although a mail server had accepted it; the server has reported this
+ * later. Recipients are ignored if they are still open, have bounced before, or do not get the message by SMTP.
  */
 export const recordReport =
   (reported: readonly Bounce[]) =>

@@ -4,11 +4,11 @@ import { notFound } from '../refusal.ts';
 export const category = 'mailbox';
 export const platform = true;
 
-/** An `internal` mailbox exchanges mail with agents of the same tenant, an `external` one with everybody else. */
+/** An `internal` mailbox exchanges mail with agents of the same tenant, and an `external` one with everybody else. */
 export const MAILBOX_KINDS = ['internal', 'external'] as const;
 export type MailboxKind = (typeof MAILBOX_KINDS)[number];
 
-/** Every event has the id of the agent, so that the audit log finds all events of an agent's mailboxes. */
+/** Every event contains the id of the agent, so that the audit log finds all events of an agent's mailboxes. */
 type OfAgent = { agent_id: string };
 
 export type NewMailbox = OfAgent & { tenant_id: string; kind: MailboxKind; address: string };
@@ -21,8 +21,8 @@ export type MailboxEvent =
   | { type: 'MailboxResumed'; data: OfAgent };
 
 /**
- * `is_enabled`: whether the tenant and the agent allowed the mailbox when `converge` last checked.
- * `is_paused_by_person`: whether a super-admin has paused the mailbox; only a super-admin can resume it.
+ * `is_enabled` is whether the settings of tenant and agent allowed the mailbox when `converge` last checked them.
+ * `is_paused_by_person` is whether a super-admin has paused the mailbox; only a super-admin can then resume it.
  */
 export type Mailbox = NewMailbox & {
   status: 'absent' | 'present';
@@ -67,7 +67,7 @@ export const evolve = (mailbox: Mailbox, event: Recorded<MailboxEvent>): Mailbox
   updated_at: event.at,
 });
 
-/** Whether the mailbox sends and receives mail: it is enabled and not paused. */
+/** Returns whether the mailbox sends and receives mail: it must be enabled and not paused. */
 export const isActive = ({ status, is_enabled, is_paused_by_person }: Mailbox): boolean =>
   status === 'present' && is_enabled && !is_paused_by_person;
 
@@ -77,8 +77,8 @@ export const assertExists = ({ status }: Mailbox): void => {
 };
 
 /**
- * Creates the mailbox if `isAllowed` and it does not exist. Enables or disables an existing mailbox so that it matches
- * `isAllowed`. A mailbox that a super-admin has paused stays paused.
+ * Makes the mailbox match `isAllowed`: creates it if it is allowed and does not exist, and enables or disables an
+ * existing one. A mailbox that a super-admin has paused stays paused.
  */
 export const converge =
   (wanted: NewMailbox, isAllowed: boolean) =>

@@ -14,7 +14,7 @@ export type ListingFields = {
   readonly kind: 'skill';
 };
 
-/** A published version. Its content (the bundle) never changes. */
+/** A published version of a listing. Its content (the bundle) never changes. */
 export type Version = {
   readonly version: string;
   readonly sha256: string;
@@ -28,7 +28,9 @@ export type ListingEvent =
   | { type: 'ListingVersionPublished'; data: { readonly version: string; readonly sha256: string; readonly size_bytes: number } }
   | { type: 'ListingVersionYanked'; data: { readonly version: string; readonly latest_version: string | null; readonly reason: string } };
 
-/** `latest_version` is the newest version that is not yanked. `versions` is in the order of publication. */
+/**
+ * `latest_version` is the newest version that is not yanked (withdrawn). `versions` are in the order of publication.
+ */
 export type Listing = ListingFields & {
   readonly status: 'absent' | 'live';
   readonly id: string;
@@ -74,7 +76,7 @@ export const evolve = (listing: Listing, { type, data, id, at }: Recorded<Listin
   }
 };
 
-/** Creates a listing of a tenant. @throws Refusal slug_taken */
+/** Creates a listing of a tenant. @throws Refusal slug_taken if another listing has this slug */
 export const create =
   (fields: ListingFields, tenant_id: string) =>
   (listing: Listing): ListingEvent[] => {
@@ -82,7 +84,10 @@ export const create =
     return [{ type: 'ListingCreated', data: { ...fields, tenant_id } }];
   };
 
-/** Checks that a listing exists and, if `tenant_id` is given, belongs to this tenant. @throws Refusal not_found */
+/**
+ * Checks that a listing exists. If `tenant_id` is given, also checks that the listing belongs to this tenant.
+ * @throws Refusal not_found if one of these is not the case
+ */
 export const assertExists = (listing: Listing, tenant_id?: string): void => {
   if (listing.status === 'live' && (tenant_id === undefined || listing.tenant_id === tenant_id)) return;
   throw new Refusal('not_found', 'There is no such listing');
@@ -94,7 +99,11 @@ export const versionOf = ({ versions }: Listing, version: string): Version => {
   return versions[version]!;
 };
 
-/** Publishes a version. @throws Refusal not_found, conflict if the version exists, even if it is yanked */
+/**
+ * Publishes a version.
+ * @throws Refusal not_found if the listing is not one of this tenant, conflict if the version exists, even if it is
+ * yanked
+ */
 export const publish =
   (tenant_id: string, version: Pick<Version, 'version' | 'sha256' | 'size_bytes'>) =>
   (listing: Listing): ListingEvent[] => {
@@ -108,7 +117,10 @@ export const publish =
     return [{ type: 'ListingVersionPublished', data: version }];
   };
 
-/** Withdraws a version, so that it can no longer be installed. Installed copies stay. @throws Refusal not_found */
+/**
+ * Yanks a version, which means that it can no longer be installed. Installed copies stay.
+ * @throws Refusal not_found if the version does not exist
+ */
 export const yank =
   (tenant_id: string, version: string, reason: string) =>
   (listing: Listing): ListingEvent[] => {
@@ -119,7 +131,10 @@ export const yank =
     return [{ type: 'ListingVersionYanked', data: { version, latest_version, reason } }];
   };
 
-/** Returns the version to install: the named one, or the newest. @throws Refusal not_found, conflict if it is yanked */
+/**
+ * Returns the version to install: that with this name or, if `version` is null, the latest one.
+ * @throws Refusal not_found if there is no such version, conflict if it is yanked
+ */
 export const versionToInstall = (listing: Listing, version: string | null): Version => {
   assertExists(listing);
   if (version === null && listing.latest_version === null)

@@ -7,22 +7,22 @@ export type NewEntry = { readonly text: string; readonly source: string };
 /** The maximum number of characters of an entry in a JSON Lines file. */
 export const MAX_ENTRY_LENGTH = 65_536;
 export const MAX_IMPORT_ENTRIES = 100_000;
-/** A plain text is divided into entries of at most this many characters. */
+/** The maximum number of characters of an entry that is made from a plain text. A longer text is divided. */
 export const MAX_PART_LENGTH = 8_000;
-/** When an entry of a plain text has at least this many characters, the next empty line ends it. */
+/** After an entry that is made from a plain text has this many characters, the next empty line ends the entry. */
 const FULL_PART_LENGTH = 4_000;
 const MAX_LINE_LENGTH = 1_000_000;
 const MAX_SOURCE_LENGTH = 1_024;
 
 /**
- * Reads entries from the bytes of a UTF-8 text as they arrive. `add` returns the entries that are complete so far and
- * not yet returned; `end` returns the remaining ones. Both throw Refusal invalid.
+ * Reads entries from the bytes of a UTF-8 text as they arrive. `add` returns the entries that these bytes complete;
+ * `end` returns the remaining entries. Both functions throw Refusal invalid.
  */
 export type EntryReader = { readonly add: (bytes: Uint8Array) => NewEntry[]; readonly end: () => NewEntry[] };
 
 /**
- * Describes the origin of a text. `pointer` is the JSON pointer of the request field that refers to it, `name` its name
- * in error messages, and `source` the source of its entries.
+ * Where a text comes from: `pointer` is the JSON pointer of the request field that refers to the text, `name` is its
+ * name in error messages, and `source` is the source that its entries get.
  */
 export type TextOrigin = { readonly pointer: string; readonly name: string; readonly source: string };
 
@@ -44,7 +44,10 @@ const createDecoder = ({ pointer, name }: TextOrigin) => {
   };
 };
 
-/** Returns where a line that is too long is cut: after its last space that fits, or else between two characters. */
+/**
+ * Returns where to cut a line that is too long: after the last space that fits or, if there is none, between two
+ * characters.
+ */
 const cutAt = (line: string): number => {
   const space = line.lastIndexOf(' ', MAX_PART_LENGTH - 1) + 1;
   if (space > 0) return space;
@@ -52,8 +55,8 @@ const cutAt = (line: string): number => {
 };
 
 /**
- * Joins the lines of a plain text to entries of at most MAX_PART_LENGTH characters, and ends them between paragraphs if
- * possible.
+ * Creates functions that join the lines of a plain text to entries of at most MAX_PART_LENGTH characters. If
+ * possible, an entry ends at the end of a paragraph.
  */
 const createPartJoiner = (source: string) => {
   let part = '';
@@ -77,9 +80,7 @@ const createPartJoiner = (source: string) => {
   return { addLine, flush };
 };
 
-/**
- * Parses a line of JSON Lines: an object with a field `text`, or only a string. Returns null if the line is neither.
- */
+/** Parses a line of JSON Lines, which is an object with a field `text` or a string. Returns null for any other line. */
 const parseLine = (line: string): { readonly text: unknown; readonly source?: unknown } | null => {
   try {
     const value: unknown = JSON.parse(line);
@@ -93,11 +94,15 @@ const parseLine = (line: string): { readonly text: unknown; readonly source?: un
 const isStorable = (text: unknown): text is string => typeof text === 'string' && text.isWellFormed() && !text.includes('\0');
 
 /**
- * Whether a line is a JSON object with a string `text`, and therefore from a JSON Lines file, not from a plain text.
+ * Returns whether a line is a JSON object with a string `text`. Such a line is taken to belong to a JSON Lines file and
+ * not to a plain text.
  */
 export const looksLikeJsonLine = (line: string): boolean => line.trimStart().startsWith('{') && typeof parseLine(line)?.text === 'string';
 
-/** Parses one line of JSON Lines. @throws Refusal invalid, with the number of the line */
+/**
+ * Parses one line of JSON Lines.
+ * @throws Refusal invalid if the line is not valid; the refusal contains the number of the line
+ */
 const entryOfLine = (line: string, number: number, { pointer, name, source }: TextOrigin): NewEntry => {
   const refuse = (message: string) => invalid(pointer, `Line ${number} of ${name} ${message}`, 'malformed_line');
   const found = parseLine(line);
@@ -112,7 +117,7 @@ const entryOfLine = (line: string, number: number, { pointer, name, source }: Te
   return { text: found.text, source: shown };
 };
 
-/** Divides decoded text into lines. `onLine` gets each line and its number, from 1. */
+/** Creates functions that divide decoded text into lines. `onLine` gets each line and its number, from 1. */
 const createLineCutter = (onLine: (line: string, number: number) => NewEntry[], tooLong: () => Error) => {
   let rest = '';
   let number = 0;

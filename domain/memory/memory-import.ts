@@ -8,7 +8,10 @@ export const FORMATS = ['text', 'jsonl', 'zip'] as const;
 export const IMPORT_STATUSES = ['running', 'done', 'failed'] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** The file of an import. `source` is shown as its origin; `entries` is the number of its entries. */
+/**
+ * The file of an import. `source` is shown to people as the origin of the entries; `entries` is the number of entries
+ * in the file.
+ */
 export type MemoryFile = {
   readonly sha256: string;
   readonly size_bytes: number;
@@ -17,7 +20,9 @@ export type MemoryFile = {
   readonly entries: number;
 };
 
-/** Consecutive entries of an import, stored as one content with this digest. `entries` is their number. */
+/**
+ * Consecutive entries of an import that are stored together as one content with this digest. `entries` is their number.
+ */
 export type Segment = { readonly sha256: string; readonly entries: number };
 
 export type MemoryImportEvent =
@@ -27,7 +32,7 @@ export type MemoryImportEvent =
   | { type: 'MemoryImportFailed'; data: { readonly agent_id: string; readonly error: string } }
   | { type: 'MemoryImportUndone'; data: { readonly agent_id: string } };
 
-/** `done` is the number of entries that are stored so far, of `entries` in total. */
+/** `done` is the number of entries that are stored so far; `entries` is the number of all entries. */
 export type MemoryImport = MemoryFile & {
   readonly status: 'absent' | 'undone' | (typeof IMPORT_STATUSES)[number];
   readonly id: string;
@@ -77,8 +82,8 @@ export const start =
   };
 
 /**
- * Records that `done` entries are stored. Does nothing if the import is not running, or if at least as many entries are
- * already recorded as stored.
+ * Records that `done` entries are stored. Does nothing if the import is not running, or if the recorded number is not
+ * smaller than `done`.
  */
 export const advance =
   (done: number) =>
@@ -86,7 +91,7 @@ export const advance =
     status === 'running' && done > before ? [{ type: 'MemoryImportAdvanced', data: { agent_id, done } }] : [];
 
 /**
- * Completes the import, so that all its entries become part of the memory at once. Does nothing unless the import is
+ * Completes the import. All its entries become part of the memory at the same moment. Does nothing unless the import is
  * running.
  */
 export const finish =
@@ -98,7 +103,8 @@ export const finish =
   };
 
 /**
- * Ends a running import as failed: none of its entries becomes part of the memory. Does nothing unless it is running.
+ * Ends the import as failed, so that none of its entries becomes part of the memory. Does nothing unless the import is
+ * running.
  */
 export const fail =
   (error: string) =>
@@ -106,8 +112,8 @@ export const fail =
     status === 'running' ? [{ type: 'MemoryImportFailed', data: { agent_id, error } }] : [];
 
 /**
- * Removes all entries of an import from the memory of the agent. A running import ends.
- * @throws Refusal not_found if the agent has no such import, or it was undone
+ * Removes all entries of an import from the memory of the agent. If the import is still running, ends it.
+ * @throws Refusal not_found if the agent has no such import, or if it was already undone
  */
 export const undo =
   (agent_id: string) =>
@@ -118,7 +124,7 @@ export const undo =
 
 /**
  * Cancels a running import. Does nothing if it is already canceled.
- * @throws Refusal not_found, conflict if the import has ended
+ * @throws Refusal not_found if it does not exist, conflict if it has ended
  */
 export const cancel = (memory: MemoryImport): MemoryImportEvent[] => {
   if (memory.status === 'absent') throw notFound();

@@ -1,6 +1,8 @@
 import type { Recorded } from '../event.ts';
 
-/** The rotations of the master key and of the data keys: one stream of the platform. */
+/**
+ * The rotations of the master key and of the data keys. All of them are in one stream, which belongs to the platform.
+ */
 export const category = 'keyrotation';
 export const ROTATIONS_ID = 'all';
 export const platform = true;
@@ -18,14 +20,14 @@ export type KeyRotationEvent =
   | { type: 'DataKeyRotationCompleted'; data: DataKey & { files: number; secrets?: number } };
 
 /**
- * `is_confirmed`: whether an operator has confirmed that every machine has the new master key, so that the old one is
- * no longer needed.
+ * `is_confirmed` is whether an operator has confirmed that every machine has the new master key. After that, the old
+ * one is no longer needed.
  */
 export type MasterKeyRotation = MasterKeys & { readonly started_at: string; readonly is_confirmed: boolean };
 
 /**
- * The rotations in progress, and the time at which the last rotation of the master key was completed (RFC 3339 UTC).
- * `data_keys` maps tenant ids to the ids of their new data keys.
+ * The rotations that are in progress, and the time (RFC 3339 UTC) at which the last rotation of the master key was
+ * completed. `data_keys` maps the ids of tenants to the ids of their new data keys.
  */
 export type KeyRotations = {
   readonly master: MasterKeyRotation | null;
@@ -54,9 +56,9 @@ export const evolve = (state: KeyRotations, { type, data, at }: Recorded<KeyRota
 };
 
 /**
- * Starts a rotation, during which all data keys are encrypted with the new master key, too. Does nothing if this
- * rotation has already started. Does nothing, either, if a rotation to another key is confirmed: that rotation must be
- * completed first.
+ * Starts a rotation of the master key. During it, data keys are encrypted with both the old and the new master key.
+ * Does nothing if this rotation has already started, or if a rotation to another key is confirmed and must be completed
+ * first.
  */
 export const startMasterRotation =
   (keys: MasterKeys) =>
@@ -64,8 +66,8 @@ export const startMasterRotation =
     master && (master.is_confirmed || master.to_kid === keys.to_kid) ? [] : [{ type: 'MasterKeyRotationStarted', data: keys }];
 
 /**
- * Records that every machine has the new master key. Does nothing unless a rotation to this key waits for the
- * confirmation.
+ * Records that every machine has the new master key. Does nothing unless a rotation to this key is in progress and not
+ * yet confirmed.
  */
 export const confirmMasterRotation =
   (to_kid: string) =>
@@ -73,8 +75,8 @@ export const confirmMasterRotation =
     master?.to_kid === to_kid && !master.is_confirmed ? [{ type: 'MasterKeyRotationConfirmed', data: { to_kid } }] : [];
 
 /**
- * Records that the rotation is complete: no encrypted key needs the old master key any more. `keys` is the number of
- * encrypted keys. Does nothing unless a rotation to this key is confirmed.
+ * Records that the rotation is complete, which means that no encrypted key needs the old master key any more. `keys` is
+ * the number of encrypted keys. Does nothing unless a rotation to this key is confirmed.
  */
 export const completeMasterRotation =
   (to_kid: string, keys: number) =>
@@ -83,15 +85,15 @@ export const completeMasterRotation =
       ? [{ type: 'MasterKeyRotationCompleted', data: { from_kid: master.from_kid, to_kid, keys } }]
       : [];
 
-/** Starts to replace the data key of a tenant. Does nothing if a rotation for this tenant is in progress. */
+/** Starts to replace the data key of a tenant. Does nothing if another rotation for this tenant is in progress. */
 export const startDataKeyRotation =
   (tenant_id: string, kid: string) =>
   ({ data_keys }: KeyRotations): KeyRotationEvent[] =>
     data_keys[tenant_id] === undefined ? [{ type: 'DataKeyRotationStarted', data: { tenant_id, kid } }] : [];
 
 /**
- * Records that the rotation is complete, with the numbers of files and secrets that were encrypted with the new data
- * key. Does nothing unless this rotation is in progress.
+ * Records that the rotation of a tenant's data key is complete, and how many files and secrets were encrypted with the
+ * new key. Does nothing unless this rotation is in progress.
  */
 export const completeDataKeyRotation =
   (tenant_id: string, kid: string, resealed: { readonly files: number; readonly secrets: number }) =>

@@ -1,6 +1,9 @@
 import type { Recorded } from '../event.ts';
 
-/** The decisions of operators about projections: promotions and retries. Each projection has one stream. */
+/**
+ * What operators have done to a projection: promotions of rebuilds, and retries of parked events. Each projection has
+ * one stream.
+ */
 export const category = 'upkeep';
 export const platform = true;
 
@@ -8,7 +11,7 @@ export type ProjectionMaintenanceEvent =
   | { type: 'ProjectionPromoted'; data: { projection: string; version: number; rebuild_id: string; reason?: string } }
   | { type: 'ParkedEventRetried'; data: { projection: string; event_id: string } };
 
-/** A rebuild that an operator promotes, and why; the reason is null if none was given. */
+/** A rebuild that an operator promotes. `reason` is why; null if the operator gave no reason. */
 export type PromotedRebuild = {
   readonly id: string;
   readonly projection: string;
@@ -24,7 +27,9 @@ export const initial: ProjectionMaintenance = { promoted: null };
 export const evolve = (maintenance: ProjectionMaintenance, event: Recorded<ProjectionMaintenanceEvent>): ProjectionMaintenance =>
   event.type === 'ProjectionPromoted' ? { promoted: event.data.rebuild_id } : maintenance;
 
-/** Records that an operator promoted a rebuild of a projection, so that the rebuilt rows replace the old ones. */
+/**
+ * Records that an operator promoted a rebuild of a projection, which means that the rebuilt rows replace the live ones.
+ */
 export const promote =
   ({ id, projection, version, reason }: PromotedRebuild) =>
   ({ promoted }: ProjectionMaintenance): ProjectionMaintenanceEvent[] => {

@@ -4,17 +4,18 @@ const isDigit = (byte = 0): boolean => byte >= 0x30 && byte <= 0x39;
 const isLetter = (byte = 0): boolean => (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a;
 const isSeparator = (byte = 0): boolean => byte === 0x20 || byte === 0x2d;
 /**
- * Whether a byte can occur in a number that is written in groups: a digit, a space, a hyphen, or a part of a no-break
- * space (c2 a0).
+ * Returns whether a byte can occur in a number that is written in groups: a digit, a space, a hyphen, or a part of a
+ * no-break space (c2 a0).
  */
 const isInNumber = (byte = 0): boolean => isDigit(byte) || isSeparator(byte) || byte === 0xc2 || byte === 0xa0;
 
 /**
- * Whether the bytes contain a number with as many digits as a card number. A space or a hyphen may separate groups of
- * its digits.
+ * Returns whether the bytes contain a number with as many digits as a card number. A space or a hyphen may separate
+ * groups of its digits.
  */
 export const hasCardLength = (bytes: Uint8Array): boolean => {
-  // Every number with at least MIN_CARD_DIGITS digits has a byte at one of these positions.
+  // In steps of MIN_CARD_DIGITS bytes, every number with at least MIN_CARD_DIGITS digits has a byte at one of the
+  // positions.
   for (let at = MIN_CARD_DIGITS - 1; at < bytes.length; at += MIN_CARD_DIGITS) {
     if (!isInNumber(bytes[at])) continue;
     let start = at;
@@ -31,8 +32,8 @@ export const hasCardLength = (bytes: Uint8Array): boolean => {
 const MAX_USER_LENGTH = 520;
 
 /**
- * Whether a URL contains a user name and a password. `length` is the number of bytes that `://` has in the text (5 if
- * the slashes are escaped), and `start` is the index of its first byte.
+ * Creates a function that returns whether a URL contains a user name and a password. `start` is the index at which
+ * `://` begins, and `length` the number of bytes that `://` has in the text (5 if the slashes are escaped).
  */
 export const hasUserAfter =
   (length: number) =>
@@ -59,35 +60,41 @@ const hasQuery = (bytes: Uint8Array, start: number): boolean => {
   return false;
 };
 
-/** Whether a Markdown image starts before the bytes `](htt` at `start`, and its URL has a query or a placeholder. */
+/**
+ * Returns whether the bytes `](htt` at `start` belong to a Markdown image whose URL has a query or a placeholder. Such
+ * an image can send data to another server.
+ */
 export const isImageWithQuery = (bytes: Uint8Array, start: number): boolean => {
   for (let at = start - 1; at > start - MAX_ALT_LENGTH && at > 0; at--)
     if (bytes[at] === 0x5b && bytes[at - 1] === 0x21) return hasQuery(bytes, start + 2);
   return false;
 };
 
-/** Whether the percent-encoded character at `start` is followed by three more. */
+/** Returns whether the percent-encoded character at `start` is followed by three more of them. */
 export const hasFourEscapes = (bytes: Uint8Array, start: number): boolean => [3, 6, 9].every((offset) => bytes[start + offset] === 0x25);
 
-/** Whether the HTML entity at `start` is followed by another one. */
+/** Returns whether the HTML entity at `start` is followed by another entity. */
 export const hasTwoEntities = (bytes: Uint8Array, start: number): boolean => {
   for (let at = start + 3; at < start + 8; at++) if (bytes[at] === 0x3b) return bytes[at + 1] === 0x26 || bytes[at + 1] === 0x5c;
   return false;
 };
 
-/** Matches escapes that JSON writers often use for plain characters: markup, quotes, slashes and control characters. */
+/**
+ * Matches escapes of characters that JSON writers often escape: characters of markup, quotes, slashes and control
+ * characters. These escapes are not suspicious.
+ */
 const USUAL_ESCAPES = /^00(?:[01]|2[26f7]|3[ce]|5c|7f)/i;
 /**
- * Matches escapes of the characters that `hasUnusualText` finds, and of characters in the words that the filter
- * searches for.
+ * Matches escapes of characters that `hasUnusualText` finds, and of characters in the words that the filter searches
+ * for.
  */
 const HIDDEN_ESCAPES = /^(?:00ad|20(?:0[b-f]|2[a-e]|6)|feff|ff[2-5]|db40|d835|0[34]|5ffd|65e0|7121|5fd8|bb34|c78a|062a|0648|0928)/i;
 /** The first two hex digits of the escapes that HIDDEN_ESCAPES matches. */
 export const ESCAPE_STARTS = ['00', '20', 'fe', 'ff', 'db', 'd8', '03', '04', '5f', '65', '71', 'bb', 'c7', '06', '09'];
 
 /**
- * Whether the escape in JSON at `at` hides a character: an invisible character, or a letter, which JSON writers do not
- * escape.
+ * Returns whether the escape at `at` in JSON hides a character: an invisible one, or a letter, which JSON writers do
+ * not escape.
  */
 export const hidesCharacter = (bytes: Uint8Array, at: number): boolean => {
   const digits = String.fromCharCode(bytes[at + 2] ?? 0, bytes[at + 3] ?? 0, bytes[at + 4] ?? 0, bytes[at + 5] ?? 0);
@@ -115,8 +122,8 @@ const isUnusualAt = (bytes: Uint8Array, at: number): boolean => {
 };
 
 /**
- * Whether a UTF-8 text has characters that are invisible, that change the direction of text, or that look like Latin
- * letters and occur next to them.
+ * Returns whether a UTF-8 text has characters that are invisible, that change the direction of text, or that look like
+ * Latin letters and are next to some.
  */
 export const hasUnusualText = (bytes: Uint8Array): boolean => {
   for (let at = 0; at < bytes.length; at++) if (bytes[at]! >= 0xc2 && isUnusualAt(bytes, at)) return true;

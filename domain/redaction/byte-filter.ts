@@ -1,7 +1,7 @@
 /**
- * A sequence of at least three bytes to search for, with a list of the allowed bytes for each position. `confirm`, if
- * given, decides whether an occurrence that starts at the index `at` counts. `flag` is the bit that an occurrence sets
- * in the result.
+ * A sequence of at least three bytes to search for: for each position, the list of bytes that are allowed there.
+ * `confirm`, if given, decides whether a match that starts at the index `at` counts. `flag` is the bit that a match
+ * sets in the result.
  */
 export type ByteSignal = {
   readonly flag: number;
@@ -11,13 +11,13 @@ export type ByteSignal = {
 
 type Matcher = Pick<ByteSignal, 'flag' | 'confirm'> & { readonly tables: readonly Uint8Array[] };
 /**
- * A matcher whose sequence may occur where four bytes with a certain hash are found. The sequence starts `offset` bytes
- * after these four bytes.
+ * A matcher, and the place at which its sequence may start if four bytes with a certain hash are found: `offset` is
+ * added to the index of the first of these four bytes. It is usually negative or 0.
  */
 type Candidate = { readonly matcher: Matcher; readonly offset: number };
 
 const ANY = Array.from({ length: 256 }, (_, byte) => byte);
-/** A mask for four bytes that sets in each the bit by which a small letter differs from the capital letter. */
+/** A mask that sets, in each of four bytes, the bit by which a small letter differs from the capital letter. */
 const SMALL_LETTERS = 0x20202020;
 const NOT_ASCII = 0x80808080 | 0;
 
@@ -37,8 +37,8 @@ const isCommon = (bytes: ByteSignal['sequence']): boolean => COMMON.includes(Str
 const weightOf = (bytes: readonly number[]): number => bytes.reduce((sum, byte) => sum + WEIGHTS[byte]!, 0);
 
 /**
- * Chooses five consecutive positions of a sequence. Whatever the index of an occurrence, the first four or the last
- * four of them start at an even index of the searched bytes. Prefers positions with rare bytes.
+ * Chooses five consecutive positions of a sequence, preferably positions with rare bytes. At every occurrence of the
+ * sequence, the first four or the last four of them start at an even index of the searched bytes.
  */
 const windowOf = (sequence: ByteSignal['sequence']): { readonly window: ByteSignal['sequence']; readonly start: number } => {
   if (sequence.length === 3) return { window: [ANY, ...sequence, ANY], start: -1 };
@@ -52,12 +52,12 @@ const windowOf = (sequence: ByteSignal['sequence']): { readonly window: ByteSign
   return { window: sequence.slice(start, start + 5), start };
 };
 
-/** A shift by this many bits leaves 18 bits of a 32-bit product. */
+/** Shifting a 32-bit product by this many bits leaves 18 bits. */
 const HASH_SHIFT = 14;
 
 const hashOf = (four: number): number => Math.imul(four | SMALL_LETTERS, 0x9e3779b1) >>> HASH_SHIFT;
 
-/** Returns the hashes of all combinations of four bytes that these four positions allow. */
+/** Returns the hashes of all combinations of four bytes that are allowed at these four positions. */
 const hashesOf = (positions: ByteSignal['sequence']): ReadonlySet<number> => {
   const folded = positions.map((bytes) => [...new Set(bytes.map((byte) => byte | 0x20))]);
   const values = folded.reduce<number[]>((found, bytes) => found.flatMap((value) => bytes.map((byte) => (value << 8) | byte)), [0]);
@@ -92,9 +92,9 @@ const candidatesByHash = (signals: readonly ByteSignal[]): ReadonlyMap<number, r
 };
 
 /**
- * Creates a function that searches bytes for all signals in one pass. It returns the flags of the signals that it
- * finds, and `notAscii` if a byte is not ASCII. It hashes the four bytes at each even index. It compares a signal with
- * the bytes only where the signal can have this hash. A signal of three or four bytes may not be found at the very
+ * Creates a function that searches bytes for all signals in one pass, and returns the flags of the signals that it
+ * finds, with `notAscii` if a byte is not ASCII. The function hashes the four bytes at each even index, and compares
+ * the bytes only with the signals that can have this hash. It may miss a signal of three or four bytes at the very
  * start or end.
  */
 export const createByteFilter = (signals: readonly ByteSignal[], notAscii: number): ((bytes: Uint8Array) => number) => {

@@ -12,7 +12,7 @@ import { type ByteSignal, createByteFilter } from './byte-filter.ts';
 import { SECRET_LITERALS, type SecretLiteral } from './find-secrets.ts';
 import { INJECTION_LITERALS } from './injection-literals.ts';
 
-/** Bits of the result of `possibleContent`: what a body may contain. */
+/** The bits in the result of `possibleContent`. Each says that a body may contain this kind of content. */
 export const MAY_HAVE_SECRET = 1;
 export const MAY_HAVE_CARD = 2;
 export const MAY_HAVE_INJECTION = 4;
@@ -35,8 +35,8 @@ const anyCase = (flag: number, text: string, alikes = false): ByteSignal => ({
 const TOKEN = codes('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-');
 
 /**
- * Returns the signal for a literal. If the literal has only four characters, the next character must be one that tokens
- * can contain. So fewer texts without a secret match.
+ * Returns the signal for a literal. After a literal of only four characters, the next character must be one that a
+ * token can contain, so that fewer texts without a secret match.
  */
 const secretSignal = ({ text, ignoresCase }: SecretLiteral): ByteSignal => {
   if (ignoresCase) return anyCase(MAY_HAVE_SECRET, text);
@@ -45,8 +45,8 @@ const secretSignal = ({ text, ignoresCase }: SecretLiteral): ByteSignal => {
 };
 
 /**
- * Beginnings of words that are typical of prompt injections, written with separators to evade a filter, such as
- * `i-g-n-o`. Each is the first four letters of a word with the same separator between them.
+ * The first four letters of words that are typical of prompt injections, written with the same separator between the
+ * letters to evade a filter, such as `i-g-n-o`.
  */
 const SPACED = ['igno', 'syst', 'prev', 'disr', 'forg', 'over', 'inst', 'reve'].flatMap((word) =>
   [...' .-_*'].map((separator) => [...word].join(separator)),
@@ -75,8 +75,8 @@ const signalsIn = createByteFilter(
 );
 
 /**
- * Returns which of these contents a UTF-8 text may contain, as bits: secrets, card numbers, and instructions to a
- * language model. Takes a few microseconds for 2 KB. A text that is not JSON must begin and end with a space.
+ * Returns what a UTF-8 text may contain, as bits: secrets, card numbers, and instructions to a language model. Takes a
+ * few microseconds for 2 KB. A text that is not JSON must begin and end with a space.
  */
 export const possibleContent = (bytes: Uint8Array): number => {
   const signals = signalsIn(bytes);

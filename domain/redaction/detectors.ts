@@ -5,9 +5,9 @@ import { type RedactionHit, sumHits } from './redaction-patterns.ts';
 import { hitsOf, replaceSpans, type Span, withoutOverlaps } from './span.ts';
 
 /**
- * The built-in detectors. `secrets`: keys, tokens and passwords of a known form. `cards`: numbers of payment cards.
- * `emails` and `phones`: personal data. Most bodies contain personal data, so `emails` and `phones` are used only if a
- * rule asks for them.
+ * The built-in detectors. `secrets` detects keys, tokens and passwords of a known form, and `cards` numbers of payment
+ * cards. `emails` and `phones` detect personal data; they are used only if a rule asks for them, because most bodies
+ * contain personal data.
  */
 export const DETECTORS = ['secrets', 'cards', 'emails', 'phones'] as const;
 export type Detector = (typeof DETECTORS)[number];
@@ -25,7 +25,9 @@ export const detect = (text: string, detectors: readonly Detector[]): readonly S
   return withoutOverlaps(spans);
 };
 
-/** Replaces every part of the text that the detectors detect. `hits` maps each tag to the number of replaced parts. */
+/**
+ * Replaces every part of the text that the detectors detect. `hits` contains the number of replaced parts for each tag.
+ */
 export const redactDetected = (text: string, detectors: readonly Detector[]): { text: string; hits: RedactionHit[] } => {
   const spans = detect(text, detectors);
   return spans.length === 0 ? { text, hits: [] } : { text: replaceSpans(text, spans), hits: hitsOf(spans) };

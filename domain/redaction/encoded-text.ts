@@ -1,6 +1,6 @@
 /**
- * Parts of words that occur in instructions to a language model. A text is only decoded if it contains one of them in
- * encoded form.
+ * Parts of words that are typical of instructions to a language model. A text is decoded only if it contains an encoded
+ * form of one of them.
  */
 const KEYWORDS = ['ignore', 'disregard', 'instructions', 'system prompt', 'previous', 'override', 'reveal'];
 
@@ -8,8 +8,8 @@ const capitalized = (word: string): string => word[0]!.toUpperCase() + word.slic
 const spellings = KEYWORDS.flatMap((word) => [word, capitalized(word), word.toUpperCase()]);
 
 /**
- * Returns the characters in the Base64 form of a word that depend only on the word. They differ with the position of
- * its first byte in a group of three bytes, so there are three results.
+ * Returns, for each of the three places that the first byte of a word can have in a group of three bytes, those
+ * characters of the Base64 form that depend on the word only.
  */
 const base64Cores = (word: string): string[] =>
   [0, 1, 2].map((offset) => {
@@ -34,8 +34,8 @@ const ROT13_WORDS = KEYWORDS.map(rot13);
 const REVERSED_WORDS = KEYWORDS.map(reversed);
 
 /**
- * The literals that a text contains if it contains encoded instructions that `decodedTexts` can decode. A text without
- * any of them need not be decoded.
+ * Every text with encoded instructions that `decodedTexts` can decode contains at least one of these literals. Other
+ * texts need not be decoded.
  */
 export const ENCODED_LITERALS = { exact: [...BASE64_CORES, ...HEX_CORES], words: [...ROT13_WORDS, ...REVERSED_WORDS] };
 

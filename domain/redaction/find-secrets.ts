@@ -5,7 +5,7 @@ const TOKEN_CHARACTER = /[\w-]/;
 const MAX_JWT_PART = 8_192;
 const JWT_PAYLOAD = '.eyJ';
 
-/** Returns the index at which the token that ends before `end` starts; at least `min`. */
+/** Returns the index at which the token that ends before `end` starts. The result is not smaller than `min`. */
 const tokenStart = (text: string, end: number, min: number): number => {
   let start = end;
   while (start > min && TOKEN_CHARACTER.test(text[start - 1]!)) start--;
@@ -13,8 +13,8 @@ const tokenStart = (text: string, end: number, min: number): number => {
 };
 
 /**
- * Finds JSON Web Tokens. The search starts with the second of the three parts, because one pattern for all three could
- * take quadratic time.
+ * Finds JSON Web Tokens. The search starts with the second of a token's three parts, because a single pattern for all
+ * three parts could take quadratic time.
  */
 const findJwts = (text: string): Span[] => {
   const spans: Span[] = [];
@@ -82,8 +82,8 @@ const patternFinder = ({ tag, literals, pattern, isSecret }: SecretPattern): Fin
 const exactly = (literals: readonly string[], find: Finder['find']): Finder => ({ literals, ignoresCase: false, find });
 
 /**
- * The finder of passwords in URLs is separate, because the byte filter checks URLs in a special way: most URLs contain
- * no password.
+ * The finder of passwords in URLs is a constant of its own, because the byte filter treats URLs in a special way: most
+ * URLs contain no password.
  */
 const URL_FINDER = exactly(['://'], findUrlPasswords);
 
@@ -93,7 +93,7 @@ const FINDERS: readonly Finder[] = [
   ...SECRET_PATTERNS.map(patternFinder),
 ];
 
-/** A text that every body with a secret of a certain kind contains. `text` has the form in which JSON writes it. */
+/** A text that every body with a secret of a certain kind contains. `text` is written as in JSON. */
 export type SecretLiteral = { readonly text: string; readonly ignoresCase: boolean };
 
 const writtenForms = (literal: string): string[] => {
@@ -113,8 +113,8 @@ const isPossible = ({ literals, ignoresCase }: Finder, text: string, lowered: st
 const MIN_SECRET_LENGTH = 8;
 
 /**
- * Finds API keys, tokens, private keys and passwords that have a known form. Spans with a specific tag come before
- * those with a general one.
+ * Finds API keys, tokens, private keys and passwords of a known form. In the result, spans with a specific tag come
+ * before those with a general tag.
  */
 export const findSecrets = (text: string): Span[] => {
   if (text.length < MIN_SECRET_LENGTH) return [];

@@ -11,9 +11,9 @@ const POP_ISOLATE = /\u2069/g;
 const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;
 
 /**
- * Whether a text has characters that people do not see but a language model reads: tag characters, sequences of
+ * Returns whether a text has characters that people do not see but a language model reads: tag characters, sequences of
  * invisible characters, invisible characters within Latin words, or characters that change the order in which text is
- * displayed. Emoji, flags, and scripts that need joiners are allowed.
+ * displayed. Emoji, flags, and the joiners that some scripts need are allowed.
  */
 export const hasHiddenText = (text: string): boolean =>
   TAG.test(text.replace(FLAG_OF_REGION, '')) ||
@@ -24,7 +24,8 @@ export const hasHiddenText = (text: string): boolean =>
   count(text, ISOLATES) !== count(text, POP_ISOLATE);
 
 /**
- * Returns the text that the tag characters in a text spell. Tag characters are invisible copies of ASCII characters.
+ * Returns the text that is written in tag characters in a text. Tag characters are invisible copies of ASCII
+ * characters.
  */
 export const textInTags = (text: string): string =>
   (text.match(TAGS) ?? []).map((tag) => String.fromCharCode(tag.codePointAt(0)! - 0xe0000)).join('');

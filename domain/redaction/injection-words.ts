@@ -57,8 +57,8 @@ const MEMBER =
   contributor | manager | registered | verified | customer | moderator | approver | reviewer`);
 
 /**
- * Maps the names of heuristics to phrases. The phrases are for texts in lower case with one space between words. `~4`
- * stands for up to four further words, `>` for the end of a word.
+ * Maps the name of each heuristic to its phrases. A phrase is matched against a text in lower case with one space
+ * between words. `~4` stands for up to four further words, and `>` for the end of a word.
  */
 const PHRASES: Readonly<Record<string, readonly string[]>> = {
   override_instructions: [
@@ -113,7 +113,7 @@ const PHRASES: Readonly<Record<string, readonly string[]>> = {
 const phrasePattern = (phrase: string): RegExp =>
   new RegExp(`(?:^| )${phrase.replace(/ ~(\d+)/g, '(?: \\S+){0,$1}?').replaceAll('>', '(?= |$)')}`);
 
-/** Patterns for a text in normal form (see normal-text.ts). */
+/** The patterns that are matched against a text in normal form (see normal-text.ts). */
 export const WORD_PATTERNS: readonly InjectionPattern[] = [
   ...Object.entries(PHRASES).flatMap(([name, phrases]) => phrases.map((phrase) => ({ name, pattern: phrasePattern(phrase) }))),
 

@@ -6,7 +6,10 @@ import { WORD_PATTERNS } from './injection-words.ts';
 import { INVISIBLE, normalTexts } from './normal-text.ts';
 
 const MIN_LENGTH = 8;
-/** A longer text is checked in parts of this many characters, so that the time is proportional to the length. */
+/**
+ * A longer text is checked in overlapping parts of this many characters, so that the time is proportional to the
+ * length.
+ */
 const PART_LENGTH = 32_768;
 const OVERLAP = 1_024;
 
@@ -29,9 +32,10 @@ const namesInPart = (text: string): string[] => {
 };
 
 /**
- * Finds signs that a text tries to instruct the language model that reads it. Returns the names of the heuristics that
- * match. A text that only describes such attacks matches, too, and a careful attack does not match: the result is a
- * hint, not a protection. The same text always has the same result, and the time is proportional to its length.
+ * Searches a text for signs that it tries to instruct the language model that reads it, and returns the names of the
+ * heuristics that match. A text that only describes such attacks matches, too, and a careful attack does not match: the
+ * result is a hint and no protection. The same text always has the same result. The time is proportional to the length
+ * of the text.
  */
 export const findInjection = (text: string): readonly string[] => {
   if (text.length < MIN_LENGTH || (possibleContent(encoder.encode(` ${text}  `)) & MAY_HAVE_INJECTION) === 0) return [];

@@ -35,8 +35,8 @@ const SPACED_LETTERS = /(?<![a-z])[a-z](?:([ .\-_*])[a-z](?![a-z])){5,}/;
 const LETTERS_APART = /(?<![a-z])[a-z](?:[ .\-_*]{1,4}[a-z](?![a-z])){3,}/g;
 
 /**
- * Joins letters that are written apart. The separator of the first two letters is removed, and any other separator
- * becomes a space between words.
+ * Joins letters that are written apart. The separator between the first two letters is removed everywhere; any other
+ * separator between the letters becomes a space between words.
  */
 const joined = (text: string): string =>
   text.replace(LETTERS_APART, (letters) => {
@@ -47,8 +47,8 @@ const joined = (text: string): string =>
 const DIGIT_IN_WORD = /[a-z][0134570@$!]+[a-z]|(?<![\w@$!])[0134570@$!][a-z]{2}/;
 
 /**
- * Returns up to three readings of a text: as written; with digits read as letters; with separated letters joined. Each
- * has the words in lower case, with one space between them.
+ * Returns up to three readings of a text: as written, with digits read as letters, and with separated letters joined.
+ * Each reading is in lower case with one space between words.
  */
 export const normalTexts = (text: string): readonly string[] => {
   const plain = folded(text);

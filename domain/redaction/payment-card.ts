@@ -1,6 +1,6 @@
 import type { Span } from './span.ts';
 
-/** The card schemes: the first digits of their numbers, and the numbers of digits. */
+/** The card schemes. For each: a pattern for the first digits of its numbers, and the possible numbers of digits. */
 const SCHEMES: readonly (readonly [prefix: RegExp, lengths: readonly number[]])[] = [
   [/^4/, [16, 19]],
   [/^(?:5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/, [16]],
@@ -16,7 +16,7 @@ const SCHEMES: readonly (readonly [prefix: RegExp, lengths: readonly number[]])[
 export const MIN_CARD_DIGITS = 14;
 export const MAX_CARD_DIGITS = 19;
 
-/** Whether the last digit of a number is the correct check digit (Luhn algorithm). */
+/** Returns whether the last digit of a number is its correct check digit (Luhn algorithm). */
 export const hasLuhnDigit = (digits: string): boolean => {
   let sum = 0;
   for (let index = 0; index < digits.length; index++) {
@@ -32,7 +32,7 @@ const isCardNumber = (digits: string): boolean =>
   SCHEMES.some(([prefix, lengths]) => lengths.includes(digits.length) && prefix.test(digits)) &&
   hasLuhnDigit(digits);
 
-/** Matches numbers that may be card numbers: without separators, or grouped as on a card. */
+/** Matches numbers that may be card numbers. They have no separators, or are grouped as on a card. */
 const CANDIDATE = /(?<!\d)(?:\d{4}([ \u00a0-])\d{4}\1\d{4}\1\d{4}(?:\1\d{1,3})?|\d{4}([ \u00a0-])\d{6}\2\d{4,5}|\d{14,19})(?!\d)/g;
 const WORD_BEFORE = /[\p{L}\p{N}_]$|\d\.$/u;
 const WORD_AFTER = /^(?:[\p{L}\p{N}_]|\.\d)/u;

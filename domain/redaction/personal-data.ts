@@ -19,8 +19,8 @@ export const findEmails = (text: string): Span[] => {
 const SEPARATOR = '[ .\\u00a0\\u2010-\\u2013/-]';
 
 /**
- * Matches phone numbers: international ones that start with + or 00, national ones that start with 0 and have
- * separators between their groups, and North American ones.
+ * Matches phone numbers: international ones, which start with + or 00; national ones, which start with 0 and have
+ * separators between their groups; and North American ones.
  */
 const PHONE = new RegExp(
   [
@@ -41,7 +41,7 @@ const isPhone = (found: string): boolean => {
 };
 
 /**
- * Finds phone numbers that are written with a country code or in groups. A number without separators such as 5551234567
+ * Finds phone numbers that have a country code or are written in groups. A number without either, such as 5551234567,
  * is not found.
  */
 export const findPhones = (text: string): Span[] => {

@@ -5,11 +5,12 @@ import type { Recorded } from '../event.ts';
 export const category = 'redaction';
 
 /**
- * In the bodies of deliveries, matches of `pattern` (RE2 syntax) are replaced. `tag` describes the replaced content.
+ * A pattern (RE2 syntax) and a tag. In the bodies of deliveries, every match of the pattern is replaced; the tag
+ * describes what was replaced.
  */
 export type RedactionPattern = { readonly pattern: string; readonly tag: string };
 
-/** The number of matches that were replaced with this tag. */
+/** How many matches were replaced with this tag. */
 export type RedactionHit = { readonly tag: string; readonly count: number };
 
 export const MAX_PATTERNS = 50;
@@ -28,10 +29,10 @@ export const replace =
   (current: RedactionPatterns): RedactionPatternsEvent[] =>
     jsonEqual(current.patterns, patterns) ? [] : [{ type: 'RedactionPatternsReplaced', data: { patterns } }];
 
-/** Returns the text that replaces a match. */
+/** Returns the text that takes the place of a match with this tag. */
 export const replacementOf = (tag: string): string => `[redacted:${tag}]`;
 
-/** Adds up the counts of each tag. The result has the tags in the order of their first hits. */
+/** Adds up the counts for each tag. The tags in the result have the order in which they first occur in `hits`. */
 export const sumHits = (hits: Iterable<RedactionHit>): RedactionHit[] => {
   const counts = new Map<string, number>();
   for (const { tag, count } of hits) counts.set(tag, (counts.get(tag) ?? 0) + count);

@@ -4,8 +4,8 @@ import { type RedactionHit, replacementOf, sumHits } from './redaction-patterns.
 export type Span = { readonly from: number; readonly to: number; readonly tag: string };
 
 /**
- * Sorts spans by their start, and drops each span that overlaps an earlier one. If two spans have the same start, the
- * first one in the list stays.
+ * Sorts spans by their start, and leaves out each span that overlaps an earlier one. Of spans with the same start, the
+ * first one in the list is kept.
  */
 export const withoutOverlaps = (spans: readonly Span[]): readonly Span[] => {
   if (spans.length < 2) return spans;
@@ -21,7 +21,9 @@ export const withoutOverlaps = (spans: readonly Span[]): readonly Span[] => {
 
 export const hitsOf = (spans: readonly Span[]): RedactionHit[] => sumHits(spans.map(({ tag }) => ({ tag, count: 1 })));
 
-/** Replaces each span of the text by the text for its tag. The spans must be sorted and must not overlap. */
+/**
+ * Replaces each of the spans in the text by the replacement for its tag. The spans must be sorted and must not overlap.
+ */
 export const replaceSpans = (text: string, spans: readonly Span[]): string => {
   let replaced = '';
   let at = 0;

@@ -3,10 +3,10 @@ import type { Recorded } from '../event.ts';
 export const category = 'acknowledgement';
 
 /**
- * A delivery whose message a runner has acknowledged or the broker has given up. `event_id` is the id of the message.
- * `attempts` is the number of times that the broker sent the message to a runner. `published_at` is when the broker
- * stored the message; absent in old events. `occurrence_id` is set only for the message of a cron job: the id of its
- * occurrence.
+ * A delivery whose message a runner has acknowledged or the broker has given up. `event_id` is the id of the message,
+ * and `attempts` how often the broker sent the message to a runner. `published_at` is when the broker stored the
+ * message; absent in events of earlier versions. `occurrence_id` is the id of the occurrence if the message belongs to
+ * a cron job; otherwise absent.
  */
 export type SettledDelivery = {
   delivery_id: string;
@@ -18,17 +18,17 @@ export type SettledDelivery = {
 };
 
 /**
- * The last recorded advisory (a notice of the broker about one message), by its sequence number in the broker stream of
- * advisories. If this broker stream is created again, its sequence numbers restart, and `epoch` changes. `at` is the
- * latest time of a recorded advisory; absent in old events. A broker that is killed while it deletes messages may
- * restart the sequence numbers of the same stream; `at` then tells new advisories from old ones.
+ * The last advisory that is recorded (an advisory is a notice of the broker about one message), by its sequence number
+ * in the JetStream stream of advisories. If that JetStream stream is created again, its numbers start again, and
+ * `epoch` is different. `at` is the latest time of a recorded advisory; absent in events of earlier versions. If the
+ * broker is killed while it deletes messages, the numbers of the same JetStream stream may start again, too; `at` then
+ * tells new advisories from recorded ones.
  */
 export type AdvisoryCursor = { epoch: string; sequence: number; at?: string };
 
 /**
- * An attempt to deliver a message that the runner refused with a negative acknowledgement. `attempts` says which
- * attempt: how often the broker had sent the message by then. The broker sends the message again, unless it gives the
- * message up.
+ * An attempt to deliver a message that ended with a negative acknowledgement by the runner. `attempts` is the number of
+ * this attempt. The broker then sends the message again or gives it up.
  */
 export type FailedAttempt = SettledDelivery;
 
@@ -50,7 +50,7 @@ export type MessageRef = Pick<SettledDelivery, 'delivery_id' | 'event_id'>;
 type DeliveriesOf = Extract<AcknowledgementEvent, { type: 'DeliveriesAcknowledged' }>;
 type FailuresOf = Extract<AcknowledgementEvent, { type: 'DeliveryAttemptFailed' }>;
 
-/** Returns a copy of the event that contains only the entries that `isWanted` accepts. */
+/** Returns a copy of the event without the entries for which `isWanted` returns false. */
 const reducedTo = (
   event: Recorded<DeliveriesOf | FailuresOf>,
   isWanted: (entry: SettledDelivery) => boolean,
@@ -64,8 +64,8 @@ const reducedTo = (
 };
 
 /**
- * Returns the event with only the entries of this message. `at` is the time at which the message was acknowledged or
- * given up, or at which the attempt failed. Returns null if the event does not contain the message.
+ * Returns a copy of the event that contains only the entries of this message; null if there are none. `at` in the
+ * result is the time at which the message was acknowledged or given up, or at which the attempt failed.
  */
 export const eventForMessage = (
   event: Recorded<AcknowledgementEvent>,
@@ -79,20 +79,23 @@ export const eventForMessage = (
 };
 
 /**
- * A report of the broker about one message. `sequence` is the number of the advisory in the broker stream of
+ * A report of the broker about one message. `sequence` is the number of this report in the JetStream stream of
  * advisories.
  */
 export type Advisory = SettledDelivery & { sequence: number; outcome: 'acknowledged' | 'failed' | 'max_deliveries' | 'terminated' };
 
-/** The maximum number of deliveries in one event. More would not fit into one append of at most 1,000,000 bytes. */
+/**
+ * The maximum number of deliveries in one event. With more, the event would not fit into one append of at most
+ * 1,000,000 bytes.
+ */
 export const MAX_DELIVERIES_PER_EVENT = 4_000;
 
 const settledOf = ({ sequence: _, outcome: __, ...settled }: Advisory): SettledDelivery => settled;
 
 /**
- * Whether an advisory is not recorded yet. Normally, its sequence number is then higher than the last recorded one. An
- * advisory with a lower number is new if its time is later than that of all recorded ones, because then the sequence
- * numbers have restarted.
+ * Creates a function that returns whether an advisory is not recorded yet. This is so if its sequence number is higher
+ * than the last recorded one, or if its time is later than that of all recorded advisories (then the numbers have
+ * started again).
  */
 const isUnrecorded =
   (epoch: string, capture: AdvisoryCursor | null) =>
@@ -103,8 +106,8 @@ const isUnrecorded =
 const laterTime = (a: string | undefined, b: string): string => (a !== undefined && a > b ? a : b);
 
 /**
- * Records advisories that are not recorded yet: the first MAX_DELIVERIES_PER_EVENT of them. The caller must load the
- * new state and repeat the decision until it returns no events.
+ * Records those advisories that are not recorded yet, at most MAX_DELIVERIES_PER_EVENT of them. The caller must load
+ * the new state and call this again until it returns no events.
  */
 export const recordAdvisories =
   (epoch: string, advisories: readonly Advisory[]) =>
@@ -121,7 +124,8 @@ export const recordAdvisories =
     const entriesOf = (wanted: Advisory['outcome']): SettledDelivery[] =>
       unrecorded.filter(({ outcome }) => outcome === wanted).map(settledOf);
     const [failures, deliveries] = [entriesOf('failed'), entriesOf('acknowledged')];
-    // Failed attempts come before the final outcomes, because readers of a message's history stop at its final outcome.
+    // The event with failed attempts comes before the events with final outcomes, because readers of a message's
+    // history stop at its final outcome.
     const events: AcknowledgementEvent[] = [];
     if (failures.length > 0) events.push({ type: 'DeliveryAttemptFailed', data: { failures, capture: through } });
     if (deliveries.length > 0) events.push({ type: 'DeliveriesAcknowledged', data: { deliveries, capture: through } });

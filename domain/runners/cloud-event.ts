@@ -9,8 +9,8 @@ import type { MailFacts } from '../webhooks/mail-delivery.ts';
 import type { SkillCallFacts } from '../webhooks/skill-call.ts';
 
 /**
- * The largest body, in bytes, that a message contains. A larger body is replaced by a URL from which the runner fetches
- * it.
+ * The maximum size of a body that a message contains, in bytes. Instead of a larger body, the message contains a URL
+ * from which the runner fetches the body.
  */
 export const MAX_INLINE_BYTES = 65_536;
 
@@ -23,12 +23,15 @@ const encoder = new TextEncoder();
 export const inboundSubject = (tenant: string, agent: string): string => `agents.${tenant}.${agent}.inbound`;
 
 /**
- * A message for a runner: its CloudEvents attributes and its body. The names of attributes can have only lower-case
+ * A message for a runner: its body and its CloudEvents attributes. The names of attributes consist of lower-case
  * letters and digits.
  */
 export type Message = {
   readonly agent: string;
-  /** The delivery that the message is for; null for any other message, whose acknowledgement is not recorded. */
+  /**
+   * The delivery to which the message belongs. Null if there is none; the acknowledgement of such a message is not
+   * recorded.
+   */
   readonly delivery: string | null;
   /** The id of the occurrence, for the message of a cron job; absent for any other message. */
   readonly occurrence?: string;
@@ -36,18 +39,18 @@ export type Message = {
   readonly contentType: string;
   readonly body: Uint8Array;
   /**
-   * The size of the complete body in bytes. If the log stores the body in chunks, `body` is empty, but `size` is not 0.
+   * The size of the complete body in bytes. If the log stores the body in chunks, `body` is empty but `size` is not 0.
    */
   readonly size: number;
-  /** Whether the body was found to be JSON when it was received, and has not been changed since. */
+  /** Whether the body is known to be JSON: it was found to be when it was received, and has not changed since. */
   readonly isJson: boolean;
-  /** The URL from which the runner fetches the body if it is too large for a message. */
+  /** The URL from which the runner fetches a body that is too large for a message. */
   readonly reference: string;
 };
 
 /**
- * How events of one type become messages for runners. `type` is the CloudEvents type. The AsyncAPI document shows
- * `summary`.
+ * How events of one type become messages to runners. `type` is the CloudEvents type, and `summary` the text in the
+ * AsyncAPI document.
  */
 export type RunnerMessageType = {
   readonly type: string;
@@ -56,8 +59,8 @@ export type RunnerMessageType = {
 };
 
 /**
- * Returns the attributes that warn the agent that the content comes from outside, and that tell what the guardrails
- * have found in it.
+ * Returns the attributes which warn the agent that the content comes from outside the platform, and which say what the
+ * guardrails have found in it.
  */
 const guardrailAttributes = ({ guardrails = [], cause }: Partial<DeliveryFacts>): Record<string, string> => {
   const labels = labelsOf(guardrails);
@@ -84,8 +87,8 @@ const webhookAttributes = (event: Recorded, facts: DeliveryFacts, publicUrl: str
 });
 
 /**
- * Whether the body is known to be JSON, so that it need not be scanned again. This is not known if a guardrail has
- * redacted the body after the JSON check.
+ * Returns whether the body is known to be JSON, so that it need not be scanned again. This is not known if a guardrail
+ * has redacted the body after it was checked.
  */
 const isVerifiedJson = ({ guardrails = [] }: Partial<DeliveryFacts>): boolean =>
   guardrails.some(({ rule, verdict }) => rule === 'json' && verdict === 'pass') && !guardrails.some(({ verdict }) => verdict === 'redact');
@@ -106,7 +109,8 @@ const webhookMessage = (event: Recorded, publicUrl: string): Message => {
 };
 
 /**
- * Returns the message for a call of a skill. Its body is JSON, and its source is the skill instead of an integration.
+ * Returns the message for a call of a skill webhook. Its body is JSON, and its source is the skill, because there is no
+ * integration.
  */
 const skillMessage = (event: Recorded, publicUrl: string): Message => {
   const { skill_id } = factsOf(event) as SkillCallFacts;
@@ -117,8 +121,8 @@ const skillMessage = (event: Recorded, publicUrl: string): Message => {
 };
 
 /**
- * Returns the message for an occurrence of a cron job. It has no integration, and a member of the tenant has written
- * its body.
+ * Returns the message for an occurrence of a cron job. There is no integration, and the body was written by a member of
+ * the tenant.
  */
 const cronMessage = (event: Recorded, publicUrl: string): Message => {
   const { cron } = factsOf(event) as CronDeliveryFacts;
@@ -139,7 +143,7 @@ const cronMessage = (event: Recorded, publicUrl: string): Message => {
   };
 };
 
-/** Returns the message for a benchmark run. It has no integration, and the platform has chosen its tasks. */
+/** Returns the message for a benchmark run. There is no integration, and the tasks were chosen by the platform. */
 const benchmarkMessage = (event: Recorded, publicUrl: string): Message => {
   const { benchmark } = factsOf(event) as BenchmarkDeliveryFacts;
   const message = webhookMessage(event, publicUrl);
@@ -155,8 +159,8 @@ export const BENCHMARK_MESSAGE_TYPE = 'annals.benchmark.queued';
 export const CRON_MESSAGE_TYPE = 'annals.cron.fired';
 
 /**
- * Returns the message that tells a runner that a credential request is fulfilled. It does not contain the value: the
- * runner gets the value by reading its runtime again.
+ * Returns the message that tells a runner that a credential request is fulfilled. The message does not contain the
+ * value, which the runner gets when it reads its runtime again.
  */
 const credentialMessage = (event: Recorded, publicUrl: string): Message => {
   const { agent_id } = (event as Recorded<CredentialRequestEvent>).data;
@@ -174,7 +178,7 @@ const credentialMessage = (event: Recorded, publicUrl: string): Message => {
   };
 };
 
-/** Returns the message for mail to an agent. It has no integration: its source is the mailbox. */
+/** Returns the message for mail to an agent. Its source is the mailbox, because there is no integration. */
 const mailMessage = (event: Recorded, publicUrl: string): Message => {
   const facts = factsOf(event) as MailFacts;
   const message = webhookMessage(event, publicUrl);
@@ -226,8 +230,8 @@ export const runnerMessages: Readonly<Record<string, RunnerMessageType>> = {
 export const isJsonType = (contentType: string): boolean => /^application\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(contentType.trim());
 
 /**
- * Returns the part of a CloudEvent after its attributes: a JSON text, and the bytes that follow it unchanged. If the
- * text ends with `"data":`, these bytes are the body; otherwise they are null.
+ * Returns the end of a CloudEvent, after its attributes: a JSON text, and bytes that follow it unchanged. The bytes are
+ * the body if the text ends with `"data":`; otherwise they are null.
  */
 const bodyFields = (message: Message, inlineLimit: number): readonly [string, Uint8Array | null] => {
   const { contentType, body, size, isJson, reference } = message;
@@ -253,8 +257,8 @@ const concatenate = (head: string, body: Uint8Array | null): Uint8Array => {
 };
 
 /**
- * Encodes a message as a CloudEvent in JSON format. A JSON body is inserted unchanged. A body of more than
- * `inlineLimit` bytes is replaced by its URL.
+ * Encodes a message as a CloudEvent in JSON format. A JSON body is inserted unchanged. Instead of a body of more than
+ * `inlineLimit` bytes, the URL of the body is inserted.
  */
 export const encodeCloudEvent = (event: Recorded, type: string, message: Message, inlineLimit = MAX_INLINE_BYTES): Uint8Array => {
   const { source, subject, ...extensions } = message.attributes;
@@ -273,15 +277,15 @@ export const encodeCloudEvent = (event: Recorded, type: string, message: Message
 };
 
 /**
- * The attribute `time` starts within this many bytes. The attributes before it have a limited length, because none
- * contains text of a provider.
+ * The attribute `time` starts within this many bytes, because the attributes before it contain no text of a provider
+ * and are therefore short.
  */
 const MAX_TIME_OFFSET = 4_096;
 const TIME = /"time":"([^"]+)"/;
 
 /**
- * Returns the attribute `time` of a message that `encodeCloudEvent` has encoded, which is the time at which the
- * delivery was received. Null if the message has no such attribute.
+ * Returns the attribute `time` of a message that `encodeCloudEvent` has encoded: the time at which the delivery was
+ * received. Null if the message has no such attribute.
  */
 export const timeOf = (message: Uint8Array): string | null =>
   TIME.exec(Buffer.from(message.buffer, message.byteOffset, Math.min(message.length, MAX_TIME_OFFSET)).toString('latin1'))?.[1] ?? null;

@@ -2,14 +2,14 @@ import { comparePositions, type Position, parseToken, type Recorded, tokenOf } f
 
 export const category = 'publication';
 
-/** The id of the stream. The platform has one stream of these events. */
+/** The id of the only stream of these events. */
 export const STREAM_ID = 'messages';
 
 export const platform = true;
 
 /**
- * The messages of all relayed events up to and including the log position `through` (a consistency token) have been
- * published to the broker. One event stands for all messages since the previous one.
+ * States that the messages of all events up to and including the log position `through` (a consistency token) have been
+ * published to the broker. One event stands for all messages since the event before it.
  */
 export type PublicationEvent = { type: 'MessagesPublished'; data: { through: string } };
 
@@ -19,7 +19,10 @@ export const initial: Publication = { through: null };
 
 export const evolve = (_: Publication, { data }: Recorded<PublicationEvent>): Publication => ({ through: parseToken(data.through) });
 
-/** Records that all messages up to this log position are published. Does nothing if this is already recorded. */
+/**
+ * Records that all messages up to this log position are published. Does nothing if this position or a later one is
+ * already recorded.
+ */
 export const recordPublished =
   (published: Position) =>
   ({ through }: Publication): PublicationEvent[] =>

@@ -4,26 +4,26 @@ import { scoreSubject } from './score-report.ts';
 
 export const category = 'runnercredential';
 
-/** The JetStream stream that holds the messages to all agents. */
+/** The name of the JetStream stream that contains the messages to all agents. */
 export const STREAM = 'AGENTS';
 /**
- * The broker sends a message again if no runner acknowledges it within this time (milliseconds). The time is the same
- * for all attempts, because nats-server would add a time per attempt (`backoff`) to the delay that a runner asks for.
+ * The broker sends a message again if no runner has acknowledged it after this many milliseconds. The time is the same
+ * for all attempts: if it differed (`backoff`), nats-server would add it to the delay that a runner asks for.
  */
 export const ACK_WAIT_MS = 30_000;
 export const MAX_DELIVERY_ATTEMPTS = 10;
 export const MAX_LIFETIME_SECONDS = 3_600;
-/** The maximum number of messages that the runners of an agent together may have received but not yet acknowledged. */
+/** The maximum number of messages that all runners of an agent together may have received and not yet acknowledged. */
 export const MAX_UNACKNOWLEDGED = 1_000;
-/** A runner should get a new credential when this share of the lifetime of the old one has passed. */
+/** A runner should get a new credential after this share of the lifetime of its present one. */
 export const RENEW_AFTER_SHARE = 0.75;
 
 /** Returns the name of the durable JetStream consumer that all runners of an agent share. */
 export const consumerName = (agent: string): string => `runner-${agent}`;
 
 /**
- * Returns the NATS permissions of a runner's credential: to fetch and acknowledge the messages of its agent, to publish
- * results of benchmark tasks, and to receive replies in its own inbox.
+ * Returns the NATS permissions of a runner's credential: to fetch and acknowledge the messages of its own agent, to
+ * publish results of benchmark tasks, and to receive replies in its own inbox.
  */
 export const permissionsOf = (tenant: string, agent: string, inbox: string): { publish: string[]; subscribe: string[] } => ({
   publish: [
@@ -34,10 +34,10 @@ export const permissionsOf = (tenant: string, agent: string, inbox: string): { p
   subscribe: [`${inbox}.>`],
 });
 
-/** Returns the prefix of the NATS inboxes in which the credential may receive replies. */
+/** Returns the prefix of the NATS inboxes in which a runner with this credential may receive replies. */
 export const inboxOf = (credential: string): string => `_INBOX_${credential}`;
 
-/** Returns when a runner should get a new credential, as RFC 3339 UTC. */
+/** Returns the time at which a runner should get a new credential, as RFC 3339 UTC. */
 export const renewTime = (issued_at: string, expires_at: string): string => {
   const [from, to] = [Date.parse(issued_at), Date.parse(expires_at)];
   return new Date(from + RENEW_AFTER_SHARE * (to - from)).toISOString();
@@ -46,8 +46,9 @@ export const renewTime = (issued_at: string, expires_at: string): string => {
 type IssuedFields = {
   agent_id: string;
   /**
-   * The user who requested the credential, or the owner of the API key that requested it. If this user is suspended or
-   * leaves the tenant, the credential is revoked. Null if the platform requested it; absent in old events.
+   * The user who requested the credential, or who owns the API key with which it was requested. If this user is
+   * suspended or leaves the tenant, the credential is revoked. Null if the platform requested it; absent in events of
+   * earlier versions.
    */
   owner_id?: string | null;
   public_key: string;
@@ -92,8 +93,8 @@ export const evolve = (credential: RunnerCredential, event: Recorded<RunnerCrede
 
 /**
  * Issues the credential. Does nothing if it was already issued with this public key.
- * @throws Refusal secret_already_shown if it was issued with another public key, because the private seed of that key
- * is not stored and cannot be returned again
+ * @throws Refusal secret_already_shown if it was issued with another public key: the private seed of that key is not
+ * stored, so it cannot be returned again
  */
 export const issue =
   (issued: IssuedFields) =>

@@ -8,8 +8,8 @@ const earlier = (a: string, b: string): string => (a < b ? a : b);
 const later = (a: string, b: string): string => (a > b ? a : b);
 
 /**
- * Returns the time since which at least one connection has been open without a gap; null if none is open. Connections
- * overlap, because a runner replaces its connection before its credential expires, and keeps the old one until the new
+ * Returns the time since which there has always been at least one open connection; null if none is open now.
+ * Connections overlap: a runner opens a new one before its credential expires, and closes the old one only when the new
  * one works.
  */
 export const connectedSince = (connections: readonly RunnerConnection[]): string | null => {
@@ -20,6 +20,6 @@ export const connectedSince = (connections: readonly RunnerConnection[]): string
   return lastFirst.reduce((since, { from, until }) => (until >= since ? earlier(since, from) : since), open.reduce(earlier));
 };
 
-/** Returns when a runner was last active: the latest of these times; null if there is none. */
+/** Returns the latest of these times, which is when a runner was last active; null if there are none. */
 export const lastSeen = (times: readonly (string | null)[]): string | null =>
   times.reduce((last, time) => (last === null || time === null ? (last ?? time) : later(last, time)), null);

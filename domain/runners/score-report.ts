@@ -1,17 +1,20 @@
 import { isId25 } from '../id.ts';
 
-/** The JetStream stream that holds the results of benchmark tasks until they are recorded in the log. */
+/** The name of the JetStream stream that contains the results of benchmark tasks until they are recorded in the log. */
 export const SCORE_STREAM = 'AGENTS_SCORES';
 
-/** The largest message with a result, in bytes. A broker of the usual configuration accepts payloads of 1 MiB. */
+/**
+ * The maximum size of a message with a result, in bytes. With its usual configuration, a broker accepts payloads of up
+ * to 1 MiB.
+ */
 export const MAX_REPORT_BYTES = 1_000_000;
 
 /** Returns the NATS subject to which the runners of an agent publish the results of benchmark tasks. */
 export const scoreSubject = (tenant: string, agent: string): string => `scores.${tenant}.${agent}`;
 
 /**
- * Returns the tenant and the agent of the runner that published a result to this subject; null if it is not the subject
- * of an agent.
+ * Returns the tenant and the agent whose runner published a result to this subject; null if the subject belongs to no
+ * agent.
  */
 export const reporterOf = (subject: string): { readonly tenant: string; readonly agent: string } | null => {
   const [first, tenant = '', agent = '', ...rest] = subject.split('.');

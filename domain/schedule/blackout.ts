@@ -6,8 +6,8 @@ import { localTimeOf } from '../time-zone.ts';
 export const category = 'blackout';
 
 /**
- * The dates are YYYY-MM-DD in `timezone`; the first and the last day both belong to the blackout. If `agent_id` is
- * null, the blackout applies to all agents of the tenant.
+ * The first and the last day (YYYY-MM-DD in `timezone`) both belong to the blackout. If `agent_id` is null, the
+ * blackout is for all agents of the tenant.
  */
 export type BlackoutFields = {
   readonly name: string;
@@ -67,17 +67,17 @@ export const evolve = (blackout: Blackout, event: Recorded<BlackoutEvent>): Blac
   updated_at: event.at,
 });
 
-/** Checks that the blackout is in force. @throws Refusal not_found if it does not exist or is lifted */
+/** Checks that the blackout exists and was not lifted (removed). @throws Refusal not_found if not */
 export const assertDeclared = ({ status }: Blackout): void => {
   if (status !== 'declared') throw new Refusal('not_found', 'There is no such blackout');
 };
 
-/** Checks the order of the dates. @throws Refusal invalid if the blackout would end before it starts */
+/** Checks that the last day is not before the first day. @throws Refusal invalid if it is */
 export const assertOrdered = ({ start_date, end_date }: Pick<BlackoutFields, 'start_date' | 'end_date'>): void => {
   if (end_date < start_date) throw invalid('/end_date', 'must not be before start_date');
 };
 
-/** Declares a blackout. @throws Refusal invalid if it would end before it starts */
+/** Declares (creates) a blackout. @throws Refusal invalid if the blackout would end before it starts */
 export const declare =
   (fields: BlackoutFields) =>
   (blackout: Blackout): BlackoutEvent[] => {
@@ -89,7 +89,7 @@ export type BlackoutChanges = { [Name in keyof BlackoutFields]?: BlackoutFields[
 
 const resets = { agent_id: null, reason: null, recurring_yearly: false, timezone: 'UTC' } as const;
 
-/** Changes a blackout. @throws Refusal not_found, invalid if it would end before it starts */
+/** Changes a blackout. @throws Refusal not_found if it does not exist, invalid if it would end before it starts */
 export const change =
   (changes: BlackoutChanges) =>
   (blackout: Blackout): BlackoutEvent[] => {
@@ -99,13 +99,13 @@ export const change =
     return Object.keys(fields).length > 0 ? [{ type: 'BlackoutChanged', data: fields }] : [];
   };
 
-/** Lifts a blackout. @throws Refusal not_found */
+/** Lifts (removes) a blackout. @throws Refusal not_found if it does not exist */
 export const lift = (blackout: Blackout): BlackoutEvent[] => {
   assertDeclared(blackout);
   return [{ type: 'BlackoutLifted', data: {} }];
 };
 
-/** Returns the date in another year. 29 February becomes 28 February in a year that has no such day. */
+/** Returns the same date in another year. In a year without 29 February, 28 February takes its place. */
 const inYear = (date: string, year: number): string => Temporal.PlainDate.from(date).with({ year }).toString();
 
 /** Returns the first and the last day of a yearly blackout `years` years after its first year. */
@@ -120,7 +120,7 @@ const LAST_YEAR = 9_999;
 
 const yearOf = (date: string): number => Number(date.slice(0, 4));
 
-/** Returns the first and the last day of each period of the blackout that does not end before this day. */
+/** Returns the first and the last day of each period of the blackout, except periods that end before `day`. */
 export const periodsFrom = (blackout: BlackoutFields, day: string): readonly (readonly [first: string, last: string])[] => {
   const { end_date, recurring_yearly } = blackout;
   const first = Math.max(0, yearOf(day) - yearOf(end_date));
@@ -131,7 +131,7 @@ export const periodsFrom = (blackout: BlackoutFields, day: string): readonly (re
     .filter(([, last]) => last >= day);
 };
 
-/** Whether the blackout covers the point in time `instant` (RFC 3339). */
+/** Returns whether the blackout covers the point in time `instant` (RFC 3339). */
 export const covers = (blackout: BlackoutFields, instant: string): boolean => {
   const day = localTimeOf(instant, blackout.timezone).slice(0, 10);
   if (day < blackout.start_date) return false;
@@ -145,6 +145,6 @@ export const covers = (blackout: BlackoutFields, instant: string): boolean => {
   return false;
 };
 
-/** Whether the blackout is for this agent. */
+/** Returns whether the blackout is for this agent. */
 export const appliesTo = (blackout: BlackoutFields, agent_id: string): boolean =>
   blackout.agent_id === null || blackout.agent_id === agent_id;

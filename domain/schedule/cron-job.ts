@@ -13,7 +13,7 @@ export const SCHEDULE_TYPES = ['interval', 'daily'] as const;
 export const BACKOFFS = ['exponential', 'linear', 'fixed'] as const;
 export const JOB_STATUSES = ['active', 'paused', 'completed', 'failed', 'archived'] as const;
 
-/** The fields that determine when a job is due. */
+/** The fields that say when a job is due. */
 export type ScheduleFields = {
   readonly kind: (typeof JOB_KINDS)[number];
   readonly fire_at: string | null;
@@ -25,9 +25,9 @@ export type ScheduleFields = {
 };
 
 /**
- * The fields that determine what a job does. `headers` has `***` in place of secret values; `sealed_headers` has those
- * values, encrypted as one JSON object. `body_bytes` is base64. `target_agent_id` is the id of the agent whose id or
- * slug was in `target` when it was set; null if the target is external, absent in old events.
+ * The fields that say what a job does. In `headers`, `***` takes the place of secret values; `sealed_headers` contains
+ * those values, encrypted as one JSON object. `body_bytes` is base64. `target_agent_id` is the id of the agent whose id
+ * or slug `target` named when it was set; null if the target is not an agent, and absent in events of earlier versions.
  */
 export type TargetFields = {
   readonly name: string;
@@ -49,7 +49,7 @@ type Next = { readonly next_fire_at: string | null };
 
 export type CronJobEvent =
   | { type: 'CronJobCreated'; data: JobFields & Next & { readonly agent_id: string } }
-  /** `next_fire_at` is present only if the schedule changes. */
+  /** `next_fire_at` is present only if the change concerns the schedule. */
   | { type: 'CronJobUpdated'; data: Partial<JobFields & Next> }
   | { type: 'CronJobHeadersResealed'; data: { readonly sealed_headers: string } }
   | { type: 'CronJobPaused'; data: object }
@@ -57,13 +57,13 @@ export type CronJobEvent =
   | { type: 'CronJobDeleted'; data: object };
 
 export type CronJob = JobFields & {
-  /** `archived`: the job is deleted. Whether a one-shot job is completed or has failed is not shown here. */
+  /** `archived` means that the job is deleted. A one-shot job that has ended keeps the status `active` or `paused`. */
   readonly status: 'absent' | 'active' | 'paused' | 'archived';
   readonly id: string;
   readonly tenant_id: string;
   readonly agent_id: string;
   readonly created_by_user_id: string | null;
-  /** `scheduled_at` and `schedule_revision`: time and revision of the last event that changed the schedule. */
+  /** The time and (below) the revision of the last event that changed the schedule. */
   readonly scheduled_at: string;
   readonly schedule_revision: number;
   readonly next_fire_at: string | null;
@@ -138,15 +138,15 @@ export const evolve = (job: CronJob, event: Recorded<CronJobEvent>): CronJob => 
 
 const LOCAL_TIME = /^(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?$/;
 
-/** Returns the id of the agent that a job with an internal target calls. */
+/** Returns the id of the agent that the job calls, if its target is an agent. */
 export const targetAgentOf = ({ target_agent_id, agent_id }: CronJob): string => target_agent_id ?? agent_id;
 
-/** Whether this is a time of day, HH:MM or HH:MM:SS. */
+/** Returns whether this is a time of day, HH:MM or HH:MM:SS. */
 export const isLocalTime = (text: string): boolean => LOCAL_TIME.test(text);
 
 const withSeconds = (time: string): string => (time.length === 5 ? `${time}:00` : time);
 
-/** Returns the name of a schedule field that is set but not allowed for a one-shot job; undefined if there is none. */
+/** Returns the name of a field that is set although a one-shot job must not have it; undefined if there is none. */
 const excessOfOneShot = (fields: ScheduleFields): string | undefined =>
   (['cron_expr', 'interval_minutes', 'start_time'] as const).find((name) => fields[name] !== null) ??
   (fields.schedule_type === 'interval' ? undefined : 'schedule_type');
@@ -180,7 +180,7 @@ const assertRecurring = (fields: ScheduleFields, parseCron: ParseCron): void => 
   if (parseCron(cron_expr) === null) throw invalid('/cron_expr', 'must be a cron expression of five fields that matches at some time');
 };
 
-/** Returns the time from which the intervals of a job are counted. */
+/** Returns the time at which the first interval of a job starts. */
 const anchorOf = ({ start_time, timezone }: ScheduleFields, scheduledAt: string): string => {
   if (start_time === null) return scheduledAt;
   if (!isLocalTime(start_time)) return new Date(start_time).toISOString();
@@ -189,8 +189,9 @@ const anchorOf = ({ start_time, timezone }: ScheduleFields, scheduledAt: string)
 };
 
 /**
- * Converts the schedule fields of a job to a recurrence. `scheduledAt` is when the schedule was set.
- * @throws Refusal invalid if a field is missing, is not allowed, or is a malformed cron expression
+ * Converts the schedule fields of a job to a recurrence. `scheduledAt` is the time at which the schedule was set.
+ * @throws Refusal invalid if a field is missing, is not allowed for this kind of schedule, or is a malformed cron
+ * expression
  */
 export const recurrenceOf = (fields: ScheduleFields, scheduledAt: string, parseCron: ParseCron): Recurrence => {
   const { kind, fire_at, schedule_type, cron_expr, interval_minutes, start_time } = fields;
@@ -205,11 +206,11 @@ export const recurrenceOf = (fields: ScheduleFields, scheduledAt: string, parseC
   return { kind: 'interval', minutes: interval_minutes!, anchor: anchorOf(fields, scheduledAt) };
 };
 
-/** Whether the job exists, is not deleted, and belongs to this agent. */
+/** Returns whether the job exists, is not deleted, and belongs to the agent `of`. */
 export const exists = ({ status, agent_id }: CronJob, of: string): boolean =>
   status !== 'absent' && status !== 'archived' && agent_id === of;
 
-/** Checks that the job exists and belongs to this agent. @throws Refusal not_found if it does not, or is deleted */
+/** Checks that the job exists, is not deleted, and belongs to this agent. @throws Refusal not_found if not */
 export const assertExists = (job: CronJob, agent_id: string): void => {
   if (!exists(job, agent_id)) throw new Refusal('not_found', 'There is no such cron job');
 };
@@ -249,8 +250,8 @@ const SCHEDULE_FIELDS = ['cron_expr', 'interval_minutes', 'schedule_type', 'star
 export type JobContext = { readonly agent_id: string; readonly at: string; readonly parseCron: ParseCron };
 
 /**
- * Changes a job. If the schedule of an active job changes, the new schedule determines when the job is due next.
- * @throws Refusal not_found, invalid
+ * Changes a job. If the schedule of an active job changes, the next due time is computed from the new schedule.
+ * @throws Refusal not_found if the job does not exist, invalid if the fields would not form a schedule
  */
 export const update =
   (changes: JobChanges, { agent_id, at, parseCron }: JobContext) =>
@@ -263,10 +264,10 @@ export const update =
     return [{ type: 'CronJobUpdated', data: { ...fields, next_fire_at: job.status === 'active' ? nextOccurrence(recurrence, at) : null } }];
   };
 
-/** Returns the refusal of an operation on a job that is not due at any time. */
+/** Returns the refusal of an operation on a job that has no due time. */
 export const notDue = (): Refusal => conflict('', 'not_due', 'The job is not due: it is paused, or its time has passed');
 
-/** Pauses a job, so that it is not due until it is resumed. @throws Refusal not_found */
+/** Pauses a job: until it is resumed, it is not due. @throws Refusal not_found if it does not exist */
 export const pause =
   (agent_id: string) =>
   (job: CronJob): CronJobEvent[] => {
@@ -275,8 +276,8 @@ export const pause =
   };
 
 /**
- * Resumes a paused job. It is due next at the first time of its schedule after now; times in the past are left out.
- * @throws Refusal not_found, conflict if the time of a one-shot job has passed
+ * Resumes a paused job. Its next due time is the first one after now; due times during the pause are left out.
+ * @throws Refusal not_found if the job does not exist, conflict if the time of a one-shot job has passed
  */
 export const resume =
   ({ agent_id, at, parseCron }: JobContext) =>
@@ -288,7 +289,7 @@ export const resume =
     return [{ type: 'CronJobResumed', data: { next_fire_at } }];
   };
 
-/** Deletes a job. @throws Refusal not_found */
+/** Deletes a job. @throws Refusal not_found if it does not exist */
 export const remove =
   (agent_id: string) =>
   (job: CronJob): CronJobEvent[] => {

@@ -4,8 +4,8 @@ import { type CronJob, type TARGET_KINDS, targetAgentOf } from './cron-job.ts';
 import { nextOccurrence, type Recurrence } from './recurrence.ts';
 
 /**
- * Each occurrence of a job has one stream. The first event is the decision about the occurrence, so that each
- * occurrence is decided exactly once.
+ * An occurrence of a cron job. Each occurrence has one stream, whose first event is the decision about the occurrence
+ * (whether it fires). So exactly one decision is made for each occurrence.
  */
 export const category = 'cronrun';
 
@@ -14,9 +14,8 @@ export const SUPPRESSION_REASONS = ['blackout', 'overlap', 'budget', 'agent_inac
 export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
 
 /**
- * The fields of a decision about its job. `schedule_revision` is the revision of the event that set the schedule. If
- * the schedule has not changed since, the job is due next at `next_fire_at`. `job_status` is set if this decision ends
- * the job.
+ * What the event of a decision says about the job. If the schedule has not changed since the revision
+ * `schedule_revision`, the job is next due at `next_fire_at`. `job_status` is present if the decision ends the job.
  */
 export type DecisionFields = {
   readonly job_id: string;
@@ -29,10 +28,12 @@ export type DecisionFields = {
 
 export type Attempt = { readonly at: string; readonly status_code: number | null; readonly error: string | null; readonly ms: number };
 
-/** The target that a run calls: its kind and, if it is an agent, the agent's id. */
+/** What a run calls: the kind of its target and, if the target is an agent, the id of the agent. */
 type Target = { readonly target_kind: (typeof TARGET_KINDS)[number]; readonly target_agent_id?: string };
 
-/** The fields of the result of an attempt. `job_status` is the status that a one-shot job gets with this result. */
+/**
+ * What the event of an attempt's result contains. `job_status` is the status that the result gives to a one-shot job.
+ */
 type AttemptFields = Omit<Attempt, 'at'> & Pick<DecisionFields, 'job_id' | 'job_status'>;
 
 type MessageFields = { readonly delivery_id: string; readonly message_id: string };
@@ -42,42 +43,42 @@ export type CronRunEvent =
   | { type: 'CronSuppressed'; data: DecisionFields & { readonly reason: SuppressionReason; readonly blackout_id: string | null } }
   | { type: 'CronMissed'; data: DecisionFields }
   | { type: 'CronOccurrenceSkipped'; data: DecisionFields }
-  /** A person requested a run outside of the schedule. */
+  /** A person has requested a run outside of the schedule. */
   | { type: 'CronRunRequested'; data: Pick<DecisionFields, 'job_id' | 'agent_id' | 'due_at'> & Target }
   /**
-   * An attempt has sent a message to an agent. The event names the message and the delivery to which it belongs. The
-   * attempt fails at `expires_at` if it has not ended before.
+   * An attempt has sent a message to an agent. The event names the message and its delivery. If the message is not
+   * answered before `expires_at`, the attempt fails then.
    */
   | { type: 'CronMessageSent'; data: MessageFields & { readonly job_id: string; readonly expires_at: string } }
-  /** An attempt failed. The next one follows at `next_attempt_at`. */
+  /** An attempt has failed. The next attempt is made at `next_attempt_at`. */
   | { type: 'CronAttemptFailed'; data: AttemptFields & { readonly next_attempt_at: string } }
   | { type: 'CronSucceeded'; data: AttemptFields }
-  /** The last attempt failed, so the run has failed. */
+  /** The last attempt has failed, and therefore the run. */
   | { type: 'CronExhausted'; data: AttemptFields };
 
 export type CronRun = {
   readonly decision: (typeof DECISIONS)[number] | 'undecided';
   readonly job_id: string;
-  /** The agent that has the job. */
+  /** The agent to which the job belongs. */
   readonly agent_id: string;
-  /** The agent that gets the messages; null if the target is external. */
+  /** The agent that the job calls; null if the target is not an agent. */
   readonly target_agent_id: string | null;
   readonly due_at: string;
   readonly attempts: readonly Attempt[];
-  /** Whether the run has started and not ended. */
+  /** Whether the run has started and has not ended yet. */
   readonly is_open: boolean;
   /**
-   * When the next attempt is due. While a message to the agent is not answered, this is when its attempt fails instead.
-   * Null if there is nothing to wait for.
+   * The time of the next attempt. While a message to the agent waits for its answer, this is the time at which the
+   * present attempt fails. Null if no attempt follows.
    */
   readonly next_attempt_at: string | null;
   /**
-   * The delivery and the id of the last message to the agent. Null before the first message, and if the target is
-   * external.
+   * The delivery and the id of the last message to the agent. Null if no message was sent yet, or if the target is not
+   * an agent.
    */
   readonly delivery_id: string | null;
   readonly message_id: string | null;
-  /** Whether the last message is neither acknowledged nor given up. */
+  /** Whether the last message has been neither acknowledged nor given up. */
   readonly is_awaiting: boolean;
 };
 
@@ -133,14 +134,14 @@ export const evolve = (run: CronRun, { type, at, data }: Recorded<CronRunEvent>)
 const OCCURRENCE_ID_LENGTH = 32;
 
 /**
- * Returns the id of the occurrence of a job at `dueAt`. Requests to external targets have it as their Idempotency-Key.
+ * Returns the id of the occurrence of a job at `dueAt`. Requests to the target have this id as their Idempotency-Key.
  */
 export const occurrenceId = (job_id: string, dueAt: string): string =>
   createHash('sha256').update(`${job_id}\0${dueAt}`).digest('hex').slice(0, OCCURRENCE_ID_LENGTH);
 
 /**
- * Returns the fields of a decision about the occurrence of `job` at `dueAt`. `next`: when the job is due after that;
- * null if never.
+ * Returns the fields of a decision about the occurrence of `job` at `dueAt`. `next` is the due time of the job after
+ * that; null if there is none.
  */
 export const decisionFields = (job: CronJob, dueAt: string, next: string | null): DecisionFields => ({
   job_id: job.id,
@@ -150,19 +151,22 @@ export const decisionFields = (job: CronJob, dueAt: string, next: string | null)
   next_fire_at: next,
 });
 
-/** A due occurrence, and when the job is due after it. `isMissed`: whether it is too late to fire. */
+/**
+ * A due occurrence, and the due time of the job after it (`next`; null if there is none). `isMissed` is whether the
+ * occurrence is too late to fire.
+ */
 export type DueOccurrence = { readonly due_at: string; readonly next: string | null; readonly isMissed: boolean };
 
 const MAX_LATENESS_MS = 3_600_000;
 /**
- * The maximum number of occurrences that are decided in one step. After a long downtime, further steps decide the
- * remaining ones.
+ * The maximum number of occurrences for which decisions are made in one step. After a long downtime, further steps
+ * handle the others.
  */
 export const MAX_DUE = 500;
 
 /**
- * Whether an occurrence is too late to fire at `now`: by more than an hour, by more than the time to the `next` one, or
- * because the next one is due, too.
+ * Returns whether an occurrence is too late to fire at `now`. This is so if it is late by more than an hour, by more
+ * than the time until the `next` one, or so that the next one is due, too.
  */
 export const isTooLate = (due_at: string, next: string | null, now: string): boolean => {
   const interval = next === null ? MAX_LATENESS_MS : Date.parse(next) - Date.parse(due_at);
@@ -170,8 +174,8 @@ export const isTooLate = (due_at: string, next: string | null, now: string): boo
 };
 
 /**
- * Returns the occurrences from `first` to `now`, the oldest first, at most MAX_DUE. All but the newest one are missed.
- * The newest one is missed, too, if it is too late. So a clock that jumps forward makes a job fire only once.
+ * Returns the occurrences from `first` to `now`, oldest first, at most MAX_DUE. All of them except the newest are
+ * missed; the newest is missed, too, if it is too late. So if the clock jumps forward, a job fires only once.
  */
 export const dueOccurrences = (recurrence: Recurrence, first: string, now: string): DueOccurrence[] => {
   const due: DueOccurrence[] = [];
@@ -188,12 +192,12 @@ const targetOf = (job: CronJob): Target =>
     ? { target_kind: job.target_kind, target_agent_id: targetAgentOf(job) }
     : { target_kind: job.target_kind };
 
-/** The reason why an occurrence does not fire. */
+/** Why an occurrence does not fire. */
 export type Suppression = { readonly reason: SuppressionReason; readonly blackout_id: string | null };
 
 /**
- * Decides about a due occurrence: it fires, unless it is missed or suppressed. A one-shot job that does not fire has
- * failed. Does nothing if the occurrence is already decided.
+ * Decides whether a due occurrence fires. It does not if it is missed or suppressed; a one-shot job has then failed.
+ * Does nothing if a decision about the occurrence is already recorded.
  */
 export const decide =
   (job: CronJob, { due_at, next, isMissed }: DueOccurrence, suppression: Suppression | null) =>
@@ -207,8 +211,8 @@ export const decide =
   };
 
 /**
- * The outcome of an attempt. `status_code` is null unless an external target answered. `error` is null if the attempt
- * succeeded.
+ * The outcome of an attempt. `status_code` is that of the response; null if the target is an agent or did not respond.
+ * `error` is null if the attempt succeeded.
  */
 export type Outcome = { readonly status_code: number | null; readonly error: string | null; readonly ms: number };
 
@@ -221,8 +225,8 @@ const retryDelay = (backoff: CronJob['retry_backoff'], attempts: number): number
 };
 
 /**
- * Records the result of an attempt. `number` is the number of the attempt, from 1. If the job is deleted, a failed
- * attempt is the last one. Does nothing if the result is already recorded.
+ * Records the result of an attempt. `number` is the number of the attempt, from 1. If the job is deleted and the
+ * attempt failed, no further one follows. Does nothing if this result is already recorded.
  */
 export const recordAttempt =
   (job: Pick<CronJob, 'id' | 'kind' | 'status' | 'max_retries' | 'retry_backoff'>, number: number, outcome: Outcome, at: string) =>
@@ -237,8 +241,8 @@ export const recordAttempt =
   };
 
 /**
- * Decides, on request of a person, that an occurrence does not fire. A one-shot job is then completed. Does nothing if
- * the occurrence is already decided.
+ * Records that a person skips an occurrence, which then does not fire. A one-shot job is thereby completed. Does
+ * nothing if a decision about the occurrence is already recorded.
  */
 export const skip =
   (job: CronJob, dueAt: string, next: string | null) =>
@@ -266,5 +270,5 @@ export const recordSent =
 
 const OCCURRENCE_ID = /^(?:[0-9a-f]{32}|c[a-z0-9]{24})$/;
 
-/** Whether a text has the form of the id of an occurrence or of a requested run. */
+/** Returns whether a text has the form of the id of an occurrence or of a requested run. */
 export const isOccurrenceId = (text: string): boolean => OCCURRENCE_ID.test(text);

@@ -1,8 +1,8 @@
 import type { CronJob, CronJobEvent } from './cron-job.ts';
 
 /**
- * Replaces the encrypted headers with the same headers encrypted with another data key. Does nothing if the stored text
- * no longer equals `sealed`.
+ * Replaces the stored headers, which are encrypted with an old data key (`sealed`), with the same headers encrypted
+ * with another data key. Does nothing if the stored text is no longer `sealed`.
  */
 export const resealHeaders =
   (sealed: string, sealed_headers: string) =>

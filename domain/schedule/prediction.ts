@@ -4,8 +4,8 @@ import { blackoutOf, type PresentBlackout } from './preview.ts';
 import { nextOccurrence, type Recurrence } from './recurrence.ts';
 
 /**
- * An active job, and its first occurrence that is not decided yet. `isInactive`: whether its agent, or the agent that
- * it calls, is inactive.
+ * An active job, and its first occurrence without a recorded decision. `isInactive` is whether the agent of the job, or
+ * the agent that it calls, is inactive.
  */
 export type PlannedJob = {
   readonly id: string;
@@ -15,7 +15,7 @@ export type PlannedJob = {
   readonly isInactive: boolean;
 };
 
-/** An occurrence that is not decided yet, and the decision that follows from the present state. */
+/** An occurrence without a recorded decision, and the decision that would be made in the present state. */
 export type PredictedOccurrence<Job extends PlannedJob = PlannedJob> = {
   readonly id: string;
   readonly job: Job;
@@ -25,7 +25,7 @@ export type PredictedOccurrence<Job extends PlannedJob = PlannedJob> = {
   readonly blackout_id: string | null;
 };
 
-/** The predicted times: from `from` (inclusive) to `to` (exclusive). */
+/** The period of a prediction: from `from` (inclusive) to `to` (exclusive). */
 export type PredictionOptions = {
   readonly from: string;
   readonly to: string;
@@ -33,10 +33,10 @@ export type PredictionOptions = {
   readonly blackouts: readonly PresentBlackout[];
 };
 
-/** The place of an occurrence in the order of predictions. */
+/** What the order of predictions depends on: the due time and, if it is the same, the id. */
 export type OccurrenceKey = { readonly due_at: string; readonly id: string };
 
-/** Whether an occurrence comes before another one. */
+/** Returns whether the occurrence `one` comes before `other`. */
 export const precedes = (one: OccurrenceKey, other: OccurrenceKey): boolean =>
   one.due_at === other.due_at ? one.id < other.id : one.due_at < other.due_at;
 
@@ -44,7 +44,7 @@ const DAY_MS = 86_400_000;
 
 const shifted = (at: string, ms: number): string => new Date(Date.parse(at) + ms).toISOString();
 
-/** Whether a blackout can cover a time between `from` and `to`, in any time zone. */
+/** Returns whether a blackout can include a time between `from` and `to`, whatever its time zone is. */
 const mayCover = ({ recurring_yearly, start_date, end_date }: BlackoutFields, from: string, to: string): boolean =>
   recurring_yearly || (start_date <= shifted(to, DAY_MS).slice(0, 10) && end_date >= shifted(from, -DAY_MS).slice(0, 10));
 
@@ -68,7 +68,7 @@ const decisionOf = (
   return { decision: 'fired', reason: null, blackout_id: null };
 };
 
-/** Yields the occurrences of all jobs that are not decided yet, the earliest first. */
+/** Yields the occurrences of all jobs for which no decision is recorded, earliest first. */
 export function* predictedOccurrences<Job extends PlannedJob>(
   jobs: readonly Job[],
   options: PredictionOptions,

@@ -1,17 +1,17 @@
 import { instantOf, localTimeOf } from '../time-zone.ts';
 
 /**
- * A parsed cron expression. `next` returns the first local time after `after` at which it matches; null if there is
- * none in the years that can be represented. Both are YYYY-MM-DDTHH:MM:SS.
+ * A parsed cron expression. `next` returns the first local time after `after` that the expression matches; null if
+ * there is none in the years that can be represented. Both times are YYYY-MM-DDTHH:MM:SS.
  */
 export type CronExpression = { readonly next: (after: string) => string | null };
 
-/** Parses a cron expression of five fields; null if it is malformed. */
+/** Parses a cron expression of five fields. Returns null if it is malformed. */
 export type ParseCron = (expression: string) => CronExpression | null;
 
 /**
- * When a job is due. `interval` is elapsed time, counted from `anchor`. `daily` and `cron` are local times in `zone`.
- * Times are RFC 3339 in UTC.
+ * When a job is due. With `interval`, elapsed time is counted from `anchor`. `daily` and `cron` are local times in
+ * `zone`. All other times are RFC 3339 UTC.
  */
 export type Recurrence =
   | { readonly kind: 'once'; readonly at: string }
@@ -29,15 +29,15 @@ const nextOfInterval = (minutes: number, anchor: string, after: string): string 
 };
 
 /**
- * A time at which a job is due. `local_time` (YYYY-MM-DDTHH:MM:SS) is the local time of its schedule; null if the
- * schedule does not consist of local times. Where clocks skip this local time, `due_at` is the moment of the skip.
+ * A time at which a job is due. `local_time` (YYYY-MM-DDTHH:MM:SS) is the time in the schedule; null if the schedule
+ * has no local times. If clocks skip the local time, `due_at` is the moment at which they skip it.
  */
 export type DueTime = { readonly due_at: string; readonly local_time: string | null };
 
 /**
- * Returns the first instant after `after` in a series of local times. `next` yields the series. A local time is passed
- * over if its instant is not after `after`. That happens because clocks can show a local time twice, and because local
- * times that clocks skip can have the same instant.
+ * Returns the first due time after `after` in a series of local times, which `next` yields. A local time is left out if
+ * its instant is not after `after`. This can happen because clocks show some local times twice, and because several
+ * skipped local times have the same instant.
  */
 const nextOfLocalTimes = (zone: string, after: string, next: (local: string) => string | null): DueTime | null => {
   let local = next(localTimeOf(after, zone));
@@ -49,7 +49,7 @@ const nextOfLocalTimes = (zone: string, after: string, next: (local: string) => 
   return null;
 };
 
-/** Returns the first local time after `local` at which the time of day is `time` (HH:MM:SS). */
+/** Returns the next local time after `local` whose time of day is `time` (HH:MM:SS). */
 const nextDay = (time: string, local: string): string => {
   const date = local.slice(0, 10);
   if (local.slice(11) < time) return `${date}T${time}`;
@@ -57,8 +57,8 @@ const nextDay = (time: string, local: string): string => {
 };
 
 /**
- * Returns when a job is next due after `after`; null if never. If clocks skip a local time, the job is due at the
- * moment of the skip. If clocks show a local time twice, the job is due once, the first time.
+ * Returns the next due time of a job after `after`; null if there is none. If clocks skip the local time, the job is
+ * due at the moment at which they skip it. If clocks show the local time twice, the job is due only the first time.
  */
 export const nextDueTime = (recurrence: Recurrence, after: string): DueTime | null => {
   switch (recurrence.kind) {
@@ -73,5 +73,5 @@ export const nextDueTime = (recurrence: Recurrence, after: string): DueTime | nu
   }
 };
 
-/** Returns the instant at which a job is next due after `after`; null if never. */
+/** Returns the instant of the next due time of a job after `after`; null if there is none. */
 export const nextOccurrence = (recurrence: Recurrence, after: string): string | null => nextDueTime(recurrence, after)?.due_at ?? null;

@@ -3,7 +3,8 @@ import { invalid } from '../refusal.ts';
 export type Headers = Readonly<Record<string, string>>;
 
 /**
- * The text that is shown in place of the value of a secret header. In a change, it means that the present value stays.
+ * The text that takes the place of a secret header value in responses. If a change contains it as a value, the present
+ * value is kept.
  */
 export const MASK = '***';
 
@@ -12,8 +13,8 @@ const MAX_TOTAL_CHARACTERS = 8_192;
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /**
- * Matches the headers that a job must not set: those that the HTTP client sets itself, that concern one connection
- * only, or that would change where the request goes.
+ * Matches the names of headers that a job must not have: headers that the HTTP client sets itself, that concern a
+ * single connection, or that change where the request goes.
  */
 const RESERVED =
   /^(?:host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|expect|idempotency-key|proxy-.*|http2-settings)$/i;
@@ -21,10 +22,10 @@ const SECRET = /auth|cookie|token|secret|key|password|signature|credential|sessi
 
 const pointerOf = (name: string): string => `/headers/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 
-/** Whether the value of a header with this name is stored encrypted and never shown. */
+/** Returns whether the value of a header with this name is a secret: it is stored encrypted and never shown. */
 export const isSecret = (name: string): boolean => SECRET.test(name);
 
-/** Checks the headers of the requests to an external target. @throws Refusal invalid */
+/** Checks the headers of the requests to an external target. @throws Refusal invalid if one of them is not allowed */
 export const assertHeaders = (headers: Headers): void => {
   const entries = Object.entries(headers);
   if (entries.length > MAX_HEADERS) throw invalid('/headers', `must have at most ${MAX_HEADERS} headers`);
@@ -40,7 +41,10 @@ export const assertHeaders = (headers: Headers): void => {
   if (total > MAX_TOTAL_CHARACTERS) throw invalid('/headers', `must have at most ${MAX_TOTAL_CHARACTERS} characters in all`);
 };
 
-/** Divides headers: `shown` has all headers, with MASK in place of secret values; `secrets` has the secret values. */
+/**
+ * Splits headers into two parts: `shown` has all headers, with MASK instead of secret values, and `secrets` has the
+ * secret values.
+ */
 export const splitSecrets = (headers: Headers): { readonly shown: Headers; readonly secrets: Headers } => {
   const entries = Object.entries(headers);
   return {
@@ -50,8 +54,8 @@ export const splitSecrets = (headers: Headers): { readonly shown: Headers; reado
 };
 
 /**
- * Replaces masked values by the present secret values.
- * @throws Refusal invalid if a masked header has no present value
+ * Replaces each MASK by the present secret value of that header.
+ * @throws Refusal invalid if the header has no present value
  */
 export const withPresentSecrets = (secrets: Headers, present: Headers): Headers =>
   Object.fromEntries(

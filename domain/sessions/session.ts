@@ -9,48 +9,57 @@ export type SessionStatus = (typeof SESSION_STATUSES)[number];
 export const MESSAGE_ROLES = ['user', 'assistant', 'system', 'tool'] as const;
 export type MessageRole = (typeof MESSAGE_ROLES)[number];
 
-/** The kinds of messages. `waiting`: the agent waits for an answer. Other messages have no kind (null). */
+/**
+ * The kinds of messages. `waiting` means that the agent waits for an answer. All other messages have no kind (null).
+ */
 export const MESSAGE_KINDS = ['waiting'] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number] | null;
 
-/** The kinds of causes of a session. The costs of the session are attributed to its cause. */
+/** What can cause a session. The costs of a session are counted for its cause. */
 export const CAUSE_KINDS = ['webhook', 'skill', 'cron_job', 'benchmark', 'user', 'runner', 'unknown'] as const;
 export type Cause = { cause_kind: (typeof CAUSE_KINDS)[number]; cause_id: string | null };
 
 type StartedFields = {
   agent_id: string;
   title: string | null;
-  /** The delivery that the session processes; null if it processes none. */
+  /** The delivery that is processed in the session; null if there is none. */
   delivery_id: string | null;
   cron_occurrence_id: string | null;
-  /** The user for whom the session runs; null if this is the user who started it, or if it runs for nobody. */
+  /**
+   * The user for whom the session runs. Null if this is the user who started the session, or if it runs for no user.
+   */
   user_id: string | null;
   expires_at: string;
-  /** The revision of the agent at the start. */
+  /** The revision of the agent when the session started. */
   agent_revision: number;
-  /** The model chain of the agent at the start. */
+  /** The model chain of the agent when the session started. */
   model_ids: readonly string[];
-  /** The primary model at the start, after failover from models that could not be used; null if there was none. */
+  /**
+   * The primary model when the session started, after unusable models were replaced by failover; null if there was
+   * none.
+   */
   model_id: string | null;
-  /** The consistency token of the newest event of the agent and its models at the start. */
+  /**
+   * The position of the newest event of the agent and of its models when the session started, as a consistency token.
+   */
   position: string;
 };
 
 type MessageFields = { message_id: string; role: MessageRole; kind: MessageKind; model_id: string | null };
 
-/** The use of a language model for one message. The cost is in micro-dollars. */
+/** How much a language model was used for one message. The cost is in micro-dollars. */
 export type Usage = { model_id: string | null; prompt_tokens: number; completion_tokens: number; cost_micros: number };
 
-/** The end of a session. Both texts are encrypted. */
+/** What the end of a session contains. Both texts are encrypted. */
 export type EndFields = { sealed_summary: string | null; sealed_error: string | null };
 
 export type AttachmentFields = { attachment_id: string; filename: string; content_type: string; size_bytes: number; sha256: string };
 
-/** Every event has the id of the agent, so that the audit log finds all events of an agent's sessions. */
+/** Every event contains the id of the agent, so that the audit log finds all events of an agent's sessions. */
 type OfAgent = { agent_id: string };
 
 export type SessionEvent =
-  /** Events that were recorded before causes were introduced have no cause. */
+  /** Events from before causes were introduced contain no cause. */
   | { type: 'SessionStarted'; data: StartedFields & Partial<Cause> }
   | { type: 'MessageAppended'; data: OfAgent & MessageFields & { sealed_content: string } }
   | { type: 'UsageRecorded'; data: OfAgent & Usage & Partial<Cause> & { message_id: string } }
@@ -60,11 +69,13 @@ export type SessionEvent =
   | { type: 'SessionCancelled'; data: OfAgent & EndFields }
   | { type: 'SessionExpired'; data: OfAgent };
 
-/** Maps the events with which a caller ends a session to the status that follows. */
+/** Maps each event type with which a caller ends a session to the status that the session then has. */
 export const STATUS_OF_END = { SessionCompleted: 'completed', SessionFailed: 'failed', SessionCancelled: 'cancelled' } as const;
 export type EndEvent = keyof typeof STATUS_OF_END;
 
-/** A message without its content, which the state leaves out because a session can have many long messages. */
+/**
+ * A message without its content. The content is not part of the state, because a session can have many long messages.
+ */
 export type Message = MessageFields & Omit<Usage, 'model_id'> & { created_at: string };
 export type Attachment = AttachmentFields & { created_at: string };
 
@@ -75,10 +86,11 @@ export type Session = StartedFields &
     status: 'absent' | SessionStatus;
     id: string;
     tenant_id: string;
-    /** The user who started the session; null if the runner of the agent did. */
+    /** The user who started the session; null if it was started by the runner of the agent. */
     created_by_id: string | null;
     /**
-     * The cost of the session's messages in the hour in which it last used a model. `hour` has the form YYYY-MM-DDTHH.
+     * The cost of those messages of the session that belong to the hour of its last use of a model. `hour` has the form
+     * YYYY-MM-DDTHH.
      */
     hour_usage: { readonly hour: string; readonly cost_micros: number };
     message_count: number;
@@ -119,14 +131,14 @@ export const initial: Session = {
 };
 
 /**
- * A session can have many thousands of events. So the state is stored with some of the events (see `Aggregate`), and
- * only the last events must be read.
+ * A session can have many thousands of events. Therefore, some events contain a snapshot of the state (see
+ * `Aggregate`), so that only the last events must be read.
  */
 export const snapshots = { version: 2, interval: 32 };
 
 const NO_USAGE = { prompt_tokens: 0, completion_tokens: 0, cost_micros: 0 };
 
-/** Returns the status of a session after a message of this kind. */
+/** Returns the status that a session has after a message of this kind. */
 export const statusAfter = (kind: MessageKind): SessionStatus => (kind === 'waiting' ? 'waiting' : 'running');
 
 const HOUR_LENGTH = 'YYYY-MM-DDTHH'.length;
@@ -173,8 +185,8 @@ export const evolve = (session: Session, { type, data, id, tenant, at, actor }: 
 };
 
 /**
- * Returns the user whom responses show with a session: the user for whom it runs, or else the user who started it; null
- * if neither is known.
+ * Returns the user whom responses show for a session: the user for whom it runs or, if there is none, the user who
+ * started it. Null if there is neither.
  */
 export const userOf = ({ user_id, created_by_id }: Pick<Session, 'user_id' | 'created_by_id'>): string | null => user_id ?? created_by_id;
 
@@ -185,12 +197,12 @@ export const assertExists = ({ status }: Session): void => {
 
 const isOpen = ({ status }: Session): boolean => status === 'running' || status === 'waiting';
 
-/** Whether the session has ended for good. If it has, its state never changes again. */
+/** Returns whether the session has ended for good, which means that its state never changes again. */
 export const isFinal = (session: Session): boolean => session.status !== 'absent' && !isOpen(session);
 
 /**
  * Checks that the session is running or waiting at the time `at` (RFC 3339 UTC).
- * @throws Refusal not_found, conflict if it has ended or expired
+ * @throws Refusal not_found if it does not exist, conflict if it has ended or expired
  */
 export const assertOpen = (session: Session, at: string): void => {
   assertExists(session);
@@ -207,8 +219,8 @@ export const start = (data: StartedFields & Partial<Cause>) => (): SessionEvent[
 export type NewMessage = MessageFields & { readonly sealed_content: string };
 
 /**
- * Appends a message and, if `usage` is given, the usage of the language model that wrote it.
- * @throws Refusal not_found, conflict if the session has ended
+ * Appends a message and, if `usage` is given, how much the message used a language model.
+ * @throws Refusal not_found if the session does not exist, conflict if it has ended
  */
 export const appendMessage =
   (message: NewMessage, usage: Usage | null, at: string) =>
@@ -220,7 +232,7 @@ export const appendMessage =
     return usage ? [appended, { type: 'UsageRecorded', data: { agent_id, message_id, ...usage, cause_kind, cause_id } }] : [appended];
   };
 
-/** Ends the session. @throws Refusal not_found, conflict if it has already ended */
+/** Ends the session. @throws Refusal not_found if the session does not exist, conflict if it has already ended */
 export const end =
   (type: EndEvent, fields: EndFields, at: string) =>
   (session: Session): SessionEvent[] => {
@@ -228,13 +240,13 @@ export const end =
     return [{ type, data: { agent_id: session.agent_id, ...fields } }];
   };
 
-/** Expires the session if its lifetime is over at the time `at`; otherwise does nothing. */
+/** Records the expiry of the session if its time is over at the time `at`; otherwise does nothing. */
 export const expire =
   (at: string) =>
   (session: Session): SessionEvent[] =>
     isOpen(session) && at >= session.expires_at ? [{ type: 'SessionExpired', data: { agent_id: session.agent_id } }] : [];
 
-/** Adds a file to the session. @throws Refusal not_found, conflict if the session has ended */
+/** Adds a file to the session. @throws Refusal not_found if the session does not exist, conflict if it has ended */
 export const addAttachment =
   (attachment: AttachmentFields, at: string) =>
   (session: Session): SessionEvent[] => {

@@ -3,7 +3,7 @@ import type { SkillPermissionEntry } from '../agents/skill-grants.ts';
 import { jsonEqual } from '../aggregate.ts';
 import { invalid, Refusal } from '../refusal.ts';
 
-/** The maximum number of skills of an agent. The same limit applies to the entries of its permissions on skills. */
+/** The maximum number of skills of an agent, and of entries in its permissions on skills. */
 export const MAX_SKILLS = 500;
 
 const noSuchSkill = (): Refusal => new Refusal('not_found', 'The agent does not have this skill');
@@ -15,8 +15,8 @@ export const assertGranted = (agent: Agent, skill_id: string): void => {
 };
 
 /**
- * Gives a skill to the agent, or enables or disables one that it has.
- * @throws Refusal not_found if the agent does not exist, conflict if it has the maximum number of skills
+ * Gives a skill to the agent, or enables or disables a skill that the agent has.
+ * @throws Refusal not_found if the agent does not exist, conflict if it already has MAX_SKILLS skills
  */
 export const grantSkill =
   (skill_id: string, is_enabled: boolean) =>
@@ -39,8 +39,8 @@ export const revokeSkill =
 
 /**
  * Stores the encrypted configuration of a skill of the agent. `unchanged` is the revision of an earlier event whose
- * configuration equals the new one, as the caller has found; otherwise null. If that event still determines the present
- * configuration, nothing is recorded.
+ * configuration the caller has found to be equal to the new one; null if there is none. If that earlier configuration
+ * is still the present one, nothing is recorded.
  * @throws Refusal not_found if the agent does not have the skill
  */
 export const replaceConfig =
@@ -52,8 +52,8 @@ export const replaceConfig =
   };
 
 /**
- * Replaces the encrypted configuration with the same one encrypted with another data key. Does nothing if the
- * configuration of `revision` is no longer the present one.
+ * Replaces the encrypted configuration with the same one encrypted with another data key. Does nothing unless the
+ * present configuration is the one of `revision`.
  */
 export const resealConfig =
   (skill_id: string, sealed_config: string, revision: number) =>
@@ -71,8 +71,8 @@ export const clearConfig =
 type Wanted = Omit<SkillPermissionEntry, 'since'>;
 
 /**
- * Replaces all permissions of the agent on skills. An entry that does not change keeps its date.
- * @throws Refusal not_found if the agent does not exist, invalid if a skill and action occur twice
+ * Replaces all permissions of the agent on skills. An entry that was there before keeps its date.
+ * @throws Refusal not_found if the agent does not exist, invalid if the same skill and action occur twice
  */
 export const replacePermissions =
   (permissions: readonly Wanted[]) =>
@@ -90,6 +90,9 @@ export const replacePermissions =
     return [{ type: 'AgentSkillPermissionsReplaced', data: { permissions: wanted.map((one) => ({ ...one, since: sinceOf(one) })) } }];
   };
 
-/** Whether the agent may use a skill: it has the skill, the skill is enabled, and no permission forbids it. */
+/**
+ * Returns whether the agent may use a skill: the agent has the skill, the skill is enabled, and no permission forbids
+ * it.
+ */
 export const mayUse = ({ skills, skill_permissions }: Agent, skill_id: string): boolean =>
   skills[skill_id]?.is_enabled === true && !skill_permissions.some((one) => one.skill_id === skill_id && !one.allowed);

@@ -9,23 +9,23 @@ export const MAX_UNPACKED_BYTES = 50_000_000;
 /** The maximum ratio of unpacked to compressed size, for the whole archive and for each file. */
 export const MAX_COMPRESSION_RATIO = 100;
 /**
- * The ratio of a file with fewer unpacked bytes than this is not limited, because small harmless files, such as empty
- * tables, can have a high ratio.
+ * The ratio is not limited for files with fewer unpacked bytes than this: small harmless files, such as empty tables,
+ * can have a high ratio.
  */
 const MIN_BOMB_BYTES = 100_000;
-/** The maximum number of names in the path of a file. */
+/** The maximum number of folder and file names in a path. */
 export const MAX_PATH_DEPTH = 20;
 const MAX_PATH_LENGTH = 1_024;
 
 /** An entry of an archive, as its directory describes it. */
 export type ArchiveEntry = {
   readonly path: string;
-  /** The type and the permissions of the file on Unix; 0 if the archive has none. */
+  /** The type and the permissions of the file on Unix; 0 if the archive does not contain them. */
   readonly unixMode: number;
   readonly isEncrypted: boolean;
   /**
-   * The index of the first byte of the entry in the archive. The entry (its header and its compressed data) ends before
-   * the index `end`.
+   * `start` is the index in the archive at which the entry (its header and compressed data) begins; it ends before the
+   * index `end`.
    */
   readonly start: number;
   readonly end: number;
@@ -33,12 +33,12 @@ export type ArchiveEntry = {
 
 const POINTER = '/upload';
 
-/** Returns the refusal of an archive. `code` says which rule the archive breaks. */
+/** Returns the refusal of an archive. `code` names the rule that the archive breaks. */
 export const badArchive = (code: string, message: string): Refusal => invalid(POINTER, message, code);
 
 /**
- * Returns the error to throw when reading an archive has failed. In a refusal of the archive, the pointer is replaced
- * by `pointer`, which points to the request field with the archive. Any other error is returned unchanged.
+ * Returns the error to throw after reading an archive has failed. If the error is a refusal of the archive, its pointer
+ * is replaced by `pointer`, which names the request field with the archive. Any other error is returned unchanged.
  */
 export const archiveErrorAt = (pointer: string, error: unknown): unknown => {
   if (!(error instanceof Refusal) || error.extra.errors?.[0]?.pointer !== POINTER) return error;
@@ -50,10 +50,10 @@ const TYPE_MASK = 0o170000;
 const REGULAR_FILE = 0o100000;
 const DIRECTORY = 0o040000;
 
-/** Returns a path in the form in which messages show it. */
+/** Returns a path as error texts show it. */
 const quoted = (path: string): string => JSON.stringify(path.length > 80 ? `${path.slice(0, 80).toWellFormed()}…` : path);
 
-/** Returns why an archive must not contain a file with this path; null if it may. */
+/** Returns the reason why a file in an archive must not have this path; null if it may. */
 const pathFault = (path: string): string | null => {
   if (path === '' || path.length > MAX_PATH_LENGTH) return `must have 1 to ${MAX_PATH_LENGTH} characters`;
   if (!DisplayLine.safeParse(path).success) return 'contains characters that are not allowed';
@@ -62,12 +62,12 @@ const pathFault = (path: string): string | null => {
   if (path.includes(':')) return 'contains a colon';
   const names = path.replace(/\/$/, '').split('/');
   if (names.some((name) => name === '' || name === '.' || name === '..')) return 'contains an empty name, . or ..';
-  // Windows drops these characters at the end of a name, so the file would get another name.
+  // Windows removes these characters from the end of a name, so the file would get a different name there.
   if (names.some((name) => /[. ]$/.test(name))) return 'contains a name that ends with a dot or a space';
   return names.length > MAX_PATH_DEPTH ? `has more than ${MAX_PATH_DEPTH} names` : null;
 };
 
-/** Returns the key of a path. On some file systems, paths with the same key would be the same file. */
+/** Returns a key for a path. If two paths have the same key, they are the same file on some file systems. */
 const keyOf = (path: string): string => path.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
 
 /** Returns the paths of the folders that contain a file, starting with the outermost one. */
@@ -77,10 +77,10 @@ const foldersOf = (path: string): string[] => {
 };
 
 /**
- * Checks a further path of an archive: it must not differ from another path only in case or in the form of its
- * characters, and no path may be both a file and a folder. `taken` maps the keys of all earlier paths to the paths;
- * folders end with a slash.
- * @throws Refusal invalid
+ * Checks one more path of an archive: it must not differ from an earlier path only in case or in the Unicode form of
+ * its characters, and no path may be both a file and a folder. `taken` maps the keys of all earlier paths to the paths;
+ * the paths of folders end with a slash.
+ * @throws Refusal invalid if the path breaks one of these rules
  */
 const claimPath = (taken: Map<string, string>, path: string): void => {
   const isFolder = path.endsWith('/');
@@ -96,8 +96,8 @@ const claimPath = (taken: Map<string, string>, path: string): void => {
 };
 
 /**
- * Checks the directory of an archive before any of its files is unpacked.
- * @throws Refusal invalid
+ * Checks all entries of an archive before any of its files is unpacked.
+ * @throws Refusal invalid if the archive breaks a rule
  */
 export const checkEntries = (entries: readonly ArchiveEntry[]): void => {
   if (entries.length > MAX_ARCHIVE_ENTRIES)
@@ -118,15 +118,15 @@ export const checkEntries = (entries: readonly ArchiveEntry[]): void => {
 };
 
 /**
- * Creates a counter of the bytes that are unpacked from an archive of this size. The caller passes the size of every
- * unpacked chunk to it. The counter throws at the first chunk that exceeds a limit.
+ * Creates a counter of the bytes that are unpacked from an archive of this size. The caller counts each unpacked chunk;
+ * counting throws as soon as a limit is exceeded.
  */
 export const createUnpackedCounter = (archiveBytes: number) => {
   let total = 0;
   return {
     /**
-     * Counts the next unpacked bytes of an entry. `entry.unpacked` is the total for that entry.
-     * @throws Refusal invalid
+     * Counts unpacked bytes of an entry. `entry.unpacked` is the number of all its bytes so far.
+     * @throws Refusal invalid if a limit is exceeded
      */
     count: (entry: { unpacked: number; readonly compressed: number }, bytes: number): void => {
       total += bytes;

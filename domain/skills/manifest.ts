@@ -1,6 +1,6 @@
 /**
- * The file of a skill archive that describes the skill. It contains YAML between two lines `---`, followed by the
- * instructions.
+ * The name of the file in a skill archive that describes the skill. The file contains YAML between two lines `---`, and
+ * then the instructions.
  */
 export const MANIFEST = 'SKILL.md';
 
@@ -30,8 +30,8 @@ export const splitManifest = (text: string): Manifest | null => {
 };
 
 /**
- * Whether a file may be the manifest of an archive: it is named SKILL.md, and is at the root or in a folder at the
- * root.
+ * Returns whether a file may be the manifest of an archive: it is named SKILL.md, and is not in a folder or only in an
+ * outermost one.
  */
 export const mayBeManifest = (path: string): boolean => path === MANIFEST || /^[^/]+\/SKILL\.md$/.test(path);
 
@@ -39,8 +39,8 @@ export const mayBeManifest = (path: string): boolean => path === MANIFEST || /^[
 const MACOS_FOLDER = '__MACOSX/';
 
 /**
- * Returns the path of the manifest in an archive with these files. The manifest must be at the root or, if the root has
- * only one folder, in that folder. Null if there is none.
+ * Returns the path of the manifest in an archive with these files: SKILL.md outside of any folder or, if the archive
+ * has only one outermost folder, in that folder. Returns null if there is none.
  */
 export const manifestPath = (paths: readonly string[]): string | null => {
   if (paths.includes(MANIFEST)) return MANIFEST;
@@ -50,7 +50,10 @@ export const manifestPath = (paths: readonly string[]): string | null => {
   return found !== undefined && own.every((path) => path.startsWith(folder!)) ? found : null;
 };
 
-/** Derives a slug from a name: `PDF forms` becomes `pdf-forms`. Null if the name has no letter a-z and no digit. */
+/**
+ * Derives a slug from a name; for example, `PDF forms` becomes `pdf-forms`. Returns null if the name contains no letter
+ * a-z and no digit.
+ */
 export const slugFrom = (name: string): string | null => {
   const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
   const slug = plain

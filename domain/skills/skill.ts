@@ -9,7 +9,7 @@ export const VISIBILITIES = ['private', 'public'] as const;
 export type Visibility = (typeof VISIBILITIES)[number];
 
 /**
- * How a skill was created: written by a person or an agent, uploaded as an archive, or installed from the marketplace.
+ * Where a skill comes from: written by a person or an agent, uploaded as an archive, or installed from the marketplace.
  */
 export const SOURCES = ['authored', 'imported', 'installed'] as const;
 export type Source = (typeof SOURCES)[number];
@@ -20,7 +20,7 @@ export type SkillFields = {
   description: string;
   visibility: Visibility;
   instructions: string;
-  /** The JSON Schema of the skill's configuration; null if any object is valid. */
+  /** The JSON Schema for configurations of the skill; null if a configuration may be any object. */
   config_schema: Readonly<Record<string, unknown>> | null;
 };
 
@@ -45,11 +45,11 @@ export type SkillEvent =
   | { type: 'SkillDeleted'; data: object };
 
 export type Skill = SkillFields & {
-  /** `deleted`: the skill cannot be restored, and its slug is free for another skill. */
+  /** `deleted` means that the skill cannot be restored, and that another skill can use its slug. */
   status: 'absent' | 'live' | 'deleted';
   id: string;
   tenant_id: string;
-  /** The number of the version. It starts at 1 and grows by 1 with each change of the content. */
+  /** The number of the version: 1 for a new skill, and one more after each change of the content. */
   version: number;
   /** The SHA-256 of the content, in hex. */
   digest: string;
@@ -117,13 +117,13 @@ type Content = Pick<SkillFields, 'name' | 'description' | 'instructions' | 'conf
 };
 
 /**
- * Returns the digest of everything that an agent gets of a skill: name, description, instructions, configuration schema
+ * Returns the digest of all parts of a skill that an agent gets: name, description, instructions, configuration schema
  * and archive.
  */
 export const digestOf = ({ name, description, instructions, config_schema, package_digest = null }: Content): string =>
   hash('sha256', JSON.stringify([name, description, instructions, config_schema, package_digest]), 'hex');
 
-/** The first event of a skill, without the fields that `claim` adds to it. */
+/** The first event of a skill, without those fields that `claim` adds. */
 export type FirstEvent =
   | { type: 'SkillCreated'; data: SkillFields }
   | { type: 'SkillAuthored'; data: SkillFields & { author_agent_id: string } }
@@ -131,9 +131,9 @@ export type FirstEvent =
   | { type: 'SkillInstalled'; data: SkillFields & SkillPackage & SkillOrigin };
 
 /**
- * Creates a skill with the event that `first` describes, in this generation of its slug. Returns no events if this
- * generation belonged to a skill that is deleted: the caller then tries the next generation.
- * @throws Refusal slug_taken
+ * Creates a skill with the event `first`, in this generation of its slug. If the skill in this stream is deleted,
+ * returns no events: the caller then tries the next generation.
+ * @throws Refusal slug_taken if a skill has this slug
  */
 export const claim =
   (first: FirstEvent, generation: number) =>
@@ -148,7 +148,10 @@ export const assertExists = (skill: Skill): void => {
   if (skill.status !== 'live') throw new Refusal('not_found', 'There is no such skill');
 };
 
-/** Changes a skill. A change of its content also changes its version and digest. @throws Refusal not_found */
+/**
+ * Changes a skill. A change of its content also changes its version and digest.
+ * @throws Refusal not_found if it does not exist
+ */
 export const update =
   (changes: SkillChanges) =>
   (skill: Skill): SkillEvent[] => {
@@ -160,16 +163,19 @@ export const update =
     return [{ type: 'SkillUpdated', data: { ...changed, ...next } }];
   };
 
-/** Deletes the skill and frees its slug. Agents that have the skill can no longer use it. @throws Refusal not_found */
+/**
+ * Deletes the skill, so that no agent can use it any more, and another skill can use its slug.
+ * @throws Refusal not_found if it does not exist
+ */
 export const remove = (skill: Skill): SkillEvent[] => {
   assertExists(skill);
   return [{ type: 'SkillDeleted', data: {} }];
 };
 
 /**
- * Whether a caller may see a skill. Everybody in the tenant may see a public skill, and an OWNER or ADMIN of the tenant
- * (`seesAll`) every skill. A caller who acts for an agent (`agent_id`) may also see the skills that this agent has
- * authored.
+ * Returns whether a caller may see a skill. Everybody in the tenant may see a public skill. An OWNER or ADMIN of the
+ * tenant (`seesAll`) may see every skill. A caller who acts for an agent (`agent_id`) may also see the skills that this
+ * agent has written.
  */
 export const isVisible = (skill: Skill, { seesAll, agent_id }: { readonly seesAll: boolean; readonly agent_id?: string }): boolean =>
   skill.status === 'live' && (seesAll || skill.visibility === 'public' || (agent_id !== undefined && skill.author_agent_id === agent_id));

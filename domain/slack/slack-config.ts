@@ -7,8 +7,8 @@ export const category = 'slack';
 export const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const;
 
 /**
- * The limits of an agent in Slack: deliveries per hour and per minute, and its working hours. The working hours start
- * and end at local times such as `09:00` in the time zone `working_hours_tz`. Null means that a setting is not set.
+ * The limits of an agent in Slack: deliveries per hour and per minute, and working hours. Working hours start and end
+ * at local times such as `09:00` in the time zone `working_hours_tz`. A setting that is null is not set.
  */
 export type SlackConfig = {
   readonly slack_rph_limit: number | null;
@@ -22,7 +22,7 @@ export type SlackConfig = {
 
 export type SlackConfigEvent = { type: 'AgentSlackConfigChanged'; data: Partial<SlackConfig> };
 
-/** A partial update: an absent field stays unchanged, null clears the setting. */
+/** A partial update. Null clears a setting; an absent field leaves it unchanged. */
 export type SlackConfigChanges = { [Name in keyof SlackConfig]?: SlackConfig[Name] | null | undefined };
 
 export const initial: SlackConfig = {
@@ -38,21 +38,23 @@ export const initial: SlackConfig = {
 export const evolve = (config: SlackConfig, { data }: Recorded<SlackConfigEvent>): SlackConfig => ({ ...config, ...data });
 
 /**
- * Returns the Slack settings that are in effect. An agent that was cloned uses the inherited settings until its own are
- * changed for the first time (until then, `config` is `initial`).
+ * Returns the Slack settings that apply to the agent. The settings that a cloned agent has inherited apply until its
+ * own settings are changed for the first time (until then, `config` is `initial`).
  */
 export const settingsInEffect = (config: SlackConfig, inherited: SlackConfig | null): SlackConfig =>
   inherited !== null && config === initial ? inherited : config;
 
-/** Returns the event of a change. If the agent still uses inherited Slack settings, the event contains these, too. */
+/**
+ * Returns the event of a change. If the inherited Slack settings have applied until now, the event contains them, too.
+ */
 const changedTo = (config: SlackConfig, current: SlackConfig, changed: Partial<SlackConfig>): SlackConfigEvent[] => {
   if (Object.keys(changed).length === 0) return [];
   return [{ type: 'AgentSlackConfigChanged', data: current === config ? changed : { ...current, ...changed } }];
 };
 
 /**
- * Changes the Slack settings of an agent. `inherited`: the Slack settings that it got when it was cloned; null if it is
- * not a clone.
+ * Changes the Slack settings of an agent. `inherited` are the Slack settings that the agent got when it was cloned;
+ * null if it is not a clone.
  * @throws Refusal invalid if the working hours would not end after they start
  */
 export const change =
@@ -67,8 +69,8 @@ export const change =
   };
 
 /**
- * Sets the Slack settings of an agent back to `earlier`. `inherited`: the Slack settings that it got when it was
- * cloned; null if it is not a clone.
+ * Sets the Slack settings of an agent back to `earlier`. `inherited` are the Slack settings that the agent got when it
+ * was cloned; null if it is not a clone.
  */
 export const restore =
   (earlier: SlackConfig, inherited: SlackConfig | null = null) =>

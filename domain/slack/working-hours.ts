@@ -5,7 +5,10 @@ const DEFAULT_ZONE = 'UTC';
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Returns the format for a time zone. Formats are cached, because creating one takes much longer than using it. */
+/**
+ * Returns an object that formats times in a time zone. These objects are cached, because creating one takes much longer
+ * than using it.
+ */
 const formatOf = (timeZone: string): Intl.DateTimeFormat => {
   const key = timeZone.toLowerCase();
   const known =
@@ -26,9 +29,9 @@ const localTime = (at: number, timeZone: string): { readonly day: string; readon
 };
 
 /**
- * Whether an agent works at the time `at` (Unix milliseconds). Its working hours include the minute in which they
- * start, but not the one in which they end. Without a start, they start at midnight, and without an end, they end at
- * midnight.
+ * Returns whether an agent works at the time `at` (Unix milliseconds). The minute in which working hours start belongs
+ * to them, and the minute in which they end does not. If no start is set, they start at midnight; if no end is set,
+ * they end at midnight.
  */
 export const isWorkingTime = (config: SlackConfig, at: number): boolean => {
   if (!config.working_hours_enabled) return true;

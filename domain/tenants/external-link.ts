@@ -3,14 +3,14 @@ export type ExternalLink = { label: string; url: string };
 
 export const MAX_EXTERNAL_LINKS = 10;
 
-/** The names of the values that placeholders in the URL of an external link can stand for. */
+/** The names of the placeholders that the URL of an external link may contain. */
 const LINK_PLACEHOLDERS = ['trace_id', 'delivery_id', 'tenant_id'] as const;
 
 const PLACEHOLDER = /\{([^{}]*)\}/g;
 
 /**
- * Whether the text is an http or https URL without a password. Only known placeholders are allowed, and only after the
- * host.
+ * Returns whether the text is an http or https URL without a password. It may contain known placeholders, but only
+ * after the host.
  */
 export const isLinkTemplate = (text: string): boolean => {
   const names: readonly string[] = LINK_PLACEHOLDERS;

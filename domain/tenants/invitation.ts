@@ -6,7 +6,7 @@ import { assertExists, type Tenant, type TenantEvent } from './tenant.ts';
 import type { Invitation } from './tenant-member.ts';
 import type { TenantRole } from './tenant-role.ts';
 
-/** An invitation can be accepted for this many hours. */
+/** An invitation expires after this many hours. */
 export const INVITATION_LIFETIME_HOURS = 72;
 
 const TOKEN = /^inv_(c[a-z0-9]{24})_(c[a-z0-9]{24})_[0-9A-Za-z]{38}$/;
@@ -22,8 +22,8 @@ export const buildToken = ({ tenant_id, user_id }: Invitee, secret: string): str
   withChecksum(`inv_${tenant_id}_${user_id}_${secret}`);
 
 /**
- * Returns the tenant and the member that a token names; null if the form or the checksum of the token is wrong. So a
- * mistyped token is rejected without reading the log.
+ * Returns the tenant and the member that are named in a token; null if the form or the checksum of the token is wrong.
+ * So a token with a typing error is refused without reading the log.
  */
 export const inviteeOf = (token: string): Invitee | null => {
   const match = TOKEN.exec(token);
@@ -31,17 +31,18 @@ export const inviteeOf = (token: string): Invitee | null => {
 };
 
 /**
- * Whether a member with the role `issuerRole` may issue an invitation for a member with the role `role`. The issuer
- * sees the token, and could use it to act as the invited member. So nobody may invite a member who has more rights.
+ * Returns whether a member with the role `issuerRole` may invite a member with the role `role`. The issuer sees the
+ * token, and could use it to act as the invited member; so nobody may invite a member who has more rights than the
+ * issuer.
  */
 const mayInvite = (issuerRole: TenantRole | undefined, role: TenantRole): boolean =>
   issuerRole === 'OWNER' || (issuerRole !== undefined && ISSUERS.includes(issuerRole) && role !== 'OWNER');
 
 /**
- * Issues an invitation to a member, and replaces the member's earlier invitation. `digest` is the digest of its token,
- * `expires_at` is RFC 3339 UTC. The issuer knows the token and could use it. Therefore, the API key of the invited
- * member never allows more than the present role of the issuer, even if the member becomes OWNER later.
- * @throws Refusal not_found, forbidden if the member has more rights than the issuer
+ * Issues an invitation to a member. It replaces an earlier one of the same member. `digest` is the digest of its token,
+ * and `expires_at` is RFC 3339 UTC. The issuer knows the token and could use it. Therefore, the API key of the invited
+ * member is limited to the role of the issuer, even if the member becomes OWNER later (see `maxRoleOf`).
+ * @throws Refusal not_found if there is no such member, forbidden if the member has more rights than the issuer
  */
 export const issue =
   (user_id: string, callerRole: TenantRole, invitation: { digest: string; expires_at: string }) =>
@@ -52,19 +53,19 @@ export const issue =
     return [{ type: 'MemberInvitationIssued', data: { user_id, ...invitation, max_role } }];
   };
 
-/** Whether this is the digest of the member's latest invitation. The comparison takes constant time. */
+/** Returns whether this is the digest of the member's latest invitation. The comparison takes constant time. */
 export const isInvitation = ({ invitations }: Tenant, user_id: string, digest: string): boolean =>
   isSameDigest(invitations[user_id]?.digest ?? NO_DIGEST, digest) && invitations[user_id] !== undefined;
 
-/** Whether the issuer of the invitation still has the right to invite this member. */
+/** Returns whether the issuer of the invitation may still invite this member. */
 const isStillAllowed = ({ members }: Tenant, { issuer_id }: Invitation, user_id: string): boolean => {
   const member = members[user_id];
   return member !== undefined && mayInvite(members[issuer_id]?.role, member.role);
 };
 
 /**
- * Returns the highest role of the API key that the member's invitation gives: ADMIN, unless the issuer had the role
- * OWNER and still has it. Null means no limit. The member must have an invitation.
+ * Returns the highest role for the API key that the member's invitation gives. Null (no limit) if the issuer was OWNER
+ * when the invitation was issued and still is; otherwise ADMIN. The member must have an invitation.
  */
 export const maxRoleOf = ({ members, invitations }: Tenant, user_id: string): 'ADMIN' | null => {
   const { max_role, issuer_id } = invitations[user_id]!;
@@ -72,9 +73,10 @@ export const maxRoleOf = ({ members, invitations }: Tenant, user_id: string): 'A
 };
 
 /**
- * Accepts an invitation at the time `at` (RFC 3339 UTC). `key_id` is the id of the API key that the member gets.
- * Returns no events if the same invitation was accepted before; the caller then finds that the API key exists.
- * @throws Refusal unauthorized if the invitation was replaced, withdrawn or has expired; tenant_suspended
+ * Accepts an invitation at the time `at` (RFC 3339 UTC). `key_id` is the id of the API key that the member gets. If the
+ * same invitation was accepted before, returns no events: the API key then exists.
+ * @throws Refusal unauthorized if the invitation was replaced or withdrawn or has expired, tenant_suspended if the
+ * tenant is suspended
  */
 export const accept =
   (user_id: string, digest: string, key_id: string, at: string) =>

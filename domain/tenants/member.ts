@@ -6,7 +6,7 @@ import { assertExists, type Tenant, type TenantEvent } from './tenant.ts';
 import type { Member } from './tenant-member.ts';
 import type { TenantRole } from './tenant-role.ts';
 
-/** Returns a member of the tenant. @throws Refusal not_found */
+/** Returns a member of the tenant. @throws Refusal not_found if the user is not a member */
 export const memberOf = (tenant: Tenant, user_id: string): Member => {
   const member = tenant.members[user_id];
   if (!member) throw new Refusal('not_found', 'There is no such member');
@@ -14,17 +14,17 @@ export const memberOf = (tenant: Tenant, user_id: string): Member => {
 };
 
 /**
- * Checks that only an OWNER adds, changes or removes an OWNER. `roles` are the roles of the changed member before and
- * after the change.
- * @throws Refusal forbidden
+ * Checks that the caller is an OWNER if an OWNER is added, changed or removed. `roles` are the roles of the member
+ * before and after the change.
+ * @throws Refusal forbidden if not
  */
 export const assertMayChangeOwners = (callerRole: TenantRole, ...roles: TenantRole[]): void => {
   if (callerRole !== 'OWNER' && roles.includes('OWNER')) throw new Refusal('forbidden', 'Only an OWNER may add, change or remove an OWNER');
 };
 
 /**
- * Checks that the caller may revoke an API key of this user: only an OWNER may revoke one of an OWNER. @throws Refusal
- * forbidden
+ * Checks that the caller may revoke an API key of this user. Only an OWNER may revoke a key of an OWNER.
+ * @throws Refusal forbidden if not
  */
 export const assertMayRevokeKeyOf = ({ members }: Tenant, callerRole: TenantRole | null, owner_id: string): void => {
   if (callerRole !== 'OWNER' && members[owner_id]?.role === 'OWNER')
@@ -36,7 +36,11 @@ const assertNotLastOwner = (tenant: Tenant, user_id: string): void => {
   if (!others) throw conflict('/path/user_id', 'last_owner', 'A tenant must have an OWNER: make another member OWNER first', { user_id });
 };
 
-/** Adds a member. @throws Refusal not_found, conflict if the user is already a member, plan_limit, forbidden */
+/**
+ * Adds a member.
+ * @throws Refusal not_found if the tenant does not exist, conflict if the user is already a member, plan_limit if the
+ * plan allows no more members, forbidden if the caller may not add an OWNER
+ */
 export const add =
   (user_id: string, role: TenantRole, callerRole: TenantRole, limits?: Limits) =>
   (tenant: Tenant): TenantEvent[] => {
@@ -47,7 +51,11 @@ export const add =
     return [{ type: 'MemberAdded', data: { user_id, role } }];
   };
 
-/** Changes a member's role. @throws Refusal not_found, forbidden, conflict if the tenant would lose its last OWNER */
+/**
+ * Changes a member's role.
+ * @throws Refusal not_found if there is no such member, forbidden if the caller may not change OWNERs, conflict if the
+ * tenant would lose its last OWNER
+ */
 export const changeRole =
   (user_id: string, role: TenantRole, callerRole: TenantRole) =>
   (tenant: Tenant): TenantEvent[] => {
@@ -60,8 +68,8 @@ export const changeRole =
   };
 
 /**
- * Checks that the user is not the only OWNER of any of these agents, so that the user can be removed.
- * @throws Refusal conflict, with the ids of the agents that have no other OWNER
+ * Checks that none of these agents has the user as its only OWNER, so that the user can be removed.
+ * @throws Refusal conflict with the ids of the agents that have no other OWNER
  */
 const assertNotOnlyAgentOwner = (agents: readonly Agent[], { members }: Tenant, user_id: string): void => {
   const isOnlyOwner = (agent: Agent): boolean => agent.status === 'live' && ownersOf(agent, members).every((id) => id === user_id);
@@ -71,9 +79,9 @@ const assertNotOnlyAgentOwner = (agents: readonly Agent[], { members }: Tenant, 
 };
 
 /**
- * Removes a member. `agents` must contain every agent that the user owns; it can contain others.
- * @throws Refusal not_found, forbidden, conflict if the tenant or an agent would lose its last OWNER (with the ids of
- * the agents)
+ * Removes a member. `agents` must include every agent that the user owns; further agents do no harm.
+ * @throws Refusal not_found if there is no such member, forbidden if the caller may not remove an OWNER, conflict if
+ * the tenant or an agent would lose its last OWNER
  */
 export const remove =
   (user_id: string, callerRole: TenantRole, agents: readonly Agent[] = []) =>

@@ -5,16 +5,16 @@ import { Refusal } from '../refusal.ts';
 export type EventCounts = { readonly streams: number; readonly events: number };
 
 /**
- * The facts about an erasure. The counts include all events of the tenant that the log still contains. Their encrypted
- * contents can no longer be decrypted, because the data key was destroyed at `key_destroyed_at` (RFC 3339 UTC).
- * `key_id` is the id of the platform's key that signs the receipt; earlier versions did not record it.
+ * The result of an erasure. The counts include all events of the tenant that are still in the log; their encrypted
+ * contents cannot be decrypted, because the data key was destroyed at `key_destroyed_at` (RFC 3339 UTC). `key_id` is
+ * the id of the platform's key that signs the receipt; absent in events of earlier versions.
  */
 export type ErasureFacts = EventCounts & { readonly key_destroyed_at: string; readonly key_id?: string };
 
-/** The counts so far. They include the events of the tenant up to the position `counted_to` (a consistency token). */
+/** The counts so far, up to the position `counted_to` (a consistency token). */
 export type CountProgress = EventCounts & { readonly counted_to: string };
 
-/** The numbers of items that were removed outside the log: stored files, and messages that were waiting for runners. */
+/** What was removed outside of the log: the number of stored files, and of messages that were waiting for runners. */
 export type RemovedRemains = { readonly blobs: number; readonly messages: number };
 
 export type TenantErasureEvent =
@@ -25,12 +25,12 @@ export type TenantErasureEvent =
   | { type: 'TenantErasureCompleted'; data: RemovedRemains };
 
 /**
- * An event that starts the erasure of a tenant. TenantClosed closes the tenant, and is needed only if the tenant is not
- * closed yet.
+ * The events that start the erasure of a tenant. TenantClosed, which closes the tenant, is among them only if the
+ * tenant is not closed yet.
  */
 type StartEvent = Extract<TenantErasureEvent, { type: 'TenantErasureStarted' }> | { type: 'TenantClosed'; data: object };
 
-/** `position` is the position of TenantErased, as a consistency token. */
+/** `position` is the position of the event TenantErased, as a consistency token. */
 export type ErasureRecord = ErasureFacts & { readonly position: string };
 
 /**
@@ -40,9 +40,8 @@ export type ErasureRecord = ErasureFacts & { readonly position: string };
 export type KeyDestruction = { readonly at: string; readonly position: string };
 
 /**
- * The progress of the erasure of a tenant. A field is null until its step is done: `key` until the data key is
- * destroyed, `counted` until some events are counted, `record` until all are counted. `is_completed`: rows, files and
- * messages are removed, too.
+ * How far the erasure of a tenant has come. `key` is null until the data key is destroyed, `counted` until some events
+ * are counted, and `record` until all of them are. `is_completed` is whether rows, files and messages are removed, too.
  */
 export type Erasure = {
   readonly key: KeyDestruction | null;
@@ -71,8 +70,8 @@ export const evolveErasure = (erasure: Erasure | null, { type, data, position }:
 };
 
 /**
- * Starts to erase the tenant, and closes it for good. Does nothing if the erasure has already started.
- * @throws Refusal not_found
+ * Starts the erasure of the tenant, and closes the tenant for good. Does nothing if an erasure has already started.
+ * @throws Refusal not_found if the tenant does not exist
  */
 export const startErasure =
   (reason: string) =>
@@ -89,12 +88,13 @@ export const recordKeyDestroyed =
   ({ erasure }: Erasable): TenantErasureEvent[] =>
     erasure && !erasure.key && !erasure.record ? [{ type: 'TenantDataKeyDestroyed', data: { key_destroyed_at } }] : [];
 
-/** Whether `token` is a later position than `other`; null counts as earlier than every position. */
+/** Returns whether the position `token` is after `other`. Null counts as a position before all others. */
 const isAfter = (token: string, other: string | null): boolean =>
   other === null || comparePositions(parseToken(token)!, parseToken(other)!) > 0;
 
 /**
- * Records the progress of counting the tenant's events. Does nothing if another process has recorded a later position.
+ * Records how far the tenant's events are counted. Does nothing if a later position is already recorded, for example by
+ * another process.
  */
 export const recordCounted =
   (progress: CountProgress) =>
@@ -104,8 +104,8 @@ export const recordCounted =
       : [];
 
 /**
- * Records the facts about the erasure. Does nothing if they are already recorded, or if the data key is not destroyed
- * yet.
+ * Records the counts of the erasure and the key that signs its receipt. Does nothing if these are already recorded, or
+ * if the data key is not destroyed yet.
  */
 export const recordErased =
   (counts: EventCounts, key_id: string) =>
@@ -115,7 +115,7 @@ export const recordErased =
   };
 
 /**
- * Records that nothing of the tenant is left outside the log, which completes the erasure. Does nothing if this is
+ * Records that nothing of the tenant is left outside of the log, which completes the erasure. Does nothing if this is
  * already recorded.
  */
 export const completeErasure =
@@ -123,6 +123,6 @@ export const completeErasure =
   ({ erasure }: Erasable): TenantErasureEvent[] =>
     erasure?.record && !erasure.is_completed ? [{ type: 'TenantErasureCompleted', data: removed }] : [];
 
-/** Returns the text that the platform signs in the receipt of an erasure. */
+/** Returns the text of an erasure receipt that the platform signs. */
 export const receiptText = (tenant_id: string, { key_destroyed_at, position, streams, events }: ErasureRecord): string =>
   ['annals erasure receipt v1', tenant_id, key_destroyed_at, position, streams, events].join('\n');

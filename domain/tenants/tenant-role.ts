@@ -8,11 +8,11 @@ const INCLUDED_ROLES: Readonly<Record<TenantRole, readonly TenantRole[]>> = {
   AUDITOR: ['AUDITOR'],
 };
 
-/** Whether `role` allows everything that `other` allows. */
+/** Returns whether `role` allows everything that `other` allows. */
 export const includesRole = (role: TenantRole, other: TenantRole): boolean => INCLUDED_ROLES[role].includes(other);
 
 /**
- * Returns the one of two roles that allows less. Returns null for MEMBER and AUDITOR, because neither includes the
+ * Returns the one of two roles that allows less. Returns null for MEMBER and AUDITOR: neither of them includes the
  * other.
  */
 export const lesserRole = (one: TenantRole, other: TenantRole): TenantRole | null => {

@@ -4,10 +4,10 @@ import { assertExists, type Tenant, type TenantEvent } from './tenant.ts';
 const REASON = 'The subscription has changed';
 
 /**
- * Records the state of a subscription of the tenant in an event of the payment provider. Changes the plan and its
- * status if the subscriptions require it. Does nothing if the report is already recorded, or is older than the newest
- * one of the subscription. So the result does not depend on the order in which reports arrive.
- * @throws Refusal not_found
+ * Records the state of a subscription that an event of the payment provider reports. Changes the plan and its status if
+ * they result differently from the subscriptions now. Does nothing if the report is not newer than the newest one of
+ * the same subscription; so the result does not depend on the order in which reports arrive.
+ * @throws Refusal not_found if the tenant does not exist
  */
 export const recordSubscription =
   (report: SubscriptionReport) =>

@@ -59,16 +59,19 @@ export type Tenant = {
   external_links: readonly ExternalLink[];
   is_suspended: boolean;
   paid: boolean;
-  /** If true, the platform has switched off external mail, so the tenant cannot switch it on. */
+  /** If true, the platform has switched off external mail for the tenant, and the tenant cannot switch it on. */
   is_mail_blocked_by_platform: boolean;
   closes_at: string | null;
   members: ById<Member>;
-  /** Maps user ids to the latest invitation of the member. */
+  /** Maps the user ids of members to their latest invitations. */
   invitations: ById<Invitation>;
   role_permissions: RolePermissions;
-  /** Maps the user ids of super-admins to the time at which their read access to the tenant ends (RFC 3339 UTC). */
+  /**
+   * Maps the user ids of super-admins to the time at which their break-glass access (read access to the tenant) ends
+   * (RFC 3339 UTC).
+   */
   super_admin_access: ById<string>;
-  /** The progress of the erasure of the tenant's data; null if no erasure has started. */
+  /** How far the erasure of the tenant's data has come; null if no erasure has started. */
   erasure: Erasure | null;
   created_at: string;
   updated_at: string;
@@ -127,7 +130,8 @@ const applyEvent = (tenant: Tenant, event: Recorded<TenantEvent>, transient?: Tr
     case 'PaymentEventRecorded':
       return { subscriptions: withEntry(tenant.subscriptions, data.subscription_id, data, transient) };
     case 'TenantSettingsChanged':
-      // When the tenant disallows super-admin access, open access ends for good: allowing it again does not restore it.
+      // When the tenant disallows access by super-admins, all present access ends, and does not come back when the
+      // tenant allows access again.
       return data.allow_superadmin_access === false ? { ...data, super_admin_access: {} } : data;
     case 'TenantSuspended':
       return { status: tenant.status === 'active' ? 'suspended' : tenant.status, is_suspended: true };
@@ -147,7 +151,8 @@ const applyEvent = (tenant: Tenant, event: Recorded<TenantEvent>, transient?: Tr
       const member = { ...tenant.members[data.user_id]!, role: data.role, by: { event_id, type, at } };
       const members = withEntry(tenant.members, data.user_id, member, transient);
       if (data.role !== 'OWNER') return { members };
-      // The issuer of the invitation knows its token, and may not have the right to invite a member with the new role.
+      // A change of the role removes the member's invitation: its issuer knows the token, and may not have the right to
+      // invite a member with the new role.
       return { members, invitations: withoutEntry(tenant.invitations, data.user_id, transient) };
     }
     case 'MemberRemoved':
@@ -177,7 +182,7 @@ export const evolve = (tenant: Tenant, event: Recorded<TenantEvent>, transient?:
   updated_at: event.at,
 });
 
-/** Whether the tenant is closed for good. It cannot be reopened, and all access to its data is refused. */
+/** Returns whether the tenant is closed for good. It cannot be reopened, and all access to its data is refused. */
 export const isClosed = ({ status }: Tenant): boolean => status === 'closed';
 
 /** Checks that the tenant exists. @throws Refusal not_found if it does not exist or is closed for good */
@@ -225,8 +230,9 @@ export const update =
   };
 
 /**
- * Applies the tenant's own changes to its settings.
- * @throws Refusal not_found, conflict if the tenant switches on external mail that the platform has switched off
+ * Makes changes of a tenant to its own settings.
+ * @throws Refusal not_found if the tenant does not exist, conflict if the tenant would switch on external mail after
+ * the platform has switched it off
  */
 export const changeSettings =
   (fields: Partial<TenantSettings>) =>
@@ -253,7 +259,7 @@ export const resume =
   };
 
 /**
- * Starts to close the tenant. It can be reopened until `closes_at` (RFC 3339 UTC). After that, it is closed for good.
+ * Starts to close the tenant. It can be reopened until `closes_at` (RFC 3339 UTC), and is closed for good after that.
  */
 export const close =
   (reason: string, closes_at: string) =>
@@ -270,8 +276,8 @@ export const reopen =
   };
 
 /**
- * Closes a tenant for good if it is closing and `at` (RFC 3339 UTC) is not before its `closes_at`. Otherwise does
- * nothing.
+ * Closes a tenant for good if it is closing and the time `at` (RFC 3339 UTC) has reached its `closes_at`. Otherwise
+ * does nothing.
  */
 export const closeForGood =
   (at: string) =>
@@ -280,7 +286,7 @@ export const closeForGood =
 
 /**
  * Gives a super-admin read access to the tenant until the time `until` (RFC 3339 UTC).
- * @throws Refusal not_found, forbidden if the tenant does not allow super-admin access
+ * @throws Refusal not_found if the tenant does not exist, forbidden if the tenant does not allow access by super-admins
  */
 export const openToSuperAdmin =
   (user_id: string, reason: string, until: string) =>

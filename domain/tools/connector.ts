@@ -4,10 +4,10 @@ import { type ById, type Transient, withEntry, withoutEntry } from '../immutable
 
 export const category = 'connector';
 
-/** The maximum number of tools that one connector provides. So many tools fit into one event. */
+/** The maximum number of tools that one connector provides. Their descriptions must fit into one event. */
 export const MAX_CONNECTOR_TOOLS = 500;
 
-/** A tool as its connector describes it. `id` is the id of the tool. */
+/** A tool as its connector describes it. */
 export type ConnectorTool = { id: string; name: string; display_name: string; description: string; description_long: string };
 
 export type ConnectorEvent = {
@@ -36,7 +36,7 @@ export const evolve = ({ tools }: Connector, { at, data }: Recorded<ConnectorEve
   };
 };
 
-/** Replaces the tools that the connector provides. Appends no event if nothing differs. */
+/** Replaces the tools that the connector provides. Returns no event if nothing differs. */
 export const sync =
   (connector: string, tools: readonly ConnectorTool[]) =>
   ({ tools: present }: Connector): ConnectorEvent[] => {

@@ -15,15 +15,18 @@ export type ToolFields = {
 export type ToolEvent =
   | { type: 'ToolRegistered'; data: ToolFields }
   /**
-   * The name is reserved for a tool of this connector, which gets this id. The present tool itself is in the stream of
-   * the connector.
+   * The name is reserved for a tool of this connector; the id of this stream becomes the id of the tool. The tool
+   * itself is stored in the stream of the connector.
    */
   | { type: 'ToolReserved'; data: { connector: string; name: string } }
   | { type: 'ToolUpdated'; data: Partial<Omit<ToolFields, 'name'>> }
   | { type: 'ToolRemoved'; data: object };
 
 export type Tool = ToolFields & {
-  /** `provided`: a connector provides the tool, or provided it before. `removed`: its name is free for another tool. */
+  /**
+   * `provided` means that a connector provides the tool or did so before. `removed` means that another tool can have
+   * the name.
+   */
   status: 'absent' | 'live' | 'provided' | 'removed';
   id: string;
   tenant_id: string;
@@ -72,9 +75,9 @@ export const assertExists = (tool: Tool): void => {
 };
 
 /**
- * Registers a tool of the tenant. Returns no events if this generation of the name belongs to a removed tool: the
- * caller then tries the next generation.
- * @throws Refusal conflict if the name is taken
+ * Registers a tool of the tenant. If the tool in this stream is removed, returns no events: the caller then tries the
+ * next generation of the name.
+ * @throws Refusal conflict if another tool has the name
  */
 export const register =
   (fields: ToolFields) =>
@@ -84,16 +87,16 @@ export const register =
     return [{ type: 'ToolRegistered', data: fields }];
   };
 
-/** Reserves the name and id of a tool for the connector that provides it. */
+/** Reserves the name and the id of a tool for the connector that provides the tool. */
 export const reserve =
   (connector: string, name: string) =>
   (tool: Tool): ToolEvent[] =>
     tool.status === 'absent' ? [{ type: 'ToolReserved', data: { connector, name } }] : [];
 
 /**
- * Changes a tool. The name cannot change, because it is the unique key. Of a connector's tool, only the input schema
- * can change.
- * @throws Refusal not_found, conflict
+ * Changes a tool. Its name cannot be changed, because it is the unique key. Of a tool that a connector provides, only
+ * the input schema can be changed.
+ * @throws Refusal not_found if it does not exist, conflict if another field of a connector's tool would change
  */
 export const update =
   (changes: ToolChanges, present: ToolFields) =>
@@ -111,7 +114,7 @@ export const update =
     return Object.keys(fields).length > 0 ? [{ type: 'ToolUpdated', data: fields }] : [];
   };
 
-/** Removes a tool of the tenant. @throws Refusal not_found, conflict if a connector provides it */
+/** Removes a tool of the tenant. @throws Refusal not_found if it does not exist, conflict if a connector provides it */
 export const remove = (tool: Tool): ToolEvent[] => {
   assertExists(tool);
   if (tool.status === 'provided')

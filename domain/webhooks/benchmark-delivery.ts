@@ -8,14 +8,15 @@ import { partsField } from './delivery-body.ts';
 export const BENCHMARK_PROVIDER = 'benchmark';
 
 /**
- * The facts of a delivery with the message of a benchmark run. It is recorded, sent to a runner, acknowledged and sent
- * again like a delivery of a provider. The delivery has the id of the run; `integration_id` is the id of the benchmark.
+ * The facts of a delivery that sends a benchmark run to its agent. The delivery is recorded, sent to a runner,
+ * acknowledged and sent again like a delivery of a provider. It has the id of the run; `integration_id` is the id of
+ * the benchmark.
  */
 export type BenchmarkDeliveryFacts = DeliveryFacts & { provider: typeof BENCHMARK_PROVIDER; benchmark: string };
 
 const JSON_TYPE = 'application/json';
 
-/** Returns the JSON text of the message. It contains the tasks as the unchanged lines of the dataset. */
+/** Returns the JSON text of the message. It contains each task as the unchanged line of the dataset. */
 const contentOf = (run: BenchmarkRun, tasks: readonly Task[]): string => {
   const { id: run_id, benchmark, harness, evaluator_strategy, evaluator_config, trajectory_builder, expires_at } = run;
   const head = { run_id, benchmark, harness, evaluator_strategy, evaluator_config, trajectory_builder, expires_at };

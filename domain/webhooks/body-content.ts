@@ -2,32 +2,33 @@ import type { BodyVerdict, Media } from './body-inspection.ts';
 import { payloadOf, replacePayload } from './form-payload.ts';
 import { replaceValues, type ValuePath } from './json-values.ts';
 
-/** Returns another text, or the same text if it must not change. */
+/** Returns the text that is to replace `text`, or the same text if it is to be kept. */
 export type MapText = (text: string) => string;
 
 /**
- * The content of a delivery's body for the checks of the content. The body is decoded at most once, when a check first
- * needs it.
+ * The content of a delivery's body, for the checks of the content. The body is decoded only when a check first needs
+ * it, and only once.
  */
 export type BodyContent = {
   readonly bytes: Uint8Array;
   /** The body decoded as UTF-8. JSON escapes and percent-encoding are not decoded. */
   readonly text: () => string;
   /**
-   * The decoded texts in the body. If it is JSON: the member names, the strings, and the numbers as they are written.
-   * If it is a form: the names and values of its fields, or the texts of the JSON in its field `payload`.
+   * The decoded texts in the body. Of JSON, these are the member names, the strings, and the numbers as they are
+   * written. Of a form, these are the names and values of its fields or, if it has a field `payload`, the texts of the
+   * JSON in it.
    */
   readonly texts: () => readonly string[];
-  /** The parsed JSON of the body or of the field `payload`. If it is a form without JSON: its fields. */
+  /** The parsed JSON of the body or of the field `payload`. For a form without JSON, its fields. */
   readonly document: () => unknown;
   /**
-   * Applies `map` to each of the `texts`, and returns the resulting body. Returns the same bytes if no text changes.
-   * JSON stays valid JSON.
+   * Replaces each of the `texts` by the result of `map`, and returns the new body. If no text changes, the same bytes
+   * are returned. JSON stays valid JSON.
    */
   readonly mapTexts: (map: MapText) => Uint8Array;
   /**
-   * Returns the body in which the values of the `document` at these paths are replaced by a text. JSON is written again
-   * without whitespace, and its numbers keep their digits.
+   * Replaces the values of the `document` at these paths by a text, and returns the new body. JSON is written without
+   * whitespace, and its numbers keep their digits.
    */
   readonly replaceAt: (paths: readonly ValuePath[], text: string) => Uint8Array;
 };
@@ -71,8 +72,8 @@ const replaceFields = (form: string, paths: readonly ValuePath[], text: string):
 };
 
 /**
- * Returns the JSON of the body, or of the field `payload` of a form. For a form without JSON, returns its names and
- * values in UTF-8, each between spaces.
+ * Returns the JSON of the body or of the field `payload`. For a form without JSON, returns the names and values of its
+ * fields in UTF-8, each between spaces.
  */
 export const plainBytes = (bytes: Uint8Array, media: Media, json: Extract<BodyVerdict, 'json' | 'form'>): Uint8Array => {
   if (media === 'json') return bytes;
@@ -96,7 +97,7 @@ const FORM_FORMAT: Format = {
   replace: replaceFields,
 };
 
-/** Returns a function that calls `find` only the first time, and then returns the same result. */
+/** Returns a function that calls `find` the first time, and then always returns the same result. */
 const once = <T>(find: () => T): (() => T) => {
   let found: { readonly value: T } | undefined;
   return () => {
@@ -106,8 +107,8 @@ const once = <T>(find: () => T): (() => T) => {
 };
 
 /**
- * Returns the content of a body. `json` is the result of the inspection of the body. The content of a body that is not
- * JSON, or is nested too deeply, is not checked.
+ * Returns the content of a body. `json` is the result of inspecting the body. A body that is not JSON, or is nested too
+ * deeply, has no content for checks.
  */
 export const bodyContent = (bytes: Uint8Array, media: Media, json: Extract<BodyVerdict, 'json' | 'form'>): BodyContent => {
   const isPayload = media === 'form' && json === 'json';

@@ -8,8 +8,8 @@ const MEDIA_TYPES: Readonly<Record<string, Media>> = { 'application/json': 'json
 const WITH_UTF8_CHARSET = /^([\w./+-]+)\s*;\s*charset="?utf-?8"?\s*$/i;
 
 /**
- * Returns which kind of body a content type declares; null if deliveries must not have this content type. The only
- * allowed charset is UTF-8.
+ * Returns the kind of body that a content type stands for; null if deliveries must not have this content type. If the
+ * content type names a charset, it must be UTF-8.
  */
 export const mediaOf = (contentType: string): Media | null => {
   const known = MEDIA_TYPES[contentType];
@@ -18,18 +18,21 @@ export const mediaOf = (contentType: string): Media | null => {
   return MEDIA_TYPES[type] ?? (/^application\/[\w.-]+\+json$/.test(type) ? 'json' : null);
 };
 
-/** How a provider uses forms. `payload`: the field `payload` contains JSON. `fields`: the fields are the data. */
+/**
+ * How a provider uses forms. `payload`: the data are JSON in the field `payload`. `fields`: the data are the fields
+ * themselves.
+ */
 export type FormUse = 'payload' | 'fields';
 
-/** The input of an inspection. `pointers` are JSON pointers to the fields whose values are needed. */
+/** What an inspection needs to know. `pointers` are JSON pointers to the fields whose values are needed. */
 export type BodyQuestion = { readonly media: Media; readonly forms: FormUse; readonly pointers: readonly string[] };
 
-/** `form`: the body is a form whose fields are the data. */
+/** `form` means that the body is a form whose fields are the data. */
 export type BodyVerdict = JsonVerdict | 'form';
 
 /**
- * `sha256` is the SHA-256 of the body, in hex. `fields` maps the requested JSON pointers to values: texts, and whole
- * numbers as decimal texts. A field that does not exist, or has another type, has no entry.
+ * `sha256` is the SHA-256 of the body, in hex. `fields` maps the requested JSON pointers to values: texts, or whole
+ * numbers written as decimal texts. A field that does not exist, or has a value of another type, is not in the map.
  */
 export type InspectedBody = {
   readonly sha256: string;
@@ -47,8 +50,8 @@ export const inspectBody = (question: BodyQuestion, body: Uint8Array): Inspected
 };
 
 /**
- * Checks whether a body is JSON that is not nested too deeply. If the provider uses forms with a field `payload`, only
- * this field of a form is checked.
+ * Returns whether a body is JSON that is not nested too deeply. If the provider sends JSON in the field `payload` of a
+ * form, this field is checked.
  */
 export const jsonOf = ({ media, forms }: Pick<BodyQuestion, 'media' | 'forms'>, body: Uint8Array): BodyVerdict => {
   const json = media === 'json' ? body : payloadOf(body);
@@ -70,8 +73,8 @@ const textOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.by
 const formFields = (form: Uint8Array): Readonly<Record<string, string>> => Object.fromEntries(new URLSearchParams(textOf(form)));
 
 /**
- * Returns the value at a JSON pointer as text; null if it is missing or has another type. A number that cannot be
- * represented exactly counts as missing, because two such numbers could look the same.
+ * Returns the value at a JSON pointer as a text; null if it is missing or has another type. A number that JavaScript
+ * cannot represent exactly counts as missing, because two different ones could look the same.
  */
 const textAt = (document: unknown, pointer: string): string | null => {
   let value = document;

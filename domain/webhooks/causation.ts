@@ -1,22 +1,22 @@
 /**
  * When an agent acts because of a delivery, it writes a line with this name and the id of the delivery into what it
- * creates: a Git trailer in a commit message, a line of a comment, or an HTTP header. A delivery that results from this
- * has the line in its body, or has this header.
+ * creates: a Git trailer in a commit message, a line of a comment, or an HTTP header. A delivery that results from the
+ * action then has this line in its body, or this header.
  */
 export const CAUSE_NAME = 'Annals-Delivery';
 
 /**
- * The delivery that caused another delivery. `depth` is the number of deliveries in the chain before the caused one; at
+ * The delivery that caused another delivery. `depth` is the number of deliveries in the chain before the caused one, at
  * least 1.
  */
 export type Cause = { readonly delivery_id: string; readonly depth: number };
 
-/** The maximum number of different ids in one delivery that are looked up. */
+/** The maximum number of different ids in one delivery for which the platform looks up a delivery. */
 const MAX_IDS = 4;
 const NAME_BYTES = new TextEncoder().encode(CAUSE_NAME);
 /**
- * Matches the separator between name and id (a colon or an equals sign, and spaces; also percent-encoded, or with `+`
- * for spaces), and the id.
+ * Matches what follows the name: a separator (a colon or an equals sign, and spaces; also percent-encoded, or with `+`
+ * for spaces) and the id.
  */
 const VALUE = /^(?::|=|%3A|%3D)(?: |\+|%20)*(c[a-z0-9]{24})(?![a-zA-Z0-9])/i;
 const MAX_VALUE_BYTES = 64;
@@ -35,8 +35,8 @@ const idsInBytes = (bytes: Uint8Array): string[] => {
 const NONE: readonly string[] = [];
 
 /**
- * Returns the ids that a delivery names as its cause, at most four: from the header, and from the chunks of its body.
- * The ids are not verified.
+ * Returns the ids that a delivery names as its cause: that in the header, and those in the chunks of its body, at most
+ * four in total. Whether deliveries with these ids exist is not checked.
  */
 export const namedCauses = (header: string | undefined, chunks: readonly Uint8Array[]): readonly string[] => {
   const inHeader = header === undefined ? undefined : /^\s*(c[a-z0-9]{24})\s*$/.exec(header)?.[1];

@@ -5,11 +5,11 @@ import { type BodyContent, plainBytes } from './body-content.ts';
 import type { GuardrailVerdict } from './guardrail.ts';
 import type { CheckedBody } from './guardrail-evaluation.ts';
 
-/** The maximum number of names or tags that a verdict lists. */
+/** The maximum number of names or tags in one verdict. */
 const MAX_NOTED = 20;
 
 /**
- * Returns what the body may contain, as bits for `contentVerdicts`; 0 if there is nothing to label. Takes a few
+ * Returns what the body may contain, as bits for `contentVerdicts`; 0 if nothing can be found in it. Takes a few
  * microseconds for 2 KB.
  */
 export const contentSignals = ({ bytes, media, json }: CheckedBody): number => possibleContent(plainBytes(bytes, media, json));
@@ -31,7 +31,7 @@ const injectionVerdict = (content: BodyContent, signals: number): GuardrailVerdi
 
 /**
  * Runs the built-in checks of the content, which apply to every delivery. They label a body that contains secrets or
- * card numbers, or that seems to instruct a language model. `signals` is the result of `contentSignals` for the body.
+ * card numbers, or that seems to instruct a language model. `signals` is the result of `contentSignals` for this body.
  */
 export const contentVerdicts = (content: BodyContent, signals: number): readonly GuardrailVerdict[] => [
   ...redactionVerdict(content, signals),

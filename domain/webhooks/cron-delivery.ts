@@ -8,9 +8,9 @@ import type { DeliveryFacts } from './delivery.ts';
 export const CRON_PROVIDER = 'cron';
 
 /**
- * The facts of a delivery with the message of a cron job to an agent. It is recorded, sent to a runner, acknowledged
- * and sent again like a delivery of a provider. `integration_id` is the id of the job, `provider_delivery_id` the id of
- * the occurrence.
+ * The facts of a delivery that sends the message of a cron job to an agent. The delivery is recorded, sent to a runner,
+ * acknowledged and sent again like a delivery of a provider. `integration_id` is the id of the job, and
+ * `provider_delivery_id` the id of the occurrence.
  */
 export type CronDeliveryFacts = DeliveryFacts & { provider: typeof CRON_PROVIDER; cron: CronOrigin };
 
@@ -33,9 +33,9 @@ const typeOf = (body: Uint8Array): string => {
 };
 
 /**
- * Returns the body and the media type of a job's message to an agent. If the job has no body, the body of the message
- * is a JSON object that describes the run. The media type is the job's header content-type. If the job has no such
- * header, the type is derived from the body.
+ * Returns the body and the media type of a job's message to an agent. If the job has no body, the message contains a
+ * JSON object that describes the run. The media type is that of the job's header content-type or, if there is none, is
+ * derived from the body.
  */
 const contentOf = ({ body_bytes, headers }: CronJob, origin: CronOrigin): { readonly content_type: string; readonly body: Uint8Array } => {
   const { job_id, name, occurrence_id, due_at } = origin;

@@ -1,6 +1,6 @@
 /**
- * The run of a cron job to which a delivery belongs. `agent_id` is the agent that has the job, `name` the name of the
- * job at that time.
+ * The run of a cron job that a delivery belongs to. `agent_id` is the agent to which the job belongs, and `name` the
+ * name that the job had when it ran.
  */
 export type CronOrigin = {
   readonly agent_id: string;

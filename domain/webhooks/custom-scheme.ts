@@ -54,7 +54,7 @@ const checkMessage = ({ signed_message = '{body}', timestamp_header }: Integrati
     throw invalid(pointer, isTimed ? 'must contain {timestamp} once' : 'needs timestamp_header to contain {timestamp}');
 };
 
-/** Checks that the provider has these options, and that they can be combined. @throws Refusal invalid */
+/** Checks that the provider has these options, and that they can be combined. @throws Refusal invalid if not */
 export const checkOptions = (provider: Provider, options: IntegrationOptions): void => {
   const allowed = OPTIONS_OF[provider] ?? [];
   for (const name of Object.keys(options))

@@ -1,17 +1,15 @@
 import { streamName } from '../event.ts';
 
 /**
- * The bodies that are too large for one event. Each stream has the chunks of one body, and is named by the delivery id
- * and the SHA-256 of the body.
+ * The bodies that are too large for one event. Each stream contains the chunks of one body. The name of the stream
+ * contains the delivery id and the SHA-256 of the body.
  */
 export const category = 'deliverybody';
 
-/**
- * The size of a chunk, in bytes. One event holds at most one chunk of a body, so a larger body is split into chunks.
- */
+/** The size of a chunk, in bytes. One event contains at most one chunk, so a larger body is split into chunks. */
 export const CHUNK_BYTES = 900_000;
 
-/** The largest body that a provider may deliver: 25 MiB. */
+/** The maximum size of the body of a delivery: 25 MiB. */
 export const MAX_BODY_BYTES = 26_214_400;
 
 /** A body of more than CHUNK_BYTES, as received: its size in bytes, and its bytes in chunks of CHUNK_BYTES. */
@@ -21,8 +19,8 @@ export type ChunkedBody = { readonly length: number; readonly chunks: readonly U
 export type ReceivedBody = Uint8Array | ChunkedBody;
 
 /**
- * Returns these bytes as a body, divided into chunks if they are too many for one event. The chunks share the memory of
- * `bytes`.
+ * Returns these bytes as a body. If they are too many for one event, the body is divided into chunks, which share the
+ * memory of `bytes`.
  */
 export const receivedBody = (bytes: Uint8Array): ReceivedBody => {
   if (bytes.length <= CHUNK_BYTES) return bytes;
@@ -32,20 +30,20 @@ export const receivedBody = (bytes: Uint8Array): ReceivedBody => {
 
 export const chunksOf = (body: ReceivedBody): readonly Uint8Array[] => (body instanceof Uint8Array ? [body] : body.chunks);
 
-/** The data are a chunk of the body. They are encrypted in the log (see sealed-data.ts). */
+/** The data of the event are a chunk of the body. The log contains them encrypted (see sealed-data.ts). */
 export type DeliveryBodyEvent = { type: 'DeliveryBodyPart'; data: Uint8Array };
 
 /**
- * Returns the field `parts` (the number of chunks) for a delivery with a body of `size` bytes. Returns no field if the
- * event of the delivery contains the complete body.
+ * Returns the field `parts` (the number of chunks) for a delivery with a body of `size` bytes; an empty object if the
+ * event of the delivery contains the whole body.
  */
 export const partsField = (size: number): { parts?: number } => (size > CHUNK_BYTES ? { parts: Math.ceil(size / CHUNK_BYTES) } : {});
 
-/** Returns one chunk of a body. `part` is the number of the chunk, starting at 0. */
+/** Returns one chunk of a body. `part` is the number of the chunk, from 0. */
 export const chunkAt = (body: ReceivedBody, part: number): Uint8Array =>
   body instanceof Uint8Array ? body.subarray(part * CHUNK_BYTES, (part + 1) * CHUNK_BYTES) : body.chunks[part]!;
 
-/** Returns the id in the stream name of a body. */
+/** Returns the id of the stream with the chunks of a body. */
 export const chunksId = (delivery_id: string, sha256: string): string => `${delivery_id}.${sha256}`;
 
 export const chunkStream = (tenant: string, delivery_id: string, sha256: string): string =>

@@ -2,22 +2,22 @@ import type { InspectedBody } from './body-inspection.ts';
 import { firstHeader, type SignedRequest } from './signature.ts';
 
 /**
- * Where a request contains the delivery id or the event name: in the first of `headers` that is present or, if none is,
- * in the first body field of `pointers` that exists. `orDigest`: if no such field exists, either, the SHA-256 of the
- * body is the id.
+ * Where a request contains its delivery id or its event name: in the first of `headers` that is present or, if none is,
+ * in the first of the body fields `pointers` that exists. `orDigest` is whether the SHA-256 of the body is the id if
+ * there is no such field, either.
  */
 export type ValueSource = { readonly headers: readonly string[]; readonly pointers: readonly string[]; readonly orDigest?: true };
 
-/** The delivery id and the event name in a request. They can be missing or malformed. */
+/** The delivery id and the event name of a request, as received: each can be missing or malformed. */
 export type DeliveryIdentity = { readonly delivery: string | undefined; readonly event: string | undefined };
 
 const MAX_NAME_BYTES = 255;
-/** The HTTP server joins the values of a repeated header with this separator. */
+/** The text with which the HTTP server joins the values of a header that occurs several times. */
 const VALUE_SEPARATOR = ', ';
 /** UTF-8 needs at most this many bytes for one UTF-16 code unit. */
 const MAX_BYTES_PER_UNIT = 3;
 
-/** Returns the value that a source refers to. If no inspected body is given, only headers are read. */
+/** Returns the value at the place that a source describes. Without an inspected body, only headers are read. */
 export const valueFrom = (
   { headers, pointers, orDigest }: ValueSource,
   request: Pick<SignedRequest, 'header'>,
@@ -30,10 +30,10 @@ export const valueFrom = (
   return orDigest && body.sha256;
 };
 
-/** Whether the delivery id of a provider is valid: one value of 1 to 255 bytes without control characters. */
+/** Returns whether the delivery id of a provider is valid: one value of 1 to 255 bytes without control characters. */
 export const isDeliveryId = (id: string): boolean => id.length > 0 && isPlain(id);
 
-/** Returns the event name to store; null if it is absent, or is not valid by the rules for delivery ids. */
+/** Returns the event name to store; null if it is missing, or breaks the rules that also apply to delivery ids. */
 export const eventName = (name: string | undefined): string | null => (name && isPlain(name) ? name : null);
 
 const hasMoreBytes = (text: string, max: number): boolean =>

@@ -10,7 +10,10 @@ import type { MatchedSecret } from './signature.ts';
 
 export const category = 'delivery';
 
-/** Everything about a delivery except its body. It is stored as `facts` in the metadata of the event. */
+/**
+ * The facts of a delivery: everything about it except the body. They are stored as `facts` in the metadata of the
+ * event.
+ */
 export type DeliveryFacts = GuardrailResult & {
   integration_id: string;
   agent_id: string;
@@ -22,54 +25,58 @@ export type DeliveryFacts = GuardrailResult & {
   sha256: string;
   size_bytes: number;
   /**
-   * The number of chunks in which a large body is stored (see delivery-body.ts). The event itself then has empty data.
-   * Absent if the event contains the body.
+   * The number of chunks of a large body (see delivery-body.ts); the data of the event are then empty. Absent if the
+   * data of the event are the body.
    */
   parts?: number;
-  /** How the data of the event are encrypted; undefined if they are not encrypted, or were decrypted after reading. */
+  /**
+   * How the data of the event are encrypted. Undefined if they are not encrypted, or were decrypted when they were
+   * read.
+   */
   sealed?: SealedWith;
   matched_secret: MatchedSecret | null;
   received_at: string;
   /**
-   * The number of replaced parts for each tag. The data of the event are then the redacted body. Absent if nothing was
+   * The number of replaced parts for each tag; the data of the event are then the redacted body. Absent if nothing was
    * replaced.
    */
   redactions?: readonly RedactionHit[];
   /**
-   * The delivery that led to this one, and the length of the chain of deliveries. Absent if no delivery led to this
+   * The delivery that caused this one, and the length of the chain of deliveries. Absent if no delivery caused this
    * one.
    */
   cause?: Cause;
-  /** The trace context (W3C) in the header `traceparent` of the request; absent if the request had none. */
+  /** The trace context (W3C) from the header `traceparent` of the request; absent if there was none. */
   traceparent?: string;
-  /** The called skill; present only for a call of a skill. */
+  /** The called skill; present only if the delivery is a call of a skill webhook. */
   skill_id?: string;
-  /** The run of the cron job; present only for the message of a cron job to an agent. */
+  /** The run of the cron job; present only if the delivery is the message of a cron job to an agent. */
   cron?: CronOrigin;
-  /** The slug of the benchmark; present only for a benchmark run. */
+  /** The slug of the benchmark; present only if the delivery is the message of a benchmark run. */
   benchmark?: string;
-  /** Where the mail was received; present only for mail. */
+  /** The origin of the mail; present only if the delivery is mail. */
   mail?: MailOrigin;
   /**
-   * The id of the event of the accepted delivery. Present only while the message of a redelivery is created; never
-   * stored.
+   * The id of the event of the accepted delivery. It is never stored: it is present only while the message of a
+   * redelivery is created.
    */
   redelivery_of?: string;
 };
 
 /**
- * `repeats` is set if the broker has lost a message: the id of the event that started the lost message. The new message
- * has the same CloudEvents id, so a runner that has processed the lost message does not process the new one.
+ * `repeats` is present if the message replaces one that the broker has lost: it is the id of the event that started the
+ * lost message. The new message gets the CloudEvents id of the lost one, so a runner that has processed the lost one
+ * does not process the new one.
  */
 type RequeuedFields = { agent_id: string; repeats?: string };
 
 /**
- * The events of a delivery. The data of the first event are the body, as received or after redaction; if the body is
- * stored in chunks, the data are empty. The log contains the body encrypted (see sealed-data.ts). WebhookAccepted and
- * WebhookBlocked are deliveries of a provider. SkillWebhookCalled and SkillWebhookBlocked are calls of a skill's
- * webhook with a valid token (see skill-call.ts). CronJobTriggered is the message of a cron job to an agent (see
- * cron-delivery.ts). BenchmarkRunTriggered is the message of a benchmark run (see benchmark-delivery.ts). MailReceived
- * and MailBlocked are mail (see mail-delivery.ts).
+ * The events of a delivery. The data of the first event are the body, as received or after redaction, or empty if the
+ * body is stored in chunks. They are encrypted in the log (see sealed-data.ts). WebhookAccepted and WebhookBlocked are
+ * deliveries of a provider. SkillWebhookCalled and SkillWebhookBlocked are calls of a skill's webhook with a valid
+ * token (see skill-call.ts). CronJobTriggered is the message of a cron job to an agent (see cron-delivery.ts).
+ * BenchmarkRunTriggered is the message of a benchmark run (see benchmark-delivery.ts). MailReceived and MailBlocked are
+ * mail (see mail-delivery.ts).
  */
 export type DeliveryEvent =
   | { type: 'WebhookAccepted'; data: Uint8Array }
@@ -84,9 +91,9 @@ export type DeliveryEvent =
   | { type: 'DeliveryRequeued'; data: RequeuedFields };
 
 /**
- * `message_id` is the id of the delivery's last message to a runner, which is the id of the event that the relay
- * publishes. `cloud_event_id` is the id by which runners know this message. `agent_id` is the agent that gets it.
- * `requeued_at` is the time of the last request to send the delivery again; null if there was no such request.
+ * `message_id` is the id of the last message about the delivery to a runner, which is the id of the event that the
+ * relay publishes. `cloud_event_id` is the id under which runners know this message. `agent_id` is the agent that gets
+ * the message. `requeued_at` is the time of the last request to send the delivery again; null if there was none.
  */
 export type Delivery = {
   status: 'absent' | 'accepted' | 'blocked';
@@ -135,7 +142,10 @@ export const evolve = (delivery: Delivery, event: Recorded<DeliveryEvent>): Deli
   }
 };
 
-/** Checks that a delivery can be sent to a runner. @throws Refusal not_found, or conflict if it was blocked */
+/**
+ * Checks that a delivery can be sent to a runner.
+ * @throws Refusal not_found if it does not exist, conflict if it was blocked
+ */
 export const assertDeliverable = ({ status, facts }: Delivery): void => {
   if (status === 'absent') throw notFound();
   if (status === 'blocked') throw undeliverable(`The delivery was blocked (${facts?.reason}), so it cannot be sent to a runner`);
@@ -150,13 +160,16 @@ const ACCEPTED: readonly string[] = [
   'MailReceived',
 ] satisfies DeliveryEvent['type'][];
 
-/** Whether an event of this type is the first one of a delivery that is sent to an agent. */
+/** Returns whether an event of this type is the first one of a delivery that is sent to an agent. */
 export const isAccepted = (type: string): boolean => ACCEPTED.includes(type);
 
-/** Returns the refusal of a request to send a runner a delivery that must not go to a runner. */
+/** Returns the refusal of a request to send a delivery that must not go to a runner. */
 export const undeliverable = (detail: string) => conflict('/path/delivery_id', 'not_deliverable', detail);
 
-/** Sends an accepted delivery to the runners of an agent in a new message. @throws Refusal not_found, conflict */
+/**
+ * Sends an accepted delivery to the runners of an agent again, in a new message.
+ * @throws Refusal not_found if it does not exist, conflict if it was blocked
+ */
 export const requeue =
   (agent_id: string) =>
   (delivery: Delivery): DeliveryEvent[] => {
@@ -165,9 +178,9 @@ export const requeue =
   };
 
 /**
- * Like `requeue`, but does nothing unless the message with this id is the delivery's last one, and was given up. So a
- * repeated request, or a second process, does not send the delivery twice.
- * @throws Refusal not_found, conflict
+ * Does the same as `requeue`, but only if the message with this id is the last one about the delivery and was given up.
+ * So if the request is repeated, or made by two processes, the delivery is sent again only once.
+ * @throws Refusal as `requeue` does
  */
 export const requeueDead =
   (message_id: string, agent_id: string) =>
@@ -175,9 +188,9 @@ export const requeueDead =
     delivery.message_id === message_id ? requeue(agent_id)(delivery) : [];
 
 /**
- * Sends a new message in place of one that the broker has lost, with the same CloudEvents id. Does nothing unless the
- * lost message is the delivery's last one.
- * @throws Refusal not_found, conflict
+ * Sends a new message instead of one that the broker has lost, with the same CloudEvents id. Does nothing unless the
+ * lost message is the last one about the delivery.
+ * @throws Refusal not_found if the delivery does not exist, conflict if it was blocked
  */
 export const repeatLost =
   (message_id: string) =>
@@ -188,9 +201,9 @@ export const repeatLost =
   };
 
 /**
- * Returns the event from which the message of a redelivery is created: the accepted delivery, but with the id, the
- * position and the time of the event that requested the redelivery. The new id makes the runner process the message
- * although it has processed the earlier one.
+ * Returns the event from which the message of a redelivery is created: the event of the accepted delivery, with the id,
+ * position and time of the event that requested the redelivery. Because of the new id, the runner processes the message
+ * even if it has processed the earlier one.
  */
 export const redeliveredEvent = (requeued: Recorded<DeliveryEvent>, accepted: Recorded): Recorded => {
   const { event_id, position, at, data } = requeued;
@@ -201,7 +214,7 @@ export const redeliveredEvent = (requeued: Recorded<DeliveryEvent>, accepted: Re
 
 /**
  * Returns the event from which the message of a requeued delivery is created. If the message replaces a lost one, this
- * is the event that had started the lost message. `earlier` are the events of the delivery.
+ * is the event from which the lost one was created. `earlier` are the earlier events of the delivery.
  */
 export const messageSource = (requeued: Recorded<DeliveryEvent>, accepted: Recorded, earlier: readonly Recorded[]): Recorded => {
   const { repeats } = requeued.data as RequeuedFields;

@@ -4,8 +4,8 @@ const PLUS = 0x2b;
 
 /**
  * Returns the decoded value of the first field named `payload` in a form (application/x-www-form-urlencoded). Fields
- * with a percent-encoded name are ignored. Returns null if there is no such field, or its value has an invalid
- * percent-encoding. Do not verify a signature with this value: providers sign the complete form.
+ * whose name is percent-encoded are ignored. Returns null if there is no such field, or if the percent-encoding of the
+ * value is invalid. A signature must not be verified with this value, because providers sign the whole form.
  */
 export const payloadOf = (form: Uint8Array): Uint8Array | null => {
   const start = fieldStart(form);
@@ -14,7 +14,9 @@ export const payloadOf = (form: Uint8Array): Uint8Array | null => {
   return decodeField(form.subarray(start, end < 0 ? form.length : end));
 };
 
-/** Returns the form with another value in the field that `payloadOf` reads. All other bytes stay unchanged. */
+/**
+ * Returns the form with another value in the field that `payloadOf` reads. All other bytes of the form stay unchanged.
+ */
 export const replacePayload = (form: Uint8Array, payload: string): Uint8Array => {
   const start = fieldStart(form);
   const end = form.indexOf(AMPERSAND, start);

@@ -7,16 +7,17 @@ import { type BlockReason, block, type GuardrailVerdict, pass } from './guardrai
 import type { GuardrailRule } from './guardrail-rule.ts';
 import type { ValuePath } from './json-values.ts';
 
-/** What the rules check, apart from the body. `size` is the size of the received body in bytes. */
+/** What rules can check, apart from the body. `size` is the size of the received body in bytes. */
 export type RuleSubject = { readonly size: number; readonly event: string | null; readonly causationDepth: number };
 
-/** A body to check. `media` and `json` are results of its inspection, and say how to read it. */
+/** A body to check. `media` and `json` are results of inspecting the body, and say how to read it. */
 export type CheckedBody = { readonly bytes: Uint8Array; readonly media: Media; readonly json: Extract<BodyVerdict, 'json' | 'form'> };
 
 /** A compiled pattern. */
 export type TextPattern = {
   /**
-   * The number of instructions of the compiled pattern. The time per character is at most proportional to this number.
+   * The number of instructions of the compiled pattern. The time that matching takes per character is at most
+   * proportional to this number.
    */
   readonly size: number;
   readonly test: (text: string) => boolean;
@@ -42,7 +43,7 @@ export type RuleTools = {
 
 /** A redacted body, and the number of replaced matches for each tag. */
 type Redacted = { readonly bytes: Uint8Array; readonly hits: readonly RedactionHit[] };
-/** A finding of a rule. `redact` returns the body without the matches. */
+/** What a rule has found. `redact` returns the body without the matches. */
 type Finding = { readonly note: string; readonly redact?: () => Redacted };
 type Find = (subject: RuleSubject, content: BodyContent) => Finding | null;
 type CompiledRule = Pick<GuardrailRule, 'name' | 'kind' | 'action'> & { readonly find: Find };
@@ -142,8 +143,8 @@ const findOf = ({ name, kind, options }: GuardrailRule, tools: RuleTools): Find 
 };
 
 /**
- * The decision of the rules about a delivery. `bytes` is the redacted body; null if nothing was redacted. `redactions`
- * counts the replaced parts for each tag. `times` are set if the evaluation is timed.
+ * What the rules have decided about a delivery. `bytes` is the redacted body; null if nothing was redacted.
+ * `redactions` is the number of replaced parts for each tag. `times` is present only if the evaluation was timed.
  */
 export type RulesResult = {
   readonly verdicts: readonly GuardrailVerdict[];
@@ -154,18 +155,18 @@ export type RulesResult = {
 };
 
 /**
- * How long one rule took to check a delivery. `rule` is the name of the rule, or `redaction` for the redaction patterns
- * of the tenant.
+ * How long one rule took for a delivery. `rule` is the name of the rule, or `redaction` for the redaction patterns of
+ * the tenant.
  */
 export type RuleTime = { readonly rule: string; readonly microseconds: number };
 
 /** Evaluates compiled rules in their order. The first rule that blocks ends the evaluation. */
 export type EvaluateRules = (subject: RuleSubject, body: CheckedBody) => RulesResult;
 
-/** The present body, and the verdicts and redactions so far. */
+/** The state of an evaluation: the body as it is now, and the verdicts and redactions so far. */
 type Progress = { content: BodyContent; redactions: RedactionHit[]; readonly verdicts: GuardrailVerdict[]; readonly body: CheckedBody };
 
-/** Runs one step of an evaluation and, with a clock in milliseconds, adds to `times` how long it took. */
+/** Runs one step of an evaluation. With a clock (in milliseconds), also adds to `times` how long the step took. */
 const timed = <Result>(times: RuleTime[], rule: string, clock: (() => number) | undefined, step: () => Result): Result => {
   if (!clock) return step();
   const start = clock();
@@ -176,7 +177,7 @@ const timed = <Result>(times: RuleTime[], rule: string, clock: (() => number) | 
 
 const TOO_LARGE = `the body cannot be redacted: it has, or would have, more than ${CHUNK_BYTES} bytes`;
 
-/** Replaces the body by a redacted one. @returns why the delivery must be blocked; null if it need not be */
+/** Replaces the body by a redacted one. @returns the reason why the delivery must be blocked; null if it must not be */
 const applyRedaction = (progress: Progress, rule: string, { bytes, hits }: Redacted): BlockReason | null => {
   const { verdicts, redactions, body } = progress;
   if (body.bytes.length > CHUNK_BYTES || bytes.length > CHUNK_BYTES) {
@@ -189,7 +190,7 @@ const applyRedaction = (progress: Progress, rule: string, { bytes, hits }: Redac
   return null;
 };
 
-/** Applies one rule. @returns why the delivery must be blocked; null if it need not be */
+/** Applies one rule. @returns the reason why the delivery must be blocked; null if it must not be */
 const applyRule = (progress: Progress, { name, kind, action, find }: CompiledRule, subject: RuleSubject): BlockReason | null => {
   const found = find(subject, progress.content);
   if (!found) {
@@ -201,12 +202,12 @@ const applyRule = (progress: Progress, { name, kind, action, find }: CompiledRul
   return action === 'block' ? kind : null;
 };
 
-/** The rule name under which the redaction patterns of the tenant are recorded. */
+/** The name under which the redaction patterns of the tenant are listed among the rules. */
 const REDACTION = 'redaction';
 
 /**
- * Compiles rules and redaction patterns that have been checked before. The list must not contain rules of the kind
- * `rate`. With a `clock` in milliseconds, results say how long each rule took.
+ * Compiles rules and redaction patterns, which have been checked before. The list must not contain rules of the kind
+ * `rate`. With a `clock` (in milliseconds), the results contain how long each rule took.
  * @throws Error if a pattern or a query cannot be compiled
  */
 export const compileRules = (

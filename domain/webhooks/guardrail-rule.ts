@@ -3,11 +3,11 @@ import { displayText, integer } from '../fields.ts';
 import { DETECTORS } from '../redaction/detectors.ts';
 import { MAX_BODY_BYTES } from './delivery-body.ts';
 
-/** The maximum number of rules of a tenant. The same limit applies to the rules of an integration. */
+/** The maximum number of rules of a tenant, and of rules of an integration. */
 export const MAX_RULES = 50;
 /**
- * Deliveries with a greater depth of causation (the number of deliveries that led to them) are blocked. AWS Lambda
- * stops recursive calls at the same number.
+ * A delivery is blocked if more deliveries than this led to it, one causing the next. AWS Lambda stops recursive calls
+ * at the same number.
  */
 export const MAX_CAUSATION_DEPTH = 16;
 const MAX_RATE = 100_000;
@@ -21,8 +21,8 @@ export const GUARDRAIL_ACTIONS = ['block', 'redact', 'label'] as const;
 export type GuardrailAction = (typeof GUARDRAIL_ACTIONS)[number];
 
 /**
- * The names of the checks that the platform makes itself. A rule must not have such a name. Otherwise, its verdicts
- * could not be told apart from those of the check.
+ * The names of the checks that the platform makes itself. A rule must not have such a name, because its verdicts could
+ * then not be told apart from those of the check.
  */
 export const RESERVED_NAMES: readonly string[] = [
   'json',
@@ -95,7 +95,7 @@ type Fault = { readonly path: readonly string[]; readonly message: string };
 
 type Fields = { readonly kind: GuardrailKind; readonly options: z.output<typeof GuardrailOptions>; readonly action: GuardrailAction };
 
-/** Returns the faults in the options and the action of a rule of this kind. */
+/** Returns what is wrong with the options and the action of a rule of this kind. */
 const faultsOf = ({ kind, options, action }: Fields): Fault[] => {
   const { required, optional = [], actions } = KINDS[kind];
   const names = Object.keys(options).filter((name) => options[name as OptionName] !== undefined) as OptionName[];

@@ -8,7 +8,7 @@ import { counted, emptyWindow, hasRoom, type WindowState } from './sliding-windo
 
 type Verdict = GuardrailVerdict['verdict'];
 
-/** The combined verdict of all checks: the strongest verdict, and the check that it comes from. */
+/** The combined verdict of all checks: the strongest one, and the name of the check that gave it. */
 export type TrialVerdict = { readonly verdict: Verdict; readonly rule: string | null };
 
 const BY_STRENGTH: readonly Verdict[] = ['pass', 'label', 'redact', 'block'];
@@ -19,24 +19,24 @@ const strongest = (verdicts: readonly GuardrailVerdict[]): TrialVerdict =>
     { verdict: 'pass', rule: null },
   );
 
-/** Returns the verdicts of the built-in checks. They do not depend on the rules. */
+/** Returns the verdicts of the built-in checks, which do not depend on rules. */
 const builtIn = (guardrails: readonly GuardrailVerdict[]): GuardrailVerdict[] =>
   guardrails.filter(({ rule }) => rule !== 'rules' && RESERVED_NAMES.includes(rule));
 
-/** Whether something other than a rule blocked a delivery. */
+/** Returns whether a delivery was blocked by something other than a rule. */
 const isBlockedAnyway = ({ reason, guardrails }: DeliveryFacts): boolean =>
   reason !== null && !guardrails.some(({ rule, verdict }) => verdict === 'block' && (rule === 'rules' || !RESERVED_NAMES.includes(rule)));
 
-/** Returns the combined verdict at the time at which the delivery was received. */
+/** Returns the combined verdict that was reached when the delivery was received. */
 export const verdictThen = ({ reason, guardrails }: DeliveryFacts): TrialVerdict => {
   const then = strongest(guardrails);
   return reason !== null && then.verdict !== 'block' ? { verdict: 'block', rule: null } : then;
 };
 
 /**
- * Creates a function that returns how other rules would decide about a delivery. Its argument `result` is the result of
- * all rules except those of the kind `rate`. The function must be called once for each delivery, starting with the
- * oldest, because the rules in `rates` count deliveries.
+ * Creates a function that returns what the tried rules would decide about a delivery. Its argument `result` is the
+ * result of all of these rules except those of the kind `rate`. The function must be called once for each delivery,
+ * oldest first, because the rules in `rates` count deliveries.
  */
 export const createTrial = (rates: readonly RateRule[]) => {
   const windows = new Map<string, WindowState>();

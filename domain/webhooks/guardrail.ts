@@ -22,7 +22,7 @@ export type GuardrailVerdict = {
   readonly note: string | null;
 };
 
-/** What the guardrails know about a delivery. Its signature is already verified. */
+/** What the built-in guardrails check. The signature of the delivery was verified before. */
 export type GuardrailInput = {
   readonly integration: Pick<Integration, 'is_paused' | 'event_filter'>;
   readonly isAgentActive: boolean;
@@ -30,7 +30,7 @@ export type GuardrailInput = {
   readonly json: BodyVerdict;
 };
 
-/** `reason` says why the delivery is blocked; null if it is accepted. `guardrails` lists the result of each check. */
+/** `reason` is why the delivery is blocked; null if it is accepted. `guardrails` lists the verdict of each check. */
 export type GuardrailResult = { readonly reason: BlockReason | null; readonly guardrails: readonly GuardrailVerdict[] };
 
 export const pass = (rule: string): GuardrailVerdict => ({ rule, verdict: 'pass', note: null });
@@ -51,8 +51,8 @@ const JSON_BLOCK_REASONS: Readonly<Record<BodyVerdict, BlockReason | null>> = {
 };
 
 /**
- * Applies the built-in guardrails to a delivery. A blocked delivery is recorded, and its provider gets a success
- * response, but it is not sent to the runner.
+ * Applies the built-in guardrails to a delivery. If they block it, the delivery is still recorded and its provider gets
+ * a success response, but it is not sent to a runner.
  */
 export const evaluateGuardrails = ({ integration, isAgentActive, event, json }: GuardrailInput): GuardrailResult => {
   const guardrails = JSON_VERDICTS[json];
@@ -67,6 +67,6 @@ export const evaluateGuardrails = ({ integration, isAgentActive, event, json }: 
 const passesFilter = (filter: readonly string[], event: string | null): boolean =>
   filter.length === 0 || (event !== null && filter.includes(event));
 
-/** Returns the names of the checks that have labelled a delivery. */
+/** Returns the names of the checks whose verdict is a label. */
 export const labelsOf = (guardrails: readonly GuardrailVerdict[]): readonly string[] =>
   guardrails.filter(({ verdict }) => verdict === 'label').map(({ rule }) => rule);

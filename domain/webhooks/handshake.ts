@@ -3,8 +3,8 @@ import type { InspectedBody } from './body-inspection.ts';
 import type { Provider } from './provider.ts';
 
 /**
- * The response that a provider expects when it checks that a webhook URL is reachable. `body` is sent as JSON. If it is
- * null, the response has no body.
+ * The response that a provider expects when it checks a webhook URL. `body` is sent as JSON; if it is null, the
+ * response has no body.
  */
 export type HandshakeReply = { readonly status: 200 | 204; readonly body: Readonly<Record<string, string | number>> | null };
 
@@ -34,8 +34,8 @@ const HANDSHAKES: Partial<Record<Provider, Handshake>> = {
       return ok({ plainToken, encryptedToken: createHmac('sha256', key).update(plainToken).digest('hex') });
     },
   },
-  // https://discord.com/developers/docs/interactions/overview: an interaction has the type 1 and an id, a webhook event
-  // the type 0.
+  // https://discord.com/developers/docs/interactions/overview: an interaction has type 1 and an id, and a webhook event
+  // has type 0.
   discord: {
     pointers: ['/type', '/id'],
     reply: (fields) => {
@@ -45,7 +45,7 @@ const HANDSHAKES: Partial<Record<Provider, Handshake>> = {
   },
 };
 
-/** Returns JSON pointers to the body fields that the handshake of a provider needs. */
+/** Returns JSON pointers to the body fields that are needed to answer the handshake of a provider. */
 export const handshakePointers = (provider: Provider): readonly string[] => HANDSHAKES[provider]?.pointers ?? [];
 
 /**

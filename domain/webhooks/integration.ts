@@ -11,8 +11,8 @@ export const category = 'integration';
 export const platform = true;
 
 /**
- * What happens to body replays: deliveries with a new delivery id and a body that is already known. `mark`: read models
- * mark them. `block`: they are blocked. `off`: they are treated like any other delivery.
+ * What happens to a body replay, which is a known body with a new delivery id. `mark`: read models mark it. `block`: it
+ * is blocked. `off`: it is treated like any other delivery.
  */
 export const REPLAY_GUARDS = ['mark', 'block', 'off'] as const;
 export type ReplayGuard = (typeof REPLAY_GUARDS)[number];
@@ -20,7 +20,7 @@ export type ReplayGuard = (typeof REPLAY_GUARDS)[number];
 export type IntegrationSettings = {
   agent_id: string;
   label: string;
-  /** The names of the provider events that are accepted. If it is empty, deliveries of all events are accepted. */
+  /** The names of the provider's events that are accepted. If the list is empty, all events are. */
   event_filter: readonly string[];
   replay_guard: ReplayGuard;
   options: IntegrationOptions;
@@ -36,7 +36,7 @@ export type IntegrationConnection = IntegrationSettings & {
 
 export type IntegrationChanges = Partial<IntegrationSettings & { is_paused: boolean; paused_reason: string | null }>;
 
-/** The encrypted secret, and the encrypted previous secret. */
+/** The encrypted secret, and the encrypted previous secret, which is null if there is none. */
 export type SealedSecrets = { readonly sealed_secret: string; readonly sealed_previous_secret: string | null };
 
 export type IntegrationEvent =
@@ -54,19 +54,17 @@ export type Integration = Omit<IntegrationConnection, 'provider'> & {
   provider: Provider;
   sealed_previous_secret: string | null;
   previous_secret_valid_until: string | null;
-  /** When the secret was last replaced; null if never. */
+  /** The time at which the secret was last replaced; null if it never was. */
   secret_rotated_at: string | null;
   is_paused: boolean;
   paused_reason: string | null;
-  /** The rules for the deliveries of this integration. They apply after the rules of the tenant. */
+  /** The guardrail rules for the deliveries of this integration. They apply after the rules of the tenant. */
   guardrails: readonly GuardrailRule[];
   created_at: string;
   updated_at: string;
 };
 
-/**
- * The fields of the source of a delivery that guardrails need. The source is an integration, or the webhook of a skill.
- */
+/** What guardrails need to know about the source of a delivery, which is an integration or the webhook of a skill. */
 export type GuardedSource = Pick<Integration, 'id' | 'tenant_id' | 'agent_id' | 'guardrails'> & { readonly provider: string };
 
 export const initial: Integration = {
@@ -113,13 +111,13 @@ export const evolve = (integration: Integration, event: Recorded<IntegrationEven
   }
 };
 
-/** The fields that determine how the deliveries of an integration are verified and read. */
+/** The fields that say how the deliveries of an integration are verified and read. */
 export type IntegrationSource = Pick<IntegrationConnection, 'provider' | 'delivery_id_source' | 'options'>;
 
 /**
- * Checks the arguments of a new integration: the provider must support the options and the secret. Only an integration
- * of custom_hmac can set where its delivery id is.
- * @throws Refusal invalid
+ * Checks the arguments for a new integration: the provider must support the options and the secret, and only an
+ * integration of custom_hmac may set where its delivery id is.
+ * @throws Refusal invalid if not
  */
 export const checkConnection = ({ provider, delivery_id_source, options }: IntegrationSource, secret: string | undefined): void => {
   if (delivery_id_source !== null && provider !== 'custom_hmac')
@@ -129,21 +127,18 @@ export const checkConnection = ({ provider, delivery_id_source, options }: Integ
 };
 
 /**
- * Returns how body replays are treated if the user does not choose. If the provider signs the delivery id, nobody can
- * send a known body under another id. So only the body replays of other providers are marked.
+ * Returns how body replays are treated if the user has not chosen this. If the provider signs the delivery id, nobody
+ * can send a known body with another id, so body replays are marked for the other providers only.
  */
 export const defaultReplayGuard = (source: IntegrationSource): ReplayGuard => (presetOf(source).isIdSigned ? 'off' : 'mark');
 
 /** Returns the URL path to which the provider sends its deliveries, below the public URL of the platform. */
 export const inboundPath = (id: string): string => `/hooks/inbound/${id}`;
 
-/** Returns a hint that shows the last four characters of a secret, so that users can tell their secrets apart. */
+/** Returns the last four characters of a secret after an ellipsis, so that users can tell their secrets apart. */
 export const secretHint = (secret: string): string => `…${secret.slice(-4)}`;
 
-/**
- * Checks that the integration is connected.
- * @throws Refusal not_found if it is not, or if it belongs to another tenant
- */
+/** Checks that the integration is connected and belongs to the tenant. @throws Refusal not_found if not */
 export const assertConnected = (integration: Integration, tenant_id: string): void => {
   if (integration.status !== 'connected' || integration.tenant_id !== tenant_id)
     throw new Refusal('not_found', 'There is no such webhook integration');
@@ -158,7 +153,7 @@ export const connect =
 
 /**
  * Changes settings of the integration. Resuming a paused integration also clears `paused_reason`.
- * @throws Refusal not_found, invalid if the provider does not have these options
+ * @throws Refusal not_found if it is not connected, invalid if the provider does not have these options
  */
 export const update =
   (tenant_id: string, changes: IntegrationChanges) =>
@@ -171,9 +166,9 @@ export const update =
   };
 
 /**
- * Replaces the secret of the integration. The previous secret stays valid until `overlapSeconds` after the time `at`
- * (RFC 3339).
- * @throws Refusal not_found
+ * Replaces the secret of the integration. The previous secret stays valid until `overlapSeconds` seconds after the time
+ * `at` (RFC 3339).
+ * @throws Refusal not_found if the integration is not connected
  */
 export const rotateSecret =
   (tenant_id: string, secret: { sealed_secret: string; secret_hint: string }, overlapSeconds: number, at: string) =>
@@ -183,7 +178,10 @@ export const rotateSecret =
     return [{ type: 'IntegrationSecretRotated', data: { ...secret, previous_secret_valid_until } }];
   };
 
-/** Ends the overlap after a rotation: the previous secret is no longer accepted. @throws Refusal not_found */
+/**
+ * Ends the overlap after a rotation: from now on, the previous secret is not accepted.
+ * @throws Refusal not_found if the integration is not connected
+ */
 export const dropPreviousSecret =
   (tenant_id: string) =>
   (integration: Integration): IntegrationEvent[] => {
@@ -192,8 +190,8 @@ export const dropPreviousSecret =
   };
 
 /**
- * Replaces the encrypted secrets with the same secrets encrypted with another data key. Does nothing if the stored
- * secrets no longer equal `sealed`.
+ * Replaces the stored secrets, which are encrypted with an old data key (`sealed`), with the same secrets encrypted
+ * with another data key. Does nothing if the stored secrets are no longer `sealed`.
  */
 export const resealSecret =
   (sealed: SealedSecrets, resealed: SealedSecrets) =>
@@ -202,7 +200,7 @@ export const resealSecret =
       ? [{ type: 'IntegrationSecretResealed', data: resealed }]
       : [];
 
-/** Replaces the guardrail rules of the integration. @throws Refusal not_found */
+/** Replaces the guardrail rules of the integration. @throws Refusal not_found if it is not connected */
 export const replaceGuardrails =
   (tenant_id: string, rules: readonly GuardrailRule[]) =>
   (integration: Integration): IntegrationEvent[] => {
@@ -210,7 +208,10 @@ export const replaceGuardrails =
     return jsonEqual(rules, integration.guardrails) ? [] : [{ type: 'GuardrailsReplaced', data: { rules } }];
   };
 
-/** Disconnects the integration: its webhook URL accepts no more deliveries. @throws Refusal not_found */
+/**
+ * Disconnects the integration: its webhook URL no longer accepts deliveries.
+ * @throws Refusal not_found if it is not connected
+ */
 export const disconnect =
   (tenant_id: string) =>
   (integration: Integration): IntegrationEvent[] => {
@@ -218,6 +219,8 @@ export const disconnect =
     return [{ type: 'IntegrationDisconnected', data: {} }];
   };
 
-/** Whether the secret before the last rotation is still valid at the time `at` (RFC 3339 UTC with milliseconds). */
+/**
+ * Returns whether the secret before the last rotation is still valid at the time `at` (RFC 3339 UTC with milliseconds).
+ */
 export const acceptsPreviousSecret = ({ sealed_previous_secret, previous_secret_valid_until }: Integration, at: string): boolean =>
   sealed_previous_secret !== null && previous_secret_valid_until !== null && at < previous_secret_valid_until;

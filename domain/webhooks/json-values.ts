@@ -1,9 +1,12 @@
-/** The path to a value in a JSON document: member names and item indexes, from the outermost to the innermost. */
+/**
+ * The path to a value in a JSON document: the member names and item indexes that lead to it, from the outermost to the
+ * innermost.
+ */
 export type ValuePath = readonly (string | number)[];
 
 type Reviver = (this: unknown, name: string, value: unknown, context: { readonly source?: string }) => unknown;
 /**
- * The JSON object with the functions of the proposal "JSON.parse source text access", which TypeScript does not declare
+ * The object JSON with the functions of the proposal "JSON.parse source text access", which TypeScript does not declare
  * yet.
  */
 type SourceJson = { readonly parse: (text: string, reviver: Reviver) => unknown; readonly rawJSON: (source: string) => object };
@@ -15,7 +18,7 @@ const parseExactly = (json: string): unknown =>
 
 const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** Replaces a member by defining it. An assignment to the member `__proto__` would change the prototype instead. */
+/** Sets a member by defining it. An assignment to a member `__proto__` would change the prototype instead. */
 const setMember = (container: object, name: string | number, value: string): void =>
   void Object.defineProperty(container, name, { value, enumerable: true, configurable: true, writable: true });
 
@@ -30,8 +33,8 @@ const replaceValue = (root: object, path: ValuePath, text: string): void => {
 };
 
 /**
- * Returns a JSON text in which the values at these paths are replaced by a text. A path that leads into a replaced
- * value is ignored.
+ * Returns a JSON text in which the values at these paths are replaced by a text. A path into a value that is replaced
+ * is ignored.
  */
 export const replaceValues = (json: string, paths: readonly ValuePath[], text: string): string => {
   if (paths.some((path) => path.length === 0)) return JSON.stringify(text);

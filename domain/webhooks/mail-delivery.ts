@@ -7,12 +7,12 @@ import type { MailOrigin } from './mail-origin.ts';
 export const MAIL_PROVIDER = 'mail';
 
 /**
- * The facts of a delivery that is mail. The delivery has the id of the message; `integration_id` is the id of the
+ * The facts of a delivery that is mail. The delivery has the id of the mail message; `integration_id` is the id of the
  * mailbox.
  */
 export type MailFacts = DeliveryFacts & { provider: typeof MAIL_PROVIDER; mail: MailOrigin };
 
-/** A message to an agent. */
+/** A mail message to an agent. */
 export type NewMail = {
   readonly message_id: string;
   readonly agent_id: string;
@@ -22,7 +22,7 @@ export type NewMail = {
   readonly at: string;
 };
 
-/** Returns the facts and the body of the delivery that brings a message to an agent. The body is JSON. */
+/** Returns the facts and the body of the delivery that brings a mail message to an agent. The body is JSON. */
 export const mailDelivery = ({ message_id, agent_id, origin, content, at }: NewMail): { facts: MailFacts; body: Uint8Array } => {
   const { attachments, authentication } = origin;
   const files = attachments.map(({ attachment_id: id, filename, content_type, size_bytes, sha256 }) => ({
@@ -47,5 +47,5 @@ export const mailDelivery = ({ message_id, agent_id, origin, content, at }: NewM
   return { facts, body };
 };
 
-/** Returns the message in the body of a mail delivery. @throws SyntaxError if the body is not JSON */
+/** Returns the mail message in the body of a mail delivery. @throws SyntaxError if the body is not JSON */
 export const contentIn = (body: Uint8Array): MailContent => JSON.parse(new TextDecoder().decode(body)) as MailContent;

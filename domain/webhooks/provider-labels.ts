@@ -1,6 +1,6 @@
 import type { Provider } from './provider.ts';
 
-/** The names of the providers that people see. */
+/** The names of the providers as people see them. */
 export const PROVIDER_LABELS: Readonly<Record<Provider, string>> = {
   github: 'GitHub',
   gitlab: 'GitLab',

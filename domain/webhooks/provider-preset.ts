@@ -7,28 +7,28 @@ import type { Provider } from './provider.ts';
 import { isFresh, isWithin, type SignatureScheme, type SignedRequest } from './signature.ts';
 import { signatureSchemes } from './signature-schemes.ts';
 
-/** A field of the body with the Unix time, in milliseconds, at which the delivery was signed. */
+/** The field of a body that contains the time of signing in Unix milliseconds. */
 type BodyTimestamp = { readonly pointer: string; readonly toleranceSeconds: number };
 
 type ProviderConventions = {
   readonly delivery: ValueSource;
   readonly event: ValueSource;
-  /** `fields`: the fields of a form are the data. Absent: forms must have the field `payload` with JSON. */
+  /** `fields` means that the fields of a form are the data. If absent, a form must have a field `payload` with JSON. */
   readonly forms?: 'fields';
   readonly bodyTimestamp?: BodyTimestamp;
-  /** Whether the signature covers the header with the delivery id. An id in the body is always covered. */
+  /** Whether the provider also signs the header with the delivery id. A delivery id in the body is always signed. */
   readonly isIdSigned?: true;
 };
 
 const header = (...headers: string[]): ValueSource => ({ headers, pointers: [] });
 const field = (...pointers: string[]): ValueSource => ({ headers: [], pointers });
 /**
- * Returns the source of a delivery id in the body. If the body has none of the fields, the digest of the body is the
+ * Returns the source for a delivery id in the body. If the body has none of these fields, the digest of the body is the
  * id.
  */
 const idField = (...pointers: string[]): ValueSource => ({ headers: [], pointers, orDigest: true });
 
-/** Maps each provider to the places of its delivery id and event name. */
+/** Maps each provider to where its deliveries contain their id and event name. */
 const CONVENTIONS: Readonly<Record<Exclude<Provider, 'custom_hmac'>, ProviderConventions>> = {
   github: { delivery: header('x-github-delivery'), event: header('x-github-event') },
   gitlab: { delivery: header('webhook-id'), event: header('x-gitlab-event'), isIdSigned: true },
@@ -67,7 +67,7 @@ export type ProviderPreset = Omit<ProviderConventions, 'forms' | 'isIdSigned'> &
   readonly needsBody: boolean;
 };
 
-/** The fields of an integration that determine its preset. */
+/** The fields of an integration that its preset depends on. */
 export type PresetOwner = {
   readonly provider: Provider;
   readonly delivery_id_source: string | null;
@@ -109,8 +109,8 @@ const presets = new Map(
 const customPresets = new WeakMap<PresetOwner, ProviderPreset>();
 
 /**
- * Returns how the deliveries of an integration are verified and read. For an unknown integration, pass null: the check
- * then uses the scheme of `github`, so that it takes as long as for a known one.
+ * Returns how the deliveries of an integration are verified and read. For an unknown integration, pass null: its
+ * deliveries are then checked like those of `github`, so that the check takes the same time as for a known one.
  */
 export const presetOf = (owner: PresetOwner | null): ProviderPreset => {
   const { provider, options } = owner ?? GITHUB;
@@ -124,7 +124,7 @@ const customPresetOf = (owner: PresetOwner): ProviderPreset => {
   return known;
 };
 
-/** Returns the delivery id and the event name of a request. If no inspected body is given, only headers are read. */
+/** Returns the delivery id and the event name of a request. Without an inspected body, only headers are read. */
 export const identityOf = (
   { delivery, event }: ProviderPreset,
   request: Pick<SignedRequest, 'header'>,
@@ -132,8 +132,8 @@ export const identityOf = (
 ): DeliveryIdentity => ({ delivery: valueFrom(delivery, request, body), event: valueFrom(event, request, body) });
 
 /**
- * Whether the signing time of a delivery is close enough to the time `at` (RFC 3339). If the signing time is in the
- * body, `body` is required.
+ * Returns whether the signing time of a delivery is close enough to the time `at` (RFC 3339). `body` is required if the
+ * signing time is in the body.
  */
 export const isTimely = ({ scheme, bodyTimestamp }: ProviderPreset, request: SignedRequest, at: string, body?: InspectedBody): boolean => {
   if (!isFresh(scheme, request, at)) return false;

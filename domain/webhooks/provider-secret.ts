@@ -3,15 +3,15 @@ import { invalid } from '../refusal.ts';
 import type { IntegrationOptions } from './custom-scheme.ts';
 import type { Provider } from './provider.ts';
 
-/** The shortest secret that a user may choose, in bytes. */
+/** The minimum length of a secret that a user chooses, in bytes. */
 const MIN_SECRET_BYTES = 24;
 /**
- * The length of a secret that the platform creates, in base62 characters. So many characters have about as many
- * possible values as 32 random bytes.
+ * The length of a secret that the platform creates, in base62 characters. It has about as many possible values as 32
+ * random bytes.
  */
 const SECRET_LENGTH = 43;
 
-/** Maps each provider that creates the secret or key itself to the provider's name for it. */
+/** Maps each provider that creates the secret or key itself to the name that the provider uses for it. */
 const ISSUED: Partial<Record<Provider, string>> = {
   slack: 'signing secret',
   zoom: 'secret token',
@@ -54,9 +54,9 @@ const checkPublicKey = (provider: Provider, secret: string): void => {
 };
 
 /**
- * Checks the secret of an integration. Undefined means that the platform must create one, which is refused for
- * providers that create the secret themselves.
- * @throws Refusal invalid
+ * Checks the secret of an integration. If it is undefined, the platform has to create one; this is refused for
+ * providers that create it themselves.
+ * @throws Refusal invalid if the secret is not acceptable
  */
 export const checkSecret = (provider: Provider, { algorithm }: IntegrationOptions, secret: string | undefined): void => {
   const isPublic = provider === 'discord' || algorithm === 'ed25519';
@@ -71,6 +71,6 @@ export const checkSecret = (provider: Provider, { algorithm }: IntegrationOption
     throw invalid('/secret', `must have at least ${MIN_SECRET_BYTES} bytes`, 'too_small');
 };
 
-/** Creates a secret in the format of the provider. `random` must return a text of `length` random base62 characters. */
+/** Creates a secret in the format of the provider. `random` returns a text of `length` random base62 characters. */
 export const createSecret = (provider: Provider, random: (length: number) => string): string =>
   usesWhsec(provider) ? `whsec_${hash('sha256', random(SECRET_LENGTH), 'base64')}` : random(SECRET_LENGTH);

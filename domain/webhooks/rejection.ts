@@ -10,11 +10,13 @@ export type RejectionReason =
   | 'delivery_id_malformed'
   | 'event_malformed'
   /**
-   * The body is larger than the limit. `size_bytes` is the announced size or, if none was announced, the number of
-   * bytes received before the call was rejected.
+   * The body is larger than the limit. `size_bytes` is the size that the Content-Length announced or, if there was
+   * none, the number of bytes received until the call was rejected.
    */
   | 'too_large'
-  /** The tenant has used up the quota of its plan. Such rejections are only counted, and have no event of their own. */
+  /**
+   * The tenant has used up the delivery quota of its plan. Such rejections are only counted, and have no event each.
+   */
   | 'rate_limited';
 
 /** A webhook call that was not accepted. Its body is never stored, because its sender is not verified. */
@@ -31,9 +33,9 @@ export type Rejection = {
 };
 
 /**
- * Each integration has one stream of these events: `rejection-<tenant>.<integration>`. `caller` is the sender whose
- * rejections were counted: an IP address, `others` (all further IP addresses, if there were too many), or
- * `rate_limited` (deliveries beyond the quota of the plan).
+ * Each integration has one stream of these events: `rejection-<tenant>.<integration>`. `caller` is whose rejections
+ * were counted: an IP address, `others` for all further IP addresses if there were too many, or `rate_limited` for
+ * deliveries beyond the quota of the plan.
  */
 export type RejectionEvent =
   | { type: 'WebhookRejected'; data: Rejection }

@@ -33,7 +33,7 @@ export type ReplaySelection = TenantCriteria & {
   to: string;
   outcome: 'accepted' | 'dead' | null;
   event: string | null;
-  /** The agent that gets the deliveries; null: each goes to the agent that first got it. */
+  /** The agent to which the deliveries are sent; null if each goes to the agent that got it first. */
   agent_id: string | null;
   /** The maximum number of deliveries per second. Absent: as many as possible. */
   per_second?: number;
@@ -41,8 +41,8 @@ export type ReplaySelection = TenantCriteria & {
 };
 
 /**
- * The progress of a job. `done` is the number of handled deliveries. `skipped` is the number of handled deliveries that
- * were not sent. `error` tells users why they were not sent; null if every handled delivery was sent.
+ * How far a job has come. `done` is the number of deliveries that were handled, and `skipped` how many of these were
+ * not sent. `error` tells users why they were not; null if all were sent.
  */
 export type ReplayProgress = { done: number; skipped: number; error: string | null };
 
@@ -112,8 +112,8 @@ export const batchSize = ({ per_second, advanced_at }: ReplayJob, at: string): n
 };
 
 /**
- * Records the progress of a running job. If every delivery is handled, also records that the job has ended. Does
- * nothing if the job is not running, or if no further delivery was handled.
+ * Records how far a running job has come. If all deliveries are handled, also records that the job has ended. Does
+ * nothing if the job is not running, or if `done` has not increased.
  */
 export const advance =
   (progress: ReplayProgress) =>
@@ -125,7 +125,7 @@ export const advance =
 
 /**
  * Cancels a job: deliveries that it has not handled yet are not sent. Does nothing if the job is already canceled.
- * @throws Refusal not_found, conflict if the job has finished
+ * @throws Refusal not_found if there is no such job, conflict if it has finished
  */
 export const cancel = (job: ReplayJob): ReplayJobEvent[] => {
   if (job.status === 'absent') throw notFound();

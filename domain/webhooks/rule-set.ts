@@ -2,13 +2,13 @@ import type { RedactionPattern } from '../redaction/redaction-patterns.ts';
 import type { GuardrailKind, GuardrailRule } from './guardrail-rule.ts';
 import type { RateLimit } from './sliding-window.ts';
 
-/** A rule of the kind `rate`, with the limit that it applies. */
+/** A rule of the kind `rate`, with its limit. */
 export type RateRule = { readonly name: string; readonly action: GuardrailRule['action']; readonly limit: RateLimit };
 
 /**
- * Everything that applies to the deliveries of one integration. `rules` has the rules of the tenant, followed by those
- * of the integration, except rules of the kind `rate`, which are in `rates`. `readsBody`: whether a rule or a redaction
- * pattern needs the content of the body. `isTimed`: whether the evaluation measures how long each rule takes.
+ * All rules for the deliveries of one integration. `rules` are the rules of the tenant, followed by those of the
+ * integration; rules of the kind `rate` are in `rates` instead. `readsBody` is whether any rule or redaction pattern
+ * needs the content of the body. `isTimed` is whether an evaluation measures how long each rule takes.
  */
 export type RuleSet = {
   readonly rules: readonly GuardrailRule[];
@@ -19,8 +19,8 @@ export type RuleSet = {
 };
 
 /**
- * The lists from which a rule set is made. They are compared by identity (`===`), because a state that has not changed
- * keeps its list objects.
+ * The lists from which a rule set is made. They are compared by identity (`===`): as long as a state does not change,
+ * it keeps its list objects.
  */
 export type RuleSources = {
   readonly tenant: readonly GuardrailRule[];
@@ -39,7 +39,7 @@ const ratesOf = (rules: readonly GuardrailRule[], owner: string): RateRule[] =>
       limit: { key: `rule ${owner} ${per_seconds} ${name}`, max, windowMs: per_seconds * 1_000 },
     }));
 
-/** The ids of the tenant and of the integration whose rules are combined. The keys of rate limits contain them. */
+/** The ids of the tenant and the integration whose rules are combined. They are part of the keys of rate limits. */
 export type RuleOwners = { readonly tenant: string; readonly integration: string };
 
 /** Combines the rules of a tenant and of an integration. */
@@ -54,9 +54,8 @@ export const ruleSetOf = ({ tenant, integration, redactions }: RuleSources, owne
 };
 
 /**
- * Creates a function that works like `ruleSetOf`, but with a cache: it returns the same rule set for an integration as
- * long as none of the sources changes. `key` is the state object of the integration, which is replaced when its rules
- * change.
+ * Creates a function that returns the same as `ruleSetOf`, but from a cache as long as none of the sources changes.
+ * `key` is the state object of the integration, which is a new object after its rules have changed.
  */
 export const createRuleSets = () => {
   const known = new WeakMap<object, { readonly sources: RuleSources; readonly set: RuleSet }>();

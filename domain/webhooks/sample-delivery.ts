@@ -3,9 +3,9 @@ import type { PresetOwner } from './provider-preset.ts';
 import samples from './provider-samples.json' with { type: 'json' };
 
 /**
- * A delivery from the documentation of its provider, shortened. `headers` has only the headers with the delivery id and
- * the event name. `id` and `event` are the delivery id and the event name that the platform reads from it. The id
- * `digest` means that the SHA-256 of the body is the delivery id.
+ * A delivery from the documentation of its provider, shortened. `headers` are only those with the delivery id and the
+ * event name. `id` and `event` are the values that the platform reads from the delivery; if `id` is `digest`, the
+ * delivery id is the SHA-256 of the body.
  */
 export type ProviderSample = {
   readonly provider: Provider;
@@ -21,8 +21,8 @@ export const PROVIDER_SAMPLES = samples as unknown as readonly ProviderSample[];
 const samplesOf = (provider: Provider): readonly ProviderSample[] => PROVIDER_SAMPLES.filter((sample) => sample.provider === provider);
 
 /**
- * Returns the names of the events for which the platform has samples of this provider. Samples without an event name
- * are left out.
+ * Returns the names of the events of which the platform has samples for this provider. Samples without an event name do
+ * not count.
  */
 export const sampleEvents = (provider: Provider): readonly string[] => [
   ...new Set(samplesOf(provider).flatMap(({ event }) => event ?? [])),
@@ -42,13 +42,13 @@ export const sampleOf = (provider: Provider, event?: string | undefined): Provid
 export type SampleRequest = { readonly headers: Readonly<Record<string, string>>; readonly body: string };
 
 /**
- * A field that is added to the body of every sample. Its value is the id of the sample, so that no two bodies are the
- * same.
+ * The name of a field that is added to the body of every sample. Its value is the id of the sample, so that each body
+ * is different.
  */
 const MARK = 'annals_test';
 const FORM = 'application/x-www-form-urlencoded';
 /**
- * The field in the bodies of samples that must contain the time of signing. Its value in the samples is 0, and is
+ * The field in the bodies of samples that must contain the time of signing. The stored samples have 0 there, which is
  * replaced.
  */
 const UNSET_TIME = '"webhookTimestamp":0';
@@ -73,7 +73,7 @@ const setPointer = (target: Record<string, unknown>, pointer: string, value: str
   Object.defineProperty(at, names.at(-1)!, { value, enumerable: true, configurable: true, writable: true });
 };
 
-/** Puts a value where an integration of custom_hmac expects it: into a header, or into a field of the body. */
+/** Puts a value where an integration of custom_hmac expects it: in a header, or in a field of the body. */
 const placeValue = ({ headers, body }: SampleRequest, source: string | null | undefined, value: string): SampleRequest => {
   if (source == null) return { headers, body };
   if (!source.startsWith('/')) return { headers: { ...headers, [source.toLowerCase()]: value }, body };

@@ -1,13 +1,13 @@
 import { createHmac } from 'node:crypto';
 import type { SignatureScheme, SignedRequest } from './signature.ts';
 
-/** Whether the key that verifies the deliveries of a scheme can also sign them. A public key cannot. */
+/** Returns whether the key with which deliveries are verified can also sign them. A public key cannot. */
 export const canSign = ({ algorithm }: SignatureScheme): boolean => algorithm !== 'ed25519';
 
 /**
  * Returns the headers with which a provider would sign a request at the Unix time `seconds`. If the scheme also signs
- * some headers of the request, such as an id, `request` must already have them. `verifySignature` accepts the result.
- * @throws Error if the scheme cannot sign, or the request lacks a signed header
+ * headers of the request, such as its id, `request` must already contain them. `verifySignature` accepts the result.
+ * @throws Error if the scheme cannot sign, or if the request lacks a signed header
  */
 export const signatureHeaders = (
   scheme: SignatureScheme,

@@ -6,7 +6,7 @@ import { twilioMessage, twilioMessageWithOtherPort } from './twilio-message.ts';
 /** The providers that have one fixed signature scheme. */
 type SignedProvider = Exclude<Provider, 'custom_hmac'>;
 
-/** The maximum difference between the timestamp of a signature and our clock, in seconds. */
+/** The maximum difference between the signed timestamp of a delivery and the clock of the platform, in seconds. */
 export const TOLERANCE_SECONDS = 300;
 
 const HEX_SHA256 = '([0-9a-f]{64})';
@@ -20,7 +20,7 @@ const base64Key = (secret: string): Uint8Array => Buffer.from(secret.replace(WEB
 
 const unixTime = (...headers: string[]): SignedTimestamp => ({ headers, shape: /^(\d{1,12})$/, toleranceSeconds: TOLERANCE_SECONDS });
 
-/** Returns the scheme in which a header has the HMAC-SHA-256 of the body, in hex after a prefix. */
+/** Returns the scheme in which a header contains a prefix and then the HMAC-SHA-256 of the body in hex. */
 const hexOfBody = (header: string, prefix = ''): SignatureScheme => ({
   headers: [header],
   shape: new RegExp(`^${prefix}${HEX_SHA256}$`),
@@ -32,7 +32,8 @@ const hexOfBody = (header: string, prefix = ''): SignatureScheme => ({
 });
 
 /**
- * Returns the scheme of https://www.standardwebhooks.com. The names of its headers start with one of these prefixes.
+ * Returns the scheme of https://www.standardwebhooks.com, in which the names of headers start with one of these
+ * prefixes.
  */
 const standardWebhooks = (...prefixes: string[]): SignatureScheme => {
   const headers = (name: string) => prefixes.map((prefix) => `${prefix}-${name}`);
@@ -58,7 +59,7 @@ export const STANDARD_WEBHOOKS_ED25519: SignatureScheme = {
   algorithm: 'ed25519',
 };
 
-/** Maps each provider to its signature scheme. A comment links to the documentation of each. */
+/** Maps each provider to its signature scheme. The comment on each links to the documentation of the provider. */
 export const signatureSchemes: Readonly<Record<SignedProvider, SignatureScheme>> = {
   // https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries
   github: hexOfBody('x-hub-signature-256', 'sha256='),

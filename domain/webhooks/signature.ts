@@ -2,8 +2,8 @@ import { createHmac, createPublicKey, hash, timingSafeEqual, verify } from 'node
 import type { ReceivedBody } from './delivery-body.ts';
 
 /**
- * A request as received. `header` returns a header by its lower-case name; the values of a repeated header are joined
- * with `, `. `url` returns the public URL to which the request was sent, with its query.
+ * A request as received. `header` returns the value of a header by its lower-case name; several values are joined with
+ * `, `. `url` returns the public URL to which the request was sent, including its query.
  */
 export type SignedRequest = {
   readonly header: (name: string) => string | undefined;
@@ -12,8 +12,8 @@ export type SignedRequest = {
 };
 
 /**
- * The keys of one integration, as bytes: HMAC secrets, tokens or public keys. `previous` is null if no previous key is
- * valid.
+ * The keys of one integration, as bytes: HMAC secrets, tokens or public keys. `previous` is null if no previous secret
+ * is valid any more.
  */
 export type SigningKeys = { readonly current: Uint8Array; readonly previous: Uint8Array | null };
 
@@ -24,36 +24,39 @@ export type Verification =
   | { readonly ok: true; readonly matched: MatchedSecret; readonly reason: null }
   | { readonly ok: false; readonly matched: null; readonly reason: SignatureFault };
 
-/** `token`: the header contains the secret itself. */
+/** `token` means that the header contains the secret itself. */
 export type SignatureAlgorithm = 'sha256' | 'sha1' | 'sha512' | 'ed25519' | 'token';
 
-/** The signing time in a request. The first group of `shape` matches the Unix time, in seconds. */
+/** How a request contains its time of signing. The first group of `shape` matches the Unix time in seconds. */
 export type SignedTimestamp = { readonly headers: readonly string[]; readonly shape: RegExp; readonly toleranceSeconds: number };
 
 /** How a provider signs its deliveries. */
 export type SignatureScheme = {
-  /** The lower-case names of the headers that can contain the signature. The first one in the request is used. */
+  /**
+   * The lower-case names of the headers that can contain the signature. If a request has several of them, the first
+   * name in this list counts.
+   */
   readonly headers: readonly string[];
   /**
-   * The separator if the header can contain several signatures. In this case, signatures that do not match `shape` are
-   * ignored.
+   * The separator between signatures, if the header can contain several; signatures that do not match `shape` are then
+   * ignored. Absent if the header contains one signature.
    */
   readonly separator?: string;
   /** The pattern of one signature. Its first group matches the encoded signature. */
   readonly shape: RegExp;
-  /** The text before the encoded signature; by default none. Only needed to create signatures. */
+  /** The text before the encoded signature; an empty text if absent. It is needed only to sign. */
   readonly prefix?: string;
   readonly encoding: 'hex' | 'base64' | 'utf8';
   readonly algorithm: SignatureAlgorithm;
-  /** Converts the text of a secret to the key for the signature. */
+  /** Converts a secret to the key that verifies signatures. */
   readonly key: (secret: string) => Uint8Array;
   readonly timestamp?: SignedTimestamp;
   /**
    * Returns the signed bytes as a list of parts; null if a part of the request is missing or malformed. `timestamp` is
-   * the text of the signed timestamp, or empty if the scheme has none.
+   * the text of the signed timestamp, or an empty text if the scheme has none.
    */
   readonly message: (request: SignedRequest, timestamp: string) => readonly Uint8Array[] | null;
-  /** Returns other bytes that the provider may have signed instead of the bytes that `message` returns. */
+  /** Returns other bytes that the provider may have signed instead of those that `message` returns. */
   readonly alternative?: SignatureScheme['message'];
 };
 
@@ -63,30 +66,30 @@ const SIGNATURE_BYTES = { sha256: 32, sha1: 20, sha512: 64, ed25519: 64 } as con
 /** The bytes that precede the 32 bytes of an Ed25519 public key in the SPKI format. */
 const ED25519_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 /**
- * The keys that are used for an unknown integration, so that the check takes the same time. The result of the check is
- * not used: an unknown integration is always a mismatch.
+ * The keys for an unknown integration, so that its check takes the same time as others. The result is not used: the
+ * signature for an unknown integration never matches.
  */
 const placeholderKeys: SigningKeys = { current: new Uint8Array(32), previous: null };
 
-/** The input of a signature check. It contains only plain values, so that it can be sent to another thread. */
+/** What is needed to check a signature. These are plain values, which can be sent to another thread. */
 export type SignatureClaim = {
   readonly algorithm: SignatureAlgorithm;
-  /** The messages that may have been signed. Each one is a list of parts. */
+  /** The messages that may have been signed, each as a list of parts. */
   readonly messages: readonly (readonly Uint8Array[])[];
   readonly signatures: readonly Uint8Array[];
   readonly keys: SigningKeys;
 };
 
 /**
- * Verifies the signature of a request against the current and the previous secret, in constant time. `keys` is null for
- * an unknown integration. The age of the signature is checked by `isFresh`.
+ * Verifies the signature of a request with the current and the previous secret, in constant time. For an unknown
+ * integration, `keys` is null. The age of the signature is not checked here, but by `isFresh`.
  */
 export const verifySignature = (scheme: SignatureScheme, request: SignedRequest, keys: SigningKeys | null): Verification => {
   const claim = signatureClaim(scheme, request, keys);
   return typeof claim === 'string' ? rejectedVerification(claim) : verificationOf(keys, matchSecret(claim));
 };
 
-/** Returns the input of the signature check, or the reason why the request cannot be checked. */
+/** Returns what is needed to check the signature, or the reason why the request cannot be checked. */
 export const signatureClaim = (
   scheme: SignatureScheme,
   request: SignedRequest,
@@ -108,15 +111,15 @@ export const signatureClaim = (
 };
 
 /**
- * Converts the result of `matchSecret` to a verification. If `keys` is null (an unknown integration), the result is
+ * Converts the result of `matchSecret` to a verification. If `keys` is null (for an unknown integration), the result is
  * always a mismatch.
  */
 export const verificationOf = (keys: SigningKeys | null, matched: MatchedSecret | null): Verification =>
   keys && matched ? { ok: true, matched, reason: null } : rejectedVerification('signature_mismatch');
 
 /**
- * Returns which secret matches one of the signatures; null if none does. Both secrets are always tried, so that the
- * response time does not reveal which one matched.
+ * Returns the secret that matches one of the signatures; null if neither does. Both secrets are always tried, so that
+ * the response time does not reveal which one matched.
  */
 export const matchSecret = ({ keys, ...claim }: SignatureClaim): MatchedSecret | null => {
   const current = isSignedWith(claim, keys.current);
@@ -126,17 +129,19 @@ export const matchSecret = ({ keys, ...claim }: SignatureClaim): MatchedSecret |
 };
 
 /**
- * Whether the signed timestamp of a request differs from the time `at` (RFC 3339) by at most the tolerance. True for a
- * scheme without a timestamp.
+ * Returns whether the signed timestamp of a request differs from the time `at` (RFC 3339) by at most the tolerance.
+ * Returns true if the scheme has no timestamp.
  */
 export const isFresh = ({ timestamp }: SignatureScheme, request: SignedRequest, at: string): boolean =>
   !timestamp || isWithin(Number(timestampOf(timestamp, request)) * 1000, at, timestamp.toleranceSeconds);
 
-/** Whether a Unix time in milliseconds is at most this many seconds before or after the time `at` (RFC 3339). */
+/**
+ * Returns whether a Unix time in milliseconds is at most this many seconds before or after the time `at` (RFC 3339).
+ */
 export const isWithin = (ms: number, at: string, toleranceSeconds: number): boolean =>
   Math.abs(Date.parse(at) - ms) <= toleranceSeconds * 1000;
 
-/** Returns the first of these headers that the request has and that is not empty. */
+/** Returns the value of the first of these headers that the request has and that is not empty. */
 export const firstHeader = ({ header }: Pick<SignedRequest, 'header'>, names: readonly string[]): string | undefined => {
   for (const name of names) {
     const value = header(name);
@@ -174,7 +179,7 @@ const signatureCheck = (
   return (signature) => timingSafeEqual(signature, expected);
 };
 
-/** Returns the digest of a token. Digests have the same length, so they can be compared in constant time. */
+/** Returns the digest of a token. Digests all have the same length, so they can be compared in constant time. */
 const digestOf = (token: Uint8Array): Uint8Array => hash('sha256', token, 'buffer');
 
 const hmacOf = (algorithm: 'sha256' | 'sha1' | 'sha512', message: readonly Uint8Array[], key: Uint8Array): Uint8Array => {
@@ -183,7 +188,7 @@ const hmacOf = (algorithm: 'sha256' | 'sha1' | 'sha512', message: readonly Uint8
   return hmac.digest();
 };
 
-/** Returns the signatures in a header; an empty list if one of them cannot be decoded, or there are too many. */
+/** Returns the signatures in a header. The list is empty if one of them cannot be decoded, or if there are too many. */
 const parseSignatures = (scheme: SignatureScheme, header: string): Uint8Array[] => {
   if (header.length > MAX_HEADER_LENGTH) return [];
   const { separator, shape } = scheme;
@@ -194,8 +199,9 @@ const parseSignatures = (scheme: SignatureScheme, header: string): Uint8Array[] 
   return signatures.every((signature) => signature !== null) ? signatures : [];
 };
 
-// Buffer.from silently ignores characters and bits that it cannot decode. The shape excludes such characters, but not
-// an odd number of hexadecimal digits. Encoding the bytes again shows whether base64 had such bits.
+// Buffer.from ignores characters and bits that it cannot decode, without an error. `shape` excludes such characters,
+// but not an odd number of hexadecimal digits. Encoding the bytes again shows whether the base64 text had unused bits
+// that are not 0.
 const decodeSignature = ({ encoding, algorithm }: SignatureScheme, text: string): Uint8Array | null => {
   const signature = Buffer.from(text, encoding);
   if (algorithm === 'token') return signature;

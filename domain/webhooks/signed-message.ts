@@ -16,9 +16,9 @@ const partsOf = (template: string): Part[] =>
     .filter((part) => 'field' in part || part.text.length > 0);
 
 /**
- * Returns a function that puts together the signed bytes of a request. The template contains `{body}`, and can contain
- * `{timestamp}` and `{id}`, for example `v0:{timestamp}:{body}`. `idHeaders` are the names of the headers that can have
- * the id. If a request has none of them, the function returns null.
+ * Returns a function that puts together the signed bytes of a request by a template. The template contains `{body}`,
+ * and may contain `{timestamp}` and `{id}`, for example `v0:{timestamp}:{body}`. `idHeaders` are the names of the
+ * headers that can contain the id; if a request has none of them, the function returns null.
  */
 export const signedMessage = (template: string, idHeaders: readonly string[] = []): SignatureScheme['message'] => {
   const parts = partsOf(template);

@@ -1,11 +1,14 @@
 import type { Recorded } from '../event.ts';
 
-/** Each skill that has had a webhook has one stream of these events: `skillrefusal-<tenant>.<skill>`. */
+/**
+ * The refused calls of a skill webhook. Each skill that has had a webhook has one stream:
+ * `skillrefusal-<tenant>.<skill>`.
+ */
 export const category = 'skillrefusal';
 
 /**
- * Why a call of a skill was refused. The reasons up to `tenant_suspended` all have the same response, so that the
- * caller does not learn the reason. The other reasons occur only with a valid token.
+ * Why a call of a skill was refused. The response is the same for all reasons up to `tenant_suspended`, so that callers
+ * do not learn the reason. The reasons after it occur only with a valid token.
  */
 export const REFUSAL_REASONS = [
   'token_missing',
@@ -27,7 +30,8 @@ export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 export type RefusedCall = { id: string; at: string; ip: string | null; user_agent: string | null; reason: RefusalReason };
 
 /**
- * An event has one refused call or, if there were many in a minute, several. `agent_id` is the agent of the webhook.
+ * The event of one refused call or, if there were many in a minute, of several. `agent_id` is the agent that gets the
+ * calls of the webhook.
  */
 export type SkillRefusalEvent = { type: 'SkillWebhookRefused'; data: { agent_id: string; calls: readonly RefusedCall[] } };
 

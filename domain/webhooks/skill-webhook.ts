@@ -17,8 +17,8 @@ export type SkillWebhookEvent =
   | { type: 'SkillWebhookHidden'; data: { reason: HiddenReason } };
 
 /**
- * The webhook of a skill. A skill has at most one, and both have the same id. Its calls go to the agent `agent_id`.
- * `exposed_through` is the log position of the event that last exposed it, as a consistency token.
+ * The webhook of a skill. A skill has at most one, and both have the same id. Calls of the webhook go to the agent
+ * `agent_id`. `exposed_through` is the log position of the event that last exposed the skill, as a consistency token.
  */
 export type SkillWebhook = Exposure & {
   status: 'absent' | 'exposed' | 'hidden';
@@ -56,16 +56,16 @@ export const evolve = (webhook: SkillWebhook, event: Recorded<SkillWebhookEvent>
 /** Returns the URL path of a skill's webhook, below the public URL of the platform. */
 export const webhookPath = (id: string): string => `/hooks/skills/${id}`;
 
-/** Checks that the webhook is exposed. @throws Refusal not_found if it is not, or if it belongs to another tenant */
+/** Checks that the webhook is exposed and belongs to the tenant. @throws Refusal not_found if not */
 export const assertExposed = (webhook: SkillWebhook, tenant_id: string): void => {
   if (webhook.status !== 'exposed' || webhook.tenant_id !== tenant_id)
     throw new Refusal('not_found', 'The skill has no webhook: it is not exposed');
 };
 
 /**
- * Exposes a skill through an agent. `exposure.digest` is the digest of a new token. It is used only if the skill is not
- * exposed yet; otherwise the skill keeps its present token. If the skill is exposed through another agent, later calls
- * go to the new agent.
+ * Exposes a skill for calls that go to an agent. `exposure.digest` is the digest of a new token, which is used only if
+ * the skill is not exposed yet; otherwise the skill keeps its token. If the skill is exposed for another agent, later
+ * calls go to the new agent.
  */
 export const expose =
   (exposure: Exposure) =>
@@ -75,7 +75,10 @@ export const expose =
     return [{ type: 'SkillWebhookExposed', data: { ...exposure, digest: webhook.digest } }];
   };
 
-/** Replaces the token. The previous token is refused at once. @throws Refusal not_found */
+/**
+ * Replaces the token. Calls with the previous token are refused at once.
+ * @throws Refusal not_found if the webhook is not exposed
+ */
 export const rotateToken =
   (tenant_id: string, digest: string) =>
   (webhook: SkillWebhook): SkillWebhookEvent[] => {
@@ -83,7 +86,7 @@ export const rotateToken =
     return [{ type: 'SkillWebhookTokenRotated', data: { digest } }];
   };
 
-/** Hides the skill: its webhook refuses every call. @throws Refusal not_found */
+/** Hides the skill: all calls of its webhook are refused. @throws Refusal not_found if the webhook is not exposed */
 export const hide =
   (tenant_id: string) =>
   (webhook: SkillWebhook): SkillWebhookEvent[] => {
@@ -92,8 +95,8 @@ export const hide =
   };
 
 /**
- * Hides the skill if it is still exposed by the event at this log position. Does nothing if it was hidden or exposed
- * again since then.
+ * Hides the skill if the event at this log position is still the one that exposed it. Does nothing if the skill was
+ * hidden or exposed again since.
  */
 export const hideExposure =
   (exposed_through: string, reason: HiddenReason) =>
@@ -101,7 +104,7 @@ export const hideExposure =
     webhook.status === 'exposed' && webhook.exposed_through === exposed_through ? [{ type: 'SkillWebhookHidden', data: { reason } }] : [];
 
 /**
- * Whether `claimed` is the digest of the webhook's token. Takes the same time for every webhook, including one that
- * does not exist, whose digest matches no token.
+ * Returns whether `claimed` is the digest of the webhook's token. The comparison takes the same time for every webhook.
+ * If the webhook does not exist, no token matches.
  */
 export const matchesToken = ({ digest }: SkillWebhook, claimed: string): boolean => isSameDigest(digest, claimed);

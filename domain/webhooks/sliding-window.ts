@@ -1,20 +1,21 @@
-/** A limit: at most `max` deliveries within any `windowMs` milliseconds. */
+/** A limit: in any period of `windowMs` milliseconds, at most `max` deliveries. */
 export type RateLimit = { readonly key: string; readonly max: number; readonly windowMs: number };
 
 /**
  * The deliveries that a limit has counted, as a flat list of pairs: a time in Unix milliseconds, and the number of
- * deliveries at this time. The times are ascending.
+ * deliveries at that time. The times are in ascending order.
  */
 export type WindowState = readonly number[];
 
 /**
- * A window stores at most about this many different times, so that its state stays small even if the limit is large.
+ * A window stores at most about this many different times, so that its state stays small even if many deliveries are
+ * allowed.
  */
 const RESOLUTION = 256;
 
 export const emptyWindow: WindowState = [];
 
-/** Removes the times that are outside the window. */
+/** Removes the times that are before the window. */
 const withoutExpired = (state: WindowState, { windowMs }: RateLimit, now: number): WindowState => {
   let from = 0;
   while (from < state.length && state[from]! <= now - windowMs) from += 2;
@@ -27,13 +28,13 @@ const countOf = (state: WindowState): number => {
   return count;
 };
 
-/** Whether the limit allows one more delivery at the time `now`. */
+/** Returns whether the limit allows one more delivery at the time `now`. */
 export const hasRoom = (state: WindowState, limit: RateLimit, now: number): boolean =>
   countOf(withoutExpired(state, limit, now)) < limit.max;
 
 /**
- * Whether two times are stored as one time, namely the later one. Windows with a limit of at most RESOLUTION deliveries
- * store each time.
+ * Returns whether two times are stored as one, which is the later one. If the limit is at most RESOLUTION deliveries,
+ * each time is stored.
  */
 const areOneTime = ({ max, windowMs }: RateLimit, one: number, other: number): boolean => {
   const slotMs = max <= RESOLUTION ? 1 : windowMs / RESOLUTION;
@@ -41,9 +42,10 @@ const areOneTime = ({ max, windowMs }: RateLimit, one: number, other: number): b
 };
 
 /**
- * Counts a delivery at the time `now`. If the window is divided into 256 parts, the deliveries in one part are stored
- * with the time of the last one. So the limit is never exceeded, but may allow the next delivery later than necessary,
- * by at most one part. If the clock was set back, the delivery counts at the last stored time.
+ * Counts a delivery at the time `now`. If the limit is large, the window is divided into 256 parts, and all deliveries
+ * in a part are stored with the time of the last one. So the limit is never exceeded, but the next delivery may be
+ * allowed later than necessary, by at most one part. If the clock was set back, the delivery is counted at the last
+ * stored time.
  */
 export const counted = (state: WindowState, limit: RateLimit, now: number): WindowState => {
   const kept = withoutExpired(state, limit, now);

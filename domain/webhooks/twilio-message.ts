@@ -5,11 +5,11 @@ import type { SignatureScheme } from './signature.ts';
 const bytesOf = (body: ReceivedBody): Uint8Array => (body instanceof Uint8Array ? body : Buffer.concat(chunksOf(body)));
 
 /**
- * Returns the fields of a form, sorted by name, as one text: each name followed by its value. The values of a repeated
- * field are sorted, too.
+ * Returns the fields of a form, sorted by name, as one text in which each name is followed by its value. If a field
+ * occurs several times, its values are sorted, too.
  */
 const sortedFields = (form: Uint8Array): string => {
-  // The leading ampersand keeps URLSearchParams from removing a question mark at the start.
+  // The ampersand at the start prevents URLSearchParams from removing a question mark there.
   const fields = new URLSearchParams(`&${Buffer.from(form).toString()}`);
   return [...new Set(fields.keys())]
     .sort()
@@ -39,14 +39,14 @@ const withOtherPort = (url: string): string =>
   });
 
 /**
- * Returns the bytes that Twilio signs: the URL and, for a form, its fields. For any other body, the query parameter
- * `bodySHA256` of the URL must be the digest of the body; returns null if it is not.
+ * Returns the bytes that Twilio signs: the URL and, if the body is a form, its fields. Any other body must have the
+ * digest in the query parameter `bodySHA256` of the URL; if not, returns null. See
  * https://www.twilio.com/docs/usage/webhooks/webhooks-security
  */
 export const twilioMessage: SignatureScheme['message'] = ({ url, body }) => signedWith(url(), body);
 
 /**
- * Like `twilioMessage`, with the other form of the URL: some products of Twilio sign the URL with its port, others
- * without.
+ * Returns the same as `twilioMessage`, but for the other form of the URL: some products of Twilio sign the URL with its
+ * port, and others without it.
  */
 export const twilioMessageWithOtherPort: SignatureScheme['message'] = ({ url, body }) => signedWith(withOtherPort(url()), body);
