@@ -3,16 +3,15 @@ import type { DomainEvent } from '../domain/event.ts';
 import type { Ctx, Loaded } from './context.ts';
 
 /**
- * The unique key of a new resource, and how to create it. A generation is one use of the unique key. If the resource of
- * a generation is closed for good, the next generation can use the key again.
+ * The unique key of a new resource, and how to create the resource. A generation is one use of the unique key: after
+ * the resource of a generation is closed for good, the next generation can use the key.
  */
 export type UniqueKey<S, E extends DomainEvent> = {
   readonly kind: string;
   readonly key: string;
   /**
-   * Returns the decision for this generation of the unique key. The decision creates the resource, or closes the
-   * generation.
-   * @throws Refusal if another resource uses the unique key
+   * Returns the decision that creates the resource in this generation of the unique key, or closes the generation.
+   * @throws Refusal if another resource has the unique key
    */
   readonly claim: (generation: number) => Decision<S, E>;
   /**
@@ -26,10 +25,10 @@ export type UniqueKey<S, E extends DomainEvent> = {
 
 /**
  * Creates a resource in the first generation of its unique key that is not closed. The id of the resource, and
- * therefore its stream, is derived from the unique key and the generation. So a single append both checks that the key
- * is free and creates the resource, and a repeat creates no second one. If `claim` closes a generation, the next one is
+ * therefore its stream, is derived from the unique key and the generation. So one append both checks that the key is
+ * free and creates the resource, and a repeat does not create another one. If a generation is closed, the next one is
  * tried.
- * @throws Refusal of `claim` if another resource uses the unique key
+ * @throws Refusal of `claim` if another resource has the unique key
  */
 export const createUnique = async <S, E extends DomainEvent>(
   ctx: Ctx,

@@ -5,14 +5,15 @@ import { invalid } from '../domain/refusal.ts';
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * A fault in a JSON Schema, or in a value that does not match a schema. `pointer` is a JSON pointer to the faulty part.
+ * What is wrong with a JSON Schema, or with a value that does not match its schema. `pointer` is a JSON pointer to the
+ * wrong part.
  */
 export type SchemaFault = { readonly pointer: string; readonly code: string; readonly message: string };
 
 /**
- * Checks values against JSON Schemas that clients have written. A schema follows draft 2020-12, or draft 7 if its
- * `$schema` says so. Its size and the time to check a value are limited. `$ref` can only refer to other parts of the
- * same schema, `format` is not checked, and patterns have no look-around and no back references.
+ * Checks values against JSON Schemas that clients have written. A schema is read as draft 2020-12, or as draft 7 if its
+ * `$schema` says so. The size of a schema and the time to check a value are limited. `$ref` can only refer to a part of
+ * the same schema, `format` is not checked, and patterns have no look-around and no back references.
  */
 export type JsonSchemaValidator = {
   /** Returns the first fault of a schema; null if values can be checked against it. */
@@ -27,8 +28,8 @@ export const MAX_JSON_LENGTH = 65_536;
 const TOO_LONG = `must have at most ${MAX_JSON_LENGTH} characters as JSON`;
 
 /**
- * A schema for JSON objects of a limited length. The limit for request bodies is not enough: a number such as 1e20 is
- * longer in the stored event than in the request.
+ * A schema for JSON objects of a limited length. The limit for request bodies does not suffice: a number such as 1e20
+ * is longer in the stored event than in the request.
  */
 export const JsonObjectField = z
   .record(z.string(), z.unknown())

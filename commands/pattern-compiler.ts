@@ -19,8 +19,8 @@ export type PatternCompiler = {
    */
   readonly sizeOf: (pattern: string) => number;
   /**
-   * Replaces each match of the patterns, in order, by `[redacted:<tag>]`. `hits` lists the tags of the patterns that
-   * matched. The patterns must be valid.
+   * Replaces each match of the patterns by `[redacted:<tag>]`, one pattern after another. `hits` lists the tags of the
+   * patterns that matched. The patterns must be valid.
    */
   readonly redact: (
     text: string,

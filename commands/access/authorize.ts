@@ -21,13 +21,16 @@ export type AuthorizerDeps = {
   readonly now: () => number;
 };
 
-/** The ids of the tenant and the agent in the URL path of the request. Undefined if the path does not contain them. */
+/**
+ * The ids of the tenant and the agent in the URL path of the request. Each is undefined if the path does not contain
+ * it.
+ */
 export type Scope = { readonly tenant_id?: string | undefined; readonly agent_id?: string | undefined };
 
 /**
- * Checks that a caller may perform an operation. If the caller may not even know that the tenant or the agent exists,
- * the refusal is not_found.
- * @returns 'guest' if the caller is a super-admin who reads in a tenant without being a member
+ * Checks that a caller may use an operation. The refusal is not_found if the caller must not learn that the tenant or
+ * the agent exists.
+ * @returns 'guest' if the caller is a super-admin who reads in a tenant without being a member; otherwise undefined
  * @throws Refusal forbidden, not_found, tenant_suspended, recent_sign_in_required
  */
 export type Authorize = (principal: Principal, permit: Permit, scope: Scope) => Promise<'guest' | undefined>;
@@ -36,8 +39,8 @@ type User = Principal & { kind: 'user' };
 type Runner = Principal & { kind: 'runner' };
 
 /**
- * The permissions of a guest, that is, a super-admin who reads in a tenant without being a member. A guest must open
- * the tenant for reading and give a reason first.
+ * The permissions of a guest, which is a super-admin who reads in a tenant without being a member. Before that, the
+ * super-admin must open the tenant for reading and give a reason (break-glass access).
  */
 const GUEST_PERMISSIONS: readonly Permission[] = [
   'tenant:read',
@@ -52,8 +55,8 @@ const forbidden = (permission: Permission) =>
   new Refusal('forbidden', `This needs the permission ${permission}`, { members: { permission } });
 
 /**
- * Checks that a browser has signed in at the issuer recently. Other credentials pass.
- * @throws Refusal recent_sign_in_required
+ * Checks that the caller's browser has signed in at the issuer recently. Callers with other credentials always pass.
+ * @throws Refusal recent_sign_in_required if it has not
  */
 const assertRecentSignIn = (principal: Principal, now: number): void => {
   if (principal.kind !== 'user' || principal.signed_in_at === undefined) return;
@@ -62,8 +65,8 @@ const assertRecentSignIn = (principal: Principal, now: number): void => {
 };
 
 /**
- * Allows platform operations only to super-admins whose credential is not bound to a tenant.
- * @throws Refusal forbidden
+ * Checks that the caller of a platform operation is a super-admin whose credential is not bound to a tenant.
+ * @throws Refusal forbidden if not
  */
 const authorizeOnPlatform = (principal: Principal): undefined => {
   if (principal.kind === 'user' && principal.super_admin && principal.bound_to === null) return undefined;
@@ -71,16 +74,17 @@ const authorizeOnPlatform = (principal: Principal): undefined => {
 };
 
 /**
- * Refuses a caller that is a runner or the platform itself. A runner may know that its own tenant exists, but not
- * whether any other tenant does.
- * @throws Refusal forbidden if a runner calls in its own tenant, otherwise not_found
+ * Refuses a caller that is a runner or the platform itself. The refusal of a runner in its own tenant is forbidden. In
+ * another tenant it is not_found, because a runner must not learn whether the tenant exists.
+ * @throws Refusal forbidden, not_found
  */
 const refuseWithoutUser = (principal: Exclude<Principal, User>, permission: Permission, tenant_id: string | undefined): never => {
   throw principal.kind === 'runner' && principal.tenant_id === tenant_id ? forbidden(permission) : notFound();
 };
 
 /**
- * Allows a super-admin who is not a member to read in a tenant that they have opened for a limited time.
+ * Checks that a super-admin who is not a member may read in the tenant now, because they have opened it for a limited
+ * time.
  * @throws Refusal not_found if the caller is no super-admin, forbidden if the tenant is not open or the permission is
  * not for reading
  */
@@ -98,8 +102,8 @@ const authorizeGuest = (tenant: Tenant.Tenant, principal: User, permission: Perm
  * permission
  */
 const checkAgentPermission = (tenant: Tenant.Tenant, principal: User, agent: Agent.Agent, permission: Permission): void => {
-  // Restoring a deleted agent requires the permission agent:delete. For any other permission, a deleted agent counts as
-  // nonexistent.
+  // For the permission agent:delete, which restoring needs, a deleted agent exists. For any other permission, it does
+  // not.
   const isReachable = agent.status === 'live' || (agent.status === 'deleted' && permission === 'agent:delete');
   if (!isReachable || !agentAllows(tenant, principal.user_id, agent, 'agent:read')) throw notFound();
   if (!isAgentPermission(permission) || !keyAllows(principal, permission)) throw forbidden(permission);
@@ -142,7 +146,10 @@ export const createAuthorizer = ({ cache, now }: AuthorizerDeps): Authorize => {
     return authorizeOnAgent(tenant, principal, permission, agent_id);
   };
 
-  /** Whether the URL path contains the agent of this runner. @throws Refusal tenant_suspended */
+  /**
+   * Returns whether the URL path names the agent of this runner.
+   * @throws Refusal tenant_suspended if its tenant is suspended
+   */
   const isOwnAgent = async (principal: Runner, { tenant_id, agent_id }: Scope): Promise<boolean> => {
     if (principal.tenant_id !== tenant_id || principal.agent_id !== agent_id) return false;
     if ((await loadTenant(tenant_id)).is_suspended) throw new Refusal('tenant_suspended', 'The tenant is suspended');

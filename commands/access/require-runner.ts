@@ -3,8 +3,8 @@ import { loadAgent } from '../agents/agent.ts';
 import type { Ctx } from '../context.ts';
 
 /**
- * Checks that the caller uses a runner key. The route has already checked that the key belongs to this agent.
- * @throws Refusal not_found if the agent does not exist or is deleted, forbidden for any other caller
+ * Checks that the caller uses a runner key. That the key belongs to this agent was checked before, by the route.
+ * @throws Refusal not_found if the agent does not exist or is deleted, forbidden if the caller uses no runner key
  */
 export const requireRunner = async (ctx: Ctx, agent_id: string): Promise<void> => {
   await loadAgent(ctx, agent_id);

@@ -33,8 +33,8 @@ export const AgentModelGrant = z
   .meta({ id: 'AgentModelGrant' });
 
 /**
- * Checks the models that would be added to the present chain.
- * @throws Refusal invalid if a model is unknown, disabled or not available to the tenant
+ * Checks those models of a new chain that are not in the present chain.
+ * @throws Refusal invalid if one is unknown, disabled or not available to the tenant
  */
 const checkModels = async (ctx: Ctx, model_ids: readonly string[], current: readonly string[]): Promise<void> => {
   const added = model_ids.filter((id) => !current.includes(id));

@@ -34,8 +34,8 @@ export const loadAgent = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agen
 };
 
 /**
- * Checks that the plan allows one more agent. Commands call it before they create an agent or restore a deleted one.
- * @throws Refusal plan_limit
+ * Checks that the plan allows one more agent. This is called before an agent is created or a deleted one is restored.
+ * @throws Refusal plan_limit if it does not
  */
 export type CheckAgentLimit = () => void;
 
@@ -46,8 +46,8 @@ const claimSlug = (slug: string, checkAgentLimit: CheckAgentLimit, create: () =>
   }
   if (agent.status === 'live') throw slugTaken(`The slug ${slug} is taken`);
   if (agent.status === 'released') return [];
-  // The limit is checked before the slug is released, because a refused creation must not take the slug from the
-  // deleted agent.
+  // Check the limit before the slug is released: a creation that is refused must not take the slug from the deleted
+  // agent.
   checkAgentLimit();
   return Agent.releaseSlug();
 };

@@ -19,9 +19,9 @@ export const AgentClone = z
 const SEARCH_BATCH = 20;
 
 /**
- * Returns the first of the caller's tenants in which the caller may read this agent. `pages` yields the ids of the
+ * Returns the first of the caller's tenants in which the caller may read this agent. `pages` yields the ids of these
  * tenants.
- * @throws Refusal not_found; the same refusal whether the agent does not exist or the caller may not see it
+ * @throws Refusal not_found if there is none; the refusal does not show whether the agent exists
  */
 export const findTenantOfAgent = async (ctx: Ctx, agent_id: string, pages: AsyncIterable<readonly string[]>): Promise<string> => {
   const isReadable = async (tenant: string): Promise<boolean> => {
@@ -40,13 +40,13 @@ export const findTenantOfAgent = async (ctx: Ctx, agent_id: string, pages: Async
 };
 
 /**
- * The refusal of an agent that is too large to be cloned: one event contains the whole copy, and the event store limits
- * the size of events.
+ * The text of the refusal for an agent that is too large to be cloned. One event contains the whole copy, and the event
+ * store limits the size of events.
  */
 const TOO_LARGE =
   'The agent is too large to be copied: its texts and the configurations of its tools must have less than 1,000,000 bytes together';
 
-/** The highest number that is appended to a slug. After that, slugs with random characters are tried. */
+/** Slugs with the numbers up to this one at the end are tried first, and then slugs with random characters. */
 const MAX_NUMBER = 9;
 const MAX_RANDOM_SLUGS = 5;
 
@@ -61,8 +61,8 @@ function* slugsFor(ctx: Ctx, name: string): Generator<string, void> {
 type Create = (slug: string, generation: number) => Agent.AgentEvent[];
 
 /**
- * Creates the agent, unless its slug is taken. The slug of a deleted agent is taken, too, so that the deleted agent can
- * still be restored. The copy can get another slug, because the platform derives the slugs of copies.
+ * Creates the agent, unless its slug is taken. The slug of a deleted agent counts as taken, so that this agent can
+ * still be restored. Another slug is then tried, because the slug of a copy is chosen by the platform.
  */
 const claim = (slug: string, generation: number, checkAgentLimit: CheckAgentLimit, create: Create) => (agent: Agent.Agent) => {
   if (agent.status === 'released') return [];
@@ -94,9 +94,9 @@ const createUnderFreeSlug = async (
 
 /**
  * Returns the ids of the skills that a copy of the agent gets. The owner of the copy can read the instructions of these
- * skills through the runner of the copy. So the copy gets all skills only if the caller may already read their
- * instructions, as a member of the tenant or through the source agent. Otherwise it gets only the skills that everybody
- * may see.
+ * skills through the runner of the copy. Therefore, the copy gets all skills of the source only if the caller may
+ * already read their instructions, as a member of the tenant or through the source agent. Otherwise it gets only the
+ * skills that everybody in the tenant may see.
  */
 const copiedSkills = async (ctx: Ctx, source: Agent.Agent): Promise<ReadonlySet<string>> => {
   const isRunnerOwner = (await ctx.may('agent:settings:write', source.id)) && (await ctx.may('agent:skills:write', source.id));
@@ -117,7 +117,7 @@ export const cloneAgent = async (
   checkAgentLimit: CheckAgentLimit,
 ): Promise<Loaded<Agent.Agent>> => {
   const owner_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
-  // These decisions return no events: they only read the current states from the log. The first one also checks
+  // These decisions only read the present states from the log, and return no events. The first one also checks
   // If-Match.
   const source = await ctx.transact(Agent, source_id, (agent) => {
     assertCloneable(agent, name);

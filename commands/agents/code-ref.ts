@@ -28,8 +28,8 @@ type OfAgent<Body extends z.ZodType> = Input<Body, 'tenant_id' | 'agent_id'>;
 type LoadedAgent = Promise<Loaded<Agent.Agent>>;
 
 /**
- * Returns the refusal of a branch or tag that the repository does not have; null if the repository has it. If the
- * listed names do not show whether it exists, asks the host for this name.
+ * Returns the refusal of a branch or tag that the repository does not have; null if the repository has it. If the lists
+ * do not show whether it exists, the host is asked for this name.
  */
 const refusalOfRef = async (host: CodeHost, url: string, code_ref: string, pointer: string): Promise<Refusal | null> => {
   const listed = await host.listRefs(url);
@@ -41,7 +41,10 @@ const refusalOfRef = async (host: CodeHost, url: string, code_ref: string, point
   return failed && !listed.complete ? refusalOfHost(failed, pointer) : unknownRef(code_ref, listed);
 };
 
-/** Returns the branch to which HEAD of the repository points. @throws Refusal invalid, unavailable, bad_gateway */
+/**
+ * Returns the name of the branch to which HEAD of the repository points.
+ * @throws Refusal invalid if there is none, and the refusals of `refusalOfHost`
+ */
 const headBranch = async (host: CodeHost, url: string): Promise<string> => {
   const { value, failed } = await host.headBranch(url);
   if (failed) throw refusalOfHost(failed, '/url');
@@ -53,9 +56,9 @@ const headBranch = async (host: CodeHost, url: string): Promise<string> => {
 const UNKNOWN_REF = (refusal: Refusal): boolean => refusal.extra.errors?.[0]?.code === 'unknown_ref';
 
 /**
- * Returns the branch or tag for a newly linked repository: the one that the request names. If it names none, and the
- * agent had another repository, the agent's present branch or tag, if the new repository has it, too. Otherwise the
- * branch of HEAD.
+ * Returns the branch or tag for a newly linked repository: the one that the request names. If it names none, the agent
+ * keeps its present branch or tag, provided that the new repository has one of this name. Otherwise, the branch of HEAD
+ * is used.
  */
 const refToLink = async (host: CodeHost, agent: Agent.Agent, url: string, wanted: string | null | undefined): Promise<string> => {
   const name = wanted === undefined && agent.repo_url !== null ? agent.code_ref : wanted;

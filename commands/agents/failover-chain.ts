@@ -16,8 +16,8 @@ export const assertModelsExist = async (ctx: Ctx, chain: readonly string[]): Pro
 };
 
 /**
- * Returns the failover chains of all models that can be reached from the given models. A model is reachable through the
- * chain in its predecessor's own stream, and through the chain in the graph.
+ * Returns the failover chains of all models that can be reached from the given models: through the chains in the
+ * models' own streams, and through those in the graph.
  */
 const chainsFrom = async (
   ctx: Ctx,
@@ -33,15 +33,13 @@ const chainsFrom = async (
   return chains;
 };
 
-/**
- * Thrown if the graph has changed since the chains were read. Models whose chains were not read may be reachable now.
- */
+/** Thrown if the graph has changed since the chains were read. A model can then be reached whose chain was not read. */
 class GraphChanged extends Error {}
 
 /**
  * Checks that a new failover chain of a model does not lead back to the model, and records the chain in the graph of
- * all chains. The check also covers chains that other requests change at the same time.
- * @throws Refusal invalid
+ * all chains. Chains that other requests change at the same time are checked, too.
+ * @throws Refusal invalid if the chain leads back
  */
 export const recordChain = async (ctx: Ctx, model_id: string, chain: readonly string[]): Promise<void> => {
   const id = graphIdOf(ctx);

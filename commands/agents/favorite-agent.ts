@@ -6,7 +6,7 @@ import { loadAgent } from './agent.ts';
 
 type AgentPath = { readonly agent_id: string };
 
-/** Returns the id of the calling user. @throws Refusal forbidden if the caller is not a user */
+/** Returns the id of the calling user. @throws Refusal forbidden if the caller is a runner or the platform itself */
 const callingUser = ({ principal }: Ctx): string => {
   if (principal.kind !== 'user') throw new Refusal('forbidden', 'Only users have favorites');
   return principal.user_id;

@@ -15,7 +15,7 @@ const MAX_FAILOVERS = 5;
 const MAX_PRICE = 1_000_000;
 
 /**
- * A schema for the prices of a model. Token prices must be numbers, because costs are calculated from them; other
+ * A schema for the prices of a model. Prices per token must be numbers, because costs are computed from them. Other
  * prices can have any form.
  */
 const Pricing = JsonObjectField.superRefine((pricing, issues) => {
@@ -73,7 +73,8 @@ export const updateModel = async (ctx: Ctx, { model_id, ...changes }: Input<type
   const { state } = await ctx.load(Model, model_id);
   Model.assertExists(state);
   const chain = changes.failover_chain === null ? [] : changes.failover_chain;
-  // `sideEffect` stores the result, so that a repeat with the same Idempotency-Key takes the same branch.
+  // `sideEffect` stores whether the chain changes. So if the request is repeated with the same Idempotency-Key, the
+  // repeat does the same.
   const isChanged = await ctx.sideEffect(async () => chain !== undefined && !jsonEqual(chain, state.failover_chain));
   if (chain && isChanged) {
     await assertModelsExist(ctx, chain);

@@ -1,8 +1,8 @@
 import * as AuditAnchor from '../../domain/audit/audit-anchor.ts';
 
 /**
- * The signed head of a tenant's audit tree, in the form in which it is posted. `head_id` is the id of its event,
- * `public_key` the public part of the key that has signed it.
+ * The signed head of a tenant's audit tree, as it is posted. `head_id` is the id of its event, and `public_key` is the
+ * public key that verifies its signature.
  */
 export type PostedHead = {
   readonly head_id: string;
@@ -17,7 +17,10 @@ export type PostedHead = {
 };
 
 export type AnchorPorts = {
-  /** Posts a head. Returns the host and the status of its answer. @throws Error if the host does not answer */
+  /**
+   * Posts a head. Returns the host to which it was posted, and the HTTP status of the response.
+   * @throws Error if there is no response
+   */
   readonly post: (head: PostedHead) => Promise<{ readonly host: string; readonly status: number }>;
   readonly load: (tenant: string) => Promise<AuditAnchor.AuditAnchor>;
   readonly transact: (
@@ -30,7 +33,7 @@ export type AnchorPorts = {
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
 /**
- * Posts a head to AUDIT_ANCHOR_URL, and records that it was received. Does nothing if that is already recorded.
+ * Posts a head to AUDIT_ANCHOR_URL, and records that the receiver has it. Does nothing if this is already recorded.
  * @throws Error if the head was not received
  */
 export const anchorHead = async (ports: AnchorPorts, head: PostedHead): Promise<void> => {

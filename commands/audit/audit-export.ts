@@ -2,7 +2,7 @@ import * as AuditExport from '../../domain/audit/audit-export.ts';
 import type { Ctx } from '../context.ts';
 
 /**
- * Records an export of the audit log and who requested it. This must succeed before the response contains any entry.
+ * Records an audit log export and who requested it. No entry is sent before this has succeeded.
  * @throws Refusal unavailable
  */
 export const recordAuditExport = (ctx: Ctx, fields: AuditExport.AuditExportFields) =>

@@ -3,13 +3,14 @@ import * as AuditHead from '../../domain/audit/audit-head.ts';
 /** What the reactor needs: the audit log entries of tenants, the streams of heads, and a signing key. */
 export type SigningPorts = {
   /**
-   * Returns the entries of a tenant after a position (null: from the start), in log order, at most MAX_HEAD_ENTRIES.
+   * Returns the audited events of a tenant after a position (null: from the start), in log order, at most
+   * MAX_HEAD_ENTRIES of them.
    */
   readonly entriesAfter: (tenant: string, position: string | null) => Promise<readonly AuditHead.Leaf[]>;
   readonly load: (tenant: string) => Promise<AuditHead.AuditHead>;
   /**
-   * Makes a decision about the heads of a tenant, and appends its events. `size` is the number of entries before the
-   * new head.
+   * Makes a decision about the heads of a tenant, and appends the events that it returns. `size` is the number of
+   * entries before the new head.
    */
   readonly transact: (
     tenant: string,
@@ -20,8 +21,9 @@ export type SigningPorts = {
 };
 
 /**
- * Signs heads until they cover every audit entry of a tenant. Each head covers at most MAX_HEAD_ENTRIES further
- * entries. `at` is the time of the heads (RFC 3339 UTC). @returns the number of signed heads
+ * Signs heads until they cover every audited event of a tenant. Each head covers at most MAX_HEAD_ENTRIES more events.
+ * `at` is the time of the heads (RFC 3339 UTC).
+ * @returns the number of signed heads
  */
 export const signHeads = async (ports: SigningPorts, tenant: string, at: string): Promise<number> => {
   let state = await ports.load(tenant);

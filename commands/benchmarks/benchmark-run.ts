@@ -54,7 +54,10 @@ const contentOf = async (ctx: Ctx, host: DatasetHost, { dataset_uri, dataset_sha
 
 type RunInput = Input<typeof BenchmarkRunCreate, 'tenant_id'>;
 
-/** Loads the benchmark, reads its dataset, stores the dataset among the files of the tenant, and selects the tasks. */
+/**
+ * Prepares a run: loads the benchmark, reads its dataset, stores it in the file store of the tenant, and selects the
+ * tasks.
+ */
 const prepareRun = async (ctx: Ctx, host: DatasetHost, { benchmark: slug, agent_id, harness, tasks = null }: RunInput) => {
   const benchmark = await loadRunnable(ctx, slug);
   const bytes = await contentOf(ctx, host, benchmark);

@@ -9,12 +9,12 @@ import { decodeReport, type TaskReport } from './task-report.ts';
 export type RunRef = { readonly tenant_id: string; readonly id: string };
 
 /**
- * A run that has not ended, according to the read models. `outcome` says how its delivery to the runner has ended. A
- * run without a delivery has not been sent yet.
+ * A run that has not ended, according to the read models. `has_delivery` is whether the run was sent, and `outcome` how
+ * its delivery ended.
  */
 export type OpenRun = RunRef & { readonly has_delivery: boolean; readonly outcome: 'acknowledged' | 'given_up' | null };
 
-/** The functions that are needed to send runs and to record results. Times are in milliseconds. */
+/** The functions that are needed to send runs to agents and to record results. Times are in milliseconds. */
 export type BenchmarkRunPorts = {
   readonly now: () => number;
   readonly loadRun: (run: RunRef) => Promise<BenchmarkRun.BenchmarkRun>;
@@ -47,7 +47,9 @@ const ENDED_EARLY = {
 
 const EXPIRED = `The run has not ended within ${BenchmarkRun.MAX_RUN_HOURS} hours`;
 
-/** Sends a run to the runner of its agent. Returns null, or the reason why the run cannot be sent. */
+/**
+ * Sends a run to the runner of its agent. Returns null if it was sent, and otherwise the reason why it cannot be sent.
+ */
 const send = async (ports: BenchmarkRunPorts, run: BenchmarkRun.BenchmarkRun): Promise<string | null> => {
   const { tenant_id, id, agent_id, dataset_sha256, task_ids } = run;
   const inactive = await ports.inactiveReason(tenant_id, agent_id);
@@ -59,8 +61,8 @@ const send = async (ports: BenchmarkRunPorts, run: BenchmarkRun.BenchmarkRun): P
 };
 
 /**
- * Takes the next step for an open run: sends it, or ends it if its time is over, or if its message was acknowledged or
- * given up. Results that were published before the message ended must already be recorded.
+ * Does what is next for an open run: sends it if it was not sent yet, and ends it if its time is over or if its message
+ * was acknowledged or given up. Before this, results that were published until the message ended must be recorded.
  */
 export const advanceRun = async (ports: BenchmarkRunPorts, { tenant_id, id, has_delivery, outcome }: OpenRun): Promise<void> => {
   const ref = { tenant_id, id };
@@ -75,7 +77,9 @@ export const advanceRun = async (ports: BenchmarkRunPorts, { tenant_id, id, has_
 /** A valid result, with the tenant and the agent of the runner that published it. */
 export type Report = TaskReport & { readonly tenant: string; readonly agent: string };
 
-/** Parses a message with a result that the runner of an agent has published; null if it is not valid. */
+/**
+ * Parses a message with a result that the runner of an agent has published. Returns null if the result is not valid.
+ */
 export const readReport = (reporter: { readonly tenant: string; readonly agent: string }, message: Uint8Array): Report | null => {
   const report = decodeReport(message);
   return report && { ...report, ...reporter };

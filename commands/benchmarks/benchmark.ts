@@ -71,8 +71,8 @@ export const createBenchmark =
   };
 
 /**
- * Returns the benchmark with this slug. If there is none, returns an absent benchmark, with the id that the next
- * benchmark with this slug would get.
+ * Returns the benchmark with this slug. If there is none, returns a benchmark with the status `absent` and the id that
+ * the next benchmark with this slug will get.
  */
 export const benchmarkWithSlug = async (ctx: Pick<Ctx, 'load' | 'uniqueId'>, slug: string): Promise<Loaded<Benchmark.Benchmark>> => {
   for (let generation = 0; ; generation++) {

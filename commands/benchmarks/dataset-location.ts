@@ -8,14 +8,17 @@ import type { ReadableBlob } from '../blobs.ts';
 import type { Ctx } from '../context.ts';
 import type { FailedEgress } from '../egress-failure.ts';
 
-/** The content of a dataset or, if the host did not return it, the reason. */
+/** The content of a dataset or, if the host did not return it, the reason (`failed`). */
 export type FetchedDataset =
   | { readonly bytes: Uint8Array; readonly failed: null }
   | { readonly bytes: null; readonly failed: FailedEgress };
 
 /** Reads datasets from other hosts. */
 export type DatasetHost = {
-  /** Reads a dataset of at most MAX_DATASET_BYTES. Does not throw if the host fails. */
+  /**
+   * Reads a dataset of at most MAX_DATASET_BYTES. If the host does not return it, `failed` in the result contains the
+   * reason, and nothing is thrown.
+   */
   readonly fetch: (url: string) => Promise<FetchedDataset>;
 };
 
@@ -28,7 +31,7 @@ export type DatasetPorts<C extends Ctx> = {
 const POINTER = '/dataset_uri';
 
 /**
- * Reads a stored dataset. `pointer` is the JSON pointer of the request field that refers to it.
+ * Reads a stored dataset. `pointer` is the JSON pointer of the request field that refers to the dataset.
  * @throws Refusal invalid if it is larger than a dataset may be
  */
 export const readDataset = async ({ size, content }: ReadableBlob, pointer: string): Promise<Uint8Array> => {
@@ -46,8 +49,9 @@ const uploadedFileIn = (publicUrl: string, uri: string): { readonly tenant: stri
 const unknownFile = (): Refusal => invalid(POINTER, 'There is no such file, or you have no access to it', 'unknown_file');
 
 /**
- * Copies an uploaded file to the files of the platform. So every tenant can run the benchmark, even after the original
- * file is removed. The caller must be allowed to read the file as a member of the tenant that has it.
+ * Copies an uploaded file to the file store of the platform, so that every tenant can run the benchmark, even after the
+ * original file is removed. The caller must be a member of the tenant that has the file, and must be allowed to read
+ * it.
  */
 const copyUpload = async <C extends Ctx>(
   ctx: C,
@@ -68,8 +72,8 @@ const copyUpload = async <C extends Ctx>(
 };
 
 /**
- * Finds a dataset. An uploaded file is read and copied. Any other URI is not read here: the runs read it, and are
- * refused if it cannot be read.
+ * Finds a dataset for a benchmark. An uploaded file is read and copied now. Any other URI is read only when a run
+ * starts; if it cannot be read then, the run is refused.
  * @throws Refusal invalid, unavailable
  */
 export const locateDataset = async <C extends Ctx>(ctx: C, ports: DatasetPorts<C>, dataset_uri: string): Promise<Dataset> => {

@@ -55,7 +55,7 @@ export const encodeReport = (report: unknown): Uint8Array => {
   return bytes;
 };
 
-/** Parses a message with a result; null if it is not valid. */
+/** Parses a message with a result. Returns null if the result is not valid. */
 export const decodeReport = (bytes: Uint8Array): TaskReport | null => {
   try {
     return TaskReport.safeParse(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))).data ?? null;

@@ -58,8 +58,9 @@ const checkModel = async (ctx: Ctx, model_id: string | null): Promise<void> => {
 };
 
 /**
- * Reserves a part of the agent's budget of this hour. The decision is appended to the stream of the hour at the
- * revision that was read, so concurrent reservations together cannot exceed the limit. A refusal is recorded, too.
+ * Reserves an amount of the agent's budget of this hour. The event is appended only if the stream of the hour has not
+ * changed since it was read, so concurrent reservations together cannot exceed the limit. If the reservation is
+ * refused, this is recorded, too.
  * @throws Refusal budget_exceeded, invalid
  */
 export const reserveBudget = async (ctx: Ctx, input: Input<typeof BudgetReserve, 'tenant_id' | 'agent_id'>): Reply => {
@@ -83,8 +84,8 @@ export const reserveBudget = async (ctx: Ctx, input: Input<typeof BudgetReserve,
 };
 
 /**
- * Returns the id of the budget hour of a reservation.
- * @throws Refusal not_found unless the caller is a runner of the tenant
+ * Returns the id of the budget hour to which a reservation belongs.
+ * @throws Refusal not_found if the caller is not a runner of the tenant
  */
 const hourOfOwnReservation = ({ principal, tenant }: Ctx, reservation_id: string) => {
   if (principal.kind !== 'runner' || principal.tenant_id !== tenant || !isId25(reservation_id)) throw notFound();
@@ -93,14 +94,14 @@ const hourOfOwnReservation = ({ principal, tenant }: Ctx, reservation_id: string
 };
 
 /**
- * Checks that the calling runner has made this reservation. The hour of a reservation is found by the agent of the
- * runner, so no other caller can find it.
- * @throws Refusal not_found
+ * Checks that the calling runner has made this reservation. It is searched for in the budget of the runner's own agent,
+ * so other runners do not find it.
+ * @throws Refusal not_found if it is not found
  */
 export const requireOwnReservation = async (ctx: Ctx, reservation_id: string): Promise<void> => {
   const { id } = hourOfOwnReservation(ctx, reservation_id);
   if ((await ctx.load(BudgetHour, id)).state.reservations[reservation_id]) return;
-  // The log is read, because the cached state may not contain a reservation that another process has just made.
+  // Read the log, because the cached state may lack a reservation that another process has just made.
   for await (const { type, data } of ctx.history(BudgetHour, id))
     if (type === 'BudgetReserved' && data.reservation_id === reservation_id) return;
   throw notFound();

@@ -4,7 +4,7 @@ import * as BudgetHour from '../../domain/billing/budget-hour.ts';
 import type { Actor, Recorded } from '../../domain/event.ts';
 import type * as Session from '../../domain/sessions/session.ts';
 
-/** The types of the events that the reactor follows. */
+/** The types of the events that the reactor handles. */
 export const countedEventTypes = ['UsageRecorded', 'AgentBudgetChanged', 'AgentRestored'] as const;
 
 export type CountedEvent = Recorded<Extract<Session.SessionEvent | Agent.AgentEvent, { type: (typeof countedEventTypes)[number] }>>;
@@ -20,8 +20,8 @@ export type CountingPorts = {
 };
 
 /**
- * The costs of one agent in one hour, for each session. `pending` has the sessions whose cost has changed since it was
- * recorded. `isDue`: whether something must be recorded.
+ * The costs of one agent in one hour, for each session. `pending` are the sessions whose costs have changed and are not
+ * recorded yet. `isDue` is whether anything must be recorded.
  */
 type AgentHour = {
   readonly tenant: string;
@@ -37,15 +37,12 @@ const MAX_SESSIONS = 1_000;
 const HOUR_MS = 3_600_000;
 const MAX_KNOWN_LIMITS = 10_000;
 
-/**
- * Usage is kept in memory for this long, in milliseconds. When the reactor starts, it reads the events of the last
- * COUNTED_MS.
- */
+/** Usage is kept in memory for this many milliseconds. When the reactor starts, it reads the events of this period. */
 export const COUNTED_MS = 2 * HOUR_MS;
 
 /**
- * Records the changed costs of one hour of an agent. If the agent has no limit, keeps them in memory instead, because
- * the agent can get a limit later.
+ * Records the changed costs of one hour of an agent. If the agent has no limit, they are kept in memory, because the
+ * agent can get a limit during the hour.
  */
 const recordHour = async (ports: CountingPorts, counted: AgentHour, at: string): Promise<void> => {
   counted.isDue = false;
@@ -62,15 +59,18 @@ const recordHour = async (ports: CountingPorts, counted: AgentHour, at: string):
 };
 
 /**
- * Adds up the costs of messages for each agent, hour and session, and records the totals in the budget streams. Totals
- * only increase, and a stream ignores a lower total. So nothing is counted twice if recording is repeated, if two
- * processes count, or if a process starts in the middle of an hour and reads its events again.
+ * Adds up the costs of messages for each agent, hour and session, and records the totals in the budget streams. A total
+ * only increases, and recording a lower one changes nothing. So nothing is counted twice if recording is repeated, if
+ * two processes count, or if a process starts within an hour and reads the events of this hour again.
  */
 export const createUsageCounter = () => {
   const hours = new Map<string, AgentHour>();
   const limits = new Map<string, Promise<number | null>>();
 
-  /** Returns ports that remember the limit of an agent until it changes. A failed answer is not remembered. */
+  /**
+   * Returns ports whose `limitOf` remembers the limit of an agent until the limit changes. If looking it up fails,
+   * nothing is remembered.
+   */
   const withKnownLimits = (ports: CountingPorts): CountingPorts => ({
     ...ports,
     limitOf: (tenant, agent_id) => {
@@ -109,10 +109,7 @@ export const createUsageCounter = () => {
       counted.pending.add(event.id);
       counted.isDue = true;
     },
-    /**
-     * Records the changed totals. A total that could not be recorded is recorded by the next call.
-     * @throws Error of the ports
-     */
+    /** Records the changed totals. If recording a total fails, the next call records it. @throws Error of the ports */
     record: async (ports: CountingPorts, now: string): Promise<void> => {
       const oldest = new Date(Date.parse(now) - COUNTED_MS).toISOString();
       for (const [key, counted] of hours) {

@@ -19,8 +19,9 @@ export type PaymentEventRequest = { readonly body: Uint8Array; readonly header: 
 const scheme = signatureSchemes.stripe;
 
 /**
- * Checks that the payment provider has signed a request with one of these secrets, at most five minutes before or after
- * the time `at`. @throws Refusal not_configured if there is no secret, unauthorized
+ * Checks that the payment provider has signed a request with one of these secrets, and that the signed time differs
+ * from `at` by at most five minutes.
+ * @throws Refusal not_configured if there is no secret, unauthorized if the signature is not valid
  */
 export const assertSigned = ({ body, header }: PaymentEventRequest, secrets: readonly string[], at: string): void => {
   if (secrets.length === 0)
@@ -33,12 +34,15 @@ export const assertSigned = ({ body, header }: PaymentEventRequest, secrets: rea
 
 const ProviderId = z.string().regex(/^[\x21-\x7e]{1,255}$/);
 
-/** The fields of every event of the provider. Events have more fields, which are not read. */
+/** The fields that every event of the provider has, as far as they are needed. */
 export const PaymentEvent = z.object({
   id: ProviderId,
   type: ProviderId,
   created: z.int().min(0),
-  /** The connected account (of a seller) to which the event belongs; absent for the events of our own account. */
+  /**
+   * The connected account (the account of a seller) to which the event belongs; absent if it belongs to the account of
+   * this installation.
+   */
   account: ProviderId.nullish(),
   data: z.object({ object: z.record(z.string(), z.unknown()) }),
 });
@@ -80,8 +84,8 @@ const receiveSubscription = async (
   { id: event_id, type: event_type, created, account, data }: PaymentEvent,
 ): Promise<PaymentEventOutcome> => {
   const subscription = SubscriptionObject.safeParse(data.object).data;
-  // Subscriptions of connected accounts are ignored: the owner of such an account can create subscriptions there with
-  // any metadata.
+  // Ignore subscriptions of connected accounts: the owner of such an account can create subscriptions with any metadata
+  // there.
   if (!subscription || account) return 'ignored';
   const { status, customer: customer_id, metadata, items } = subscription;
   const { tenant_id } = metadata;
@@ -129,8 +133,8 @@ const receiveAccount = async (
 };
 
 /**
- * Records an event of the payment provider. Events may arrive in any order and several times. Ignores events that are
- * about neither a subscription nor a change of a seller's account.
+ * Records an event of the payment provider. Events may arrive in any order and several times. An event that is about
+ * neither a subscription nor a seller's account is ignored.
  * @throws Refusal unavailable
  */
 export const receivePaymentEvent = (ports: PaymentEventPorts, event: PaymentEvent): Promise<PaymentEventOutcome> => {

@@ -1,12 +1,12 @@
 import { Refusal } from '../../domain/refusal.ts';
 
 /**
- * A request to the payment provider. If an earlier request had the same `idempotencyKey`, the provider only returns its
- * answer to the earlier request.
+ * A request to the payment provider. If an earlier request had the same `idempotencyKey`, the provider returns its
+ * response to the earlier one and does nothing else.
  */
 type ProviderRequest = { readonly idempotencyKey: string };
 
-/** A checkout of a subscription. `customer_id` is null for a tenant that has not subscribed before. */
+/** A checkout for a subscription. `customer_id` is null if the tenant has not subscribed before. */
 export type CheckoutRequest = ProviderRequest & {
   readonly tenant_id: string;
   readonly price_id: string;
@@ -17,8 +17,8 @@ export type CheckoutRequest = ProviderRequest & {
 
 /**
  * The payment provider.
- * @throws Refusal invalid if it does not know a price, not_configured if it refuses our key, unavailable if it does not
- * answer, bad_gateway
+ * @throws Refusal invalid if the provider does not know a price, not_configured if it refuses the key of this
+ * installation, unavailable if it does not answer, bad_gateway if its answer cannot be used
  */
 export type PaymentProvider = {
   readonly startCheckout: (request: CheckoutRequest) => Promise<{ readonly id: string; readonly url: string }>;
@@ -32,7 +32,7 @@ export type PaymentProvider = {
   ) => Promise<string>;
 };
 
-/** Returns the provider. @throws Refusal not_configured if there is none */
+/** Returns the provider. @throws Refusal not_configured if no provider is configured */
 export const requireProvider = (provider: PaymentProvider | null): PaymentProvider => {
   if (provider) return provider;
   throw new Refusal('not_configured', 'STRIPE_SECRET_KEY is not set: this installation takes no payments');

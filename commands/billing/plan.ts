@@ -33,7 +33,8 @@ export const PlanCreate = z
 export const defaultPlanId = (ctx: Pick<Ctx, 'uniqueId'>): string => ctx.uniqueId('plan', 'free', 0, PLATFORM);
 
 /**
- * Returns the id of the plan whose limits apply to a tenant: its own plan, or the default plan if its own is canceled.
+ * Returns the id of the plan whose limits apply to a tenant: the tenant's own plan or, if that plan is canceled, the
+ * default plan.
  */
 export const planIdOf = (ctx: Pick<Ctx, 'uniqueId'>, { plan_id, plan_status }: Tenant.Tenant): string =>
   plan_status === 'canceled' ? defaultPlanId(ctx) : plan_id;

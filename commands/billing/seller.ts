@@ -6,9 +6,9 @@ import type { Ctx, Loaded } from '../context.ts';
 import { type PaymentProvider, requireProvider } from './payment-provider.ts';
 
 /**
- * Returns the id of the calling user. An API key whose role is lower than the role of its owner cannot act for the
- * owner here.
- * @throws Refusal forbidden
+ * Returns the id of the calling user. An API key with a lower role than that of its owner cannot be used to act for the
+ * owner as a seller.
+ * @throws Refusal forbidden if the caller is no user or uses such a key
  */
 const sellerIdOf = ({ principal }: Ctx): string => {
   if (principal.kind !== 'user') throw new Refusal('forbidden', 'Only a user can be a seller: use the credential of a user');
@@ -35,7 +35,7 @@ export const startSellerOnboarding =
     const provider = requireProvider(maybeProvider);
     const { payment_account_id } = (await ctx.load(Seller, user_id)).state;
     const { email } = (await ctx.load(User, user_id)).state;
-    // Two first calls at the same time send the same key, so the provider creates only one account.
+    // Both of two first calls at the same time send this key, so the provider creates only one account.
     const idempotencyKey = ctx.uniqueId('seller account', user_id, 0, PLATFORM);
     const account_id = payment_account_id ?? (await provider.createAccount({ user_id, email, idempotencyKey }));
     const url = await provider.createOnboardingLink({ account_id, returnUrl: ctx.publicUrl, idempotencyKey: ctx.newId() });

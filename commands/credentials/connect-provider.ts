@@ -20,8 +20,8 @@ export const verifierLocation = (tenant: string, id: string): SecretLocation => 
 export const stateOf = (id: string, random: string): string => `${id}.${random}`;
 
 /**
- * The result for the caller: the provider's URL, and in `browser` the value of the cookie that binds the attempt to the
- * browser.
+ * What the caller needs to connect an account: the URL at the provider, and (`browser`) the value of the cookie that
+ * binds the attempt to the browser.
  */
 export type StartedLink = { readonly id: string; readonly url: string; readonly browser: string };
 

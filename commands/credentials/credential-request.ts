@@ -36,8 +36,8 @@ export const requestView = ({ status, ...request }: CredentialRequest.Credential
 const DAY_MS = 86_400_000;
 
 /**
- * Requests a value for the configuration of a skill. The route has already checked that the caller is the agent's
- * runner.
+ * Requests a value for the configuration of a skill. That the caller is the agent's runner was checked before, by the
+ * route.
  * @throws Refusal not_found, invalid if the agent does not have the skill
  */
 export const requestCredential = async (

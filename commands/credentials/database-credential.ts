@@ -6,7 +6,7 @@ import { secret } from '../../domain/secret.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { identitySecret } from './linked-identity.ts';
 
-/** Matches the hosts of cloud metadata services. No credential can be stored for them. */
+/** Matches the hosts of the metadata services of cloud providers. No credential can be stored for them. */
 const FORBIDDEN_HOST = /^(?:169\.254(?:\.\d+){2}|168\.63\.129\.16|100\.100\.100\.200|metadata(?:\.google\.internal)?\.?)$/i;
 
 export const DatabaseCredentialAdd = z
@@ -33,8 +33,8 @@ export const DatabaseCredentialAdd = z
   .meta({ id: 'DatabaseCredentialAdd' });
 
 /**
- * Connects to a database and closes the connection. Returns null if that succeeded; otherwise the reason, and in
- * `field` the field of DatabaseCredentialAdd that causes the failure.
+ * Tests a connection to a database. Returns null if the connection could be opened; otherwise the reason and, in
+ * `field`, the field of DatabaseCredentialAdd that is wrong.
  */
 export type TestDatabase = (
   access: LinkedIdentity.DatabaseAccess,
@@ -47,8 +47,8 @@ const checkConnection = async (test: TestDatabase, access: LinkedIdentity.Databa
 };
 
 /**
- * Stores the access to a database, and replaces the stored access to the same host.
- * @throws Refusal invalid if the connection must be tested and cannot be opened
+ * Stores the access to a database. If access to the same host is already stored, it is replaced.
+ * @throws Refusal invalid if the connection is to be tested and cannot be opened
  */
 export const storeDatabaseCredential =
   (test: TestDatabase) =>

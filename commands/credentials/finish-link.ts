@@ -12,18 +12,18 @@ import { type ClearTokens, identitySecret } from './linked-identity.ts';
 import type { IssuedTokens, OAuthClients } from './oauth-clients.ts';
 
 /**
- * The result that a browser brings back from the provider: the parameter `state`, the cookie of the attempt, and the
- * whole query string.
+ * What a browser brings back from the provider: the parameter `state`, the cookie of the attempt, and the whole query
+ * string.
  */
 export type Callback = { readonly state: string; readonly browser: string; readonly query: string };
 
-/** Returns the id of the attempt in a `state`; null if it contains none. */
+/** Returns the id of the attempt that a `state` contains; null if it contains none. */
 export const linkIdOf = (state: string): string | null => {
   const [id = '', random = ''] = state.split('.');
   return isId25(id) && /^[0-9A-Za-z]{32}$/.test(random) && state.length === id.length + random.length + 1 ? id : null;
 };
 
-/** Returns the text in which tokens are encrypted and stored. */
+/** Returns the text form of tokens, which is then encrypted and stored. */
 export const tokensText = ({ access_token, refresh_token }: IssuedTokens): string =>
   JSON.stringify({
     access_token: access_token.reveal(),
@@ -40,7 +40,7 @@ export const loadStartedLink = async (ctx: Ctx, { state, browser }: Callback) =>
   return { link, user };
 };
 
-/** Whether an agent has a webhook integration of a provider. */
+/** Returns whether an agent has a webhook integration with a provider. */
 export type HasIntegration = (agent_id: string, provider: string) => Promise<boolean>;
 
 const addIntegration = async (ctx: Ctx, agent_id: string, provider: string, has: HasIntegration): Promise<void> => {
@@ -48,9 +48,9 @@ const addIntegration = async (ctx: Ctx, agent_id: string, provider: string, has:
 };
 
 /**
- * Finishes an attempt: gets the tokens, and links the account. The state of the attempt cannot be used again. `ctx` is
- * the context of the user who started the attempt. If the account belongs to an agent, the agent also gets the webhook
- * integration of the provider.
+ * Finishes an attempt: gets the tokens and links the account. The parameter `state` of the attempt cannot be used
+ * again. `ctx` is the context of the user who started the attempt. If the account is connected for an agent, the agent
+ * also gets a webhook integration with the provider.
  * @throws Refusal unauthorized, forbidden, not_found, bad_gateway, unavailable
  */
 export const finishLink = async (

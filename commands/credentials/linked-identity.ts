@@ -13,12 +13,12 @@ export const identitySecret = (tenant: string, id: string): SecretLocation => ({
 export type ClearTokens = { readonly access_token: string; readonly refresh_token: string | null };
 
 /**
- * Unlinks an identity: no runner gets its secret any more, and the reactor revokes its tokens soon.
+ * Unlinks an identity: from then on, no runner gets its secret, and a reactor soon revokes its tokens at the provider.
  * @throws Refusal not_found
  */
 export const unlinkIdentity = (ctx: Ctx, { id }: { readonly id: string }) => ctx.transact(LinkedIdentity, id, LinkedIdentity.unlink);
 
-/** Loads the identities of an agent at these providers that are linked and usable. */
+/** Loads those identities of an agent at these providers that are linked and can be used. */
 const identitiesOf = async (ctx: Ctx, agent_id: string, providers: readonly string[]): Promise<Loaded<LinkedIdentity.LinkedIdentity>[]> => {
   const loaded = await Promise.all(
     providers.map((provider) =>

@@ -2,8 +2,8 @@ import type { Revocation } from '../../domain/credentials/linked-identity.ts';
 import type { Secret } from '../../domain/secret.ts';
 
 /**
- * Tokens that a provider has issued. `expires_at` is the time at which the access token expires; null if it does not
- * expire.
+ * Tokens that a provider has issued. `expires_at` is the time at which the access token expires; null if it never
+ * expires.
  */
 export type IssuedTokens = {
   readonly access_token: Secret;
@@ -12,14 +12,20 @@ export type IssuedTokens = {
   readonly expires_at: string | null;
 };
 
-/** The result if a provider refuses to renew tokens. `error` is the provider's error code, such as invalid_grant. */
+/**
+ * What is returned if a provider refuses to renew tokens. `error` is the error code of the provider, such as
+ * invalid_grant.
+ */
 export type RefusedRefresh = { readonly error: string };
 
 /** The OAuth clients that this installation has at providers. */
 export type OAuthClients = {
   /** The providers for which this installation has a client. */
   readonly configured: readonly string[];
-  /** Checks that there is a client. @throws Refusal not_found for an unknown provider, not_configured */
+  /**
+   * Checks that there is a client for this provider.
+   * @throws Refusal not_found if the provider is unknown, not_configured if there is no client
+   */
   readonly assertConfigured: (provider: string) => void;
   readonly labelOf: (provider: string) => string;
   /** Returns the name of the webhook provider if the service sends webhooks; otherwise null. */
@@ -33,6 +39,9 @@ export type OAuthClients = {
   readonly exchange: (callback: { provider: string; query: string; state: string; verifier: string }) => Promise<IssuedTokens>;
   /** Renews tokens. @throws Refusal bad_gateway, unavailable */
   readonly refresh: (provider: string, refresh_token: Secret) => Promise<IssuedTokens | RefusedRefresh>;
-  /** Revokes tokens, including those derived from the refresh token. @throws Refusal bad_gateway, unavailable */
+  /**
+   * Revokes tokens at the provider, including those that were issued for the refresh token.
+   * @throws Refusal bad_gateway, unavailable
+   */
   readonly revoke: (provider: string, tokens: Pick<IssuedTokens, 'access_token' | 'refresh_token'>) => Promise<Revocation>;
 };

@@ -45,15 +45,15 @@ const revoke = async ({ oauth, transact }: RenewalPorts, { ref, sealed, provider
   await transact(ref, LinkedIdentity.recordRevocation(sealed, outcome));
 };
 
-/** Whether the tokens of a linked identity must be renewed at `at` (RFC 3339 UTC). */
+/** Returns whether the tokens of a linked identity must be renewed at `at` (RFC 3339 UTC). */
 const isDue = ({ updated_at, ...identity }: LinkedIdentity.LinkedIdentity, at: string): boolean => {
   const due = LinkedIdentity.refreshAt(identity, updated_at);
   return identity.connected && due !== null && due <= at;
 };
 
 /**
- * Renews the tokens of an identity if they are due at `at`, or revokes them if it was unlinked. The identity comes from
- * a read model and is only a candidate: its events decide.
+ * Renews the tokens of an identity if this is due at `at`. If the identity was unlinked, revokes them instead. The read
+ * model that names the identity may be outdated, so its events are read first.
  * @throws Refusal unavailable, bad_gateway
  */
 export const renewOrRevoke = async (ports: RenewalPorts, ref: IdentityRef, at: string): Promise<void> => {

@@ -30,8 +30,9 @@ type Config = z.output<typeof JsonObjectField>;
 const RequestInBody = z.object({ request_id: Id25 });
 
 /**
- * Checks that the caller may answer the request in a body. Passes if the body has no valid `request_id`, or if the
- * request does not exist and the caller sees all agents: such bodies are refused later, as invalid.
+ * Checks that the caller may submit a value for the credential request that a body names. Two kinds of bodies pass,
+ * because they are refused later as invalid: those without a valid `request_id` and, if the caller sees all agents,
+ * those that name a request that does not exist.
  * @throws Refusal not_found, forbidden
  */
 export const requireOnRequest = async (ctx: Ctx, body: unknown): Promise<void> => {
@@ -41,14 +42,17 @@ export const requireOnRequest = async (ctx: Ctx, body: unknown): Promise<void> =
   await ctx.require('agent:skills:write', state.agent_id);
 };
 
-/** Checks that the request is open, and that the submission matches it. @throws Refusal not_found, conflict, invalid */
+/**
+ * Checks that the request is open, and that the submission names its skill and key.
+ * @throws Refusal not_found, conflict, invalid
+ */
 const checkSubmission = (ctx: Ctx, request: CredentialRequest.CredentialRequest, { skill_id, config_key }: Submission): void => {
   CredentialRequest.assertOpen(request, ctx.at());
   if (skill_id !== request.skill_id) throw invalid('/skill_id', 'is not the skill of the request', 'wrong_skill');
   if (config_key !== request.config_key) throw invalid('/config_key', 'is not the key that the request asks for', 'wrong_key');
 };
 
-/** Returns the part of an object's schema that applies to one field. Leaves out the requirements for other fields. */
+/** Returns the part of an object's schema that is about one field. The requirements for other fields are left out. */
 const schemaOfField = ({ $schema, $defs, definitions, properties, additionalProperties }: Config, key: string): Config => {
   const named = typeof properties === 'object' && properties !== null && Object.hasOwn(properties, key);
   const parts = {
@@ -59,9 +63,9 @@ const schemaOfField = ({ $schema, $defs, definitions, properties, additionalProp
 };
 
 /**
- * Checks the value against the schema of the skill. Missing fields are no error, because other requests can ask for
- * them.
- * @throws Refusal invalid
+ * Checks the value against the schema of the skill. Other required fields may be missing, because further credential
+ * requests can ask for them.
+ * @throws Refusal invalid if the value does not match
  */
 const checkValue = (ctx: Ctx, schema: Config | null, config: Config, { config_key, value }: Submission): void => {
   const { error } = JsonObjectField.safeParse(config);
@@ -71,8 +75,8 @@ const checkValue = (ctx: Ctx, schema: Config | null, config: Config, { config_ke
 };
 
 /**
- * Writes the value into the present configuration. Returns the revision of the agent; null if another request has
- * changed the configuration at the same time.
+ * Writes the value into the present configuration. Returns the revision that the agent then has; null if another
+ * request has changed the configuration at the same time.
  * @throws Refusal not_found, invalid
  */
 const writeValue = async (ctx: Ctx, agent_id: string, submission: Submission): Promise<number | null> => {
@@ -97,11 +101,11 @@ const writeValue = async (ctx: Ctx, agent_id: string, submission: Submission): P
   return isStale ? null : state.skills[skill_id]!.config!.revision;
 };
 
-/** The maximum number of attempts to write the value if other requests change the configuration at the same time. */
+/** How often writing the value is tried if other requests change the configuration at the same time. */
 const MAX_ATTEMPTS = 10;
 
 /**
- * Writes the value, and returns the revision at which the agent got the configuration with the value.
+ * Writes the value, and returns the revision at which the agent's configuration contains it.
  * @throws Refusal not_found, invalid, unavailable
  */
 const writeRepeatedly = async (ctx: Ctx, agent_id: string, submission: Submission): Promise<number> => {
@@ -113,8 +117,9 @@ const writeRepeatedly = async (ctx: Ctx, agent_id: string, submission: Submissio
 };
 
 /**
- * Fulfils a credential request: the value becomes a field of the agent's encrypted configuration of the skill. The
- * configuration is written first, so that the request is still open after a crash, and can be answered again.
+ * Fulfils a credential request: stores the value as a field of the agent's encrypted configuration of the skill. The
+ * configuration is written first. So if the process crashes before the request is fulfilled, it is still open, and a
+ * value can be submitted again.
  * @throws Refusal not_found, conflict if the request is fulfilled or has expired, invalid, unavailable
  */
 export const submitCredential = async (ctx: Ctx, submission: Submission): Promise<Loaded<null>> => {

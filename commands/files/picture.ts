@@ -10,7 +10,7 @@ import { shownFilename } from './filename.ts';
 export const MAX_PICTURE_BYTES = 1024 * 1024;
 
 /**
- * A picture that was decoded and encoded again, so that it contains only pixels, but no metadata, scripts or other
+ * A picture that was decoded and encoded again, so that it contains pixels only: no metadata, no scripts and no other
  * files.
  */
 export type EncodedPicture = {
@@ -45,7 +45,10 @@ export type PictureRef = { readonly kind: PictureKind; readonly name: string | n
 
 const idOf = (ctx: Ctx, { kind, name }: PictureRef): string => ctx.uniqueId('picture', KINDS[kind].key(name));
 
-/** Checks the key of a use case. @throws Refusal not_found */
+/**
+ * Checks that a text has the form of a use-case key (see `Slug`). That the use case exists is not checked.
+ * @throws Refusal not_found if the text does not have this form
+ */
 export const assertUseCase = (key: string): void => {
   if (!Slug.safeParse(key).success) throw new Refusal('not_found', 'The key of a use case has 1 to 64 characters of a-z, 0-9 and -');
 };
@@ -91,7 +94,7 @@ const tenantWithSlug = async (ctx: Ctx, slug: string): Promise<string> => {
   }
 };
 
-/** A picture to be sent. `open` opens its content for reading. */
+/** A picture that is to be sent. `open` opens its content. */
 export type ShownPicture = { readonly sha256: string; readonly content_type: string; readonly open: () => Promise<ReadableBlob | null> };
 
 /**

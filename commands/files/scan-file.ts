@@ -7,7 +7,7 @@ import { shownFilename } from './filename.ts';
 import type { FileToScan, Threats } from './find-threats.ts';
 
 export const MAX_SCANNED_BYTES = 25 * 1024 * 1024;
-/** The maximum number of listed findings. If there are more, the worst ones are listed. */
+/** The maximum number of findings in a result. If there are more, the worst ones are returned. */
 const MAX_FINDINGS = 100;
 
 /** A schema for the text fields of the form. */

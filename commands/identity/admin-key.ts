@@ -10,8 +10,9 @@ export const ADMIN_EMAIL = 'admin@annals.localhost';
 export const ADMIN_NAME = 'Administrator';
 
 /**
- * Creates a platform key of the platform's own super-admin, for an operator who has no other key. If this user is
- * suspended or no longer a super-admin, undoes that first. `reason` is stored with these changes.
+ * Creates a platform key for an operator who has no other key. Its owner is the super-admin that the first start
+ * creates; if this user is suspended or no longer a super-admin, this is undone first. `reason` is stored with these
+ * changes.
  */
 export const createSuperAdminKey = async (ctx: KeyContext, name: string, reason: string) => {
   const admin = await registerUser(ctx, ADMIN_EMAIL, ADMIN_NAME);

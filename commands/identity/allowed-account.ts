@@ -25,10 +25,10 @@ export const allowAccount = (ctx: Ctx, { email }: Input<typeof AllowedAccountCre
   });
 };
 
-/** Takes away the permission of the user with this e-mail address to sign in. @throws Refusal not_found */
+/** Forbids the user of this e-mail address to sign in. @throws Refusal not_found if the address is not allowed */
 export const disallowAccount = (ctx: Ctx, { id }: { id: string }) => ctx.transact(AllowedAccount, id, AllowedAccount.disallow);
 
-/** Whether the user of this e-mail address is allowed to sign in now. */
+/** Returns whether the user of this e-mail address is allowed to sign in now. */
 export const isAllowedAccount = async (ctx: Pick<Ctx, 'load' | 'uniqueId'>, email: string): Promise<boolean> => {
   for (let generation = 0; ; generation++) {
     const { state } = await ctx.load(AllowedAccount, ctx.uniqueId(KIND, email.toLowerCase(), generation, PLATFORM));

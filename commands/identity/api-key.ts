@@ -27,8 +27,8 @@ export const ApiKeyCreate = z
 type NewKey = Pick<ApiKey.ApiKeyFields, 'name' | 'expires_at'> & Partial<Pick<ApiKey.ApiKeyFields, 'read_only' | 'role'>>;
 
 /**
- * The part of a context with which API keys are created. It contains no caller, so that the command line can provide
- * it.
+ * The part of a context that is needed to create API keys. It does not include a caller, so the command line can
+ * provide it, too.
  */
 export type KeyContext = Pick<Ctx, 'uniqueId' | 'random' | 'digest' | 'at' | 'transact'>;
 
@@ -38,7 +38,8 @@ type KeyScope = Pick<ApiKey.ApiKeyFields, 'kind' | 'tenant_id' | 'agent_id' | 'o
 export const apiKeyIdOf = (ctx: Pick<Ctx, 'uniqueId'>, publicId: string): string => ctx.uniqueId('apikey', publicId, 0, PLATFORM);
 
 /**
- * Creates an API key. Only this response contains the text of the key, because the text is not stored.
+ * Creates an API key. The response is the only place that contains the text of the key, because this text is not
+ * stored.
  * @throws Refusal invalid if `expires_at` is not in the future
  */
 export const issueKey = async (
@@ -68,7 +69,7 @@ const ownerOf = ({ principal }: Ctx): string => {
 
 /**
  * Returns the role of a new API key: `role` or, if `role` is null, the role to which the caller's own key is limited.
- * Null means that the new key is not limited.
+ * Null means that the new key has no limit.
  * @throws Refusal forbidden if `role` is higher than the role of the caller
  */
 const roleOfNewKey = async ({ principal, tenant, load }: Ctx, role: TenantRole | null): Promise<TenantRole | null> => {
@@ -78,13 +79,13 @@ const roleOfNewKey = async ({ principal, tenant, load }: Ctx, role: TenantRole |
   return role;
 };
 
-/** Creates an API key that acts as the caller in the tenant. @throws Refusal forbidden, invalid */
+/** Creates an API key with which the caller can act in the tenant. @throws Refusal forbidden, invalid */
 export const createTenantKey = async (ctx: Ctx, input: Input<typeof ApiKeyCreate, 'tenant_id'>) => {
   const role = await roleOfNewKey(ctx, input.role);
   return issueKey(ctx, { kind: 'tenant', tenant_id: ctx.tenant, agent_id: null, owner_id: ownerOf(ctx) }, { ...input, role });
 };
 
-/** Checks that no role is given for a key that does not act as a member of a tenant. @throws Refusal invalid */
+/** Checks that the request names no role: only keys for a tenant can have one. @throws Refusal invalid if it does */
 const assertNoRole = ({ role }: z.output<typeof ApiKeyCreate>): void => {
   if (role !== null) throw invalid('/role', 'must be null or absent: only API keys of a tenant have a role', 'no_role');
 };
@@ -100,7 +101,10 @@ export const createRunnerKey = async (ctx: Ctx, input: Input<typeof ApiKeyCreate
   return issueKey(ctx, { kind: 'runner', tenant_id: ctx.tenant, agent_id: input.agent_id, owner_id: ownerOf(ctx) }, input);
 };
 
-/** Revokes an API key of the tenant. @throws Refusal not_found, forbidden if only an OWNER may revoke it */
+/**
+ * Revokes an API key of the tenant.
+ * @throws Refusal not_found, forbidden if the key belongs to an OWNER and the caller is none
+ */
 export const revokeTenantKey = async (ctx: Ctx, { id }: { id: string }) => {
   const { state: tenant } = await ctx.load(Tenant, ctx.tenant);
   const revoke = ApiKey.revoke((key) => key.kind === 'tenant' && key.tenant_id === ctx.tenant);

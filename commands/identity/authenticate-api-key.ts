@@ -14,7 +14,7 @@ export type ApiKeyAuthenticatorDeps = {
   readonly digest: (text: string) => string;
   /** Maps the texts of API keys that this process has verified to their ids. */
   readonly verifiedKeys: { readonly get: (text: string) => string | undefined; readonly set: (text: string, id: string) => void };
-  /** Called whenever an API key has authenticated a request. `principal` is the caller as whom the key acts. */
+  /** Called after an API key has authenticated a request. `principal` is the caller that the key stands for. */
   readonly onKeyUsed: (key: ApiKey.ApiKey, principal: Principal) => void;
   readonly now: () => number;
 };
@@ -22,11 +22,11 @@ export type ApiKeyAuthenticatorDeps = {
 export type ApiKeyAuthenticator = {
   /**
    * Finds and verifies the API key with this text. Returns undefined if the text does not have the form of an API key.
-   * @throws Refusal unauthorized
+   * @throws Refusal unauthorized if there is no such key
    */
   readonly findKey: (text: string) => ApiKey.ApiKey | Promise<ApiKey.ApiKey> | undefined;
   /**
-   * Returns the caller that a verified API key authenticates.
+   * Returns the caller that a verified API key stands for.
    * @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended
    */
   readonly principalOf: (key: ApiKey.ApiKey) => Promise<Principal>;
@@ -37,8 +37,8 @@ export type ApiKeyAuthenticator = {
 export const unauthorized = (detail = 'Send Authorization: Bearer <API key>') => new Refusal('unauthorized', detail);
 
 /**
- * Returns a text that cannot be a public id, because it contains `?`. It has the length of a public id and depends on
- * the API key that the caller sent.
+ * Returns a text that has the length of a public id but cannot be one, because it contains `?`. It depends on the API
+ * key that was sent.
  */
 const unusedNameFor = (text: string): string => `?${text.slice(-7)}`;
 
@@ -48,7 +48,8 @@ export const createApiKeyAuthenticator = (deps: ApiKeyAuthenticatorDeps): ApiKey
 
   /**
    * Verifies an API key that this process has not verified before. A wrong key always costs one read of the log, even
-   * if the API key with the same public id is in memory. So the response time does not reveal which public ids exist.
+   * if the state of the key with this public id is in memory. So the response time does not reveal which public ids
+   * exist.
    */
   const verify = async (text: string, publicId: string): Promise<ApiKey.ApiKey> => {
     const claimed = digest(text);

@@ -11,7 +11,7 @@ import type { IsMember } from './membership.ts';
 import { assertMaySignIn, type Claims, resolveSignedInUser } from './sign-in.ts';
 
 export type AuthenticatorDeps = ApiKeyAuthenticatorDeps & {
-  /** Called for each request that a user makes with a token or a cookie, that is, without an API key. */
+  /** Called for each request that a user makes with a token or a cookie (and not with an API key). */
   readonly onUserSeen: (user: User.User) => void;
   /** Called for each request that a browser makes with the cookie of a sign-in. */
   readonly onSignInSeen: (signIn: SignIn.SignIn) => void;
@@ -28,17 +28,17 @@ export type AuthenticatorDeps = ApiKeyAuthenticatorDeps & {
 /** Identifies the caller of a request. */
 export type Authenticator = {
   /**
-   * Identifies the caller by the value of the Authorization header.
+   * Identifies the caller from the value of the Authorization header.
    * @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended, forbidden, unavailable
    */
   readonly byHeader: (authorization: string | undefined) => Promise<Principal>;
   /**
-   * Identifies the caller by the cookie of a browser that has signed in.
+   * Identifies the caller from the cookie of a browser that has signed in.
    * @throws Refusal unauthorized, forbidden, unavailable
    */
   readonly byCookie: (cookie: string) => Promise<SignedInPrincipal>;
   /**
-   * Verifies the text of an API key by which a browser signs in.
+   * Verifies the text of an API key with which a browser signs in.
    * @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended, forbidden
    */
   readonly byKey: (text: string) => Promise<{ readonly key: ApiKey; readonly principal: Principal & { kind: 'user' } }>;
@@ -64,7 +64,7 @@ export const createAuthenticator = (deps: AuthenticatorDeps): Authenticator => {
     return User.principalOf(state);
   };
 
-  /** Returns the user as whom an API key acts. @throws Refusal forbidden if it is the key of a runner */
+  /** Returns the user that an API key stands for. @throws Refusal forbidden if it is the key of a runner */
   const userOf = async (key: ApiKey): Promise<Principal & { kind: 'user' }> => {
     const principal = await apiKeys.principalOf(key);
     if (principal.kind !== 'user') throw new Refusal('forbidden', 'The key of a runner cannot sign in: use the API key of a person');

@@ -8,7 +8,7 @@ import { ADMIN_EMAIL } from './admin-key.ts';
 import type { KeyContext } from './api-key.ts';
 import { userIdOf } from './user.ts';
 
-/** How long a sign-in link can be used, in minutes. */
+/** A sign-in link expires after this many minutes. */
 export const LINK_TTL_MINUTES = 10;
 /** 43 base62 characters have about as many possible values as 256 random bits. */
 const CODE_CHARACTERS = 43;
@@ -16,8 +16,8 @@ const CODE_CHARACTERS = 43;
 const noEvents = () => [];
 
 /**
- * Issues a link with which the user with this e-mail address can sign in once. Returns the code for the link. By
- * default, the user is the super-admin that the first start creates.
+ * Issues a link with which the user with this e-mail address can sign in once. Returns the code for the link. If no
+ * address is given, the user is the super-admin that the first start creates.
  * @throws Refusal not_found if no active user has this e-mail address
  */
 export const issueSignInLink = async (ctx: KeyContext, email: string = ADMIN_EMAIL): Promise<string> => {
@@ -32,8 +32,8 @@ export const issueSignInLink = async (ctx: KeyContext, email: string = ADMIN_EMA
 };
 
 /**
- * Uses up a sign-in link, so that no second browser can use it.
- * @throws Refusal unauthorized if the code is wrong, or the link has expired or was used
+ * Uses up a sign-in link, so that it cannot be used again.
+ * @throws Refusal unauthorized if the code is wrong, or if the link has expired or was used before
  */
 export const spendSignInLink = (ctx: Ctx, code: string, ip: string | null): Promise<Loaded<SignInLink.SignInLink>> => {
   const [id = ''] = code.split('.');

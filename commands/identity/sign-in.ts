@@ -16,8 +16,8 @@ export const SIGN_IN_TTL_SECONDS = 12 * 3_600;
 const addressNotAllowed = () => new Refusal('forbidden', 'This address may not sign in: ask an administrator');
 
 /**
- * Whether a registered user may use the platform: as a super-admin, because their e-mail address is allowed, or as a
- * member of a tenant.
+ * Returns whether a registered user may use the platform: as a super-admin, because their e-mail address is allowed, or
+ * as a member of a tenant.
  */
 const hasAccess = async (ctx: Ctx, { id, email, is_super_admin }: User.User, isMember: IsMember): Promise<boolean> =>
   is_super_admin || (await isAllowedAccount(ctx, email)) || (await isMember(id));
@@ -33,8 +33,8 @@ export const assertMaySignIn = async (ctx: Ctx, user: User.User, isMember: IsMem
 
 /**
  * Returns the user with this verified e-mail address. If no such user is registered, but the e-mail address is allowed
- * to sign in, registers one.
- * @throws Refusal forbidden
+ * to sign in, registers the user.
+ * @throws Refusal forbidden if the user may not sign in
  */
 export const resolveSignedInUser = async (ctx: Ctx, { email, name }: Claims, isMember: IsMember): Promise<Loaded<User.User>> => {
   const known = await ctx.load(User, userIdOf(ctx, email));
@@ -51,8 +51,8 @@ export const recordSeen = (ctx: Ctx, user_id: string): Promise<Loaded<User.User>
   ctx.transact(User, user_id, User.recordLogin(ctx.at()));
 
 /**
- * How a browser signs in. `state` occurs only once: for OIDC, it is the `state` parameter of the OAuth flow. `key` is
- * the API key by which the browser signs in.
+ * How a browser signs in. Each sign-in has a different `state`; for OIDC, it is the `state` parameter of the OAuth
+ * flow. `key` is the API key with which the browser signs in.
  */
 export type SignInBy = {
   readonly by: SignIn.SignInWay;
@@ -62,7 +62,7 @@ export type SignInBy = {
 
 /**
  * Signs a browser in, and returns the session cookie that the browser must send. The id of the sign-in is derived from
- * `state`, so each `state` can sign in only once. A session by API key ends with the key.
+ * `state`, so each `state` works only once. A session that was started with an API key ends when the key does.
  * @throws Refusal unauthorized if this `state` was used before
  */
 export const signIn = async (ctx: Ctx, user_id: string, how: SignInBy): Promise<Loaded<SignIn.SignIn & { cookie: string }>> => {
@@ -83,8 +83,8 @@ export const signIn = async (ctx: Ctx, user_id: string, how: SignInBy): Promise<
 export type SignInOwner = { readonly user_id: string; readonly key_id?: string | undefined };
 
 /**
- * Returns which sign-ins the caller may see and end: their own. A caller whose API key is limited to a tenant gets only
- * the sign-ins that were made with this key.
+ * Returns which sign-ins the caller may see and end, which are the caller's own. If the caller's API key is limited to
+ * a tenant, only those with this key.
  * @throws Refusal forbidden if the caller is no user
  */
 export const signInOwner = ({ principal }: Pick<Ctx, 'principal'>): SignInOwner => {

@@ -15,13 +15,14 @@ export const AdminUserUpdate = z
 /** Returns the id of the user with this e-mail address, even if no such user is registered yet. */
 export const userIdOf = (ctx: Pick<Ctx, 'uniqueId'>, email: string): string => ctx.uniqueId('user', email.toLowerCase(), 0, PLATFORM);
 
-/** Returns the user with this e-mail address. Registers a new user if there is none. */
+/** Returns the user with this e-mail address, and registers this user if there is none. */
 export const registerUser = (ctx: Pick<Ctx, 'uniqueId' | 'transact'>, email: string, name: string | null = null) =>
   ctx.transact(User, userIdOf(ctx, email), User.register(email.toLowerCase(), name), { expectNew: true, ignoreIfMatch: true });
 
 /**
- * Applies a super-admin's changes to a user.
- * @throws Refusal not_found, conflict if super-admins would suspend themselves or revoke their own access
+ * Makes a super-admin's changes to a user.
+ * @throws Refusal not_found if there is no such user, conflict if super-admins would suspend themselves or take away
+ * their own access
  */
 export const updateUser = (
   ctx: Ctx,

@@ -23,7 +23,10 @@ export type ParsedMail = {
   readonly references: string | undefined;
   readonly cause: string | undefined;
   readonly files: readonly { readonly filename: string; readonly bytes: Uint8Array }[];
-  /** What the message reports about another message, which an agent has sent; null if it is not a delivery report. */
+  /**
+   * What a mail server reports in this message about a message that an agent has sent; null if this message is no such
+   * report.
+   */
   readonly report: DeliveryReport | null;
 };
 
@@ -43,12 +46,14 @@ export type AcceptPorts = {
 
 const MAX_SUBJECT = 998;
 const MAX_REFERENCES = 20;
-/** The maximum number of files of one message. Further files are left out, and the text of the message says so. */
+/**
+ * The maximum number of files of one message. If there are more, the others are left out, and the text of the message
+ * says so.
+ */
 const MAX_FILES = 100;
 
 /**
- * Finds the agent that has the external mailbox with this address. If no agent gets mail at this address, returns the
- * reason.
+ * Finds the agent whose external mailbox has this address. Returns the reason if no agent gets mail at this address.
  * @throws Refusal unavailable
  */
 export const recipientAt = async (
@@ -68,7 +73,10 @@ const withNote = (text: string, leftOut: number): string => {
   return cutText(text, MAX_TEXT - note.length).text + note;
 };
 
-/** Returns the content of a message and its files: its attachments, and texts that are too long for the content. */
+/**
+ * Returns the content of a message and its files. The files are its attachments, and any text or HTML that is too long
+ * for the content.
+ */
 export const contentOf = (
   mail: Omit<ParsedMail, 'sha256' | 'cause' | 'report'>,
 ): { readonly content: MailContent; readonly files: readonly File[] } => {
@@ -100,7 +108,7 @@ const acceptFor = async (ports: AcceptPorts, { recipient, mail, authentication }
   await ports.enforceQuota(tenant.id);
   if (mail.report) await ports.recordReport(tenant.id, agent.id, mail.report);
   const { content, files } = contentOf(mail);
-  // A mail server that gets no answer sends the message again. The repeated message then has the same id.
+  // The sending mail server repeats a message if it gets no answer. The repeated message then gets the same id.
   const message_id = uniqueId('receivedmail', `${mailbox.id} ${mail.sha256}`, 0, tenant.id);
   const attachments: MailFile[] = [];
   for (const [index, { filename, bytes }] of files.entries()) {
@@ -120,8 +128,8 @@ const acceptFor = async (ports: AcceptPorts, { recipient, mail, authentication }
 };
 
 /**
- * Records a message for each of these addresses. When the promise resolves, all messages are in the log. Addresses that
- * no longer get mail are left out; if no address is left, returns the reason.
+ * Records a message for each of these addresses. When the promise resolves, all messages are in the log. An address
+ * that no longer gets mail is left out; if none is left, the reason is returned.
  * @throws Refusal rate_limited, unavailable, not_configured
  * @throws LogError
  */

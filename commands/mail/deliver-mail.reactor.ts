@@ -13,7 +13,7 @@ import { type MailReads, unreachableReason } from './recipient.ts';
 /** A sent message, identified by its tenant and id. */
 export type MailRef = { readonly tenant_id: string; readonly id: string };
 
-/** A message to send by SMTP. `envelope` has the addresses of the recipients of this attempt. */
+/** A message to send by SMTP. `envelope` contains the addresses of the recipients of this attempt. */
 export type OutgoingMail = {
   readonly content: MailContent;
   readonly envelope: readonly string[];
@@ -22,7 +22,10 @@ export type OutgoingMail = {
   readonly sent_at: string;
 };
 
-/** The refusal of one address by the SMTP server. If it is not permanent, the address is tried again. */
+/**
+ * States that the SMTP server has refused one address. If `isPermanent` is false, delivery to the address is tried
+ * again.
+ */
 export type SmtpAnswer = { readonly address: string; readonly reason: string; readonly isPermanent: boolean };
 
 /** The functions that are needed to deliver mail. `now` returns milliseconds since 1970. */
@@ -47,14 +50,14 @@ type Result = { readonly recipient: number; readonly reason: string | null; read
 const reached = (recipient: number): Result => ({ recipient, reason: null, isPermanent: true });
 
 /**
- * Reasons for a failed delivery that can disappear without a change of the message. For example, a mailbox that is not
- * provisioned yet will soon be.
+ * Reasons for a failed delivery that can disappear without a change of the message. For example, an agent without a
+ * mailbox will soon have one.
  */
 const TEMPORARY = ['no_mailbox', 'tenant_suspended'];
 
 /**
- * Returns the message in the form in which an agent receives it. For the same recipient, the ids of the message and its
- * files are always the same.
+ * Returns the message in the form in which an agent receives it. If this is repeated for the same recipient, the
+ * message and its files get the same ids.
  */
 const incomingMail = ({ reads, now }: MailDeliveryPorts, { ref, mail, content, files }: Job, owner: Mailbox.Mailbox): IncomingMail => {
   const { uniqueId } = reads;
@@ -104,13 +107,13 @@ const deliverExternally = async (ports: MailDeliveryPorts, { ref, mail, content,
 };
 
 /**
- * Makes the due attempt to deliver a sent message: agents of the tenant get it directly, all others by SMTP. If the
- * attempt is repeated after a crash, agents do not get the message twice. External recipients may get it twice, because
- * SMTP cannot prevent that; both copies have the same Message-ID.
+ * Makes the due attempt to deliver a sent message. Agents of the tenant get it directly, and all other recipients by
+ * SMTP. If the attempt is repeated after a crash, agents do not get the message twice, but external recipients may,
+ * because SMTP cannot prevent this. Both copies then have the same Message-ID.
  */
 export const deliverMail = async (ports: MailDeliveryPorts, ref: MailRef): Promise<void> => {
   const mail = await ports.loadMail(ref);
-  // The read model that lists due messages may lag behind. So the attempt may already have been made.
+  // The read model that lists due messages may be outdated, so this attempt may already have been made.
   if (mail.next_attempt_at === null || Date.parse(mail.next_attempt_at) > ports.now()) return;
   const content = await ports.openContent(ref, mail.sealed_content);
   const files = await ports.filesOf(ref, mail.agent_id, mail.attachment_ids);

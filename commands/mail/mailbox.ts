@@ -40,7 +40,7 @@ export type MailboxLists = {
 
 type MailboxOf = { readonly agent_id: string; readonly kind: Mailbox.MailboxKind; readonly domain: string };
 
-/** Returns the id of a mailbox. There is one for each agent, kind and mail domain. */
+/** Returns the id of a mailbox. Each agent has one mailbox of each kind in a mail domain. */
 export const mailboxIdOf = (uniqueId: Ctx['uniqueId'], { agent_id, kind, domain }: MailboxOf): string =>
   uniqueId('mailbox', `${agent_id} ${kind} ${domain}`, 0, PLATFORM);
 
@@ -54,7 +54,10 @@ export const wantedMailbox = ({ tenant, agent }: Owner, kind: Mailbox.MailboxKin
   address: addressOf({ agent: agent.slug, tenant: tenant.slug }, domain),
 });
 
-/** Whether an agent may exchange mail with everybody: its tenant and its own settings must allow it. */
+/**
+ * Returns whether an agent may exchange mail with everybody: the settings of its tenant and its own settings must allow
+ * it.
+ */
 export const allowsExternalMail = ({ tenant, agent }: Owner): boolean =>
   tenant.external_mail_enabled && agent.external_mail_enabled && agent.status === 'live' && !Tenant.isClosed(tenant);
 
@@ -66,12 +69,15 @@ const loadOwner = async (ctx: Ctx, { tenant_id, agent_id }: AgentRef): Promise<O
   return { tenant: tenant.state, agent: agent.state };
 };
 
-/** The result of `healMailboxes` so far: the number of new mailboxes, and the consistency token of the last change. */
+/**
+ * What `healMailboxes` has done so far: the number of mailboxes it has created, and the consistency token of its last
+ * change.
+ */
 type Healed = { provisioned: number; token: string | null };
 
 /**
- * Creates the function that provisions, enables and disables the mailboxes of agents. Call it only in
- * `ctx.sideEffect`, which a repeat with the same Idempotency-Key does not run again.
+ * Creates the function that creates, enables and disables the mailboxes of agents. It must only be called in
+ * `ctx.sideEffect`, so that a repeat with the same Idempotency-Key does not run it again.
  */
 const createHealer = (ctx: Ctx, domain: string, lists: MailboxLists) => {
   const healed: Healed = { provisioned: 0, token: null };
@@ -121,9 +127,8 @@ const createHealer = (ctx: Ctx, domain: string, lists: MailboxLists) => {
 };
 
 /**
- * Provisions the missing mailboxes of agents, and enables or disables external mailboxes so that they match the
- * settings of tenants and agents. A mailbox that a person has paused stays paused. Does nothing if no mail domain is
- * configured.
+ * Creates the missing mailboxes of agents, and enables or disables external mailboxes to match the settings of tenants
+ * and agents. A mailbox that a super-admin has paused stays paused. Does nothing if no mail domain is configured.
  * @throws Refusal unavailable
  */
 export const healMailboxes = async (

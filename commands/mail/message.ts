@@ -11,7 +11,7 @@ import { unreadableBody } from '../webhooks/delivery.ts';
 
 export const DIRECTIONS = ['inbound', 'outbound'] as const;
 
-/** A message of an agent with its content. `authentication` is null unless the message was received by SMTP. */
+/** A message of an agent with its content. `authentication` is null if the message was not received by SMTP. */
 export type Message = MailContent & {
   readonly id: string;
   readonly direction: (typeof DIRECTIONS)[number];
@@ -35,7 +35,7 @@ export const sealContent = (seal: Ctx['seal'], place: SealPlace, content: MailCo
 export const openContent = async (open: Ctx['open'], place: SealPlace, sealed: string): Promise<MailContent> =>
   JSON.parse((await open(contentLocation(place), sealed)).reveal()) as MailContent;
 
-/** Returns the addresses of all recipients of a message, in the order of their indexes. */
+/** Returns the addresses of all recipients of a message, in the order of their indices. */
 export const recipientsOf = ({ to, cc }: Pick<MailContent, 'to' | 'cc'>): readonly string[] => [...to, ...cc];
 
 const sentMessage = async (ctx: Ctx, id: string, mail: Mail.Mail, revision: number): Promise<Message> => {
@@ -49,10 +49,7 @@ const sentMessage = async (ctx: Ctx, id: string, mail: Mail.Mail, revision: numb
 
 const OWN_HEADER_ID = /^<(c[a-z0-9]{24})@/;
 
-/**
- * Returns the id of the agent's message to which a received message replies; null if it does not reply to a message of
- * this agent.
- */
+/** Returns the id of the message of this agent to which a received message replies; null if it replies to none. */
 const answeredBy = async (ctx: Ctx, agent_id: string, { references }: Pick<MailContent, 'references'>): Promise<string | null> => {
   const id = OWN_HEADER_ID.exec(references.at(-1) ?? '')?.[1];
   if (id === undefined) return null;
@@ -71,7 +68,7 @@ const receivedMessage = async (ctx: Ctx, id: string, facts: MailFacts, readDeliv
   return { ...content, ...fixed, id, authentication, at: facts.received_at, revision: 0 };
 };
 
-/** Whether a delivery is mail that reached this agent. */
+/** Returns whether a delivery is mail that reached this agent. */
 const isMailOf = ({ status, facts }: Delivery.Delivery, agent_id: string): boolean =>
   status === 'accepted' && facts?.provider === MAIL_PROVIDER && facts.agent_id === agent_id;
 

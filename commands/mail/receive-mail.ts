@@ -4,8 +4,8 @@ import { applyGuardrails } from '../webhooks/apply-guardrails.ts';
 import type { GuardrailPort } from '../webhooks/webhook-ports.ts';
 
 /**
- * The functions that are needed to receive mail. `record` appends the first event of a delivery, and does nothing if
- * the delivery exists.
+ * The functions that are needed to receive mail. `record` appends the first event of a delivery; if the delivery
+ * exists, it does nothing.
  */
 export type MailIntake = {
   readonly guardrails: GuardrailPort;
@@ -17,12 +17,12 @@ export type MailIntake = {
   ) => Promise<void>;
 };
 
-/** `cause` is the id of the delivery that led to this message, if its sender names one. */
+/** `cause` is the id of the delivery that led to this message, if the sender of the message names one. */
 export type IncomingMail = NewMail & { readonly cause: string | undefined };
 
 /**
- * Records a message to an agent, after applying the guardrails and the redaction patterns of its tenant. The relay then
- * sends the message to the agent's runner. Does nothing if the message is already recorded.
+ * Applies the guardrails and the redaction patterns of its tenant to a message, and records the message. The relay then
+ * sends it to the agent's runner. Does nothing if the message is already recorded.
  * @throws Refusal unavailable
  * @throws LogError unavailable, gone
  */

@@ -9,7 +9,7 @@ import { allowsExternalMail, mailboxIdOf } from './mailbox.ts';
 /** Functions that load tenants, agents and mailboxes, and derive their ids. */
 export type MailReads = Pick<AggregateReader, 'load'> & Pick<Ctx, 'uniqueId'>;
 
-/** Returns these functions for a request. */
+/** Returns these functions from the context of a request. */
 export const mailReadsOf = (ctx: Ctx): MailReads => ({
   load: (aggregate, tenant, id) => ctx.load(aggregate, id, { tenant }),
   uniqueId: ctx.uniqueId,
@@ -42,7 +42,7 @@ export const agentWithSlug = async ({ load, uniqueId }: MailReads, tenant_id: st
 
 type Place = { readonly kind: Mailbox.MailboxKind; readonly domain: string };
 
-/** Returns the reason why an agent gets no mail in this mailbox; null if it gets mail. */
+/** Returns the reason why an agent does not get mail in this mailbox; null if the agent gets mail in it. */
 export const unreachableReason = ({ tenant, agent, mailbox }: Recipient, kind: Mailbox.MailboxKind): Unreachable | null => {
   if (tenant.status !== 'active') return 'tenant_suspended';
   if (agent.status !== 'live' || !agent.is_active) return 'agent_inactive';

@@ -69,12 +69,12 @@ const loadSender = async (ctx: Ctx, agent_id: string, { domain }: MailSettings):
 
 type Routes = Pick<Mail.SentFields, 'internal' | 'external'>;
 
-/** Returns the JSON pointer to a recipient in the body of the request. */
+/** Returns the JSON pointer to the recipient with this index in the body of the request. */
 const pointerTo = ({ to }: Send, index: number): string => (index < to.length ? `/to/${index}` : `/cc/${index - to.length}`);
 
 /**
  * Divides the recipients into agents of the tenant and all others.
- * @throws Refusal invalid if an address of this tenant belongs to no agent
+ * @throws Refusal invalid if an address in the tenant's part of the mail domain belongs to no agent
  */
 const routesOf = async (ctx: Ctx, input: Send, { tenant, domain }: Sender): Promise<Routes> => {
   const reads = mailReadsOf(ctx);
@@ -139,7 +139,10 @@ const answeredMessage = async (ctx: Ctx, { agent_id, in_reply_to }: Send, readDe
   });
 };
 
-/** Replaces what the redaction patterns of the tenant match in the texts of a message. @throws Refusal invalid */
+/**
+ * Replaces the matches of the tenant's redaction patterns in the texts of a message.
+ * @throws Refusal invalid if this takes too long
+ */
 const redactTexts = async (ctx: Ctx, { subject, text: plain, html }: Send): Promise<Pick<MailContent, 'subject' | 'text' | 'html'>> => ({
   subject: await redactText(ctx, '/subject', subject),
   text: await redactText(ctx, '/text', plain),

@@ -53,8 +53,8 @@ export const createListing = async (ctx: Ctx, { tenant_id, ...fields }: Input<ty
 };
 
 /**
- * Checks that the listing belongs to the context's tenant. Called before a bundle is read.
- * @throws Refusal not_found
+ * Checks that the listing belongs to the context's tenant. This is called before a bundle is read.
+ * @throws Refusal not_found if it does not
  */
 export const assertOwnListing = async (ctx: Ctx, id: string): Promise<void> =>
   Listing.assertExists((await ctx.load(Listing, id)).state, ctx.tenant);
@@ -74,7 +74,7 @@ export const publishVersion = async (
   return { ...loaded, state: Listing.versionOf(loaded.state, version) };
 };
 
-/** Withdraws a version of a listing. @throws Refusal not_found */
+/** Yanks a version of a listing: it can no longer be installed. @throws Refusal not_found */
 export const yankVersion = async (
   ctx: Ctx,
   { id, version, reason }: Input<typeof Reason, 'tenant_id' | 'id' | 'version'>,

@@ -12,8 +12,8 @@ import { archiveErrorAt, MAX_ARCHIVE_BYTES } from '../../domain/skills/archive-r
 import type { Unpack } from '../skills/archive.ts';
 
 /**
- * The functions that are needed to read a file. `onEntries` gets the entries in order; reading waits until its promise
- * resolves.
+ * What is needed to read a file. `onEntries` gets the entries in the order of the file. If it returns a promise,
+ * reading continues after that promise has resolved.
  */
 export type ReaderParts = {
   readonly unpack: Unpack;
@@ -24,18 +24,19 @@ export type ReaderParts = {
 };
 
 /**
- * Reads a file in pieces. `end` must be called after the last piece. Both functions throw Refusal invalid, too_large.
+ * Reads a file piece by piece. `end` must be called after the last piece. Both functions throw Refusal invalid,
+ * too_large.
  */
 export type FileReader = { readonly add: (bytes: Uint8Array) => Promise<void>; readonly end: () => Promise<void> };
 
-/** The number of bytes at the start of a file from which its format can be determined. */
+/** The format of a file can be detected from this many bytes at its start. */
 export const FORMAT_HEAD_BYTES = 65_536;
 const ZIP = Buffer.from('PK\x03\x04', 'latin1');
 const JSON_LINES_NAME = /\.(?:jsonl|ndjson)$/i;
 const JSON_LINES_TYPE = /^application\/(?:jsonl|x-jsonlines|x-ndjson|ndjson)\b/i;
 const TEXT_NAME = /\.(?:txt|md|markdown)$/i;
 
-/** Returns the format of a file by its name, its declared type, and its first bytes. */
+/** Returns the format of a file, which is detected from its name, its declared type, and its first bytes. */
 export const formatOf = (filename: string, contentType: string | null, head: Uint8Array): Format => {
   const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength);
   if (/\.zip$/i.test(filename) || bytes.subarray(0, ZIP.length).equals(ZIP)) return 'zip';
@@ -44,7 +45,7 @@ export const formatOf = (filename: string, contentType: string | null, head: Uin
   return looksLikeJsonLine(bytes.toString('utf8').trimStart().split('\n', 1)[0]!) ? 'jsonl' : 'text';
 };
 
-/** Whether a path in an archive is a hidden file, such as operating systems add to archives. */
+/** Returns whether a path in an archive is a hidden file of the kind that operating systems add to archives. */
 const isHidden = (path: string): boolean => path.split('/').some((name) => name.startsWith('.') || name === '__MACOSX');
 
 /** Reads the texts of a zip archive while they are unpacked. No text is ever in memory as a whole. */
@@ -71,8 +72,8 @@ const readArchive = async (archive: Uint8Array, { unpack, pointer, onEntries }: 
 };
 
 /**
- * Creates a reader that collects an archive and unpacks it at its end, because an archive can be unpacked only as a
- * whole.
+ * Creates a reader that collects the bytes of an archive and unpacks the archive in `end`, because it can be unpacked
+ * only as a whole.
  */
 const createArchiveReader = (parts: ReaderParts): FileReader => {
   const pieces: Uint8Array[] = [];
@@ -90,7 +91,7 @@ const createArchiveReader = (parts: ReaderParts): FileReader => {
   };
 };
 
-/** Creates the reader of a file. It refuses a file without entries, or with too many. */
+/** Creates the reader of a file. The reader throws if the file has no entries or too many. */
 export const createFileReader = (format: Format, parts: ReaderParts): FileReader => {
   const { pointer, source, onEntries } = parts;
   let total = 0;

@@ -13,7 +13,7 @@ export type ImportRef = { readonly tenant_id: string; readonly id: string };
 
 type Decide = Decision<MemoryImport.MemoryImport, MemoryImport.MemoryImportEvent>;
 
-/** The functions of infra/ that the reactor needs. They throw if the log or the file store cannot be reached. */
+/** The functions that the reactor needs. They throw if the log or the file store cannot be reached. */
 export type ImporterPorts = {
   readonly unpack: Unpack;
   readonly blobsOf: (tenant_id: string) => Blobs;
@@ -21,10 +21,7 @@ export type ImporterPorts = {
   readonly transact: (ref: ImportRef, decide: Decide) => Promise<MemoryImport.MemoryImport>;
 };
 
-/**
- * The number of entries that are stored between two events of an import. If the import is undone, it ends at the next
- * event.
- */
+/** After this many entries, an event records how far the import has come. If the import was undone by then, it ends. */
 const ADVANCE_ENTRIES = 10_000;
 
 /** Thrown if the import was undone while it was running. */
@@ -51,9 +48,9 @@ const storeEntries = async (ports: ImporterPorts, ref: ImportRef, memory: Memory
 };
 
 /**
- * Completes a running import: stores its entries, and then adds them to the memory at once. If it is repeated after a
- * crash, it stores the same contents again, which changes nothing.
- * @throws the errors of the ports; the import can then be repeated
+ * Completes a running import: stores its entries, and then adds all of them to the memory at the same moment. If this
+ * is repeated after a crash, the same contents are stored again, which changes nothing.
+ * @throws the errors of the ports; the import can then be tried again
  */
 export const finishImport = async (ports: ImporterPorts, ref: ImportRef): Promise<void> => {
   const memory = await ports.load(ref);

@@ -25,8 +25,8 @@ export const MemoryImportFields = z.strictObject({
 /** Reads files from other hosts. */
 export type FileHost = {
   /**
-   * Passes the content of the file at a URL to `consume`. Throws only the errors of `consume`; other failures are
-   * returned.
+   * Passes the content of the file at a URL to `consume`. Only the errors of `consume` are thrown; if the download
+   * fails, the result contains the reason.
    */
   readonly download: <T>(
     url: string,
@@ -45,7 +45,10 @@ type IncomingFile = {
   readonly source: string;
 };
 
-/** Yields the pieces of a content. The first piece has enough bytes to determine the format of the file. */
+/**
+ * Yields a content piece by piece. The first piece has so many bytes that the format of the file can be detected from
+ * it.
+ */
 async function* withHead(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const head: Uint8Array[] = [];
   let size = 0;
@@ -62,7 +65,7 @@ async function* withHead(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
 }
 
 /**
- * Stores a file, and checks all of it while it arrives. Stores nothing if an entry is invalid.
+ * Stores a file, and checks all of its content while it arrives. If an entry is invalid, nothing is stored.
  * @throws Refusal invalid, too_large, unavailable, and the errors of `content`
  */
 const storeFile = async (ctx: Ctx, unpack: Unpack, file: IncomingFile): Promise<MemoryImport.MemoryFile> => {
@@ -114,7 +117,7 @@ const importView = ({ id, status, done, error, created_at }: MemoryImport.Memory
   created_at,
 });
 
-/** The file that a request imports: a stored file, or a location at Google Cloud Storage. */
+/** What a request imports: a stored file, or a file at Google Cloud Storage. */
 export type ImportSource = { readonly file: MemoryImport.MemoryFile } | { readonly gcs_uri: string };
 
 /**
@@ -139,8 +142,8 @@ const jobView = ({ id, status, done, entries: total, error, created_at, finished
 });
 
 /**
- * Returns an import in the form of a job, and the id of its agent, from the log, because the read model may not have it
- * yet; null if there is no such import.
+ * Returns an import in the form of a job, and the id of its agent; null if there is no such import. The import is read
+ * from the log, because the read model may not contain it yet.
  */
 export const newImportJob = async (ctx: Ctx, id: string): Promise<{ agent_id: string; job: Loaded<ReturnType<typeof jobView>> } | null> => {
   const loaded = await ctx.load(MemoryImport, id);
@@ -148,7 +151,7 @@ export const newImportJob = async (ctx: Ctx, id: string): Promise<{ agent_id: st
 };
 
 /**
- * Cancels the job of an import. Returns null if there is no such import. Does nothing if it is already canceled.
+ * Cancels the job of an import. Does nothing if it is already canceled. Returns null if there is no such import.
  * @throws Refusal conflict if the job has finished
  */
 export const cancelMemoryImport = async (ctx: Ctx, id: string): Promise<Loaded<ReturnType<typeof jobView>> | null> => {
@@ -161,7 +164,7 @@ export const cancelMemoryImport = async (ctx: Ctx, id: string): Promise<Loaded<R
 export const undoMemoryImport = (ctx: Ctx, { agent_id, id }: { readonly agent_id: string; readonly id: string }) =>
   ctx.transact(MemoryImport, id, MemoryImport.undo(agent_id));
 
-/** Checks that a form has either a file or a `gcs_uri`, not both. @throws Refusal invalid */
+/** Checks that a form has exactly one of a file and a `gcs_uri`. @throws Refusal invalid if not */
 export const assertOneSource = (hasFile: boolean, gcs_uri: string | undefined): void => {
   const message = 'Exactly one of file and gcs_uri is required';
   const pointer = hasFile ? '/gcs_uri' : '/file';

@@ -3,7 +3,7 @@ import type { Segment } from '../../domain/memory/memory-import.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Blobs } from '../blobs.ts';
 
-/** The approximate size of a segment's entries, in bytes. */
+/** A segment is complete when its entries have about this many bytes. */
 const SEGMENT_BYTES = 262_144;
 
 /**

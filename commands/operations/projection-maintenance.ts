@@ -7,27 +7,28 @@ import { Reason } from '../tenants/tenant.ts';
 
 export const PromotionReason = Reason.partial().meta({ id: 'PromotionReason' });
 
-/** How a rebuild ends. `promote`: the new rows replace the old ones. `abort`: the new rows are dropped. */
+/** How a rebuild ends. `promote`: the new rows replace the live ones. `abort`: the new rows are dropped. */
 export type RebuildDecision = 'promote' | 'abort';
 
 /**
- * Who asked for a rebuild or decided about it. `name` is the operator's name when this happened; null if the operator
- * has none.
+ * The person who requested a rebuild, or its promotion or abort. `name` is the name of this operator at that time; null
+ * if the operator has none.
  */
 export type Operator = { readonly kind: Actor['kind']; readonly id: string; readonly name: string | null };
 
 export type RebuildProgress = {
   readonly state: 'running' | 'ready' | 'promoted' | 'aborted' | 'failed';
-  /** Who decided how the rebuild ended or will end; null if nobody has decided, or if it is unknown who did. */
+  /** The operator who requested how the rebuild ends; null if nobody has, or if it is unknown who did. */
   readonly decided_by: Operator | null;
-  /** A decision that was requested before and has not been carried out yet; undefined if there is none. */
+  /** The end (`promote` or `abort`) that was requested and has not been carried out yet; undefined if there is none. */
   readonly requested: RebuildDecision | undefined;
 };
 
 /**
- * Whether an operator must request this decision about a rebuild: true unless they have already requested it.
- * @throws Refusal conflict if the rebuild has ended, has not caught up (for `promote`), or if the other decision, or
- * another operator's, is already requested
+ * Returns whether an operator's request to promote or abort a rebuild must be stored. It need not be if the same
+ * operator has already made the same request.
+ * @throws Refusal conflict if the rebuild has ended, if it is to be promoted but has not caught up with the log, or if
+ * a request for the other end or by another operator is already stored
  */
 export const mustRequest = (decision: RebuildDecision, by: Operator, { state, decided_by, requested }: RebuildProgress): boolean => {
   const other = decided_by?.name ?? decided_by?.id;
@@ -41,7 +42,7 @@ export const mustRequest = (decision: RebuildDecision, by: Operator, { state, de
 };
 
 /**
- * The part of a request context that is needed to record an operator's decision. It contains no caller, so that the
+ * The part of a request context that is needed to record what an operator did. It does not include a caller, so the
  * command line can provide it, too.
  */
 export type MaintenanceContext = Pick<Ctx, 'uniqueId' | 'transact'>;
@@ -57,13 +58,16 @@ const record = async <T>(
   return { id, revision: -1, position, state };
 };
 
-/** Records that an operator promoted a rebuild. @returns the rebuild, with the position of the recorded event */
+/**
+ * Records that an operator promoted a rebuild.
+ * @returns the rebuild, and the position of the event that records this
+ */
 export const recordPromotion = <T extends Maintenance.PromotedRebuild>(ctx: MaintenanceContext, rebuild: T): Promise<Loaded<T>> =>
   record(ctx, rebuild.projection, Maintenance.promote(rebuild), rebuild);
 
 /**
  * Records that an operator retried a parked event.
- * @returns the parked event, with the position of the recorded event
+ * @returns the parked event, and the position of the event that records this
  */
 export const recordRetry = <T extends { projection: string; event_id: string }>(ctx: MaintenanceContext, parked: T): Promise<Loaded<T>> =>
   record(ctx, parked.projection, Maintenance.retry(parked.projection, parked.event_id), parked);

@@ -15,8 +15,8 @@ import { registerUser } from '../identity/user.ts';
 export type FirstKey = { readonly key: string; readonly tenant_id: string };
 
 /**
- * The plan of tenants that are created without a plan. The operator of the platform pays for these tenants, so the
- * limits only stop runaway use. Operators create plans with lower limits with POST /admin/plans.
+ * The plan of tenants that are created without a plan. They belong to the operator of the platform, so the limits of
+ * this plan only stop extreme use. Operators can create plans with lower limits by POST /admin/plans.
  */
 const FREE_PLAN: Plan.PlanFields = {
   slug: 'free',
@@ -57,8 +57,8 @@ const createDemoTenant = async (ctx: Ctx, owner_id: string): Promise<string> => 
 };
 
 /**
- * Derives the first API key from a secret of the platform. So several processes that start at the same time on an empty
- * log create and print the same API key.
+ * Derives the first API key from a secret of the platform, so that several processes that start at the same time on an
+ * empty log create and print the same key.
  */
 const firstKeyText = (ctx: Ctx): string => {
   const characters = ctx.digest('the first key');
@@ -75,9 +75,8 @@ const createAdminKey = async (ctx: Ctx, owner_id: string, key: string): Promise<
 };
 
 /**
- * Creates the resources that an empty platform needs: a plan, two models, a super-admin, the tenant `demo` and a
- * platform key (`adminKey` if it is given). Existing resources stay unchanged, so the command can be repeated after a
- * crash.
+ * Creates what an empty platform needs: a plan, two models, a super-admin, the tenant `demo`, and a platform key
+ * (`adminKey` if it is given). What exists already stays unchanged, so this can be repeated after a crash.
  * @throws Error if `adminKey` is not a well-formed API key
  */
 export const seedPlatform = async (ctx: Ctx, adminKey: string | undefined): Promise<FirstKey> => {

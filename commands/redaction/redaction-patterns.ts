@@ -35,7 +35,7 @@ export const RedactionTest = z
 
 /** The maximum number of steps (see `sizeOf`) per character for all patterns of a tenant together. */
 const MAX_SIZE = 4_000;
-/** The maximum number of steps of one test. So many steps take at most about a tenth of a second. */
+/** The maximum number of steps in one test, which take at most about a tenth of a second. */
 const MAX_STEPS = 8_000_000;
 
 type Patterns = readonly RedactionPatterns.RedactionPattern[];
@@ -56,8 +56,9 @@ export const assertUsablePatterns = (ctx: Ctx, pointer: string, patterns: Patter
 const isQuick = (ctx: Ctx, text: string, patterns: Patterns): boolean => sizeOf(ctx, patterns) * text.length <= MAX_STEPS;
 
 /**
- * Replaces the matches of the tenant's redaction patterns in a text before it is stored. `pointer` is the JSON pointer
- * of the text in the request. A text that takes too long is refused, because it must not be stored without redaction.
+ * Replaces the matches of the tenant's redaction patterns in a text before the text is stored. `pointer` is the JSON
+ * pointer of the text in the request. If this takes too long, the request is refused, because the text must not be
+ * stored without redaction.
  * @throws Refusal invalid
  */
 export const redactText = async (ctx: Ctx, pointer: string, text: string): Promise<string> => {
@@ -78,7 +79,7 @@ export const replaceRedactionPatterns = (
 };
 
 /**
- * Redacts a text with the given patterns or, if none are given, with those of the tenant. Records nothing.
+ * Redacts a text with the given patterns or, if none are given, with those of the tenant. Nothing is recorded.
  * @throws Refusal invalid
  */
 export const testRedactionPatterns = async (ctx: Ctx, { text: original, patterns }: z.output<typeof RedactionTest>) => {

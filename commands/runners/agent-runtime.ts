@@ -36,7 +36,7 @@ const modelsOf = async (ctx: Ctx, agent: Agent.Agent) => {
   };
 };
 
-/** Whether the agent may use a skill that it has: it is enabled, and no permission forbids it. */
+/** Returns whether the agent may use a skill that it has: the skill is enabled, and no permission forbids it. */
 const mayUseSkill = ({ skills, skill_permissions }: Agent.Agent, id: string): boolean =>
   skills[id]?.is_enabled === true && !skill_permissions.some(({ skill_id, allowed }) => skill_id === id && !allowed);
 
@@ -72,15 +72,15 @@ const newestOf = (all: readonly Loaded<unknown>[]): Position =>
     .reduce((newest, position) => (comparePositions(position, newest) > 0 ? position : newest));
 
 /**
- * Returns the primary model of an agent after failover from models that cannot be used; null if it has none. `position`
- * is the consistency token of the newest event of the agent and its models.
+ * Returns the primary model of an agent, after unusable models were replaced by failover; null if there is none.
+ * `position` is the position of the newest event of the agent and its models, as a consistency token.
  */
 export const readModelChain = async (ctx: Ctx, agent: Loaded<Agent.Agent>) => {
   const { models, loaded } = await modelsOf(ctx, agent.state);
   return { primary: models[0]?.model_id ?? null, position: tokenOf(newestOf([agent, ...loaded])) };
 };
 
-/** The sources of a runtime besides the log: the tokens for git hosts, and the OAuth providers. */
+/** What a runtime contains besides data of the log: the tokens for git hosts, and the names of the OAuth providers. */
 export type RuntimeSources = { readonly tokenFor: CodeHost['tokenFor']; readonly providers: readonly string[] };
 
 /** Everything that a runner needs to run its agent. Secrets are in clear text. */
@@ -116,7 +116,7 @@ export const readRuntime = async (ctx: Ctx, agent_id: string, { tokenFor, provid
   };
 };
 
-/** Records in the access log of the tenant which secrets a runner has read. The record does not contain them. */
+/** Records in the tenant's audit log which secrets a runner has read. The secrets themselves are not recorded. */
 export const recordDisclosure = (ctx: Ctx, { agent, position, models, skills, tools, credentials, repo }: AgentRuntime) => {
   const data: Disclosure.DisclosedRuntime = {
     agent_id: agent.id,

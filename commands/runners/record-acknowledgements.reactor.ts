@@ -13,8 +13,8 @@ export type AcknowledgementStream = { readonly state: Acknowledgement.Acknowledg
 export type AcknowledgementLog = {
   readonly load: (tenant: string, agent: string) => Promise<AcknowledgementStream>;
   /**
-   * Appends events after the given revision. If another process has appended to the stream in the meantime, this does
-   * nothing, and the caller loads the stream again.
+   * Appends events after the given revision. Does nothing if another process has appended to the stream in the
+   * meantime; the caller then loads the stream again.
    */
   readonly append: (
     tenant: string,
@@ -25,8 +25,8 @@ export type AcknowledgementLog = {
 };
 
 /**
- * Records the advisories about one agent that are not recorded yet. One append holds a limited number of advisories, so
- * the function appends until all are recorded.
+ * Records those advisories about one agent that are not recorded yet. Because one append has a limited size, several
+ * appends may be needed.
  */
 const recordForAgent = async (log: AcknowledgementLog, epoch: string, group: readonly AddressedAdvisory[]): Promise<void> => {
   const { tenant, agent } = group[0]!;
@@ -43,9 +43,9 @@ const recordForAgent = async (log: AcknowledgementLog, epoch: string, group: rea
 };
 
 /**
- * Records, for each agent, which messages were acknowledged by runners or given up by the broker. The agent's stream
- * stores which advisories are already recorded. So neither a repeat after a crash nor a second process records an
- * advisory twice. `epoch` identifies the broker stream that holds the advisories.
+ * Records, for each agent, which messages its runners acknowledged and which ones the broker gave up. The agent's
+ * stream contains which advisories are recorded, so neither a repeat after a crash nor a second process records an
+ * advisory twice. `epoch` identifies the JetStream stream that contains the advisories.
  */
 export const recordAcknowledgements = async (
   log: AcknowledgementLog,

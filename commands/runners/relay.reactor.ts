@@ -4,8 +4,8 @@ import type { DeliveryEvent } from '../../domain/webhooks/delivery.ts';
 
 /**
  * A message to publish to the broker. `id` is the id of the event, and `token` its log position as a consistency token.
- * `delivery` is the id of the delivery; null if the message belongs to none. `occurrence` is set only for the message
- * of a cron job: the id of its occurrence. `traceparent` is set only if the request had a trace context.
+ * `delivery` is the id of the delivery; null if the message belongs to none. `occurrence` is the id of the occurrence,
+ * and only present for a message of a cron job. `traceparent` is only present if the request had a trace context.
  */
 export type OutgoingMessage = {
   readonly id: string;
@@ -24,22 +24,22 @@ export const REQUEUED = 'DeliveryRequeued' satisfies DeliveryEvent['type'];
 export const relayedEventTypes: readonly string[] = [...Object.keys(runnerMessages), REQUEUED];
 
 /**
- * The bytes that are reserved in a message for everything except the body: the subject, the headers and the attributes
- * of the CloudEvent.
+ * The number of bytes in a message that are reserved for everything except the body: the subject, the headers and the
+ * attributes of the CloudEvent.
  */
 const MAX_ENVELOPE_BYTES = 16_384;
 
 /**
- * Returns the largest body, in bytes, that a message can contain if the broker allows payloads of `maxPayload` bytes.
- * The factor 3/4 is needed because Base64 turns 3 bytes into 4.
+ * Returns the maximum size, in bytes, of a body in a message if the broker allows payloads of `maxPayload` bytes.
+ * Base64 turns 3 bytes into 4, hence the factor 3/4.
  */
 export const inlineLimit = (maxPayload: number): number =>
   Math.max(0, Math.min(MAX_INLINE_BYTES, Math.floor(((maxPayload - MAX_ENVELOPE_BYTES) * 3) / 4)));
 
 /**
- * Returns the message for an event of a relayed type; for a requeued delivery, pass the result of `messageSource`. A
- * body of more than `maxBodyBytes` is replaced by its URL. The message has the id and the position of `carrier`, the
- * event for which the relay publishes it.
+ * Returns the message for an event of a relayed type (for a requeued delivery, the result of `messageSource`). Instead
+ * of a body of more than `maxBodyBytes`, the message contains the URL of the body. The id and the position of the
+ * message are those of `carrier`, the event for which the relay publishes it.
  * @throws Error if the event does not have the form that its type requires
  */
 export const outgoingMessage = (event: Recorded, publicUrl: string, maxBodyBytes: number, carrier: Recorded = event): OutgoingMessage => {

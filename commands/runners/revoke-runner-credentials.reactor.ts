@@ -13,8 +13,8 @@ export type RecordedAccessEvent = Recorded<AccessEvent>;
 type CredentialIssued = Recorded<Extract<AccessEvent, { type: 'RunnerCredentialIssued' }>>;
 
 /**
- * Maps event types to functions. A function returns the resource that an event ends or reinstates: the id of the
- * resource, or the `membershipKey` of a membership.
+ * Maps event types to functions that return the resource which an event ends or reinstates: the id of the resource, or
+ * the `membershipKey` of a membership.
  */
 type ResourceOf = Partial<Record<AccessEvent['type'], (event: RecordedAccessEvent) => string>>;
 
@@ -23,10 +23,7 @@ const membershipKey = (tenant: string, user: string): string => `${tenant}/${use
 const ownId = ({ id }: RecordedAccessEvent): string => id;
 const membership = ({ id, data }: RecordedAccessEvent): string => membershipKey(id, (data as { user_id: string }).user_id);
 
-/**
- * The events that end a resource on which a credential depends. `ApiKeyRevoked` includes runner keys, which are API
- * keys.
- */
+/** The events that end a resource on which a credential depends. `ApiKeyRevoked` is also the event of a runner key. */
 const REVOKING_EVENTS: ResourceOf = {
   RunnerCredentialRevoked: ownId,
   ApiKeyRevoked: ownId,
@@ -38,8 +35,8 @@ const REVOKING_EVENTS: ResourceOf = {
 };
 
 /**
- * The events that reinstate a resource which had ended. New credentials that depend on it are then valid. Credentials
- * that were revoked before stay revoked.
+ * The events that reinstate a resource which had ended. New credentials that depend on the resource are then valid.
+ * Credentials that were revoked before stay revoked.
  */
 const REINSTATING_EVENTS: ResourceOf = {
   AgentRestored: ownId,
@@ -51,13 +48,13 @@ const REINSTATING_EVENTS: ResourceOf = {
 export const revocationEventTypes = ['RunnerCredentialIssued', ...Object.keys(REVOKING_EVENTS), ...Object.keys(REINSTATING_EVENTS)];
 
 /**
- * The longest lifetime of a credential, in milliseconds. At start, events that are older need not be read, because
- * their credentials have expired.
+ * The maximum lifetime of a credential, in milliseconds. Events that are older than this need not be read at the start,
+ * because their credentials have expired.
  */
 export const MAX_LIFETIME_MS = MAX_LIFETIME_SECONDS * 1_000;
 
 /**
- * A credential that has not expired. `dependencies` has the ids (or membership keys) of the resources on which it
+ * A credential that has not expired. `dependencies` are the ids (or membership keys) of the resources on which it
  * depends.
  */
 type Credential = { readonly publicKey: string; readonly expiresAt: number; readonly dependencies: readonly string[] };
@@ -66,7 +63,9 @@ type Credential = { readonly publicKey: string; readonly expiresAt: number; read
 type Revocations = {
   /** Maps ids to the credentials that have not expired. */
   readonly credentials: Map<string, Credential>;
-  /** Maps the ids of resources to the times at which they ended. Reinstated resources are removed. */
+  /**
+   * Maps the ids of resources to the times at which they ended. A resource that is reinstated is removed from the map.
+   */
   readonly endedAt: Map<string, number>;
 };
 
@@ -94,7 +93,7 @@ const forgetExpired = ({ credentials, endedAt }: Revocations, now: number): void
   deleteOldest(endedAt, (at) => at < now - MAX_LIFETIME_MS);
 };
 
-/** Adds an issued credential. @returns true if the credential depends on a resource that has already ended */
+/** Adds a credential that was issued. @returns whether a resource on which the credential depends has already ended */
 const addCredential = ({ credentials, endedAt }: Revocations, event: CredentialIssued): boolean => {
   const { public_key, expires_at } = event.data;
   const dependencies = dependenciesOf(event);
@@ -103,21 +102,21 @@ const addCredential = ({ credentials, endedAt }: Revocations, event: CredentialI
 };
 
 /**
- * Marks a resource and every credential that depends on it as ended. Each credential gets an entry under its own id. So
- * it stays revoked if the resource is reinstated.
- * @returns true if a credential depends on the resource
+ * Marks a resource, and every credential that depends on it, as ended. Each credential gets an entry of its own, so
+ * that it stays revoked if the resource is reinstated.
+ * @returns whether any credential depends on the resource
  */
 const endResource = ({ credentials, endedAt }: Revocations, resource: string, at: number): boolean => {
   const revoked = [...credentials].filter(([, { dependencies }]) => dependencies.includes(resource)).map(([id]) => id);
   for (const id of [resource, ...revoked]) {
-    // An existing entry is deleted first, so that the new entry comes last: the map must stay sorted by time.
+    // Delete an existing entry first, so that the new entry becomes the last one: the map must stay sorted by time.
     endedAt.delete(id);
     endedAt.set(id, at);
   }
   return revoked.length > 0;
 };
 
-/** Applies one event. @returns true if it revokes a credential */
+/** Applies one event. @returns whether the event revokes a credential */
 const applyEvent = (revocations: Revocations, event: RecordedAccessEvent): boolean => {
   const at = Date.parse(event.at);
   forgetExpired(revocations, at);
@@ -138,7 +137,7 @@ const revokedPublicKeys = (revocations: Revocations, now: number): Record<string
 };
 
 /**
- * Creates the list of revoked credentials. It contains only those that have not expired, because the broker refuses
+ * Creates the list of revoked credentials. A credential leaves the list when it expires, because the broker refuses
  * expired credentials anyway.
  */
 export const createRevocationList = () => {
@@ -146,12 +145,12 @@ export const createRevocationList = () => {
   return {
     /**
      * Applies the next event in log order.
-     * @returns true if it revokes a credential, so that the broker must be informed
+     * @returns whether the event revokes a credential, so that the broker must get the new list
      */
     apply: (event: RecordedAccessEvent): boolean => applyEvent(revocations, event),
     /**
-     * Returns the revoked credentials that have not expired yet, by public key. Each value is `now` in seconds: the
-     * broker refuses all credentials of the public key that were issued up to this time.
+     * Returns the revoked credentials that have not expired yet: a map from public keys to `now` in seconds. The broker
+     * refuses every credential of the public key that was issued up to this time.
      */
     current: (now: number): Record<string, number> => revokedPublicKeys(revocations, now),
   };

@@ -5,13 +5,13 @@ import { loadAgent } from '../agents/agent.ts';
 import type { Ctx, Loaded } from '../context.ts';
 
 /**
- * A user of the broker, with the JWT and the private seed to connect. Until it expires, the user may read the messages
- * to one agent. `url` is the URL of the broker.
+ * A user of the broker, with the JWT and the private seed that it needs to connect. Until it expires, it can read the
+ * messages to one agent. `url` is the URL of the broker.
  */
 export type BrokerUser = { readonly url: string; readonly jwt: string; readonly seed: string; readonly public_key: string };
 
 /**
- * Creates a broker user, and the JetStream consumer of the agent if it does not exist yet.
+ * Creates a broker user. If the agent has no JetStream consumer yet, creates that, too.
  * @throws Refusal not_configured if the platform cannot create broker users, unavailable if the broker is down
  */
 export type CreateBrokerUser = (request: { tenant: string; agent: string; credential: string; expires_at: string }) => Promise<BrokerUser>;
@@ -22,8 +22,8 @@ export type IssuedCredential = RunnerCredential.RunnerCredential &
   BrokerUser & { readonly inbox_prefix: string; readonly renew_at: string };
 
 /**
- * Returns the user on whose rights the credential depends, and when the credential expires: after one hour or, if the
- * runner key that requests it expires earlier, together with this key.
+ * Returns the user on whose rights the credential depends, and when the credential expires: after one hour or, if it is
+ * requested with a runner key that expires earlier, together with this key.
  */
 const ownerAndExpiry = async (ctx: Ctx): Promise<{ owner_id: string | null; expires_at: string }> => {
   const { principal } = ctx;
@@ -34,8 +34,8 @@ const ownerAndExpiry = async (ctx: Ctx): Promise<{ owner_id: string | null; expi
 };
 
 /**
- * Issues a credential that is valid for at most one hour. Only this response contains its private seed, because the
- * seed is not stored.
+ * Issues a credential that is valid for at most one hour. The response is the only place that contains its private
+ * seed, because the seed is not stored.
  * @throws Refusal not_found, not_configured, unavailable
  */
 export const issueRunnerCredential =

@@ -54,7 +54,7 @@ const assertAgent = async (ctx: Ctx, agent_id: string): Promise<void> => {
   if (state.status !== 'live') throw unknownAgent();
 };
 
-/** Checks that the caller sees this agent. @throws Refusal invalid */
+/** Checks that the caller may see this agent. @throws Refusal invalid if not */
 export const assertVisibleAgent = async (ctx: Ctx, agent_id: string): Promise<void> => {
   await assertAgent(ctx, agent_id);
   if (!(await ctx.may('agent:read', agent_id))) throw unknownAgent();
@@ -68,8 +68,9 @@ const loadBlackout = async (ctx: Ctx, id: string): Promise<Loaded<Blackout.Black
 };
 
 /**
- * Declares a blackout. `present` returns the number of blackouts of the tenant. The tenant may have at most `max`.
- * @throws Refusal invalid, conflict if the tenant has too many
+ * Declares (creates) a blackout. `present` returns the number of the tenant's blackouts, of which there may be at most
+ * `max`.
+ * @throws Refusal invalid, conflict if there are too many
  */
 export const declareBlackout = async (
   ctx: Ctx,
@@ -95,5 +96,5 @@ export const changeBlackout = async (
   return ctx.transact(Blackout, id, Blackout.change(changes));
 };
 
-/** Lifts a blackout. @throws Refusal not_found */
+/** Lifts (removes) a blackout. @throws Refusal not_found */
 export const liftBlackout = (ctx: Ctx, { id }: { readonly id: string }) => ctx.transact(Blackout, id, Blackout.lift);

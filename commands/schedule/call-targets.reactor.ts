@@ -44,14 +44,14 @@ const requestOf = async (ports: CallPorts, job: CronJob.CronJob, run_id: string)
 };
 
 /**
- * Calls the external target of a run once and records the attempt. Does not call the target if its tenant, agent or job
- * is switched off or deleted by now. All attempts of a run have the same `Idempotency-Key`. So if an attempt called the
- * target but was not recorded, the target can recognise the next attempt as a repeat.
+ * Calls the external target of a run once, and records the attempt. If the tenant, agent or job is inactive or deleted
+ * by then, the target is not called. All attempts of a run have the same `Idempotency-Key`: if an attempt has called
+ * the target but could not be recorded, the target can recognise the next attempt as a repeat.
  */
 export const callTarget = async (ports: CallPorts, due: DueRun): Promise<void> => {
   const run = await ports.loadRun(due);
   const startedAt = ports.now();
-  // The read model that lists due runs may lag behind. So the attempt may already have been made.
+  // The read model that lists due runs may be outdated, so this attempt may already have been made.
   if (run.next_attempt_at === null || Date.parse(run.next_attempt_at) > startedAt) return;
   const job = await ports.loadJob({ tenant_id: due.tenant_id, id: due.job_id });
   const reason = await reasonNotToCall(ports, job, job.agent_id);

@@ -84,7 +84,7 @@ export const CronJobCreate = z
     ],
   });
 
-/** A cron job of which not everything is known yet: its schedule, and perhaps what it calls. */
+/** A cron job of which not everything is known yet: it has a schedule, and may have a target. */
 export const CronJobDraft = CronJobCreate.extend({
   name: CronJobCreate.shape.name.optional(),
   kind: CronJobCreate.shape.kind.default('recurring'),

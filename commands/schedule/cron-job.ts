@@ -50,8 +50,8 @@ const isTargetUrl = (text: string): boolean => {
 };
 
 /**
- * Checks the target of a job, and returns the agent that it refers to; null if the target is external. If that agent is
- * not the job's own agent, the caller must have the permission to assign work to it.
+ * Checks the target of a job, and returns the agent that it names; null if the target is not an agent. If it is another
+ * agent than the job's own, the caller must have the permission to assign work to that agent.
  * @throws Refusal invalid, forbidden
  */
 const findTarget = async (
@@ -71,7 +71,7 @@ const findTarget = async (
 };
 
 /**
- * Makes the same checks as the creation of a job, as far as the draft has the fields, but creates nothing.
+ * Makes the checks that creating the job would make, for those fields that the draft has. Nothing is created.
  * @throws Refusal not_found, invalid, forbidden
  */
 export const assertDraft = async (
@@ -86,9 +86,8 @@ export const assertDraft = async (
 type StoredHeaders = Pick<CronJob.TargetFields, 'headers' | 'sealed_headers'>;
 
 /**
- * Returns headers in the form in which a job stores them: the secret values are masked, and are encrypted separately. A
- * masked value in `headers` stands for the present value of the job. If no secret value changes, the encrypted text
- * stays the same, too.
+ * Returns headers as a job stores them: secret values are masked, and are stored encrypted in a separate text. A masked
+ * value in `headers` stands for the present value. If no secret value changes, the encrypted text stays the same.
  * @throws Refusal invalid
  */
 const storedHeaders = async (ctx: Ctx, id: string, headers: Headers, present: string | null): Promise<StoredHeaders> => {
@@ -151,8 +150,8 @@ export const resumeCronJob = (ctx: Ctx, { agent_id, id }: JobRef) =>
 export const deleteCronJob = (ctx: Ctx, { agent_id, id }: JobRef) => ctx.transact(CronJob, id, CronJob.remove(agent_id));
 
 /**
- * Checks that the job's agent, and the agent that it calls, are active.
- * @throws Refusal conflict if one is inactive or deleted
+ * Checks that the agent of the job, and the agent that the job calls, are active.
+ * @throws Refusal conflict if one of them is inactive or deleted
  */
 const assertActive = async (ctx: Ctx, job: CronJob.CronJob): Promise<void> => {
   const target = job.target_kind === 'internal_agent' ? CronJob.targetAgentOf(job) : job.agent_id;
@@ -176,12 +175,12 @@ export const runCronJobNow = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJ
   return { ...loaded, position: run.position };
 };
 
-/** The maximum number of consecutive occurrences that can be skipped. */
+/** The maximum number of occurrences in a row that can be skipped. */
 const MAX_SKIPPED = 1_000;
 
 /**
- * Decides that the next occurrence of a job does not fire: the first one after now that is not skipped yet.
- * @throws Refusal not_found, conflict if the job is not due any more
+ * Skips the next occurrence of a job, which is the first one after now that is not skipped yet.
+ * @throws Refusal not_found, conflict if the job has no due time any more
  */
 export const skipCronOccurrence = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJob.CronJob>> => {
   const loaded = await loadCronJob(ctx, ref);

@@ -7,8 +7,7 @@ import type { DueRun } from './call-targets.reactor.ts';
 import { type InactiveReason, reasonNotToCall } from './scheduler.reactor.ts';
 
 /**
- * The end of a run's last message, according to the read model: how and when it ended, and when the broker had stored
- * it.
+ * How the last message of a run ended, according to the read model: when and how, and when the broker had stored it.
  */
 export type Settlement = {
   readonly message_id: string;
@@ -26,17 +25,17 @@ export type MessagePorts = {
   readonly loadRun: (run: DueRun) => Promise<CronRun.CronRun>;
   readonly loadDelivery: (delivery: DeliveryRef) => Promise<Delivery>;
   readonly inactiveReason: (tenant_id: string, agent_id: string) => Promise<InactiveReason | null>;
-  /** Returns the id of the delivery of a run. It is always the same for the same run. */
+  /** Returns the id of the delivery of a run. The same run always has the same id. */
   readonly deliveryIdOf: (run: DueRun) => string;
   /** Appends the first event of a delivery. Does nothing if the delivery exists. */
   readonly createDelivery: (delivery: DeliveryRef, facts: CronDeliveryFacts, body: Uint8Array) => Promise<void>;
   /**
-   * Sends the last message of a delivery again with the same CloudEvents id. Does nothing unless that message is
+   * Sends the last message of a delivery again, with the same CloudEvents id. Does nothing if the last message is not
    * `message_id`.
    */
   readonly repeatMessage: (delivery: DeliveryRef, message_id: string) => Promise<void>;
   readonly transact: (run: DueRun, decide: Decision<CronRun.CronRun, CronRun.CronRunEvent>) => Promise<unknown>;
-  /** The broker keeps a message for this long, in milliseconds. */
+  /** How long the broker keeps a message, in milliseconds. */
   readonly messageLifetimeMs: number;
   readonly now: () => number;
 };
@@ -70,13 +69,13 @@ const createDelivery = async (ports: MessagePorts, due: DueRun, { target_agent_i
 
 /**
  * Makes the due attempt of a run: sends a message to the agent. The first attempt creates a delivery. Later attempts
- * send its message again with the same id, so that a runner recognises a message that it has processed. If the previous
- * attempt has waited for an acknowledgement for as long as the broker keeps messages, that attempt has failed.
+ * send its message again with the same id, so that a runner recognises a message that it has already processed. If the
+ * attempt before has waited for an acknowledgement for as long as the broker keeps messages, that attempt has failed.
  */
 export const sendMessage = async (ports: MessagePorts, due: DueRun): Promise<void> => {
   const run = await ports.loadRun(due);
   const now = ports.now();
-  // The read model that lists due runs may lag behind. So the attempt may already have been made.
+  // The read model that lists due runs may be outdated, so this attempt may already have been made.
   if (run.next_attempt_at === null || Date.parse(run.next_attempt_at) > now) return;
   if (run.is_awaiting)
     return record(ports, due, run, 'No runner of the agent has acknowledged the message in time', ports.messageLifetimeMs);
@@ -93,8 +92,9 @@ const durationOf = ({ published_at, at }: Settlement): number =>
   published_at === null ? 0 : Math.max(0, Date.parse(at) - Date.parse(published_at));
 
 /**
- * Records that an agent's runner has acknowledged a message of a run, or that the message was given up. A message that
- * was given up does not end the attempt if the delivery has a newer message, for example because of a redelivery.
+ * Records that the runner of an agent has acknowledged a message of a run, or that the broker has given the message up.
+ * If the delivery has a newer message, for example because of a redelivery, a message that was given up does not end
+ * the attempt.
  */
 export const recordSettlement = async (ports: MessagePorts, due: DueRun, settlement: Settlement): Promise<void> => {
   const run = await ports.loadRun(due);

@@ -6,8 +6,7 @@ import { blackoutOf, type PresentBlackout } from '../../domain/schedule/preview.
 import type { ParseCron } from '../../domain/schedule/recurrence.ts';
 
 /**
- * A job that is due according to the read model. `schedule_revision` is the revision of the schedule by which it is
- * due.
+ * A job that is due according to the read model. `schedule_revision` is the revision at which this schedule was set.
  */
 export type DueJob = {
   readonly tenant_id: string;
@@ -46,9 +45,9 @@ export type SchedulerPorts = {
    */
   readonly inactiveReason: (tenant_id: string, agent_id: string) => Promise<InactiveReason | null>;
   readonly blackouts: (tenant_id: string) => Promise<readonly PresentBlackout[]>;
-  /** Whether an earlier run of the job has not ended yet. */
+  /** Returns whether an earlier run of the job has not ended yet. */
   readonly hasOpenRun: (job: Pick<DueJob, 'tenant_id' | 'id'>) => boolean;
-  /** Whether the budget of the agent for this hour is used up. */
+  /** Returns whether the budget of the agent for this hour is used up. */
   readonly isBudgetSpent: (tenant_id: string, agent_id: string) => Promise<boolean>;
   /** Appends the events that the decision about this occurrence returns. */
   readonly transact: (
@@ -74,11 +73,11 @@ const suppressionOf = async (ports: SchedulerPorts, job: CronJob.CronJob, dueAt:
 };
 
 /**
- * Decides about all occurrences of a job up to `now` (RFC 3339 UTC) that are not decided yet. The jobs from the read
- * model are only candidates: the stream of each occurrence decides. So an occurrence is decided only once, even if
- * there is a second scheduler, a crash, or an outdated read model.
- * @returns when the job is due next, as far as its schedule determines this: null for never; undefined if nothing was
- * examined, because the schedule has changed since
+ * Decides about all occurrences of a job up to `now` (RFC 3339 UTC) for which no decision is recorded. The read model
+ * that names the jobs may be outdated; only the stream of an occurrence shows whether a decision is recorded. So there
+ * is one decision for each occurrence, even if there is a second scheduler or a crash.
+ * @returns the next due time of the job by its schedule (null if there is none); undefined if nothing was decided,
+ * because the schedule has changed
  */
 export const decideDue = async (ports: SchedulerPorts, due: DueJob, now: string): Promise<string | null | undefined> => {
   const job = await ports.loadJob(due);

@@ -8,9 +8,7 @@ import { loadSession } from './session-access.ts';
 
 export const MAX_ATTACHMENT_BYTES = 25 * 1024 * 1024;
 
-/**
- * Returns an attachment in the form of the response schema AttachmentRead. `digest` has the form that URL paths use.
- */
+/** Returns an attachment in the form of the response schema AttachmentRead. `digest` is written as in URL paths. */
 export const attachmentView = ({ publicUrl, tenant }: Pick<Ctx, 'publicUrl' | 'tenant'>, attachment: Session.Attachment) => ({
   ...attachment,
   id: attachment.attachment_id,
@@ -19,8 +17,8 @@ export const attachmentView = ({ publicUrl, tenant }: Pick<Ctx, 'publicUrl' | 't
 });
 
 /**
- * Checks that a session accepts files. Called before the file is read.
- * @throws Refusal not_found, conflict if it has ended
+ * Checks that a session accepts files. This is called before the file is read.
+ * @throws Refusal not_found, conflict if the session has ended
  */
 export const assertAcceptsFiles = async (ctx: Ctx, session_id: string): Promise<void> =>
   Session.assertOpen((await loadSession(ctx, session_id)).state, ctx.at());

@@ -55,7 +55,7 @@ export const messageView = (session_id: string, message: Session.Message, conten
 const runnerOnly = (name: string) => invalid(`/${name}`, 'may only be set by the runner of the agent', 'runner_only');
 
 /**
- * Checks that a message of a user has no fields that only the runner of the agent may set.
+ * Checks a message of a user: it must not have fields that only the runner of the agent may set.
  * @throws Refusal forbidden, invalid
  */
 const assertFromUser = (input: Append): void => {
@@ -67,9 +67,8 @@ const assertFromUser = (input: Append): void => {
 };
 
 /**
- * Returns the usage of a language model that a message reports; null if it reports none. If the message names no model,
- * the usage counts for the primary model of the session. If the message has no cost, the cost is computed from the
- * prices of the model.
+ * Returns how much a message used a language model; null if it reports nothing. If it names no model, the usage is
+ * counted for the primary model of the session. If it names no cost, the cost is computed from the prices of the model.
  * @throws Refusal invalid if the model is unknown or not open to the tenant
  */
 const usageOf = async (ctx: Ctx, input: Append, { model_id: primary }: Session.Session): Promise<Session.Usage | null> => {
@@ -84,8 +83,8 @@ const usageOf = async (ctx: Ctx, input: Append, { model_id: primary }: Session.S
 };
 
 /**
- * Appends a message to a session that has not ended. Its content is redacted with the tenant's patterns, and stored
- * encrypted.
+ * Appends a message to a session that has not ended. The content is redacted with the tenant's patterns, and then
+ * stored encrypted.
  * @throws Refusal not_found, forbidden, invalid, conflict if the session has ended
  */
 export const appendMessage = async (ctx: Ctx, input: Append): Promise<Loaded<ReturnType<typeof messageView>>> => {

@@ -38,7 +38,7 @@ export const openEndTexts = async (ctx: Ctx, session: Session.Session): Promise<
   error: await openText(ctx, locationOf(session, 'error'), session.sealed_error),
 });
 
-/** Whether the session has already ended with this event and these texts, so that there is nothing to do. */
+/** Returns whether the session has already ended with this event and these texts, so that nothing must be recorded. */
 const isRepeat = async (ctx: Ctx, session: Session.Session, type: Session.EndEvent, { summary, error }: EndTexts): Promise<boolean> => {
   if (session.status !== Session.STATUS_OF_END[type]) return false;
   const ended = await openEndTexts(ctx, session);
@@ -64,9 +64,9 @@ const endOnce = async (ctx: Ctx, type: Session.EndEvent, session_id: string, tex
 };
 
 /**
- * Creates the command that ends a session with this event. Does nothing if the session has already ended with the same
- * event and texts.
- * @throws Refusal not_found, conflict if it has ended otherwise
+ * Creates the command that ends a session with this event. If the session has already ended with the same event and
+ * texts, nothing is recorded.
+ * @throws Refusal not_found, conflict if the session has ended in another way
  */
 export const endSession =
   (type: Session.EndEvent) =>

@@ -4,9 +4,7 @@ import * as Session from '../../domain/sessions/session.ts';
 
 export type SessionRef = { readonly tenant_id: string; readonly id: string };
 
-/**
- * The first and the last event of a session (the same event if there is only one). Null if there is no such session.
- */
+/** The first and the last event of a session, which can be the same event. Null if there is no such session. */
 export type Ends = { readonly first: Recorded<Session.SessionEvent>; readonly last: Recorded<Session.SessionEvent> } | null;
 
 /** The functions that the reactor needs from the log. */
@@ -19,9 +17,9 @@ export type ExpiryPorts = {
 const ACTOR: Actor = { kind: 'system', id: 'annals' };
 
 /**
- * Expires the sessions whose lifetime is over at `at` (RFC 3339 UTC). `sessions` come from a read model and are only
- * candidates: the events of each session decide. Only two events are read: the first one has the time at which the
- * session expires, and the last one shows whether it has ended.
+ * Expires the sessions whose time is over at `at` (RFC 3339 UTC). The read model that names the sessions may be
+ * outdated, so two events of each session are read: the first contains the expiry time, and the last shows whether the
+ * session has ended.
  * @returns the number of sessions that were expired
  */
 export const expireDueSessions = async (

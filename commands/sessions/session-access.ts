@@ -23,8 +23,8 @@ const isStarter = (principal: Principal, { created_by_id }: Session.Session): bo
   principal.kind === 'user' && principal.user_id === created_by_id;
 
 /**
- * Checks that a runner belongs to the session's agent. The runner of a suspended tenant gets the same refusal for all
- * other sessions, so that it learns nothing about them.
+ * Checks that a runner belongs to the agent of the session. In a suspended tenant, a runner gets the same refusal for
+ * all sessions of other agents, so that it learns nothing about them.
  * @throws Refusal not_found, tenant_suspended
  */
 const requireOwnRunner = async (ctx: Ctx, principal: Principal & { kind: 'runner' }, session_id: string): Promise<void> => {
@@ -36,9 +36,9 @@ const requireOwnRunner = async (ctx: Ctx, principal: Principal & { kind: 'runner
 };
 
 /**
- * Checks that the caller may write to a session: it must be the runner of its agent, or one of `others`. A user also
- * needs the permission to assign work to the agent.
- * @throws Refusal not_found if there is no such session, or the caller may not see its agent; forbidden,
+ * Checks that the caller may write to a session: the runner of its agent may, and those users whom `others` names. A
+ * user also needs the permission to assign work to the agent.
+ * @throws Refusal not_found if there is no such session or if the caller may not see its agent, forbidden,
  * tenant_suspended
  */
 export const requireWriter = async (ctx: Ctx, session_id: string, others: Writers): Promise<void> => {

@@ -11,8 +11,8 @@ type Named = Pick<Session, 'agent_id' | 'user_id' | 'created_by_id'>;
 export type SessionNames = { readonly agent_name: string | null; readonly user_email: string | null; readonly user_name: string | null };
 
 /**
- * Returns the present names of a session's agent and user. The user is the one for whom the session runs, or else the
- * one who started it. A deleted agent still has its name.
+ * Returns the present names of a session's agent and user. The user is the one for whom the session runs or, if there
+ * is none, the one who started it. A deleted agent keeps its name.
  */
 export const namesOf = async (ctx: Loads, session: Named): Promise<SessionNames> => {
   const user_id = userOf(session);

@@ -46,8 +46,8 @@ const loadActiveAgent = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent
 };
 
 /**
- * The origin of a session: the delivery and the occurrence that it processes, and the cause to which its costs are
- * attributed.
+ * Why a session was started: the delivery and the occurrence that are processed in it, and the cause for which its
+ * costs are counted.
  */
 type Origin = Session.Cause & { readonly delivery_id: string | null; readonly cron_occurrence_id: string | null };
 

@@ -15,10 +15,10 @@ const MESSAGE_OVERHEAD_BYTES = 400;
 
 type MessageView = ReturnType<typeof messageView>;
 
-/** The messages to read: from the revision `from` of the session on, at most `limit`. */
+/** Which messages to read: at most `limit` of them, from the revision `from` of the session on. */
 export type TranscriptWindow = { readonly from: number; readonly limit: number };
 
-/** Resolves with null if a text cannot be decrypted because the key of the tenant was destroyed. */
+/** Resolves with null if a text cannot be decrypted because the data key of the tenant was destroyed. */
 const nullIfErased = <T>(opening: Promise<T>): Promise<T | null> =>
   opening.catch((error: unknown) => {
     if (error instanceof Refusal && error.code === 'not_found') return null;
@@ -30,7 +30,7 @@ const openContent = (ctx: Ctx, session_id: string, message_id: string, sealed: s
 
 /**
  * Reads messages from the stream of the session, because no read model contains them. `until` is the last revision to
- * read. `next` in the result is the revision of the first message that was not read; null if there is none.
+ * read. `next` in the result is the revision of the first message that was not read; null if all were read.
  */
 const readMessages = async (ctx: Ctx, session_id: string, until: number, { from, limit }: TranscriptWindow) => {
   const messages: MessageView[] = [];

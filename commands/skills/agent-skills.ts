@@ -32,7 +32,7 @@ export const AgentSkillPermissionUpdate = z
   })
   .meta({ id: 'AgentSkillPermissionUpdate', examples: [{ permissions: [{ skill_id: 'cke0w9ax4rhv1tn7dq3zs5mjf', allowed: false }] }] });
 
-/** Whether the caller sees all skills of the tenant: OWNER and ADMIN do. */
+/** Returns whether the caller sees all skills of the tenant, as an OWNER and an ADMIN do. */
 export const seesAllSkills = (ctx: Ctx): Promise<boolean> => ctx.may('tenant:skills:write');
 
 /** Loads the skills with these ids that are not deleted. The result maps ids to skills. */
@@ -44,7 +44,7 @@ export const loadLiveSkills = async (ctx: Ctx, ids: readonly string[]): Promise<
 type SkillRef = { readonly skill_id: string; readonly pointer: string };
 
 /**
- * Checks that each of these skills exists, and that the caller may see it or the agent already has it.
+ * Checks that each of these skills exists, and that the caller may see it or that the agent already has it.
  * @throws Refusal invalid
  */
 const checkSkills = async (ctx: Ctx, agent: Agent.Agent, refs: readonly SkillRef[], known: readonly string[]): Promise<void> => {
@@ -67,8 +67,9 @@ export const grantView = (agent: Agent.Agent, skill_id: string) => {
 };
 
 /**
- * Gives a skill to an agent; if the agent already has it, enables or disables it.
- * @throws Refusal not_found if the agent does not exist, invalid if the caller may not see the skill, conflict
+ * Gives a skill to an agent. If the agent already has it, only whether it is enabled changes.
+ * @throws Refusal not_found if the agent does not exist, invalid if the caller may not see the skill, conflict if the
+ * agent has too many
  */
 export const grantAgentSkill = async (ctx: Ctx, input: Input<typeof AgentSkillGrant, 'tenant_id' | 'agent_id'>) => {
   const { agent_id, skill_id, is_enabled } = input;
@@ -83,8 +84,8 @@ export const grantAgentSkill = async (ctx: Ctx, input: Input<typeof AgentSkillGr
 };
 
 /**
- * Takes a skill from an agent, with its configuration.
- * @throws Refusal not_found if the agent does not have the skill, or the skill is deleted
+ * Takes a skill and its configuration from an agent.
+ * @throws Refusal not_found if the agent does not have the skill, or if the skill is deleted
  */
 export const revokeAgentSkill = async (ctx: Ctx, { agent_id, skill_id }: { agent_id: string; skill_id: string }) => {
   await checkOnce(ctx, async () => void (await loadAgentSkill(ctx, agent_id, skill_id)));

@@ -7,17 +7,17 @@ import type { Unpack } from './archive.ts';
 import { claimSlug, Description, Instructions, Name } from './skill.ts';
 
 /**
- * Parses a YAML text, which may come from an untrusted source. Returns its value as JSON, or the reason why it is not
- * valid.
+ * Parses a YAML text, which may come from an untrusted source. Returns the value as JSON or, if the text is not valid,
+ * the reason.
  */
 export type ParseYaml = (text: string) => { readonly value: unknown } | { readonly fault: string };
 
-/** The functions of infra/ that the import of skills needs. */
+/** The functions that the import of skills needs. */
 export type ImportPorts = { readonly unpack: Unpack; readonly parseYaml: ParseYaml };
 
 const MAX_MANIFEST_BYTES = 524_288;
 
-/** A schema for the fields of a manifest. Its other fields are for other programs, and are ignored. */
+/** A schema for those fields of a manifest that are read. All other fields are for other programs, and are ignored. */
 const SkillManifest = z.object({ name: Name, description: Description, instructions: Instructions });
 
 const badManifest = (message: string) => badArchive('bad_manifest', `${MANIFEST} ${message}`);
@@ -40,8 +40,7 @@ const fieldsOf = (text: string, parseYaml: ParseYaml): Skill.SkillFields => {
   const parsed = SkillManifest.safeParse({ ...(yaml.value as object | null), instructions: manifest.instructions });
   const [issue] = parsed.error?.issues ?? [];
   if (!parsed.success) throw badManifest(`has a wrong ${issue!.path.join('.')}: ${issue!.message}`);
-  // YAML can write a character as an escape with its code point. So the check of the file's text does not cover all
-  // characters.
+  // YAML can write a character as an escape, so the check of the text of the file does not cover all characters.
   if (!Object.values(parsed.data).every((value) => value.isWellFormed() && !value.includes('\0')))
     throw badManifest('contains U+0000 or an unpaired surrogate');
   const slug = slugFrom(parsed.data.name);

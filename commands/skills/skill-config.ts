@@ -33,8 +33,8 @@ export const skillConfigLocation = (ctx: Pick<Ctx, 'tenant'>, agent_id: string, 
 });
 
 /**
- * Returns the decrypted configuration of a skill of this agent; null if it has none. Reads the event with the
- * configuration from the log, because the state of the agent does not contain it.
+ * Returns the decrypted configuration of a skill of this agent; null if there is none. The event with the configuration
+ * is read from the log, because the state of the agent does not contain it.
  * @throws Refusal unavailable
  */
 export const openSkillConfig = async (ctx: Ctx, { id, state }: Loaded<Agent.Agent>, skill_id: string): Promise<Config | null> => {
@@ -47,9 +47,9 @@ export const openSkillConfig = async (ctx: Ctx, { id, state }: Loaded<Agent.Agen
 };
 
 /**
- * Returns the configuration of a skill of an agent, and records in the access log of the tenant that the caller has
- * read it. Records nothing if there is no configuration.
- * @throws Refusal not_found if the agent does not have the skill, or the skill is deleted
+ * Returns the configuration of a skill of an agent, and records in the tenant's audit log that the caller has read it.
+ * If there is no configuration, nothing is recorded.
+ * @throws Refusal not_found if the agent does not have the skill, or if the skill is deleted
  */
 export const readSkillConfig = async (
   ctx: Ctx,
@@ -64,7 +64,7 @@ export const readSkillConfig = async (
 
 /**
  * Checks a new configuration. If it equals the present one, returns the revision of the event that contains the present
- * one; otherwise null.
+ * one; otherwise returns null.
  * @throws Refusal not_found, invalid if the configuration does not match the schema of the skill
  */
 const revisionOfEqual = async (ctx: Ctx, { agent_id, skill_id, config }: SkillConfigView): Promise<number | null> => {
@@ -76,16 +76,17 @@ const revisionOfEqual = async (ctx: Ctx, { agent_id, skill_id, config }: SkillCo
 };
 
 /**
- * Replaces the configuration of a skill of an agent, or clears it if `config` is null. It is stored encrypted.
- * @throws Refusal not_found if the agent does not have the skill, or the skill is deleted; invalid
+ * Replaces the configuration of a skill of an agent, or removes it if `config` is null. The configuration is stored
+ * encrypted.
+ * @throws Refusal not_found if the agent does not have the skill or if the skill is deleted, invalid
  */
 export const changeSkillConfig = async (
   ctx: Ctx,
   { agent_id, skill_id, config }: Input<typeof AgentSkillConfigUpdate, 'tenant_id' | 'agent_id' | 'skill_id'>,
 ): Promise<Loaded<SkillConfigView>> => {
   const view = { agent_id, skill_id, config };
-  // The checks are a side effect, so that a repeat with the same Idempotency-Key skips them, and succeeds even if the
-  // skill has changed in the meantime. Their result is stored, so it must not contain the configuration.
+  // The checks are a side effect: a repeat with the same Idempotency-Key does not make them again, and succeeds even if
+  // the skill has changed in the meantime. Their result is stored, so it must not contain the configuration.
   const unchanged = await ctx.sideEffect(() => revisionOfEqual(ctx, view));
   if (config === null) return { ...(await ctx.transact(Agent, agent_id, clearConfig(skill_id))), state: view };
   const sealed = await ctx.seal(skillConfigLocation(ctx, agent_id, skill_id), secret(JSON.stringify(config)));

@@ -97,8 +97,9 @@ const checkAuthor = async (ctx: Ctx, agent_id: string, visibility: Skill.Visibil
 };
 
 /**
- * Creates a skill in the name of an agent. The route checks that the caller is the runner of the agent.
- * @throws Refusal forbidden if the agent may not author such a skill; slug_taken, invalid
+ * Creates a skill that an agent has written. That the caller is the runner of the agent was checked before, by the
+ * route.
+ * @throws Refusal forbidden if the agent may not write such a skill, slug_taken, invalid
  */
 export const authorSkill = async (ctx: Ctx, input: Input<typeof SkillCreate, 'tenant_id' | 'agent_id'>): Promise<Loaded<Skill.Skill>> => {
   const { tenant_id: _, agent_id, ...fields } = input;

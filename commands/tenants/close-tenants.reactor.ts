@@ -24,9 +24,9 @@ const ignoreErased = (error: unknown): void => {
 };
 
 /**
- * Closes those tenants for good whose waiting period has ended at `at` (RFC 3339 UTC). `tenantIds` come from a read
- * model and are only candidates: the events of each tenant decide. So neither a second process, a crash nor an outdated
- * read model can close a tenant twice or too early.
+ * Closes those tenants for good whose waiting period has ended at `at` (RFC 3339 UTC). The read model that names the
+ * tenants may be outdated, so the events of each tenant are read. So no tenant is closed twice or too early, even if
+ * there are two processes or a crash.
  */
 export const closeDueTenants = async (transact: TransactTenant, tenantIds: readonly string[], at: string): Promise<void> => {
   for (const id of tenantIds) await transact(id, Tenant.closeForGood(at), { actor: ACTOR, at, seed: SEED }).catch(ignoreErased);

@@ -21,19 +21,20 @@ import type { Reason } from './tenant.ts';
  */
 export type PlatformSignature = { readonly signature: string; readonly key_id: string; readonly public_key: string };
 
-/** The counts so far. If `progress` is null, they are final. */
+/** The counts so far. If `progress` is null, all events are counted. */
 export type CountedEvents = { readonly counts: EventCounts; readonly progress: CountProgress | null };
 
-/** The functions that the erasure of a tenant needs in addition to the streams of aggregates. */
+/** What the erasure of a tenant needs in addition to the streams of aggregates. */
 export type ErasurePorts = {
   /**
-   * Destroys the tenant's data key, if it still exists, and returns the time of its destruction (RFC 3339 UTC).
+   * Destroys the tenant's data key, and returns the time at which it was destroyed (RFC 3339 UTC). If this was done
+   * before, returns that time.
    * @throws Refusal unavailable
    */
   readonly destroyKey: (tenant_id: string) => Promise<string>;
   /**
-   * Counts the events of the tenant before the position `until` (a consistency token), continuing after `progress`. If
-   * that takes too long for one call, returns the counts so far.
+   * Counts the events of the tenant before the position `until` (a consistency token). Counting continues after
+   * `progress`, if it is given. If one call does not suffice, returns the counts so far.
    * @throws Refusal unavailable
    */
   readonly countEvents: (tenant_id: string, progress: CountProgress | null, until: string) => Promise<CountedEvents>;
@@ -42,7 +43,7 @@ export type ErasurePorts = {
    */
   readonly newestKeyId: () => Promise<string>;
   /**
-   * Signs a text with the platform's key `key_id` or, if it is undefined, with the platform's oldest key. So the same
+   * Signs a text with the platform's key `key_id` or, if that is undefined, with the platform's oldest key. The same
    * text always gets the same signature.
    * @throws Refusal unavailable
    */
@@ -52,15 +53,15 @@ export type ErasurePorts = {
 /** Makes one decision about the tenant, appends its events, and returns the state of the erasure after them. */
 export type ChangeErasure = (decide: Decision<Tenant.Tenant, Tenant.TenantEvent>) => Promise<Erasure>;
 
-/** Runs a step that has effects outside the streams. */
+/** Runs a step that has an effect outside of the streams. */
 type RunStep = Ctx['sideEffect'];
 
 const COUNT_AGAIN_SECONDS = 10;
 
 /**
- * Takes the next steps of an erasure that has started: destroys the data key, counts the events, and records the facts.
- * Each step is recorded before the next one starts, so that another call can continue after a crash.
- * @returns the state of the erasure; its `record` is null if not all events are counted yet
+ * Continues an erasure that has started: destroys the data key, counts the events, and records the result. Each step is
+ * recorded before the next one starts, so that another call can continue after a crash.
+ * @returns the state of the erasure, in which `record` is null if not all events are counted yet
  */
 export const advanceErasure = async (
   ports: ErasurePorts,
@@ -78,7 +79,7 @@ export const advanceErasure = async (
 };
 
 /**
- * Returns the receipt of an erasure, signed by the platform. It is the same at each call.
+ * Returns the receipt of an erasure, signed by the platform. Every call returns the same receipt.
  * @throws Refusal unavailable
  */
 export const receiptOf = async ({ sign }: ErasurePorts, tenant_id: string, record: ErasureRecord) => {
@@ -89,9 +90,9 @@ export const receiptOf = async ({ sign }: ErasurePorts, tenant_id: string, recor
 
 /**
  * Erases a tenant: closes it for good, destroys its data key, and returns the signed receipt. If the tenant is already
- * erased, returns the same receipt. Workers remove its rows, files and messages afterwards, and also finish an erasure
- * that was interrupted.
- * @throws Refusal not_found, unavailable (also if the tenant has so many events that they are not all counted yet)
+ * erased, returns the same receipt as before. Afterwards, workers remove its rows, files and messages; they also finish
+ * an erasure that was interrupted.
+ * @throws Refusal not_found, unavailable (also if not all of the tenant's events could be counted yet)
  */
 export const eraseTenant =
   (ports: ErasurePorts) =>

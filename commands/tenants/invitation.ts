@@ -19,7 +19,7 @@ export const InvitationAccept = z.strictObject({
   name: displayText(1, 255).nullish().meta({ description: 'The name of the new API key; default: "Invitation"' }),
 });
 
-/** An invitation in the form of the response to its creation. Only this response contains the token. */
+/** An invitation in the form of the response to the request that issues it. No other response contains the token. */
 export type InvitationView = Invitation.Invitee & { url: string; token: string; expires_at: string };
 
 export const ACCEPT_PATH = '/invitations/accept';
@@ -43,8 +43,8 @@ export const issueInvitation = async (ctx: Ctx, { user_id }: { user_id: string }
 };
 
 /**
- * Returns the tenant and the member that a token invites, if it is the token of the member's latest invitation and its
- * issuer is not suspended. `ctx` is a context of the platform.
+ * Returns the tenant and the member that a token invites. The token must be that of the member's latest invitation, and
+ * the issuer of the invitation must not be suspended. `ctx` is a context of the platform.
  * @throws Refusal unauthorized, key_owner_inactive if the member is suspended
  */
 export const findInvitee = async (ctx: Pick<Ctx, 'load' | 'digest'>, token: string): Promise<Invitation.Invitee> => {
@@ -69,9 +69,9 @@ const createOnce =
 
 /**
  * Accepts the invitation with this token: creates an API key of the member in the context's tenant, and returns its
- * text. The API key is derived from the token, so an invitation can never lead to a second one, and a request that was
- * interrupted can be repeated.
- * @throws Refusal unauthorized if the invitation is not valid, was used or has expired; tenant_suspended
+ * text. The API key is derived from the token, so an invitation never leads to a second one, and an interrupted request
+ * can be repeated.
+ * @throws Refusal unauthorized if the invitation is not valid, was used or has expired, tenant_suspended
  */
 export const acceptInvitation = async (
   ctx: Ctx,

@@ -30,8 +30,8 @@ export type MemberView = { user_id: string; email: string; name: string | null; 
 const callerRoleIn = ({ principal }: Ctx, tenant: Tenant.Tenant): TenantRole => tenantRoleOf(tenant, principal) ?? 'MEMBER';
 
 /**
- * Returns a decision that also gets the caller's role in the tenant, because only an OWNER may change OWNERs. The role
- * is taken from the state on which the decision is made.
+ * Creates a decision that also gets the caller's role in the tenant, because only an OWNER may change OWNERs. The role
+ * is that in the state for which the decision is made.
  */
 export const asCaller =
   (
@@ -54,13 +54,13 @@ const withMemberView = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>, user_id: 
 });
 
 /**
- * Adds the user with this e-mail address to the tenant. Registers the user if there is none.
+ * Adds the user with this e-mail address to the tenant. If there is no such user, registers one.
  * @throws Refusal conflict, plan_limit, rate_limited, forbidden
  */
 export const inviteMember = async (ctx: Ctx, { email, role }: Input<typeof MemberInvite, 'tenant_id'>) => {
   const limits = await limitsOf(ctx);
   const { state } = await ctx.load(Tenant, ctx.tenant);
-  // This is checked before the user is registered, because a refused invitation must not register a user.
+  // Check this before the user is registered, so that a refused invitation does not register a user.
   Member.assertMayChangeOwners(callerRoleIn(ctx, state), role);
   if (!state.members[userIdOf(ctx, email)]) checkLimit(limits, 'members', Object.keys(state.members).length);
   await ctx.limitFlow('invite');

@@ -11,8 +11,8 @@ export const BreakGlass = z
   .meta({ id: 'BreakGlass' });
 
 /**
- * Gives the calling super-admin read access to a tenant for `minutes`. The tenant's audit log shows the access and its
- * reason.
+ * Gives the calling super-admin read access to a tenant for `minutes` minutes. The tenant's audit log shows this access
+ * and its reason.
  * @throws Refusal forbidden, not_found
  */
 export const openTenant = async (ctx: Ctx, { tenant_id, reason, minutes }: Input<typeof BreakGlass, 'tenant_id'>) => {

@@ -104,7 +104,7 @@ export const createTenant = async (ctx: Ctx, { owner_email, plan_id = defaultPla
     isClosed: Tenant.isClosed,
     tenantOf: (id) => id,
   });
-  // The owner is registered only after the tenant is created, so that no user is registered if the slug is taken.
+  // Register the owner only after the tenant is created, so that no user is registered if the slug is taken.
   await registerUser(ctx, owner_email);
   const issued = await issueKey(
     ctx,

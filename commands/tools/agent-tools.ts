@@ -43,8 +43,8 @@ const checkTool = async (ctx: Ctx, { tool_id, configuration }: z.output<typeof A
 };
 
 /**
- * Returns the ids of the granted tools that no longer exist. If the agent has fewer than the maximum number of tools,
- * returns an empty list, because no grant must be revoked then.
+ * Returns the ids of granted tools that no longer exist. If the agent has fewer than the maximum number of tools,
+ * returns an empty list, because no grant has to be revoked.
  */
 const removedTools = async (ctx: Ctx, agent: Agent.Agent): Promise<string[]> => {
   if (!isFull(agent)) return [];

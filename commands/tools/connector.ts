@@ -23,8 +23,8 @@ export const ConnectorTools = z
   .transform((tools) => ({ tools }));
 
 /**
- * Reserves ids for the tools that the connector did not provide before. A reserved id does not make a tool visible: all
- * tools of a sync become visible at once, by one event of the connector.
+ * Reserves ids for those tools that the connector did not provide before. A reserved id does not make a tool visible:
+ * all tools of a sync become visible at the same moment, by one event of the connector.
  */
 const reserveIds = async (ctx: Ctx, connector: string, tools: readonly Connector.ConnectorTool[]): Promise<void> => {
   for (let from = 0; from < tools.length; from += PARALLEL_RESERVATIONS)

@@ -48,12 +48,14 @@ export const ConnectorToolSync = z.strictObject(texts).meta({ id: 'ConnectorTool
 /** A schema for the name of a connector in a URL path. */
 export const ConnectorName = Slug;
 
-/** Returns the id of a connector in its tenant. The stream with this id has the tools that the connector provides. */
+/**
+ * Returns the id of a connector in its tenant. The stream with this id contains the tools that the connector provides.
+ */
 export const connectorIdOf = (ctx: Ctx, connector: string): string => ctx.uniqueId('connector', connector);
 
 /**
- * Returns the unique key of a tool: its connector, if it has one, and its name. The key is unambiguous, because the
- * name of a connector is never empty.
+ * Returns the unique key of a tool, which consists of its connector (if it has one) and its name. The name of a
+ * connector is never empty, so no two tools have the same key.
  */
 export const toolKey = (connector: string | null, name: string): string => `${connector ?? ''}\0${name}`;
 
@@ -61,9 +63,9 @@ const laterOf = (a: Loaded<unknown>, b: Loaded<unknown>): Loaded<unknown>['posit
   b.position !== null && (a.position === null || comparePositions(b.position, a.position) > 0) ? b.position : a.position;
 
 /**
- * Returns the present state of a tool. If a connector provides it, the fields that the connector describes are
- * included. The revision is the revision of the tool's own stream.
- * @throws Refusal not_found, also if the connector no longer provides the tool
+ * Returns the present state of a tool. If a connector provides it, the state includes the fields that the connector
+ * describes. The revision is that of the tool's own stream.
+ * @throws Refusal not_found if the tool does not exist, or if the connector no longer provides it
  */
 export const withConnector = async (ctx: Ctx, tool: Loaded<Tool.Tool>): Promise<Loaded<Tool.Tool>> => {
   Tool.assertExists(tool.state);
@@ -109,14 +111,14 @@ export const updateTool = async (ctx: Ctx, input: Input<typeof ToolUpdate, 'tena
   const { tenant_id: _, tool_id, ...changes } = input;
   const { state } = await loadTool(ctx, tool_id);
   assertJsonSchema(ctx, '/input_schema', changes.input_schema);
-  // The fields that a connector describes are not in the tool's own stream; all other fields are.
+  // Those fields that a connector describes are not in the tool's own stream.
   const decide = (tool: Tool.Tool) =>
     Tool.update(changes, tool.status === 'provided' ? { ...state, input_schema: tool.input_schema } : tool)(tool);
   return withConnector(ctx, await ctx.transact(Tool, tool_id, decide));
 };
 
 /**
- * Removes a tool of the tenant, and so frees its name.
+ * Removes a tool of the tenant, so that another tool can have its name.
  * @throws Refusal not_found, conflict if a connector provides it
  */
 export const removeTool = async (ctx: Ctx, { tool_id }: { tool_id: string }) => {

@@ -14,9 +14,7 @@ import type { RateLimit } from '../../domain/webhooks/sliding-window.ts';
 import type { GuardrailPort } from './webhook-ports.ts';
 import type { WebhookRequest } from './webhook-request.ts';
 
-/**
- * A verified delivery that the checks of its form have not blocked. `json` is the result of the inspection of its body.
- */
+/** A verified delivery that was not blocked by the checks of its form. `json` is the result of inspecting its body. */
 export type GuardedDelivery = {
   readonly integration: GuardedSource;
   readonly request: Pick<WebhookRequest, 'header' | 'body'>;
@@ -27,8 +25,8 @@ export type GuardedDelivery = {
 };
 
 /**
- * The decision of the checks. `bytes` is the redacted body; null if nothing was redacted. `cause` is the delivery that
- * led to this one.
+ * What the checks have decided. `bytes` is the redacted body; null if nothing was redacted. `cause` is the delivery
+ * that led to this one.
  */
 export type GuardrailDecision = {
   readonly reason: BlockReason | null;
@@ -43,7 +41,8 @@ type Progress = { -readonly [Name in keyof GuardrailDecision]: GuardrailDecision
 const HEADER = CAUSE_NAME.toLowerCase();
 
 /**
- * Returns null for the error that the log is unavailable. The delivery is then accepted without looking up its causes.
+ * Returns null if the error says that the log is unavailable; the delivery is then accepted without looking up its
+ * causes.
  * @throws any other error
  */
 const withoutLog = (error: unknown): null => {
@@ -52,8 +51,8 @@ const withoutLog = (error: unknown): null => {
 };
 
 /**
- * Determines which of the deliveries in `named` led to the present delivery. Blocks the present delivery if the chain
- * of deliveries is too long.
+ * Finds out which of the deliveries in `named` led to the present delivery. Blocks the present one if the chain of
+ * deliveries is too long.
  */
 const checkLoop = async (port: GuardrailPort, progress: Progress, tenant: string, named: readonly string[]): Promise<void> => {
   const cause = await port.deepestCause(tenant, named).catch(withoutLog);
@@ -77,7 +76,7 @@ const MAX_CHECKED = 1 << 20;
 
 /**
  * Adds the verdicts of the built-in checks of the content.
- * @returns whether the checks must be made in another thread instead
+ * @returns whether these checks must be made in another thread instead
  */
 const checkContent = ({ verdicts }: Progress, { request, media, json }: GuardedDelivery): boolean => {
   const { body } = request;
@@ -96,14 +95,14 @@ const checkContent = ({ verdicts }: Progress, { request, media, json }: GuardedD
 const NOT_EVALUATED = 'the rules could not be evaluated in time';
 
 /**
- * Whether a rule or a redaction pattern can block or redact deliveries. If such rules cannot be evaluated, a delivery
- * must not reach the agent.
+ * Returns whether a rule or a redaction pattern can block or redact deliveries. If such rules cannot be evaluated, a
+ * delivery must not reach the agent.
  */
 const isMandatory = ({ rules, redactions }: RuleSet): boolean => redactions.length > 0 || rules.some(({ action }) => action !== 'label');
 
 /**
- * Returns null if too many deliveries wait for their checks. It is used for checks that only label: they must not keep
- * a delivery from being accepted.
+ * Returns null if the error says that too many deliveries wait for their checks. Checks that only label are then left
+ * out, because they must not keep a delivery from being accepted.
  * @throws any other error
  */
 const nullIfOverloaded = (error: unknown): null => {
@@ -142,8 +141,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
 /**
- * Blocks a delivery from Slack outside the working hours of its agent.
- * @returns the agent's limits on deliveries from Slack
+ * Blocks a delivery from Slack outside of the working hours of its agent.
+ * @returns the agent's limits for deliveries from Slack
  */
 const checkSlack = async (
   port: GuardrailPort,
@@ -209,8 +208,8 @@ const applyRuleSet = async (
 const isEmpty = ({ rules, redactions, rates }: RuleSet): boolean => rules.length === 0 && redactions.length === 0 && rates.length === 0;
 
 /**
- * Returns a promise only if rules must be loaded or evaluated. Most deliveries need no promise, because their rules are
- * in memory, and the list of these rules is empty.
+ * Applies all checks. Returns a promise only if rules must be loaded or evaluated: for most deliveries, the rules are
+ * in memory and the list of them is empty.
  */
 const applyChecks = (
   port: GuardrailPort,

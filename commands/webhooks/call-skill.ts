@@ -13,7 +13,7 @@ import { withDecision } from './evaluate-delivery.ts';
 import type { SkillCallPorts } from './skill-call-ports.ts';
 import type { NewDelivery, ReportRateLimit } from './webhook-ports.ts';
 
-/** A call of a webhook. `readBody` reads the body; it is called only after the token was found to be valid. */
+/** A call of a webhook. `readBody` reads the body, and is called only if the token is valid. */
 export type SkillCall = {
   readonly webhook_id: string;
   readonly header: (name: string) => string | undefined;
@@ -23,9 +23,9 @@ export type SkillCall = {
 };
 
 /**
- * The outcome of a call with a valid token. `token` is the consistency token of the recorded event; null if the event
- * is not in the log yet, and for a repeat. `isRepeat`: an earlier call had the same Idempotency-Key; `id` and `outcome`
- * are then those of the earlier call.
+ * The outcome of a call with a valid token. `token` is the consistency token of the recorded event; null if the call is
+ * a repeat, or if its event is not in the log yet. `isRepeat` is whether an earlier call had the same Idempotency-Key;
+ * `id` and `outcome` are then those of the earlier call.
  */
 export type SkillCallOutcome = {
   readonly id: string;
@@ -44,8 +44,8 @@ const rejected = (code: RefusalCode, detail: string, extra: Refusal['extra'] = {
   new Refusal(code, detail, { ...extra, members: { ...extra.members, outcome: 'rejected' } });
 
 /**
- * Returns the refusal of a call without a valid token. It is the same for every reason, so it does not reveal whether
- * the webhook exists.
+ * Returns the refusal of a call without a valid token. It is always the same, so that it does not reveal whether the
+ * webhook exists.
  */
 const notAccepted = (): Refusal =>
   rejected('unauthorized', "The call is not accepted. Send Authorization: Bearer <the token of the skill's webhook>");
@@ -60,8 +60,8 @@ const REASONS: Partial<Record<RefusalCode, RefusalReason>> = {
 };
 
 /**
- * Whether a valid JSON text is an object: its first byte that is not whitespace is a brace. If the first chunk of a
- * body is only whitespace, the result is false.
+ * Returns whether a valid JSON text is an object, which means that its first byte after whitespace is a brace. Returns
+ * false if the first chunk of a body is only whitespace.
  */
 const isObject = (json: ReceivedBody): boolean => {
   const [start] = chunksOf(json);
@@ -87,8 +87,8 @@ const idempotencyKeyOf = ({ header }: SkillCall): string | undefined => {
 };
 
 /**
- * Maps the state of a webhook to its source for the guardrails. The source is the same object for the same state, so
- * that its rules are combined only once.
+ * Maps the state of a webhook to its source for the guardrails. As long as the state is the same object, so is the
+ * source; its rules are therefore combined only once.
  */
 const sources = new WeakMap<SkillWebhook, GuardedSource>();
 
@@ -142,8 +142,8 @@ const evaluate = async (ports: SkillCallPorts, call: VerifiedCall, body: Receive
 };
 
 /**
- * Records a call. If a recorded call has the same Idempotency-Key, returns the outcome of that call.
- * @throws Refusal unavailable; idempotency_mismatch if the recorded call has another body
+ * Records a call. If an earlier recorded call has the same Idempotency-Key, returns the outcome of the earlier call.
+ * @throws Refusal unavailable, idempotency_mismatch if the earlier call has another body
  */
 const record = async (ports: SkillCallPorts, webhook: SkillWebhook, delivery: NewDelivery): Promise<SkillCallOutcome> => {
   const { id, type, facts } = delivery;
@@ -169,9 +169,9 @@ const accept = async (ports: SkillCallPorts, call: VerifiedCall, reportRateLimit
 };
 
 /**
- * Receives a call of a skill's webhook: compares its token in constant time, counts it against the quota of the plan,
- * applies the guardrails, and records it. Every call of a webhook that exists or existed is recorded, even if it is
- * refused. All refusals because of the token or the webhook have the same response, after the same time.
+ * Receives a call of a skill webhook: compares its token in constant time, counts it against the quota of the plan,
+ * applies the guardrails, and records it. Every call of a webhook that exists or has existed is recorded, even if it is
+ * refused. All refusals because of the token or the webhook have the same response after the same time.
  * @throws Refusal unauthorized, unsupported_media_type, malformed, too_large, invalid, rate_limited, unavailable
  */
 export const callSkill = async (ports: SkillCallPorts, call: SkillCall, reportRateLimit: ReportRateLimit): Promise<SkillCallOutcome> => {

@@ -15,16 +15,16 @@ export type DeliveryEligibility = Pick<EligibilityPort, 'integration' | 'isAgent
   readonly quotaOf: (tenant: string) => number | Promise<number>;
 };
 
-/** Whether the tenant accepts deliveries. */
+/** Returns whether the tenant accepts deliveries. */
 export const acceptsDeliveries = ({ status, is_suspended }: Tenant.Tenant): boolean =>
   (status === 'active' || status === 'closing') && !is_suspended;
 
-/** Whether the agent can get deliveries. */
+/** Returns whether the agent can get deliveries. */
 export const isActive = ({ status, is_active }: Agent.Agent): boolean => status === 'live' && is_active;
 
 /**
  * Creates the functions that check whether an integration, its tenant and its agent accept deliveries, and how many per
- * minute. The functions return a promise only if the log must be read.
+ * minute. These functions return a promise only if the log must be read.
  */
 export const createDeliveryEligibility = (deps: EligibilityDeps): DeliveryEligibility => {
   const { cache } = deps;

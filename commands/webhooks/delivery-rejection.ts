@@ -4,7 +4,7 @@ import { type DeliveryIdentity, eventName, isDeliveryId } from '../../domain/web
 import type { Rejection, RejectionReason } from '../../domain/webhooks/rejection.ts';
 import { type AddressedRequest, userAgentOf } from './webhook-request.ts';
 
-/** The reasons for the rejection of a request, except that the tenant has used up its quota. */
+/** Why a request was rejected, except that the tenant has used up its quota. */
 export type RejectionCause = Exclude<RejectionReason, 'rate_limited'>;
 
 /**
@@ -18,8 +18,8 @@ export const identityFault = ({ delivery, event }: DeliveryIdentity): RejectionC
 };
 
 /**
- * Returns the data that are recorded about a rejected request. `size_bytes` is the received or announced size of the
- * body.
+ * Returns what is recorded about a rejected request. `size_bytes` is the size of the body, as received or as
+ * Content-Length announced it.
  */
 export const rejectionOf = (
   { request, integration, identity }: AddressedRequest,

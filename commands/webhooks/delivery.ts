@@ -5,29 +5,28 @@ import type { DeliveryFacts } from '../../domain/webhooks/delivery.ts';
 import { payloadOf } from '../../domain/webhooks/form-payload.ts';
 
 /**
- * The chunks of a large body, each read from the log when it is needed. If the size or the digest of the stored body is
- * wrong, the generator throws instead of yielding the last chunk.
+ * The chunks of a large body. Each is read from the log when it is needed. If the size or the digest of the stored body
+ * is wrong, the iteration throws instead of yielding the last chunk.
  */
 export type BodyChunks = AsyncGenerator<Uint8Array>;
 
 /**
- * The reason why a recorded body cannot be read. `erased`: the tenant was erased, which destroyed the key of the body.
- * `damaged`: the stored bytes were changed. `key`: the tenant's data key is missing or damaged.
+ * Why a recorded body cannot be read. `erased`: the tenant was erased, and with it the key of the body. `damaged`: the
+ * stored bytes were changed. `key`: the tenant's data key is missing or damaged.
  */
 export type UnreadableBody = { readonly unreadable: 'erased' | 'damaged' | 'key' };
 
 export type StoredBody = Uint8Array | BodyChunks | UnreadableBody;
 
 /**
- * A recorded delivery with its body. Only the log contains the bytes of the body; no read model does. `agents` has the
- * ids of the agents whose runners get the delivery: its own agent, and the agents of its redeliveries.
+ * A recorded delivery with its body. The body is only in the log, and in no read model. `agents` are the ids of the
+ * agents whose runners get the delivery: the agent of the delivery, and those to which it was sent again.
  */
 export type StoredDelivery = { readonly facts: DeliveryFacts; readonly body: StoredBody; readonly agents: readonly string[] };
 
 /**
- * Reads a recorded delivery from the log, and decrypts its body. Returns null if there is no such delivery. If a body
- * in one piece cannot be decrypted, the result says why. If a body in chunks cannot be decrypted, reading its chunks
- * throws.
+ * Reads a recorded delivery from the log, and decrypts its body. Returns null if there is no such delivery. If the body
+ * cannot be decrypted, the result contains the reason or, if the body is in chunks, reading the chunks throws.
  * @throws Refusal unavailable
  */
 export type ReadDelivery = (tenant: string, id: string) => Promise<StoredDelivery | null>;
@@ -42,7 +41,7 @@ export const unreadableBody = (reason: UnreadableBody['unreadable']): Refusal =>
   return new Refusal('unavailable', detail, { retryAfter: KEY_RETRY_SECONDS });
 };
 
-/** The reason why a response has no payload although the delivery has a body; null if the response has a payload. */
+/** Why a response has no payload although the delivery has a body; null if the response has a payload. */
 export type MissingPayload = 'too_large' | 'erased' | 'damaged' | 'key_unavailable' | null;
 
 /** Returns the reason why the payload of a delivery is not shown; null if it is shown, or if no body was stored. */
@@ -53,8 +52,8 @@ export const missingPayload = (recorded: StoredDelivery | null): MissingPayload 
 };
 
 /**
- * Returns the payload of a delivery as JSON text. JSON stays unchanged; any other text becomes one JSON string. For a
- * large body, or one that cannot be read, the result is the text `null`.
+ * Returns the payload of a delivery as JSON text. JSON stays unchanged, and any other text becomes one JSON string. If
+ * the body is too large or cannot be read, returns the text `null`.
  */
 export const payloadText = ({ facts, body }: StoredDelivery): string => {
   if (!(body instanceof Uint8Array)) return 'null';

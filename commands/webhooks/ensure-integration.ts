@@ -13,9 +13,9 @@ const settingsOf = (provider: Provider, agent_id: string) => {
 };
 
 /**
- * Creates the webhook integration that an agent gets with a connected account. Does nothing if the agent already has
- * it. If it was disconnected, creates a new one. Nobody sees the secret of the integration. A person must rotate the
- * secret to see a new one, or to set the secret of the provider.
+ * Creates the webhook integration that an agent gets with a connected account. Does nothing if the agent has one; if it
+ * was disconnected, creates a new one. Nobody sees the secret of this integration: a person must rotate it to see a new
+ * one, or to set the secret of the provider.
  */
 export const ensureIntegration = async (ctx: Ctx, agent_id: string, provider: Provider): Promise<void> => {
   for (let generation = 0; ; generation++) {

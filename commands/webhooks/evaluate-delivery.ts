@@ -38,7 +38,7 @@ const deliveryOf = (verified: VerifiedRequest, { sha256 }: InspectedBody, result
 
 const REPLAY_VERDICT = { rule: 'replay', verdict: 'block', note: 'the same body came under another delivery id' } as const;
 
-/** Returns the delivery as blocked, because its body is a replay. */
+/** Returns the delivery as blocked, with the reason that its body is a replay. */
 export const blockAsReplay = <D extends Pick<NewDelivery, 'facts' | 'type'>>(delivery: D): D => {
   const { reason, guardrails } = delivery.facts;
   return {
@@ -49,7 +49,7 @@ export const blockAsReplay = <D extends Pick<NewDelivery, 'facts' | 'type'>>(del
 };
 
 /**
- * Checks whether the body was received before under another delivery id. If it was, and the integration blocks body
+ * Checks whether the body was received before with another delivery id. If so, and if the integration blocks body
  * replays, blocks the delivery.
  * @throws Refusal unavailable
  */
@@ -60,7 +60,7 @@ const checkReplay = async ({ recording }: WebhookPorts, integration: Integration
   return isReplay ? blockAsReplay(delivery) : delivery;
 };
 
-/** Maps the type of a delivery's event to the type of the event if guardrails block the delivery. */
+/** Maps the type of a delivery's event to the type that the event has if guardrails block the delivery. */
 const BLOCKED_TYPES = {
   WebhookAccepted: 'WebhookBlocked',
   WebhookBlocked: 'WebhookBlocked',
@@ -87,8 +87,8 @@ export const withDecision = (delivery: NewDelivery, { reason, verdicts, bytes, r
 };
 
 /**
- * Decides whether a verified delivery is accepted or blocked, and redacts its body. A delivery that is known to be
- * recorded is not checked again, because a redelivery changes nothing.
+ * Decides whether a verified delivery is accepted or blocked, and redacts its body. A delivery that is already recorded
+ * is not checked again, because a redelivery changes nothing.
  * @throws Refusal unavailable
  */
 export const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRequest, inspected: InspectedBody): Promise<NewDelivery> => {

@@ -15,8 +15,8 @@ const NO_RULES: RuleSet = { rules: [], rates: [], redactions: [], readsBody: fal
 type TenantState = { readonly rules: readonly GuardrailRule[]; readonly redactions: readonly RedactionPatterns.RedactionPattern[] };
 
 /**
- * Creates the functions that return the rules for a delivery and find its cause. They return a promise only if the log
- * must be read.
+ * Creates the functions that return the rules for a delivery and find its cause. These functions return a promise only
+ * if the log must be read.
  */
 export const createGuardrailSources = (cache: AggregateReader): Pick<GuardrailPort, 'ruleSet' | 'deepestCause' | 'slackConfig'> => {
   const ruleSets = createRuleSets();
@@ -36,7 +36,9 @@ export const createGuardrailSources = (cache: AggregateReader): Pick<GuardrailPo
     return combine(integration, { rules: guardrails.rules, redactions: redaction.patterns });
   };
 
-  /** Returns the delivery with this id as the cause of a delivery that names this id; null if it does not exist. */
+  /**
+   * Returns the delivery with this id as the cause of a delivery that names the id; null if there is no such delivery.
+   */
   const causeOf = async (tenant: string, delivery_id: string): Promise<Cause | null> => {
     const { facts } = (await cache.load(Delivery, tenant, delivery_id)).state;
     return facts && { delivery_id, depth: (facts.cause?.depth ?? 0) + 1 };

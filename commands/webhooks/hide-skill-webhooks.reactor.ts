@@ -14,8 +14,8 @@ type Cause = Extract<AgentEvent | SkillEvent | SkillWebhook.SkillWebhookEvent, {
 export type HidingEvent = Recorded<Cause>;
 
 /**
- * The types of the events after which a webhook may have to be hidden. An exposure is one of them, because the skill
- * may have been deleted or revoked while it was being exposed.
+ * The types of the events after which a webhook may have to be hidden. The exposure of a skill is one of them, because
+ * the skill may have been deleted or revoked at the same time.
  */
 export const hidingEventTypes = ['SkillDeleted', 'AgentSkillRevoked', 'SkillWebhookExposed'] as const;
 
@@ -36,8 +36,8 @@ const ACTOR: Actor = { kind: 'system', id: 'annals' };
 const skillIdOf = ({ type, id, data }: HidingEvent): string => (type === 'AgentSkillRevoked' ? data.skill_id : id);
 
 /**
- * Returns why the webhook must be hidden according to the present state of the skill and the agent, whatever the event
- * was; null if it need not be hidden.
+ * Returns why the webhook must be hidden by the present state of the skill and the agent, regardless of the event; null
+ * if it need not be hidden.
  */
 const presentReason = async ({ load }: HidingPorts, webhook: SkillWebhook.SkillWebhook): Promise<SkillWebhook.HiddenReason | null> => {
   const { tenant_id, agent_id, id } = webhook;
@@ -47,8 +47,8 @@ const presentReason = async ({ load }: HidingPorts, webhook: SkillWebhook.SkillW
 };
 
 /**
- * Whether this event took the skill from the agent of the webhook. If the skill was granted to the agent again since,
- * the webhook is hidden nevertheless.
+ * Returns whether this event revoked the skill from the agent of the webhook. Then the webhook is hidden even if the
+ * skill was granted to the agent again since.
  */
 const wasRevokedBy = (event: HidingEvent, { agent_id, exposed_through }: SkillWebhook.SkillWebhook): boolean =>
   event.type === 'AgentSkillRevoked' && event.id === agent_id && comparePositions(event.position, parseToken(exposed_through)!) > 0;

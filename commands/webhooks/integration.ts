@@ -64,8 +64,8 @@ export const SecretRotate = z
   .meta({ id: 'SecretRotate' });
 
 /**
- * An integration in the form of the response to its creation or change. `secret` is set only if the request has created
- * or replaced the secret.
+ * An integration in the form of the response to its creation or change. `secret` is present only if the request has
+ * created or replaced the secret.
  */
 export type IntegrationView = Integration.Integration & {
   url: string;
@@ -138,7 +138,8 @@ const resetsOf = (integration: Integration.Integration) => ({
 });
 
 /**
- * Changes settings of an integration. Absent fields do not change. Null resets a field that has a default.
+ * Changes settings of an integration. Absent fields do not change. Null sets a field that has a default to this
+ * default.
  * @throws Refusal not_found, invalid
  */
 export const updateIntegration = async (
@@ -151,15 +152,15 @@ export const updateIntegration = async (
     Integration.update(tenant_id, applyResets(changes, resetsOf(integration)))(integration);
   if (agent_id) {
     update((await ctx.load(Integration, id)).state);
-    // This check is a side effect, so that a repeat with the same Idempotency-Key skips it, and succeeds even if the
-    // agent has been deleted in the meantime.
+    // The check is a side effect: a repeat with the same Idempotency-Key does not make it again, and succeeds even if
+    // the agent was deleted in the meantime.
     await ctx.sideEffect(() => checkAgent(ctx, agent_id));
   }
   return viewOf(ctx, await ctx.transact(Integration, id, update));
 };
 
 /**
- * Replaces the secret of an integration. The previous secret stays valid for `overlap_seconds`.
+ * Replaces the secret of an integration. The previous secret stays valid for `overlap_seconds` seconds.
  * @throws Refusal not_found, invalid
  */
 export const rotateSecret = async (ctx: Ctx, input: Input<typeof SecretRotate, 'tenant_id' | 'id'>): Promise<Loaded<IntegrationView>> => {
@@ -179,7 +180,7 @@ export const rotateSecret = async (ctx: Ctx, input: Input<typeof SecretRotate, '
   );
 };
 
-/** Ends the overlap after a rotation: the previous secret is no longer accepted. @throws Refusal not_found */
+/** Ends the overlap after a rotation: from now on, the previous secret is not accepted. @throws Refusal not_found */
 export const dropPreviousSecret = (ctx: Ctx, { tenant_id, id }: { tenant_id: string; id: string }) =>
   ctx.transact(Integration, id, Integration.dropPreviousSecret(tenant_id));
 

@@ -12,8 +12,8 @@ import type { BodyMemory, NewDelivery, ReportRateLimit, WebhookPorts } from './w
 import type { VerifiedRequest, WebhookRequest, WebhookRequestHead } from './webhook-request.ts';
 
 /**
- * The outcome of a received delivery. `token` is the consistency token of the recorded event; null for a duplicate, and
- * for a delivery that is stored, but not yet in the log.
+ * The outcome of a received delivery. `token` is the consistency token of the recorded event. It is null for a
+ * duplicate, and for a delivery that is stored but not in the log yet.
  */
 export type DeliveryOutcome = {
   readonly id: string;
@@ -24,9 +24,9 @@ export type DeliveryOutcome = {
 const unknownAddress = () => new Refusal('not_found', 'There is no such webhook address');
 
 /**
- * Receives a request from a provider: verifies its signature and answers a handshake. Any other request is a delivery:
- * counts it against the quota of the plan, applies the guardrails, and records it exactly once. A redelivery counts
- * against the quota only if this process does not remember the first delivery.
+ * Receives a request from a provider, verifies its signature and answers a handshake. Any other request is a delivery,
+ * which is counted against the quota of the plan, checked by the guardrails, and recorded exactly once. A redelivery is
+ * counted, too, but only if this process does not remember the first delivery.
  * @throws Refusal not_found, unauthorized, unsupported_media_type, malformed, rate_limited, unavailable
  */
 export const receive = async (
@@ -66,7 +66,7 @@ export const receive = async (
 };
 
 /**
- * A request to an existing integration. `matched` says which secret verified the signature; null if the signature is
+ * A request to an existing integration. `matched` is the secret that verified the signature; null if the signature is
  * not verified yet.
  */
 type SignedDelivery = {
@@ -85,13 +85,13 @@ const reject = (ports: WebhookPorts, signed: SignedDelivery, cause: RejectionCau
   return refusalOf(cause);
 };
 
-/** Returns the key with which the signature was verified. */
+/** Returns the key that verified the signature. */
 const usedKey = ({ current, previous }: SigningKeys, matched: MatchedSecret | null): Uint8Array =>
   matched === 'previous' && previous ? previous : current;
 
 /**
- * Called before a large body of `size` bytes is read: checks the size and that the integration exists, and returns the
- * memory for the body. Records a rejection if the size is above the limit.
+ * Called before a large body of `size` bytes is read. Checks the size, and that the integration exists, and returns
+ * memory for the body. If the size is above the limit, records a rejection.
  * @throws Refusal too_large, not_found, unavailable
  */
 export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHead, size: number): Promise<BodyMemory> => {
@@ -99,7 +99,7 @@ export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHea
   if (size > MAX_BODY_BYTES) {
     if (integration) {
       const identity = identityOf(presetOf(integration), request);
-      // The recorded size is limited, because Content-Length can announce any number.
+      // Limit the recorded size, because Content-Length can announce any number.
       const announced = Math.min(size, Number.MAX_SAFE_INTEGER);
       const rejection = rejectionOf({ request, integration, identity }, 'too_large', announced);
       ports.recording.recordRejection(integration, rejection, ports.now());
@@ -111,7 +111,7 @@ export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHea
 };
 
 /**
- * Counts a delivery against the quota of the plan. If the quota is used up, counts the delivery as a rejection instead.
+ * Counts a delivery against the quota of the plan. If the quota is used up, counts the delivery as a rejection.
  * @throws Refusal rate_limited, unavailable
  */
 const enforceQuota = async (ports: WebhookPorts, verified: VerifiedRequest, reportRateLimit: ReportRateLimit): Promise<void> => {

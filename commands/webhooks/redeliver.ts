@@ -25,8 +25,7 @@ export const checkAgent = async (ctx: Ctx, agent_id: string, pointer = '/agent_i
 };
 
 /**
- * Sends an accepted delivery to the runners of an agent again, as a new message. It does not matter how the earlier
- * messages ended.
+ * Sends an accepted delivery to the runners of an agent again, as a new message, however the earlier messages ended.
  * @throws Refusal not_found, conflict, invalid
  */
 export const redeliver = async (
@@ -50,9 +49,7 @@ export type DeadMessage = {
   readonly message_id: string;
 };
 
-/**
- * The functions with which commands of the operator read and write streams. They need neither a caller nor a request.
- */
+/** How commands of the operator read and write streams. These functions need no caller and no request. */
 export type OperatorPorts = Pick<AggregateReader, 'load'> & {
   /** Appends the events that the decision returns. @returns the state after them @throws Refusal */
   readonly decide: (dead: DeadMessage, decision: (delivery: Delivery.Delivery) => Delivery.DeliveryEvent[]) => Promise<Delivery.Delivery>;
@@ -77,7 +74,8 @@ export type SentAgain = { readonly message_id: string | null } | { readonly skip
 type Decision = (delivery: Delivery.Delivery) => Delivery.DeliveryEvent[];
 
 /**
- * Applies the decision, unless there is an obstacle. With `dryRun`, only checks for an obstacle.
+ * Applies the decision, unless there is a reason why the message must not be sent again. With `dryRun`, only looks for
+ * such a reason.
  * @throws Refusal unavailable
  */
 const sendAgain = async (ports: OperatorPorts, message: DeadMessage, decision: Decision, dryRun: boolean): Promise<SentAgain> => {
@@ -89,8 +87,8 @@ const sendAgain = async (ports: OperatorPorts, message: DeadMessage, decision: D
 };
 
 /**
- * Sends a dead delivery to the runners of its agent again. Each message that was given up is sent again only once, even
- * if this is called several times. With `dryRun`, only checks whether it would be sent.
+ * Sends a dead delivery to the runners of its agent again. Each message that was given up is sent again only once,
+ * however often this is called. With `dryRun`, only checks whether it would be sent.
  * @throws Refusal unavailable
  */
 export const redeliverDead = (ports: OperatorPorts, dead: DeadMessage, dryRun: boolean): Promise<SentAgain> =>
@@ -98,8 +96,8 @@ export const redeliverDead = (ports: OperatorPorts, dead: DeadMessage, dryRun: b
 
 /**
  * Sends a message again that the broker lost before a runner acknowledged it. Each lost message is sent again only
- * once, even if this is called several times. The new message has the same CloudEvents id, so that no runner processes
- * a delivery twice. With `dryRun`, only checks whether it would be sent.
+ * once, however often this is called. The new message has the same CloudEvents id, so that no runner processes a
+ * delivery twice. With `dryRun`, only checks whether it would be sent.
  * @throws Refusal unavailable
  */
 export const redriveLost = (ports: OperatorPorts, lost: DeadMessage, dryRun: boolean): Promise<SentAgain> =>

@@ -5,7 +5,7 @@ import * as ReplayJob from '../../domain/webhooks/replay-job.ts';
 
 export type JobRef = { readonly tenant_id: string; readonly id: string };
 
-/** A job in the log. `actor` is the actor who requested it, and `event_id` the id of the event of the request. */
+/** A job in the log. `actor` is who requested it, and `event_id` is the id of the event of this request. */
 export type StoredJob = {
   readonly state: ReplayJob.ReplayJob;
   readonly revision: number;
@@ -13,7 +13,7 @@ export type StoredJob = {
   readonly event_id: string;
 };
 
-/** A delivery of a job, and the decision about it. `cause` is the id of the event that requested the job. */
+/** A delivery of a job, and the decision that sends it again. `cause` is the id of the event that requested the job. */
 export type Requeue = JobRef & {
   readonly delivery_id: string;
   readonly actor: Actor;
@@ -23,22 +23,23 @@ export type Requeue = JobRef & {
 
 /** The functions that the reactor needs from the log. They throw an error if the log cannot be reached. */
 export type ReplayPorts = {
-  /** Returns a job; null if there is no such job, or its tenant was erased. */
+  /** Returns a job; null if there is no such job, or if its tenant was erased. */
   readonly readJob: (job: JobRef) => Promise<StoredJob | null>;
   /** Returns the id of the agent that first got a delivery. @throws Refusal not_found */
   readonly agentOf: (tenant_id: string, delivery_id: string) => Promise<string>;
-  /** Whether the agent can get deliveries. */
+  /** Returns whether the agent can get deliveries. */
   readonly isAgentActive: (tenant_id: string, agent_id: string) => Promise<boolean>;
-  /** Whether the tenant accepts deliveries. */
+  /** Returns whether the tenant accepts deliveries. */
   readonly isTenantActive: (tenant_id: string) => Promise<boolean>;
   /**
-   * Appends the events that the decision returns. Does so only once for each job and delivery, even if several
+   * Appends the events that the decision returns. For each job and delivery, this happens only once, even if several
    * processes call it.
-   * @throws Refusal of the decision, or not_found if the delivery was erased
+   * @throws Refusal of the decision, not_found if the delivery was erased
    */
   readonly requeueOnce: (requeue: Requeue) => Promise<void>;
   /**
-   * Appends events to the job after this revision. Returns false, and appends nothing, if the job has a later event.
+   * Appends events to the job after this revision. Returns whether they were appended: they are not if the job has a
+   * later event.
    */
   readonly append: (job: JobRef, revision: number, events: readonly ReplayJob.ReplayJobEvent[]) => Promise<boolean>;
 };

@@ -46,7 +46,10 @@ export type ReplayFilter = {
   readonly limit: number;
 };
 
-/** Finds the deliveries that the filter selects and that can be sent to a runner, in the order of their receipt. */
+/**
+ * Returns the ids of the deliveries that the filter selects and that can be sent to a runner, in the order in which
+ * they were received.
+ */
 export type FindReplayable = (filter: ReplayFilter) => Promise<string[]>;
 
 /** A job in the form of responses. The id is null for a dry run. */
@@ -90,7 +93,8 @@ export const assertNotTooMany = ({ length }: readonly string[]): void => {
 };
 
 /**
- * Requests that a job sends deliveries of an integration to runners again. With `dry_run`, only counts the deliveries.
+ * Requests a job that sends deliveries of an integration to runners again. With `dry_run`, only counts these
+ * deliveries.
  * @throws Refusal not_found, invalid, conflict, unavailable
  */
 export const requestReplay = async (

@@ -3,15 +3,15 @@ import type { SkillWebhook } from '../../domain/webhooks/skill-webhook.ts';
 import type { WebhookPorts } from './webhook-ports.ts';
 
 /**
- * The webhook that is called, and its state. `webhook` is `initial` if no webhook has the id. `fault` is the reason why
- * no call can be accepted, even with a valid token; null if calls can be accepted.
+ * The called webhook with its state. `webhook` is `initial` if no webhook has the id. `fault` is the reason why no call
+ * is accepted, even with a valid token; null if calls are accepted.
  */
 export type SkillTarget = {
   readonly webhook: SkillWebhook;
   readonly fault: Extract<RefusalReason, 'hidden' | `skill_${string}` | 'tenant_suspended'> | null;
 };
 
-/** The functions that are needed to receive calls of skills, in addition to those for the deliveries of providers. */
+/** What is needed to receive calls of skill webhooks, in addition to what is needed for the deliveries of providers. */
 export type SkillCallPorts = {
   readonly deliveries: WebhookPorts;
   /**
@@ -28,11 +28,11 @@ export type SkillCallPorts = {
    * @throws Refusal unavailable
    */
   readonly recorded: (webhook: SkillWebhook, id: string) => Promise<{ readonly sha256: string; readonly isBlocked: boolean }>;
-  /** Records a refused call in the background. Returns at once: the response does not wait for it. */
+  /** Records a refused call in the background. Returns at once, so that the response does not wait. */
   readonly recordRefusal: (webhook: SkillWebhook, refused: Omit<RefusedCall, 'id'>) => void;
   /**
-   * Starts a timer. The returned function waits until a fixed time after the start, so that the duration of a refusal
-   * does not reveal its reason.
+   * Starts a timer. The returned function waits until a fixed time after this start, so that the time that a refusal
+   * takes does not reveal its reason.
    */
   readonly startPause: () => () => Promise<void>;
 };

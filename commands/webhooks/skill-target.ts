@@ -15,8 +15,8 @@ const NO_WEBHOOK: SkillTarget = { webhook: SkillWebhook.initial, fault: null };
 type States = { readonly tenant: Tenant.Tenant; readonly skill: Skill.Skill; readonly agent: Agent.Agent };
 
 /**
- * Returns the reason why no call of a webhook can be accepted; null if there is none. If the agent is deleted, calls
- * are not refused but blocked, as for an inactive agent.
+ * Returns the reason why no call of a webhook is accepted; null if there is none. If the agent is deleted, calls are
+ * accepted and blocked, as for an inactive agent.
  */
 const faultOf = ({ status, id }: SkillWebhook.SkillWebhook, { tenant, skill, agent }: States): SkillTarget['fault'] => {
   if (!acceptsDeliveries(tenant)) return 'tenant_suspended';
@@ -28,7 +28,7 @@ const faultOf = ({ status, id }: SkillWebhook.SkillWebhook, { tenant, skill, age
 };
 
 /**
- * Creates the function that returns the webhook that is called, and its state. At every call, it checks the webhook,
+ * Creates the function that returns the called webhook with its state. Each call of the function checks the webhook,
  * its tenant, the skill, and whether the agent may use the skill. It returns a promise only if the log must be read.
  */
 export const createSkillTarget = ({ loadCached }: AggregateReader): ((id: string) => SkillTarget | Promise<SkillTarget>) => {

@@ -11,7 +11,7 @@ export const SkillWebhookExpose = z
   .strictObject({ agent_id: idOf('agent', 'The agent that gets the calls; it must have the skill') })
   .meta({ id: 'SkillWebhookExpose' });
 
-/** The webhook of a skill in the form of responses. `token` is set only if the request has created it. */
+/** The webhook of a skill in the form of responses. `token` is present only if the request has created it. */
 export type SkillWebhookView = {
   readonly skill_id: string;
   readonly agent_id: string;
@@ -46,9 +46,9 @@ const checkGrant = async (ctx: Ctx, skill_id: string, agent_id: string): Promise
 };
 
 /**
- * Exposes a skill of an agent: gives it a webhook URL and a token. If the skill is already exposed, its token stays,
- * but the agent may change.
- * @throws Refusal not_found if there is no such skill; invalid if the agent does not have it
+ * Exposes a skill of an agent, which gives the skill a webhook URL and a token. If the skill is already exposed, its
+ * token stays, and calls go to this agent.
+ * @throws Refusal not_found if there is no such skill, invalid if the agent does not have it
  */
 export const exposeSkill = async (
   ctx: Ctx,
@@ -70,14 +70,14 @@ export const readSkillWebhook = async (ctx: Ctx, { tenant_id, skill_id }: OfSkil
   return viewOf(ctx, loaded, null);
 };
 
-/** Replaces the token of a webhook. The previous token is refused at once. @throws Refusal not_found */
+/** Replaces the token of a webhook. Calls with the previous token are refused at once. @throws Refusal not_found */
 export const rotateSkillToken = async (ctx: Ctx, { tenant_id, skill_id }: OfSkill): Promise<Loaded<SkillWebhookView>> => {
   await checkOnce(ctx, () => checkSkill(ctx, skill_id));
   const token = newToken(ctx);
   return viewOf(ctx, await ctx.transact(SkillWebhook, skill_id, SkillWebhook.rotateToken(tenant_id, ctx.digest(token))), token);
 };
 
-/** Hides a skill: its webhook refuses every call. @throws Refusal not_found if the skill is not exposed */
+/** Hides a skill: all calls of its webhook are refused. @throws Refusal not_found if the skill is not exposed */
 export const hideSkill = async (ctx: Ctx, { tenant_id, skill_id }: OfSkill): Promise<Loaded<unknown>> => {
   await checkOnce(ctx, () => checkSkill(ctx, skill_id));
   return ctx.transact(SkillWebhook, skill_id, SkillWebhook.hide(tenant_id));

@@ -37,7 +37,7 @@ const sampleFor = (integration: Integration.Integration, event: string | null | 
 };
 
 /**
- * Sends a signed sample of the provider to an integration. The sample passes through all checks of a delivery from
+ * Sends a signed sample of the provider to an integration. The sample passes through the same checks as a delivery from
  * outside.
  * @returns the id of the delivery
  * @throws Refusal not_found, invalid, conflict, and those of `receive`

@@ -15,11 +15,11 @@ import type { ReadDelivery, StoredDelivery } from './delivery.ts';
 import { assertUsable } from './guardrails.ts';
 import type { ReceivedContent } from './webhook-ports.ts';
 
-/** The maximum number of deliveries on which rules are tried. If there are more, the newest ones are used. */
+/** The maximum number of deliveries on which rules are tried. If there are more, the newest ones are taken. */
 export const MAX_TRIED = 200;
 /** The maximum total size of the bodies that one trial reads, in bytes. */
 const MAX_TRIED_BYTES = 32 << 20;
-/** A trial ends after this time, in milliseconds. The remaining deliveries are not tried. */
+/** A trial ends after this many milliseconds. The remaining deliveries are not tried. */
 const MAX_TRIAL_MS = 10_000;
 
 export const GuardrailTrial = z
@@ -67,15 +67,15 @@ export type TrialPorts = {
   readonly clock: () => number;
 };
 
-/** The decision of the tried rules about one delivery, and the decision at the time of its receipt. */
+/** What the tried rules decide about one delivery, and what was decided when it was received. */
 export type TrialRow = {
   readonly delivery_id: string;
   readonly event: string | null;
   readonly provider: string;
   readonly received_at: string;
   /**
-   * The verdict of the tried rules. Null if they were not tried on this delivery, because its body is too large or
-   * cannot be read, or the trial took too long.
+   * The verdict of the tried rules. Null if they were not tried on this delivery: its body is too large or cannot be
+   * read, or the trial took too long.
    */
   readonly verdict_now: TrialVerdict['verdict'] | null;
   readonly verdict_then: TrialVerdict['verdict'];
@@ -88,7 +88,7 @@ export type TrialRow = {
 
 const NO_CONTENT: ReceivedContent = { body: new Uint8Array(0), media: 'json', json: 'json', needsChecks: false };
 
-/** The remaining bytes of a trial, and the time at which it ends. */
+/** What is left for a trial: the number of bytes, and the time until it ends. */
 type Budget = { bytes: number; readonly until: number };
 
 const bodyOf = async ({ facts, body }: StoredDelivery, budget: Budget): Promise<Uint8Array | null> => {
@@ -127,7 +127,7 @@ const rowOf = (delivery_id: string, facts: DeliveryFacts, now: Decided | null, t
 });
 
 /**
- * Tries rules on recorded deliveries, whose ids must be in the order of their receipt. Records nothing.
+ * Tries rules on recorded deliveries, whose ids must be in the order in which they were received. Nothing is recorded.
  * @throws Refusal invalid, unavailable
  */
 export const tryGuardrails = async (
@@ -160,7 +160,7 @@ export const tryGuardrails = async (
   return rows;
 };
 
-/** Checks the arguments of a trial. @returns its times in UTC @throws Refusal invalid */
+/** Checks the arguments of a trial, and returns its period in UTC. @throws Refusal invalid */
 export const checkTrial = (
   ctx: Ctx,
   { rules, redaction_patterns, ...times }: z.output<typeof GuardrailTrial>,

@@ -25,56 +25,60 @@ export type NewDelivery = {
   readonly facts: DeliveryFacts;
   readonly ip: string | null;
   readonly user_agent: string | null;
-  /** Set if `isReplay` could not decide. It must be called again before the delivery is recorded. */
+  /**
+   * If true, `isReplay` could not find out whether the body is a replay, and must be called again before the delivery
+   * is recorded.
+   */
   readonly isReplayUnchecked?: true;
 };
 
 /**
- * `token` is the consistency token of the recorded event; null if the delivery was already recorded before. If
- * `isSpooled` is set, the delivery is stored durably, and its event will be recorded when the log can be reached.
+ * `token` is the consistency token of the recorded event; null if the delivery was recorded before. If `isSpooled` is
+ * set, the delivery is safely stored outside of the log, and its event is recorded when the log can be reached.
  */
 export type RecordedDelivery = { readonly token: string | null; readonly isSpooled?: true };
 
-/** The ids of the integration that receives a body and of its tenant. */
+/** The ids of the tenant and the integration that receive a body. */
 export type BodyOwner = { readonly tenant: string; readonly integration: string };
 
-/** Memory for one large body, shared between threads. It is taken in chunks as the bytes of the body arrive. */
+/** Memory for one large body, shared between threads. It is taken chunk by chunk, as the bytes of the body arrive. */
 export type BodyMemory = {
   /**
-   * Returns memory for the next CHUNK_BYTES. It may contain bytes of an older body. Waits while other bodies use all
-   * memory that this body may have. @throws Refusal unavailable (also at once, if too many bodies wait), too_slow
+   * Returns memory for the next CHUNK_BYTES. It may still contain bytes of another body. Waits while other bodies use
+   * all the memory that this body may have.
+   * @throws Refusal unavailable (at once if too many bodies wait), too_slow
    */
   readonly nextChunk: () => Promise<Uint8Array>;
   /** Counts bytes that have arrived. A body that arrives too slowly is given up. */
   readonly countBytes: (count: number) => void;
-  /** Rejects with a Refusal when the body is given up. Never resolves. */
+  /** Rejects with a Refusal when the body is given up; never resolves. */
   readonly failed: Promise<never>;
   /** Must be called when all bytes have arrived. From then on, the body is not given up. */
   readonly complete: () => void;
-  /** Frees the memory, which must not be used afterwards, because it may then contain another body. */
+  /** Returns the memory, which may then be used for another body and must not be touched any more. */
   readonly release: () => void;
 };
 
-/** Decides whether a delivery may be accepted. A method returns a promise only if the answer is not in memory. */
+/** Checks whether a delivery may be accepted. A function returns a promise only if what it needs is not in memory. */
 export type EligibilityPort = {
   /**
-   * Returns the integration; null unless it is connected and its tenant accepts deliveries.
+   * Returns the integration; null if it is not connected, or if its tenant does not accept deliveries.
    * @throws Refusal unavailable
    */
   readonly integration: (id: string) => Integration | null | Promise<Integration | null>;
-  /** Whether the agent exists and is active. @throws Refusal unavailable */
+  /** Returns whether the agent exists and is active. @throws Refusal unavailable */
   readonly isAgentActive: (tenant: string, agent_id: string) => boolean | Promise<boolean>;
   /**
-   * Counts one delivery against the tenant's quota per minute. Returns a promise only if it must wait: for the plan to
-   * be loaded, or for the counts of other processes.
+   * Counts one delivery against the tenant's quota per minute. Returns a promise only if the plan must be loaded, or if
+   * the counts of other processes are needed.
    * @throws Refusal rate_limited, unavailable
    */
   readonly enforceQuota: (tenant: string, reportRateLimit: ReportRateLimit) => void | Promise<void>;
 };
 
 /**
- * Verifies the signatures of deliveries and inspects their bodies. Another thread does this for large bodies; the
- * methods then return a promise.
+ * Verifies the signatures of deliveries and inspects their bodies. For large bodies, another thread does this; the
+ * functions then return a promise.
  */
 export type VerificationPort = {
   /** Returns the secrets of the integration that are valid at the time `at`. @throws Refusal unavailable, not_found */
@@ -83,50 +87,51 @@ export type VerificationPort = {
   readonly verify: (scheme: SignatureScheme, request: SignedRequest, keys: SigningKeys | null) => Verification | Promise<Verification>;
   /** Computes the digest of a body, checks whether it is JSON, and reads fields. @throws Refusal unavailable */
   readonly inspectBody: (question: BodyQuestion, body: ReceivedBody) => InspectedBody | Promise<InspectedBody>;
-  /** Provides memory for a large body of at most `maxBytes`. The caller must release it. */
+  /** Returns memory for a large body of at most `maxBytes`. The caller must release it. */
   readonly bodyMemory: (owner: BodyOwner, maxBytes: number) => BodyMemory;
 };
 
 /** Records deliveries and rejections. */
 export type RecordingPort = {
-  /** Returns the id of a delivery. It is always the same for the same integration and provider delivery id. */
+  /** Returns the id of a delivery. The same integration and provider delivery id always give the same id. */
   readonly deliveryId: (integration: Integration, provider_delivery_id: string) => string;
   /**
-   * Whether this process remembers that the log contains the delivery. If false, the log can contain it nevertheless.
+   * Returns whether this process remembers that the log contains the delivery. If false, the log may contain it
+   * nevertheless.
    */
   readonly isKnown: (integration: Integration, id: string) => boolean;
   /**
-   * Whether the integration has received the same body under another delivery id. Records the body if it is new.
-   * @returns null if this cannot be determined now; `record` can then store the delivery until it can be determined
+   * Returns whether the integration has received the same body with another delivery id. Records the body if it is new.
+   * Returns null if this cannot be found out now; `record` can then store the delivery until it can be.
    * @throws Refusal unavailable
    */
   readonly isReplay: (integration: NewDelivery['integration'], facts: DeliveryFacts) => Promise<boolean | null>;
   /**
-   * Records the delivery exactly once, even if several processes record it at the same time. If the log cannot be
-   * reached, stores it durably outside the log, if this is possible.
+   * Records the delivery exactly once, even if several processes do so at the same time. If the log cannot be reached,
+   * the delivery is stored safely outside of the log, if this is possible.
    * @throws Refusal unavailable
    */
   readonly record: (delivery: NewDelivery) => Promise<RecordedDelivery>;
-  /**
-   * Starts to compare a redelivery with the recorded delivery. Returns at once: the response does not wait for the
-   * result.
-   */
+  /** Starts to compare a redelivery with the recorded delivery. Returns at once, so that the response does not wait. */
   readonly compareRedelivery: (delivery: NewDelivery) => void;
   /** Called when a provider's handshake gets its response. No event is recorded. */
   readonly answerHandshake: (integration: Integration) => void;
-  /** Records a rejection in the background. Returns at once: the response does not wait for it. */
+  /** Records a rejection in the background. Returns at once, so that the response does not wait. */
   readonly recordRejection: (integration: Integration, rejection: Omit<Rejection, 'delivery_id'>, at: string) => void;
 };
 
-/** A received body that rules check. `needsChecks`: whether the built-in checks of the content must still be made. */
+/**
+ * A received body to which rules are applied. `needsChecks` is whether the built-in checks of the content must still be
+ * made.
+ */
 export type ReceivedContent = Omit<CheckedBody, 'bytes'> & { readonly body: ReceivedBody; readonly needsChecks: boolean };
 
-/** Applies guardrail rules. A method returns a promise only if the answer is not in memory. */
+/** Applies guardrail rules. A function returns a promise only if what it needs is not in memory. */
 export type GuardrailPort = {
   /** Returns the rules for the deliveries of an integration. @throws Refusal unavailable */
   readonly ruleSet: (source: GuardedSource) => RuleSet | Promise<RuleSet>;
   /**
-   * Evaluates rules that do not count deliveries. The rules that read the body, and the built-in checks that must still
+   * Evaluates those rules that do not count deliveries. Rules that read the body, and built-in checks that must still
    * be made, run in another thread with a time limit.
    * @returns null if the time limit was exceeded
    * @throws Refusal unavailable
@@ -138,18 +143,18 @@ export type GuardrailPort = {
     content: ReceivedContent,
   ) => RulesResult | null | Promise<RulesResult | null>;
   /**
-   * Counts one delivery at the time `at` against all these limits. If a limit is reached, counts it against none of
-   * them. All processes share the counts as long as the database is reachable. @returns the index of the first limit
-   * that is reached; null if the delivery was counted
+   * Counts one delivery at the time `at` against all of these limits. If one of them is reached, it is counted against
+   * none. All processes share the counts while the database can be reached.
+   * @returns the index of the first limit that is reached; null if the delivery was counted
    */
   readonly takeRates: (limits: readonly RateLimit[], at: string) => number | null | Promise<number | null>;
   /**
-   * Returns the deepest of these deliveries of the tenant (with the most deliveries before it in its chain), as a
-   * cause. Null if none of them exists.
+   * Of these deliveries of the tenant, returns the one with the longest chain of causes before it, as a cause. Null if
+   * none of them exists.
    * @throws Refusal unavailable
    */
   readonly deepestCause: (tenant: string, delivery_ids: readonly string[]) => Promise<Cause | null>;
-  /** Returns the Slack settings in effect for an agent. @throws Refusal unavailable */
+  /** Returns the Slack settings that apply to an agent. @throws Refusal unavailable */
   readonly slackConfig: (tenant: string, agent_id: string) => SlackConfig | Promise<SlackConfig>;
 };
 
