@@ -10,8 +10,8 @@ const fail = (reason: string): never => {
 };
 
 /**
- * Replaces the characters that Postgres cannot store in a text, NUL and unpaired surrogates, by `\uXXXX`. So an event
- * that contains such a character can be applied.
+ * Replaces each character that Postgres cannot store in a text (NUL and unpaired surrogates) by `\uXXXX`, so that an
+ * event with such a character can be applied.
  */
 export const escapeText = (text: string): string =>
   text.isWellFormed() && !text.includes('\0')
@@ -36,8 +36,8 @@ const byLengthThenText = (a: string, b: string): number => Buffer.byteLength(a) 
 const isPlain = (name: string): boolean => name.isWellFormed() && !name.includes('\0') && name !== '__proto__';
 
 /**
- * Returns a JSON value in the form in which Postgres returns it from a `jsonb` column: keys sorted by length, then by
- * bytes. So a row in memory equals the same row in the table.
+ * Returns a JSON value in the form in which Postgres returns it from a `jsonb` column, with keys sorted by length and
+ * then by bytes. So a row in memory equals the same row in the table.
  */
 const canonical = (value: unknown, depth = 0): unknown => {
   if (depth > MAX_DEPTH) return fail(`is nested deeper than ${MAX_DEPTH}`);
@@ -57,8 +57,8 @@ const sortedObject = (value: Readonly<Record<string, unknown>>, names: readonly 
 };
 
 /**
- * Returns an object with escaped names. Sorts them after escaping, because escaping changes their order. If two names
- * become the same, the last value is used.
+ * Returns an object with escaped names, sorted after they were escaped, because escaping changes their order. If two
+ * names become equal, the last value is kept.
  */
 const escapedObject = (value: object, depth: number): unknown => {
   const entries = new Map<string, unknown>();
@@ -66,7 +66,7 @@ const escapedObject = (value: object, depth: number): unknown => {
   return Object.fromEntries([...entries].sort(([one], [other]) => byLengthThenText(one, other)));
 };
 
-/** Checks that a value is not nested too deeply. @throws Error if it is nested too deeply to be written as JSON */
+/** Checks that a value can be written as JSON. @throws Error if it is nested too deeply */
 export const assertDepth = (value: unknown, depth = 0): void => {
   if (typeof value !== 'object' || value === null) return;
   if (depth > MAX_DEPTH) fail(`is nested deeper than ${MAX_DEPTH}`);

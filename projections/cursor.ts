@@ -4,8 +4,8 @@ import type { ColumnType, Table } from './table.ts';
 
 export type SortValue = string | number | boolean | null;
 /**
- * Where the next page starts: the sort value and the id of the last row of the previous page. The id decides the order
- * of rows with equal sort values. In place of the id, a query can use another key column of its table.
+ * Where the next page starts: the sort value and the id of the last row of the previous page. The id orders rows with
+ * equal sort values. A query can use another key column of its table instead of the id.
  */
 export type CursorKey = readonly [value: SortValue, id: string];
 
@@ -37,8 +37,8 @@ const isValueOf = (type: ColumnType, value: unknown): boolean => {
 };
 
 /**
- * Decodes a cursor; returns null if there is none. `type` is the type of the values by which the list is sorted.
- * @throws Refusal invalid at /query/cursor
+ * Decodes a cursor; returns null if none is given. `type` is the type of the values by which the list is sorted.
+ * @throws Refusal invalid at /query/cursor if the cursor is malformed
  */
 export const readCursorKey = (cursor: string | null | undefined, type: ColumnType): CursorKey | null => {
   if (cursor === undefined || cursor === null) return null;

@@ -12,8 +12,8 @@ type Tables = Record<string, Record<string, unknown>>;
 type Rows = SelectQueryBuilder<Tables, string, object>;
 
 /**
- * What determines a page query besides the arguments of its list. `after` is the sort key of the previous page's last
- * row; its parts may be placeholders. With `isMeasured`, the query adds up the sizes of the documents.
+ * What a page query depends on besides the arguments of its list. `after` is the sort key of the last row of the
+ * previous page; its parts may be placeholders. With `isMeasured`, the query adds up the sizes of the documents.
  */
 export type PageShape = {
   readonly sort: PageWindow['sort'];
@@ -33,8 +33,8 @@ const aliasOf = (rows: Rows): string => {
 type SortKey = { readonly value: string; readonly id: string; readonly descending: boolean };
 
 /**
- * Divides the rows after the previous page's last row into ranges of the sort order, so that an index on the sort
- * column can find the start of each. In PostgreSQL's order, null is greater than any other value: rows without a value
+ * Divides the rows after the last row of the previous page into ranges of the sort order, so that an index on the sort
+ * column can find the start of each range. For PostgreSQL, null is greater than any other value: rows without a value
  * come last in ascending order, and first in descending order.
  */
 const rangesAfter = (rows: Rows, { value, id, descending }: SortKey, after: PageShape['after']): [Rows] | [Rows, Rows] => {
@@ -77,11 +77,11 @@ const pageRows = (db: Kysely<Tables>, list: ListQuery<never>, rows: Rows, { sort
 };
 
 /**
- * Builds the query for one page of a list. It adds the keyset condition, the order, the limit and the filter for
- * soft-deleted rows, and it joins the documents to one text.
- * The query has two forms. The fast form leaves out documents larger than their share of the page size. If it finds
- * such a document, which is rare, `held` is less than `found`, and the page must be read again with `isMeasured`. That
- * form adds up the sizes of the documents, which takes a sixth more time.
+ * Builds the query for one page of a list. It adds the condition for rows after the cursor, the order, the limit and
+ * the filter for soft-deleted rows, and joins the documents to one text. There are two forms. The fast form leaves out
+ * documents that are larger than their share of the page size. In the rare case that it does, `held` is less than
+ * `found`, and the page must be read again with `isMeasured`. That form adds up the sizes of the documents, which takes
+ * a sixth more time.
  */
 export const page = <Args extends QueryArgs>(db: Kysely<never>, list: ListQuery<Args>, args: Args, shape: PageShape) => {
   const tables = db as unknown as Kysely<Tables>;
@@ -90,8 +90,8 @@ export const page = <Args extends QueryArgs>(db: Kysely<never>, list: ListQuery<
 };
 
 /**
- * Returns one element of the array of a column's values. The values have the same order as the rows of the page. (This
- * is a template, because Kysely has no expression for an element of an array.)
+ * Returns one element of the array of a column's values, which has the order of the rows on the page. It is a template,
+ * because Kysely has no expression for an element of an array.
  */
 const elementOf = (column: 'value' | 'id', index: Expression<unknown>) => sql`(array_agg(${sql.ref(`page.${column}`)}))[${index}]`;
 
@@ -140,8 +140,8 @@ const joinMeasured = (db: Kysely<Tables>, rows: ReturnType<typeof pageRows>, { l
 };
 
 /**
- * Returns the documents of a page as a JSON array, with one document per line. A document beyond the limit is dropped:
- * it was only read to find out whether there is a next page.
+ * Returns the documents of a page as a JSON array with one document per line. A document beyond the limit, which only
+ * shows that there is a next page, is left out.
  */
 export const bodyOf = ({ body, held }: PageRow, limit: number): string =>
   `[${held > limit ? body!.slice(0, body!.lastIndexOf(DOC_SEPARATOR)) : (body ?? '')}]`;

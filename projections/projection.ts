@@ -4,12 +4,13 @@ import type { Table } from './table.ts';
 export type Key = Readonly<Record<string, string>>;
 export type Row = Record<string, unknown>;
 
-/** An item of a list in a row. Its `event_id` identifies it within the list. */
+/** An item of a list in a row. Within the list, `event_id` identifies the item. */
 export type ListItem = Row & { readonly event_id: string };
 
 /**
- * Options of a `patch`. `ifEqual`: `fields` are changed only if the row has these values. `items`: these items are
- * appended to lists even if `ifEqual` does not match. An item replaces the one with the same `event_id`.
+ * Options of a `patch`. `ifEqual`: the fields are changed only if the row has these values now. `items`: these items
+ * are appended to lists even if the row does not have the values of `ifEqual`; an item replaces an earlier one with the
+ * same `event_id`.
  */
 export type PatchOptions = { readonly ifEqual?: Row; readonly items?: Readonly<Record<string, readonly ListItem[]>> };
 
@@ -17,8 +18,8 @@ export type PatchOptions = { readonly ifEqual?: Row; readonly items?: Readonly<R
 export type RowRef = { readonly table: string; readonly key: Key };
 
 /**
- * Returns fields that depend on other rows. `complete` gets the rows that `reads` names, in their state just before the
- * change; null for a row that does not exist. `complete` must be pure. The tables of the rows need `isReadByChanges`.
+ * Computes fields that depend on other rows. `complete` gets the rows that `reads` names, as they are just before the
+ * change; null for a row that does not exist. `complete` must be pure. The tables of these rows need `isReadByChanges`.
  */
 export type Derivation = {
   readonly reads: Readonly<Record<string, RowRef>>;
@@ -26,8 +27,8 @@ export type Derivation = {
 };
 
 /**
- * A change that an event makes to a row. `patch` and `add` need an existing row; if there is none, the event is parked.
- * In a table that has only counters, `add` creates the row instead.
+ * A change that an event makes to a row. For `patch` and `add`, the row must exist; if it does not, the event is
+ * parked. In a table that has only counters, `add` creates a missing row instead.
  */
 export type Change =
   | { readonly op: 'insert'; readonly table: string; readonly row: Row; readonly derived?: Derivation }
@@ -38,15 +39,15 @@ export type Change =
 export type Changes = Change | readonly Change[];
 
 /**
- * Returns the changes that an event makes to rows. `ignore`: the event changes no column, but the row of its stream
- * gets the new revision.
+ * Returns the changes that an event makes to rows. `ignore` means that the event changes no column; the row of its
+ * stream still gets the new revision.
  */
 export type Handler<E extends DomainEvent> = 'ignore' | ((event: Recorded<E>) => Changes);
 
 /**
- * A projection: pure functions from events to row changes. It owns the Postgres schema with its name. It handles the
- * streams of its categories; `*` stands for all categories. If `version` changes, the projection is rebuilt in a shadow
- * schema, which then replaces the old schema.
+ * A projection: pure functions that turn events into row changes. It handles the streams of its categories (`*` stands
+ * for all categories), and has a Postgres schema with its name. If `version` changes, the projection is rebuilt in a
+ * shadow schema, which then replaces the old schema.
  */
 export type Projection<E extends DomainEvent = DomainEvent> = {
   readonly name: string;
@@ -54,11 +55,11 @@ export type Projection<E extends DomainEvent = DomainEvent> = {
   readonly categories: readonly string[] | '*';
   readonly tables: readonly Table[];
   readonly on: { readonly [T in E['type']]: Handler<Extract<E, { type: T }>> };
-  /** Handles every event whose type has no entry in `on`. Needed if the projection handles all event types. */
+  /** Handles every event whose type has no entry in `on`. A projection that handles all event types needs it. */
   readonly every?: (event: Recorded) => Changes;
   /**
-   * For each event type, the newest version of its data that the projection can handle; 1 if the type is not listed. An
-   * event with a newer version is parked.
+   * Maps event types to the newest version of their data that the projection can handle. For a type without an entry,
+   * this is 1. An event with a newer version is parked.
    */
   readonly versions?: Readonly<Record<string, number>>;
 };
@@ -68,8 +69,8 @@ export type AnyProjection = Omit<Projection, 'on'> & { readonly on: Readonly<Rec
 
 export const insert = (table: string, row: Row): Change => ({ op: 'insert', table, row });
 /**
- * Returns the change that inserts a row, some of whose fields depend on other rows. An existing row with this key from
- * the same stream is replaced.
+ * Returns the change that inserts a row in which some fields depend on other rows. If a row with this key exists and
+ * belongs to the same stream, it is replaced.
  */
 export const insertDerived = (table: string, row: Row, derived: Derivation): Change => ({ op: 'insert', table, row, derived });
 export const patch = (table: string, key: Key, fields: Row, options: PatchOptions = {}): Change => ({

@@ -8,17 +8,17 @@ import type { Table } from './table.ts';
 export type QueryArgs = Readonly<Record<string, string | number | boolean | null | readonly string[] | undefined>>;
 
 /**
- * A query that is prepared once for every combination of undefined and null arguments. `build` gets an undefined or
- * null argument as it is, and a placeholder in place of any other argument. So it may pass an argument to Kysely and
- * compare it with undefined and null, but it must not use its value.
+ * A query that is prepared once for each combination of undefined and null arguments. `build` gets these arguments as
+ * they are, and a placeholder instead of any other argument. So it may pass an argument to Kysely and compare it with
+ * undefined and null, but must not use its value.
  */
 export type Query<Args extends QueryArgs, Row> = {
   readonly build: (db: Kysely<never>, args: Args) => Compilable<Row>;
 };
 
 /**
- * A list that is read in pages. `build` returns the rows of the list, without order, limit and columns: `page` adds
- * them. See `Query` for the arguments.
+ * A list that is read in pages. `build` returns the rows of the list without order, limit and columns, which `page`
+ * adds. For the arguments, see `Query`.
  */
 export type ListQuery<Args extends QueryArgs, Doc extends string = string> = {
   readonly table: Table;
@@ -34,11 +34,11 @@ export type AnyRows = { readonly toOperationNode: SelectQueryBuilder<never, neve
 type ListOptions<T extends Table> = {
   /** The table whose documents the list contains. It comes first in the `from` clause of `build`. */
   readonly table: T;
-  /** The document that the list contains. Default: the first one of the table. */
+  /** The document that the list contains. If absent, the first document of the table. */
   readonly doc?: keyof T['docs'] & string;
-  /** A key column that orders rows with equal sort values. Default: `id`. */
+  /** A key column that orders rows with equal sort values. If absent, `id`. */
   readonly tieBreak?: keyof T['columns'] & string;
-  /** Whether the list contains soft-deleted rows. Default: false. */
+  /** Whether the list contains soft-deleted rows. If absent, it does not. */
   readonly includesDeleted?: boolean;
 };
 
@@ -74,14 +74,14 @@ export const SEARCH_KEY_LENGTH = 64;
 
 /**
  * Returns the search key of a row: the start of its searched text in lower case, as an index of the table contains it.
- * (This is a template, because Kysely has no collations.)
+ * It is a template, because Kysely has no collations.
  */
 export const searchKey = (alias: string) =>
   sql<string>`lower(left(${sql.ref(`${alias}.search`)}, ${sql.lit(SEARCH_KEY_LENGTH)})) collate "C"`;
 
 /**
- * Returns the range of the search keys that start with this text: from `from`, up to but not including `to`. Null if
- * the text is longer than a search key.
+ * Returns the range of the search keys that start with this text, from `from` (inclusive) to `to` (exclusive). Returns
+ * null if the text is longer than a search key.
  */
 export const searchKeyRange = (text: string): { readonly from: string; readonly to: string } | null => {
   const from = text.toLowerCase();

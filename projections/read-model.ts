@@ -8,8 +8,8 @@ export type Source<T extends Table = Table> = { readonly projection: string; rea
 export type KeyOf<T extends Table> = Readonly<Record<T['key'][number], string>>;
 
 /**
- * The part of a page query that the caller of the API chooses. `limit` is the maximum number of rows. `cursor` is the
- * `next` of the previous page.
+ * What the caller of the API chooses about a page. `limit` is the maximum number of rows, and `cursor` the `next` of
+ * the previous page.
  */
 export type PageWindow = {
   readonly sort: { readonly column: string; readonly descending: boolean };
@@ -21,8 +21,8 @@ export type PageWindow = {
 export type Doc = { readonly doc: string; readonly revision: number | null };
 
 /**
- * Separates the documents of a page. A document contains no line break, so the last document can be cut off without
- * parsing the page.
+ * The text between two documents of a page. No document contains a line break, so the last document can be cut off
+ * without parsing the page.
  */
 export const DOC_SEPARATOR = ',\n';
 
@@ -32,7 +32,7 @@ export const DOC_SEPARATOR = ',\n';
  */
 export const PAGE_BYTES = 8 << 20;
 
-/** Returns as many of the first documents as fit into a page. Reads `docs` only as far as needed. */
+/** Returns the first documents, as many as fit into a page. No further documents are read from `docs`. */
 export const takeUpToPageSize = (docs: Iterable<string>): string[] => {
   const taken: string[] = [];
   let bytes = 0;
@@ -56,8 +56,8 @@ export type Page = { readonly body: string; readonly next: string | null };
  */
 export type Reads = {
   /**
-   * Returns one document of the row with this key (default: the table's first document); null if there is no such row.
-   * Look-ups that arrive in one turn of the event loop share a query.
+   * Returns one document of the row with this key; null if there is no such row. If `doc` is absent, this is the first
+   * document of the table. Look-ups in the same turn of the event loop share a query.
    */
   one: <T extends Table>(from: Source<T>, key: KeyOf<T>, doc?: keyof T['docs'] & string) => Promise<Doc | null>;
   /** Returns one page of a list. */
@@ -66,16 +66,14 @@ export type Reads = {
   /** Returns the value of a counter column; 0 if the row does not exist. */
   counter: <T extends Table>(from: Source<T>, key: KeyOf<T>, column: string) => Promise<number>;
   /**
-   * Waits until the projection has reached the position of a consistency token, for at most `ms` milliseconds (default
-   * 2,000).
-   * @throws Refusal not_caught_up
+   * Waits until the projection has reached the position of a consistency token.
+   * @throws Refusal not_caught_up if this takes more than `ms` milliseconds (2,000 if absent)
    */
   passed: (projection: string, token: string, ms?: number) => Promise<void>;
   /** Returns the last known position of a projection as a consistency token; null if it has applied no event yet. */
   position: (projection: string) => string | null;
   /**
-   * Returns for how many milliseconds the log has had events that the projection has not applied; 0 if no such event is
-   * known.
+   * Returns for how many milliseconds the log has had events that the projection has not applied; 0 if none are known.
    */
   behindMs: (projection: string) => number;
 };
@@ -89,7 +87,9 @@ export const byKey = async <Result, T extends Table = Table>(reads: Reads, from:
   return found && (JSON.parse(found.doc) as Result);
 };
 
-/** Returns the count of a tenant. `table` is the table of a counter that `tenantCounter` has created. */
+/**
+ * Returns the number that is counted for a tenant. `table` is the table of a counter that `tenantCounter` has created.
+ */
 export const tenantCount = (
   reads: Reads,
   projection: string,

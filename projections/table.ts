@@ -3,11 +3,11 @@ import type { z } from 'zod';
 export type ColumnType = 'text' | 'boolean' | 'integer' | 'bigint' | 'double precision' | 'timestamptz' | 'jsonb';
 
 /**
- * A table of a projection. `columns` have the values that queries filter and sort by. Each entry of `docs` is a
- * document: a text column with the JSON of the row. The JSON is rendered with the schema of the document when the row
- * is written. So a field that is not in the schema cannot leak, and reads need not parse the JSON. When a row is
- * loaded, a column takes precedence over a field of a document, and an earlier document over a later one. A column that
- * an insert omits is null; a counter is 0. Times are in UTC with milliseconds. Every table also has the columns
+ * A table of a projection. `columns` are the values by which queries filter and sort. Each entry of `docs` is a
+ * document: a text column with the JSON of the row, rendered with the schema of the document when the row is written.
+ * So a field that is not in the schema cannot leak, and reads need not parse the JSON. When a row is loaded, a column
+ * takes precedence over a field of a document, and an earlier document over a later one. If an insert omits a column,
+ * it becomes null (a counter becomes 0). Times are in UTC with milliseconds. Every table also has the columns
  * `revision` and `touched` (the event that last changed the row).
  */
 export type Table = {
@@ -15,29 +15,28 @@ export type Table = {
   readonly key: readonly string[];
   readonly columns: Readonly<Record<string, ColumnType>>;
   readonly docs: Readonly<Record<string, z.ZodType>>;
-  /**
-   * With `withoutNull`, an index leaves out the rows in which this column is null, so that it does not slow down writes
-   * of these rows.
-   */
+  /** With `withoutNull`, the index leaves out rows in which this column is null. Writing these rows is then faster. */
   readonly indexes?: readonly { readonly columns: readonly string[]; readonly unique?: boolean; readonly withoutNull?: string }[];
   /**
-   * The category of the streams whose revisions this table stores. A row stores the revision of the stream with the
-   * same id; every event of that stream updates it.
+   * The category of the streams whose revisions this table stores. A row stores the revision of the stream with its id,
+   * and every event of that stream updates it.
    */
   readonly stream?: string;
   /** A boolean column that marks soft-deleted rows. Look-ups and lists do not return a row in which it is true. */
   readonly softDelete?: string;
   /**
    * Text columns that users search. Postgres derives the column `search` from them and has a trigram index on it, so
-   * that a search for a part of a text reads only few rows. Another index serves searches for the start of the first
-   * column.
+   * that a search for a part of a text reads few rows. Another index serves searches for the start of the first of
+   * these columns.
    */
   readonly search?: readonly string[];
-  /** Each row is written once, by one event, and never changes. So the projection writer does not cache it. */
+  /**
+   * If true, each row is written once, by one event, and never changes. The projection writer then does not cache it.
+   */
   readonly appendOnly?: boolean;
   /**
-   * Whether changes of other rows read rows of this table. If true, the projection writer caches the rows that it
-   * loads, and a fold of selected rows includes this table.
+   * Whether changes of other rows read rows of this table. If so, the projection writer caches the rows that it loads,
+   * and code that computes only selected rows includes all rows of this table.
    */
   readonly isReadByChanges?: boolean;
   /** Whether the rows of a tenant are kept when the tenant is erased. */

@@ -2,9 +2,9 @@ import { add, type Change } from './projection.ts';
 import type { Table } from './table.ts';
 
 /**
- * Creates a counter of the resources of one kind in each tenant, from which lists get the header Total-Count without
- * counting rows. Its table is `<noun>_counts`, with one row per tenant. `counter` is the name of the column with the
- * count.
+ * Creates a counter of the resources of one kind in each tenant. With it, lists get the header Total-Count without
+ * counting rows. The table is `<noun>_counts`, with one row per tenant, and `counter` is the name of the column with
+ * the count.
  */
 export const tenantCounter = <const Noun extends string, const Counter extends string>(noun: Noun, counter: Counter) => {
   const table = {

@@ -8,9 +8,9 @@ import { AgentListRead, agentCounter, agents, table } from './agent.ts';
 const from: Source<typeof table> = { projection: agents.name, table };
 
 /**
- * The agents that a caller may see: all agents of the tenant, or those on which the user has one of `roles`, assigned
- * as a role or given by a grant. The assignment or grant must be newer than `since`, the sort key of the position at
- * which the user became a member.
+ * The agents that a caller may see: all agents of the tenant, or those on which the user has one of `roles`, by a role
+ * or by a grant. A role or grant counts only if it is newer than `since`, the sort key of the position at which the
+ * user became a member.
  */
 export type AgentVisibility =
   | { readonly all: true }
@@ -26,7 +26,7 @@ export type AgentFilter = {
   readonly kind?: string | undefined;
   /** If true, only favorites are listed; if false, only the other agents. */
   readonly favorite?: boolean | undefined;
-  /** If given, only the agents with these ids are listed. It must not be combined with `favorite`. */
+  /** If given, only the agents with these ids are listed. This cannot be combined with `favorite`. */
   readonly ids?: readonly string[] | undefined;
 };
 
@@ -34,8 +34,8 @@ export type AgentFilter = {
 export type Favorites = Readonly<Record<string, string>>;
 
 /**
- * The columns by which `agentPage` can sort. Names and times have an index. To sort by another column, Postgres sorts
- * all agents of the tenant.
+ * The columns by which `agentPage` can sort. There are indexes for names and times; for any other column, Postgres
+ * sorts all agents of the tenant.
  */
 export const AGENT_SORTS = sortFields(table, AgentListRead);
 
@@ -46,7 +46,7 @@ type AgentListArgs = Omit<AgentFilter, 'q' | 'favorite' | 'ids'> & {
   readonly user_id?: string;
   readonly roles?: readonly string[];
   readonly since?: string;
-  /** If `only` is given, only the agents with these ids are listed; with `except`, all others. */
+  /** With `only`, the agents with these ids are listed; with `except`, all other agents. */
   readonly only?: readonly string[] | undefined;
   readonly except?: readonly string[] | undefined;
 };
@@ -77,12 +77,12 @@ const agentList = defineList(
 );
 
 /**
- * The start and the end of a document in the list: it starts with the id of the agent, and ends with `is_favorite`,
- * which is stored as false.
+ * The start and the end of a document in the list: a document starts with the id of the agent, and ends with
+ * `is_favorite`, which is stored as false.
  */
 const [START, END] = ['{"id":"', 'false}'];
 
-/** Sets `is_favorite` in the documents of a page whose agents are favorites, without parsing the page. */
+/** Sets `is_favorite` to true in the documents of favorites on a page, without parsing the page. */
 const withFavorites = (page: Page, favorites: Favorites): Page => {
   const { body } = page;
   let marked = '';
@@ -104,7 +104,9 @@ const NO_FAVORITES: Favorites = {};
 
 type VisibleAgents = { readonly visibility: AgentVisibility; readonly favorites?: Favorites };
 
-/** Returns a page of agents, as AgentListRead. `favorites` are the favorites of the caller; none by default. */
+/**
+ * Returns a page of agents, as AgentListRead. `favorites` are the favorites of the caller; if absent, no agent is one.
+ */
 export const agentPage = (
   reads: Reads,
   tenant_id: string,
@@ -139,8 +141,8 @@ const ownedAgents = defineQuery((db, { tenant_id, user_id }: { tenant_id: string
 );
 
 /**
- * Returns the ids of the agents that a user owns. The projection may lag behind the log, so the latest changes may be
- * missing.
+ * Returns the ids of the agents that a user owns. The latest changes may be missing, because the projection may lag
+ * behind the log.
  */
 export const agentsOwnedBy = async (reads: Reads, tenant_id: string, user_id: string): Promise<string[]> =>
   (await reads.rows(ownedAgents, { tenant_id, user_id })).map(({ id }) => id);
@@ -160,7 +162,8 @@ const accessibleAgents = defineQuery((db, { tenant_id, user_id, roles, since }: 
 
 /**
  * Returns the ids of the agents on which a user has one of these roles, by a role or a grant, in no particular order.
- * They are only candidates: an agent may be deleted or restricted to admins, and the projection may lag behind the log.
+ * The caller must check each agent: it may be deleted or restricted to admins, and the projection may lag behind the
+ * log.
  */
 export const agentsOpenTo = async (reads: Reads, access: AgentAccess): Promise<string[]> =>
   (await reads.rows(accessibleAgents, access)).map(({ agent_id }) => agent_id);
@@ -180,7 +183,8 @@ export const primaryModelsOf = async (reads: Reads, tenant_id: string, ids: read
 };
 
 /**
- * The agents that existed at the log position `at`: an agent exists from the position `born` until the position `died`.
+ * The agents that existed at the log position `at`. The columns `born` and `died` are the positions from which and
+ * until which an agent existed.
  */
 const agentListAsOf = defineList({ table, includesDeleted: true }, (db, { tenant_id, at }: { tenant_id: string; at: string }) =>
   db

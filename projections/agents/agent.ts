@@ -118,8 +118,8 @@ const access = {
 export const agentCounter = tenantCounter('agent', 'agents');
 
 /**
- * Returns a change that sets only `updated_at`. A change of roles or grants changes no other column of the agent, but
- * every event of the agent's stream changes its ETag.
+ * Returns a change that sets only `updated_at`. Changes of roles or grants need it: they change no other column of the
+ * agent, but every event of the agent's stream changes its ETag.
  */
 const touch = (event: EventOfAgent): Change => patch('agents', keyOf(event), { updated_at: event.at });
 

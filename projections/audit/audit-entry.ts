@@ -43,7 +43,7 @@ export const actionOf = (type: string): string => {
   return noun === type ? snake(type) : `${snake(noun)}.${snake(type.slice(noun.length))}`;
 };
 
-/** Whether a field is a digest or an encrypted secret. Such a field must never appear in the audit log. */
+/** Returns whether a field is a digest or an encrypted secret. Such a field must never appear in the audit log. */
 const isHidden = (name: string, value: unknown): boolean =>
   name === 'digest' || name.startsWith('sealed') || (typeof value === 'string' && /^v1\.[\w-]+\.[\w-]+\./.test(value));
 
@@ -65,9 +65,9 @@ const agentOf = (event: Recorded, meta: Row): string | null => {
 type Source = Pick<Rejection.Rejection, 'ip' | 'user_agent'>;
 
 /**
- * Returns the IP address and the user agent of the caller. They are usually in the metadata of the event. The sender of
- * a rejected webhook call is not verified, so the event of the rejection has them in its data. An event about calls of
- * several callers has none.
+ * Returns the IP address and the user agent of the caller, which are usually in the metadata of the event. The sender
+ * of a rejected webhook call or of a refused skill call is not verified, so these events have them in their data. For
+ * an event about several calls, both are null.
  */
 const sourceOf = ({ category, data, meta }: Recorded): Source => {
   if (category !== Rejection.category && category !== SkillRefusal.category)
@@ -78,9 +78,9 @@ const sourceOf = ({ category, data, meta }: Recorded): Source => {
 };
 
 /**
- * Maps stream categories to resource types, if they differ. A type of two words is written as in the names of actions.
- * The streams of rejections, acknowledgements, Slack settings, redaction patterns and guardrails have the id of another
- * resource. Their entries get the type of that resource.
+ * Maps stream categories to resource types, where the two differ. A type of two words is written as in the names of
+ * actions. The streams of rejections, acknowledgements, Slack settings, redaction patterns and guardrails have the id
+ * of another resource, so their entries get the type of that resource.
  */
 const RESOURCE_TYPES: Readonly<Record<string, string>> = {
   [ApiKey.category]: 'api_key',
@@ -101,8 +101,8 @@ const RESOURCE_TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the resource that an event is about. An event about a member is in the stream of the tenant. Events about
- * disclosures and budgets have separate streams, and are about the agent.
+ * Returns the resource that an event is about. An event about a member is in the stream of the tenant, but is about the
+ * user. Events about disclosures and budgets have separate streams, but are about the agent.
  */
 const resourceOf = ({ category, id, type }: Recorded, { user_id, agent_id }: Row): Row => {
   if (type.startsWith('Member') && typeof user_id === 'string') return { resource_type: 'member', resource_id: user_id };
@@ -110,11 +110,11 @@ const resourceOf = ({ category, id, type }: Recorded, { user_id, agent_id }: Row
   return { resource_type: RESOURCE_TYPES[category] ?? category, resource_id: id };
 };
 
-/** Returns the id of the event that caused this event; null if no event or several events did. */
+/** Returns the id of the event that caused this event; null if it was caused by no event or by several. */
 const causeOf = ({ meta, category }: Recorded, { repeats, event_id }: Row): unknown =>
   meta.$causationId ?? repeats ?? (category === Acknowledgement.category ? event_id : null) ?? null;
 
-/** Returns the part of an event's audit log entry that follows from the event alone. */
+/** Returns those fields of an event's audit log entry that need only the event itself. */
 export const entryOf = (event: Recorded): Row => {
   const meta = metaOf(event);
   const { kind, id, key_id = null } = event.actor;
@@ -140,8 +140,9 @@ export const entryOf = (event: Recorded): Row => {
 };
 
 /**
- * The categories whose events the audit log leaves out: idempotency keys, wrapped keys, chunks of delivery bodies, the
- * progress of publishing messages, and the signed heads of the audit log itself, with their anchors.
+ * The categories whose events the audit log leaves out: idempotency keys, wrapped keys, chunks of delivery bodies,
+ * records of published messages, the signed heads of audit logs, and the records of sending these heads to
+ * AUDIT_ANCHOR_URL.
  */
 export const EXCLUDED_CATEGORIES: ReadonlySet<string> = new Set([
   'idempotency',

@@ -84,7 +84,7 @@ type HeadToAnchor = Pick<z.output<typeof SignedHead>, 'size' | 'root' | 'positio
 };
 
 /**
- * Returns the oldest heads, across all tenants, that AUDIT_ANCHOR_URL has not received yet; at most
+ * Returns the oldest signed heads of all tenants that the receiver at AUDIT_ANCHOR_URL does not have yet, at most
  * MAX_HEADS_TO_ANCHOR.
  */
 export const headsToAnchor = async (reads: Pick<Reads, 'rows'>): Promise<HeadToAnchor[]> =>
@@ -143,14 +143,15 @@ const unsignedCounts = defineQuery((db, { after }: { after: string }) =>
 );
 
 /**
- * The ids of the checked tenants that are due. `next` is the id of the last checked tenant; null if there are no more.
+ * `due` are the ids of those checked tenants that need a new head. `next` is the id of the last checked tenant; null if
+ * there are no more tenants.
  */
 export type CheckedTenants = { readonly due: readonly string[]; readonly next: string | null };
 
 /**
- * Checks the tenants whose ids follow `after`. An entry is unsigned if no head covers it. A tenant with
- * MAX_HEAD_ENTRIES unsigned entries or more is due. A tenant with fewer unsigned entries, but at least one, is due if
- * it has no head, or if its last head was signed at or before `before` (RFC 3339 UTC).
+ * Checks the tenants whose ids come after `after`. An entry is unsigned if no head covers it. A tenant with
+ * MAX_HEAD_ENTRIES or more unsigned entries needs a new head. A tenant with fewer, but at least one, needs it if it has
+ * no head, or if its last head was signed at or before `before` (RFC 3339 UTC).
  */
 export const tenantsWithUnsignedEntries = async (reads: Pick<Reads, 'rows'>, before: string, after = ''): Promise<CheckedTenants> => {
   const rows = await reads.rows(unsignedCounts, { after });
@@ -222,8 +223,8 @@ const firstOrLast =
 const entryAtTime = { oldest: defineQuery(firstOrLast('asc')), newest: defineQuery(firstOrLast('desc')) };
 
 /**
- * Returns the sort key of the entry at which a list begins: the first entry at or after `time` or, in the order
- * `newest`, the last entry at or before `time`. Null if there is no such entry.
+ * Returns the sort key of the entry at which a list begins: the first entry at or after `time`. In the order `newest`,
+ * it is the last entry at or before `time`. Null if there is no such entry.
  */
 export const placeAtTime = async (reads: Reads, tenant_id: string, time: string, order: EventOrder): Promise<string | null> =>
   (await reads.rows(entryAtTime[order], { tenant_id, time }))[0]?.place ?? null;
@@ -241,6 +242,8 @@ const effectPlaces = defineQuery((db, { tenant_id, cause_id }: { tenant_id: stri
     .limit(({ lit }) => lit(MAX_EFFECTS)),
 );
 
-/** Returns the positions of the first events of the tenant that this event has caused, at most MAX_EFFECTS. */
+/**
+ * Returns the positions of the events of the tenant that this event has caused, at most the first MAX_EFFECTS of them.
+ */
 export const effectsOf = async (reads: Reads, tenant_id: string, cause_id: string): Promise<Position[]> =>
   (await reads.rows(effectPlaces, { tenant_id, cause_id })).map(({ place }) => positionOfSortKey(place!));

@@ -45,7 +45,7 @@ export const table = {
     size: 'bigint',
     place: 'text',
     at: 'timestamptz',
-    // The time at which the head was signed; null when it is anchored.
+    // The time at which the head was signed; null after the head was received at AUDIT_ANCHOR_URL.
     unanchored_since: 'timestamptz',
   },
   docs: { doc: SignedHead, tree: TreeBefore },

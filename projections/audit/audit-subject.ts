@@ -115,8 +115,9 @@ const fieldsOf = ({ type, data }: Recorded): Row => {
 const wasShortened = (value: unknown): boolean => typeof value === 'string' && value.length > MAX_VALUE_LENGTH;
 
 /**
- * Returns the actor fields for the entry of an old event that records the use of an API key. The actor of such an event
- * is the platform; the entry must show the user or agent as whom the key acts. `key` is the row of the API key.
+ * Returns the fields about the actor for the entry of an old event about the use of an API key. The actor of such an
+ * event is the platform, but the entry must show the user or agent that the key stands for. `key` is the row of the API
+ * key.
  */
 export const keyUserOf = ({ type, actor, id }: Recorded, key: Row | null): Row => {
   if (type !== 'ApiKeyUsed' || actor.kind !== 'system') return {};

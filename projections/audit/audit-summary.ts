@@ -12,8 +12,8 @@ export type SummaryNames = {
 };
 
 /**
- * Maps event types to summaries: the rest of a sentence after the actor. Braces enclose a name of `SummaryNames`, the
- * word `fields` (the names of the event's fields), or a field of the event.
+ * Maps event types to summaries. A summary is the rest of a sentence that begins with the actor. In braces, it contains
+ * a name of `SummaryNames`, the word `fields` (for the names of the event's fields), or a field of the event.
  */
 export const SUMMARIES: Readonly<Record<string, string>> = {
   AccessRefusalsCounted: 'counted {count} further refused requests of one caller',
@@ -235,12 +235,12 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
 
 type Part = { readonly text: string; readonly field: string | null };
 
-/** Maps event types to summaries that apply if the platform itself is the actor. */
+/** Maps event types to summaries for events whose actor is the platform itself. */
 const SUMMARIES_OF_PLATFORM: Readonly<Record<string, string>> = {
   ApiKeyUsed: 'recorded that the API key {resource} is in use',
 };
 
-/** Splits a summary into parts: each has a text and the field that follows it. */
+/** Splits a summary into parts. Each part is a text and the name of the field that follows the text. */
 const partsOf = (summary: string): readonly Part[] =>
   summary.split('}').map((part) => {
     const [text, field = null] = part.split('{') as [string, string?];

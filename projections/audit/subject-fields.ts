@@ -50,7 +50,7 @@ const clonedAgent: FieldsOf = ({
 });
 
 /**
- * Maps event types to functions. A function returns the fields of the subject that the event sets. The first event of a
+ * Maps event types to functions that return the fields of the subject which the event sets. The first event of a
  * subject sets all fields whose defaults are not null.
  */
 export const SUBJECT_FIELDS: Readonly<Record<string, FieldsOf>> = {

@@ -15,8 +15,8 @@ const newestEntriesAfter = defineQuery((db, { tenant_id, after }: { tenant_id: s
 );
 
 /**
- * The categories of streams in which a tenant has new events, each with the position of its newest event. If
- * `isComplete` is false, there were too many events to find all categories.
+ * The categories of streams in which a tenant has new events, each with the position of its newest event. If there were
+ * too many events to find all categories, `isComplete` is false.
  */
 export type TenantChanges = { readonly newest: ReadonlyMap<string, Position>; readonly isComplete: boolean };
 

@@ -27,7 +27,7 @@ type Source = {
   readonly detail: string;
   /** The column that `only` restricts. */
   readonly only: string;
-  /** Whether deleted rows stay in the table, marked by `deleted`. */
+  /** Whether deleted rows stay in the table; their column `deleted` is then true. */
   readonly keepsDeleted?: true;
 };
 
@@ -49,8 +49,8 @@ type Args = MentionFilter & {
 type Tables = Record<string, Record<string, unknown>>;
 
 /**
- * Defines the query for one table. It returns either the rows whose first searched column starts with a text, in
- * alphabetical order, or the rows that contain a text anywhere, in no order.
+ * Defines the query for one table. The query returns the rows whose first searched column starts with a text, in
+ * alphabetical order, or the rows that contain a text anywhere, in no particular order.
  */
 const mentionsIn = (source: Source) =>
   defineQueryOn<never>()((db, { tenant_id, only, visibility, from, to, pattern, limit }: Args) =>
@@ -73,16 +73,16 @@ const QUERIES = Object.fromEntries(MENTION_TYPES.map((type) => [type, mentionsIn
 >;
 
 /**
- * The length of the shortest text that is searched for anywhere in other texts. There is a minimum because the index
- * consists of groups of three characters.
+ * Only texts of at least this many characters are searched for within other texts, because the index consists of groups
+ * of three characters.
  */
 const MIN_PATTERN_LENGTH = 3;
 /** The maximum number of rows that one search reads because they contain the text anywhere. */
 const MAX_CONTAINING = 200;
 
 /**
- * Returns rows of this type whose texts start with `text`. If these are fewer than `limit`, adds rows that contain
- * `text`. If very many rows contain it, only some of them are found.
+ * Returns rows of this type whose texts start with `text`. If there are fewer than `limit`, adds rows that contain
+ * `text` elsewhere. If very many rows contain it, only some of them are found.
  */
 export const findMentions = async (
   reads: Reads,

@@ -77,8 +77,8 @@ const dueRuns = defineQuery((db, { at }: { at: string }) =>
 );
 
 /**
- * Returns the open runs of all tenants that must be sent or ended at the time `at`, the oldest first. Each has the
- * status of its delivery; null if it has no delivery.
+ * Returns the open runs of all tenants that must be sent or ended at the time `at`, oldest first. Each has the status
+ * of its delivery, which is null if it has none.
  */
 export const runsToAdvance = (reads: Pick<Reads, 'rows'>, at: string) => reads.rows(dueRuns, { at });
 
@@ -91,5 +91,5 @@ const openRuns = defineQuery((db) =>
     .limit(({ lit }) => lit(1)),
 );
 
-/** Whether a run of any tenant has not ended. */
+/** Returns whether a run of any tenant has not ended. */
 export const hasOpenRuns = async (reads: Pick<Reads, 'rows'>): Promise<boolean> => (await reads.rows(openRuns, {})).length > 0;

@@ -71,7 +71,10 @@ const ofMessages = defineQuery((db, { tenant_id, from, to }: Range) =>
     .groupBy(['message.agent_id', 'message.model_id', 'message.cause_kind', 'message.cause_id']),
 );
 
-/** Like `usageOfDays`, but between any two points in time. It reads the usage of each message between them. */
+/**
+ * Returns the same as `usageOfDays`, but for the period between any two times. It reads the usage of each message in
+ * the period.
+ */
 export const usageOfMessages = (reads: Reads, range: Range): Promise<UsageRow[]> => reads.rows(ofMessages, range) as Promise<UsageRow[]>;
 
 const byDay = defineQuery((db, { tenant_id, from, to }: Range) =>

@@ -49,7 +49,9 @@ const usageOf = ({ tenant, at, data }: Used): Change[] => {
   ];
 };
 
-/** The costs of the messages of sessions, as their events state them: by the prices when the message was recorded. */
+/**
+ * The costs of the messages of sessions, as the events state them, which is by the prices at the time of the message.
+ */
 export const costs = {
   name: 'costs',
   version: 1,

@@ -5,7 +5,7 @@ import { LinkedIdentityRead, table } from './linked-identity.ts';
 
 export const IDENTITY_SORTS = sortFields(table, LinkedIdentityRead);
 
-/** The identities of a tenant. With `agent_ids`, only those of these agents and of the tenant itself. */
+/** The identities of a tenant. With `agent_ids`, only the identities of these agents and those of the tenant itself. */
 type SelectedIdentities = { readonly tenant_id: string; readonly agent_ids: readonly string[] | undefined };
 
 const identityList = defineList({ table }, (db, { tenant_id, agent_ids }: SelectedIdentities) =>
@@ -50,8 +50,8 @@ const dueIdentities = defineQuery((db, { at }: { at: string }) =>
 );
 
 /**
- * Returns the identities whose tokens must be renewed or revoked at the time `at`. Those that have been due for longest
- * come first.
+ * Returns the identities whose tokens must be renewed or revoked at the time `at`, beginning with those that have been
+ * due for longest.
  */
 export const identitiesDueAt = (reads: Pick<Reads, 'rows'>, at: string): Promise<{ tenant_id: string; id: string }[]> =>
   reads.rows(dueIdentities, { at });

@@ -51,8 +51,8 @@ export const table = {
 type EventOf<Type> = Recorded<Extract<LinkedIdentity.LinkedIdentityEvent, { type: Type }>>;
 
 /**
- * Returns the change for an identity that is linked or gets another secret. If it was linked before, it keeps its
- * `created_at`.
+ * Returns the change for an identity that is linked or gets another secret. If the identity was linked before, its
+ * `created_at` stays.
  */
 const linked = (event: EventOf<'DatabaseCredentialStored' | 'IdentityLinked'>): Change => {
   const { status: _, sealed: __, refreshable, database, ...row } = LinkedIdentity.evolve(LinkedIdentity.initial, event);
@@ -85,7 +85,7 @@ export const linkedIdentities = {
     IdentityRefreshRefused: (event) => changed(event, { connected: false, due_at: null }),
     IdentityUnlinked: (event) => [
       changed(event, { unlinked: true, connected: false, due_at: null }),
-      // Only tokens must be revoked, at their provider. A database password cannot be revoked.
+      // Only tokens can be revoked, at their provider; a database password cannot.
       patch('identities', { tenant_id: event.tenant, id: event.id }, { due_at: event.at }, { ifEqual: { is_database: false } }),
     ],
     IdentityTokensRevoked: (event) => changed(event, { due_at: null }),

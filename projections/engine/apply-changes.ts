@@ -7,8 +7,8 @@ import { createOverlay, type Lookup, type Overlay } from './row-overlay.ts';
 /** A row that a change reads: the name by which the change refers to it, its table and its key text. */
 type KeyedRead = readonly [name: string, table: string, key: string];
 /**
- * A change, the table and the key text of the row that it changes, and the rows that it reads. If `isOptional` is true,
- * the change is left out if its row does not exist.
+ * A change with the table and the key text of the row that it changes, and with the rows that it reads. If `isOptional`
+ * is true and its row does not exist, the change is left out.
  */
 type KeyedChange = {
   readonly change: Change;
@@ -20,7 +20,7 @@ type KeyedChange = {
 };
 /** The row that stores the revision of the event's stream (see `Table.stream`). */
 type StreamRow = { readonly table: CompiledTable; readonly key: string };
-/** An event with its changes. If the changes could not be determined, `reason` says why. */
+/** An event with its changes. If the changes could not be computed, `reason` is why. */
 type Step = {
   readonly event: Recorded;
   readonly changes: readonly KeyedChange[];
@@ -29,24 +29,24 @@ type Step = {
 };
 
 /**
- * The rows that a batch of events may change: table names mapped to key texts, which are mapped to keys. These rows
- * must be loaded before the batch is applied.
+ * The rows that a batch of events may change, which must be loaded before the batch is applied: maps table names to
+ * maps from key texts to keys.
  */
 export type TouchedKeys = ReadonlyMap<string, ReadonlyMap<string, Key>>;
 /**
- * The rows whose first change in the batch is an insert: table names mapped to key texts. Normally, these rows do not
+ * The rows whose first change in the batch is an insert: maps table names to key texts. Normally, these rows do not
  * exist before the batch.
  */
 export type InsertedKeys = ReadonlyMap<string, ReadonlySet<string>>;
 export type PendingChanges = { readonly steps: readonly Step[]; readonly touched: TouchedKeys; readonly inserted: InsertedKeys };
 
 /**
- * An event that was not applied. The projector parks it. `first` is false if the event was skipped only because an
- * earlier event of its stream was not applied.
+ * An event that was not applied, which the projector then parks. If `first` is false, the event was left out only
+ * because an earlier event of its stream was not applied.
  */
 export type Unapplied = { readonly event: Recorded; readonly reason: string; readonly first: boolean };
 
-/** The rows to write: table names mapped to key texts, which are mapped to rows. Null means that the row is removed. */
+/** The rows to write: maps table names to maps from key texts to rows. Null means that the row is removed. */
 export type Writes = ReadonlyMap<string, ReadonlyMap<string, StoredRow | null>>;
 export type AppliedChanges = { readonly writes: Writes; readonly unapplied: readonly Unapplied[] };
 
@@ -55,8 +55,8 @@ export type ApplyOptions = {
   /** The streams that have parked events. No further event of these streams is applied. */
   readonly blockedStreams: ReadonlySet<string>;
   /**
-   * If true, documents are rendered after every event instead of once per row. This finds the event whose document
-   * cannot be rendered.
+   * If true, documents are rendered after every event instead of once per row. This shows which event has a document
+   * that cannot be rendered.
    */
   readonly renderEachEvent?: boolean;
 };
@@ -78,18 +78,17 @@ const changesOf = (compiled: CompiledProjection, event: Recorded): readonly Chan
   return Array.isArray(changes) ? changes : [changes as Change];
 };
 
-/**
- * Selects rows by table and key text. Changes of rows that are not selected are ignored, except in tables with
- * `isReadByChanges`.
- */
+/** Selects rows by table and key text. Changes of other rows are ignored, except in tables with `isReadByChanges`. */
 export type RowFilter = (table: string, key: string) => boolean;
 
-/** `only` selects rows. Rows of tenants for which `isErased` returns true are not written. */
+/**
+ * `only` selects the rows to collect changes for. Rows of tenants for which `isErased` returns true are not written.
+ */
 export type CollectOptions = { readonly only?: RowFilter | undefined; readonly isErased?: IsErased };
 
 /**
- * Determines the changes of each event, and the rows that must be loaded for them. Ignores events that the projection
- * does not handle.
+ * Returns the changes of each event, and the rows that must be loaded for them. Events that the projection does not
+ * handle are ignored.
  */
 export const collectChanges = (
   compiled: CompiledProjection,
@@ -116,8 +115,8 @@ export const collectChanges = (
   const withKey = (change: Change, event: Recorded): KeyedChange => {
     const table = tableOf(compiled, change.table);
     const isOptional = isErased !== undefined && (isErased(event.tenant) || isErased(event.meta.tenant));
-    // The rows that a change reads are added before the row that it changes: a row that is read before its insert must
-    // be loaded.
+    // Add the rows that a change reads before the row that it changes: a row that is read and then inserted must be
+    // loaded.
     const reads = readsOf(change);
     return { change, table, key: touch(table, table.keyText(keyIn(change)), change.op === 'insert'), reads, isOptional, isErased };
   };
@@ -180,8 +179,9 @@ const added = (table: CompiledTable, old: Row, amounts: Readonly<Record<string, 
 const isFromStream = (touched: string, stream: string): boolean => touched.length > stream.length && touched.startsWith(`${stream}@`);
 
 /**
- * Returns the row after one change; null if it is removed. `touched` names the event, as `<stream>@<revision>`.
- * @throws Error that says why the change cannot be made
+ * Returns the row after one change; null if the change removes the row. `touched` names the event, as
+ * `<stream>@<revision>`.
+ * @throws Error with the reason if the change cannot be made
  */
 const nextRow = ({ change, table }: KeyedChange, event: Recorded, touched: string, old: StoredRow | null): StoredRow | null => {
   const { name, stream } = table.table;
@@ -199,7 +199,7 @@ const nextRow = ({ change, table }: KeyedChange, event: Recorded, touched: strin
   return { row, revision: old.revision, touched, docs: STALE };
 };
 
-/** Returns the change, completed with the fields that depend on other rows. */
+/** Returns the change with those fields added that depend on other rows. */
 const withDerivedFields = (keyed: KeyedChange, rows: Overlay): KeyedChange => {
   const { change, reads } = keyed;
   if (change.op !== 'insert' || !change.derived) return keyed;
@@ -208,7 +208,7 @@ const withDerivedFields = (keyed: KeyedChange, rows: Overlay): KeyedChange => {
   return { ...keyed, change: { ...change, row: { ...change.row, ...change.derived.complete(found) } } };
 };
 
-/** Whether a change fails if its row does not exist. */
+/** Returns whether a change fails if its row does not exist. */
 const isOfExistingRow = ({ change: { op }, table: { table } }: KeyedChange): boolean =>
   op === 'patch' || (op === 'add' && !table.countersOnly);
 
@@ -243,8 +243,8 @@ const renderAll = (compiled: CompiledProjection, rowsByTable: ReadonlyMap<string
 };
 
 /**
- * Applies collected changes in order. `lookup` returns the rows before the batch. An event that cannot be applied
- * changes nothing, and no later event of its stream is applied.
+ * Applies the collected changes in order. `lookup` returns the rows as they were before the batch. If an event cannot
+ * be applied, none of its changes is made, and no later event of its stream is applied.
  */
 export const applyChanges = (
   compiled: CompiledProjection,

@@ -5,8 +5,8 @@ import { openMemoryStore } from './memory-store.ts';
 
 /**
  * Returns the rows of one table as they were at the log position `until` (inclusive), as a map from key texts to rows.
- * `events` must contain only events of the resources' own streams, in order within each stream. So changes that other
- * streams cause (such as counters), and rows of other tables, are not included.
+ * `events` must contain only events of the streams to which the table's rows belong, in order within each stream. So
+ * changes that events of other streams cause, for example to a counter, are missing.
  */
 export const asOf = (
   projection: AnyProjection,

@@ -5,8 +5,8 @@ import type { AnyProjection, Changes, Handler, Key, Row } from '../projection.ts
 import type { ColumnType, Table } from '../table.ts';
 
 /**
- * A row in memory. `touched` names the event that last changed it, as `<stream>@<revision>`. `docs` are its rendered
- * documents, in the order in which the table defines them.
+ * A row in memory. `touched` names the event that last changed the row, as `<stream>@<revision>`. `docs` are the
+ * rendered documents of the row, in the order in which the table defines them.
  */
 export type StoredRow = { readonly row: Row; readonly revision: number | null; readonly touched: string; readonly docs: readonly string[] };
 
@@ -18,10 +18,10 @@ export type CompiledTable = {
   readonly table: Table;
   readonly columns: readonly (readonly [string, ColumnType])[];
   readonly docs: readonly CompiledDoc[];
-  /** A row with the default of every column: 0 for a counter, null for any other. */
+  /** A row in which each column has its default: 0 for a counter, and null for any other column. */
   readonly emptyRow: Row;
   /**
-   * Returns the key text of a row: a text, built from the key columns, that identifies the row in memory.
+   * Returns the key text of a row: a text made from the key columns, which identifies the row in memory.
    * @throws Error if a key column is missing
    */
   readonly keyText: (row: Row) => string;
@@ -30,7 +30,7 @@ export type CompiledTable = {
   /** Returns the key from which a key text was built. */
   readonly keyOf: (text: string) => Key;
   /**
-   * Returns the value of a field in the form in which it is stored.
+   * Returns the value of a field as it is stored.
    * @throws Error if the column does not accept the value or, with `strict`, if a document does not
    */
   readonly toStored: (name: string, value: unknown, strict: boolean) => unknown;

@@ -1,13 +1,13 @@
 import type { Change } from '../projection.ts';
 import { type Table, tenantColumnOf } from '../table.ts';
 
-/** Whether a tenant was erased. */
+/** Returns whether a tenant was erased. */
 export type IsErased = (tenant: string) => boolean;
 
 /**
- * Whether a change would write a row of an erased tenant. Only tables with a tenant column count, unless they keep the
- * rows of erased tenants. Rows may always be removed. A row whose id is the id of the tenant itself may be written,
- * because the platform's audit log takes the tenant's name from it.
+ * Returns whether a change would write a row of an erased tenant. This concerns tables with a tenant column, except
+ * those that keep the rows of erased tenants. Removing a row is always allowed. So is writing the row of the tenant
+ * itself, because the platform's audit log takes the tenant's name from there.
  */
 export const isOfErasedTenant = (table: Table, change: Change, isErased: IsErased): boolean => {
   const column = tenantColumnOf(table);

@@ -4,8 +4,8 @@ import type { StoredRow } from './compiled-projection.ts';
 export type Lookup = (table: string, key: string) => StoredRow | null | undefined;
 
 /**
- * Creates an overlay, which contains the rows that the events of a batch have changed so far. The changes of the
- * present event are kept separately until `commit`, so that `discard` can drop them.
+ * Creates an overlay: the rows that the events of a batch have changed so far. The changes of the present event are
+ * kept apart until `commit` adds them or `discard` drops them.
  */
 export const createOverlay = (lookup: Lookup) => {
   const rows = new Map<string, Map<string, StoredRow | null>>();

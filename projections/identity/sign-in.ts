@@ -35,7 +35,7 @@ export const table = {
   indexes: [{ columns: ['user_id', 'created_at', 'id'] }],
 } as const satisfies Table;
 
-/** The sign-ins of browsers that have not ended. Expired sign-ins stay in the table. */
+/** The sign-ins of browsers. A sign-in that has ended is removed; one that has expired stays in the table. */
 export const signIns = {
   name: 'sign_ins',
   version: 1,

@@ -30,7 +30,7 @@ const AdminMailbox = {
   updated_at: Timestamp,
 };
 
-/** A mailbox in the form that the read model stores: without names, because they can change. */
+/** A mailbox as the read model stores it. It contains no names, because names can change. */
 export const StoredMailbox = z.object(AdminMailbox);
 
 export const AdminMailboxRow = z

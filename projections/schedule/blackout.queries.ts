@@ -11,7 +11,7 @@ export const BLACKOUT_SORTS = sortFields(table, CronBlackoutRead);
 /** Returns one blackout as CronBlackoutRead; null if it does not exist. */
 export const blackoutById = (reads: Reads, tenant_id: string, id: string): Promise<Doc | null> => reads.one(from, { tenant_id, id });
 
-/** Selects the blackouts of a tenant. With `agent_ids`, only the blackouts for every agent and for these agents. */
+/** Selects the blackouts of a tenant. With `agent_ids`, only those for all agents and those for these agents. */
 type BlackoutListArgs = { readonly tenant_id: string; readonly agent_ids?: readonly string[] | undefined };
 
 const blackoutList = defineList({ table }, (db, { tenant_id, agent_ids }: BlackoutListArgs) =>
@@ -34,8 +34,8 @@ export const blackoutCount = (reads: Reads, tenant_id: string): Promise<number> 
   tenantCount(reads, blackouts.name, blackoutCounter.table, tenant_id);
 
 /**
- * The maximum number of blackouts of a tenant. It is limited because every decision about an occurrence checks them
- * all.
+ * The maximum number of blackouts of a tenant. There is a limit because every decision about an occurrence checks all
+ * of them.
  */
 export const MAX_BLACKOUTS = 500;
 

@@ -134,8 +134,8 @@ const dueCalls = defineQuery((db, { at, except }: { at: string; except: readonly
 );
 
 /**
- * Returns the runs whose external targets must be called at the time `at`, with the URLs of the targets. Those that
- * have been due for longest come first. `except`: the tenants whose runs are left out.
+ * Returns the runs whose external targets must be called at the time `at`, with the URLs of the targets, beginning with
+ * those that have been due for longest. Runs of the tenants in `except` are left out.
  */
 export const callsDueAt = (reads: Pick<Reads, 'rows'>, at: string, except: readonly string[]) =>
   reads.rows(dueCalls, { at, except: except.length > 0 ? except : undefined });
@@ -161,6 +161,6 @@ const openRuns = defineQuery((db, { jobs }: { jobs: readonly string[] }) =>
     .select('run.job_id'),
 );
 
-/** Returns the ids of those of the given jobs that have a run which has not ended. */
+/** Returns those of the given ids whose jobs have a run that has not ended. */
 export const jobsWithOpenRun = async (reads: Pick<Reads, 'rows'>, jobs: readonly string[]): Promise<ReadonlySet<string>> =>
   new Set((await reads.rows(openRuns, { jobs })).map(({ job_id }) => job_id!));

@@ -128,10 +128,10 @@ export const table = {
 } as const satisfies Table;
 
 /**
- * `decided` is the sort key of the log position of the decision. `is_open` is true until the run ends, then null.
- * `next_attempt_at` is when the next attempt is due or, during an attempt with a message, when that attempt fails.
- * `settled_message` is the id of a message to the agent that was acknowledged or given up (`settled_outcome`), until
- * this is recorded as the end of an attempt.
+ * `decided` is the sort key of the log position of the decision. `is_open` is true until the run ends, and then null.
+ * `next_attempt_at` is the time of the next attempt; while an attempt waits for its message to be answered, it is the
+ * time at which this attempt fails. `settled_message` is the id of a message to the agent that was acknowledged or
+ * given up (`settled_outcome`), until this is recorded as the end of an attempt.
  */
 export const runTable = {
   name: 'runs',
@@ -181,7 +181,7 @@ const insertRun = (event: Recorded<CronRun.CronRunEvent>, decision: (typeof Cron
     created_at: event.at,
   });
 
-/** Returns the row of a run that has fired. It is open, and its target must be called at once. */
+/** Returns the row of a run that has fired. The run is open, and its target must be called at once. */
 const openedRun = ({ at, data: { target_kind } }: Recorded<Extract<CronRun.CronRunEvent, { type: 'CronFired' | 'CronRunRequested' }>>) => ({
   target_kind,
   is_open: true,
@@ -189,9 +189,9 @@ const openedRun = ({ at, data: { target_kind } }: Recorded<Extract<CronRun.CronR
 });
 
 /**
- * Returns the changes that a decision makes. It adds the row of the run. Unless the schedule has changed since, it also
- * sets when the job is due next. A skipped occurrence does so only if the job is due next at this occurrence: otherwise
- * earlier occurrences are due that the scheduler has not decided about yet.
+ * Returns the changes for a decision. They add the row of the run and, unless the schedule has changed since, set the
+ * next due time of the job. A skipped occurrence sets it only if it is the one at which the job is next due; otherwise
+ * there are earlier occurrences about which the scheduler has not decided yet.
  */
 const decided = (event: Decision, decision: (typeof CronRun.DECISIONS)[number], why = {}): readonly Change[] => {
   const { job_id, due_at, job_status, schedule_revision, next_fire_at } = event.data;
@@ -211,8 +211,8 @@ const decided = (event: Decision, decision: (typeof CronRun.DECISIONS)[number], 
 const NOT_SETTLED = { settled_message: null, settled_outcome: null, settled_at: null, settled_published_at: null };
 
 /**
- * Returns the change that shows how a message of an open run has ended; none if the message does not belong to a cron
- * job.
+ * Returns the change that shows how a message of an open run has ended. If the message does not belong to a cron job,
+ * returns no change.
  */
 const settled = (
   tenant_id: string,
@@ -247,8 +247,8 @@ const attempted = ({ tenant, id, event_id, at, type, data }: Attempted): readonl
 };
 
 /**
- * The cron jobs of agents, and the decisions about their occurrences. A decision changes columns of its job's row, but
- * not `revision`, which is the revision of the job's own stream.
+ * The cron jobs of agents, and the decisions about their occurrences. A decision changes columns of the job's row, but
+ * not the column `revision`, which is that of the job's own stream.
  */
 export const cronJobs = {
   name: 'cron_jobs',

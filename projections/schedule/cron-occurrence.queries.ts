@@ -6,8 +6,8 @@ import type { Reads } from '../read-model.ts';
 export const MAX_OCCURRENCES = 1_000;
 
 /**
- * The occurrences of a tenant that were due from `from` (inclusive) to `to` (exclusive). With `agent_ids`, only those
- * of jobs of these agents.
+ * Selects the occurrences of a tenant that were due from `from` (inclusive) to `to` (exclusive). With `agent_ids`, only
+ * those of jobs of these agents.
  */
 export type SelectedOccurrences = {
   readonly tenant_id: string;
@@ -55,8 +55,9 @@ const decidedAhead = defineQuery((db, { tenant_id, from, to }: Pick<SelectedOccu
 );
 
 /**
- * Returns the ids of the occurrences that are decided although their jobs are not due yet: they were skipped before the
- * schedule changed.
+ * Returns the ids of recorded occurrences that are not earlier than the `next_fire_at` of their job, at most
+ * MAX_OCCURRENCES. A user has skipped them in advance, and then the schedule changed, or earlier occurrences have no
+ * decision yet.
  */
 export const decidedAheadOf = async (
   reads: Reads,

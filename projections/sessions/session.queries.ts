@@ -44,7 +44,7 @@ const dueSessions = defineQuery((db, { at }: { at: string }) =>
     .limit(({ lit }) => lit(MAX_DUE_SESSIONS)),
 );
 
-/** Returns the open sessions that must expire at the time `at`. Those that have been due for longest come first. */
+/** Returns the open sessions that must expire at the time `at`, beginning with those that have been due for longest. */
 export const sessionsDueAt = (reads: Pick<Reads, 'rows'>, at: string): Promise<{ tenant_id: string; id: string }[]> =>
   reads.rows(dueSessions, { at });
 

@@ -46,7 +46,7 @@ const furtherFields = {
   expires_at: Timestamp.meta({ description: 'When the session expires if it has not ended before' }),
 };
 
-/** The names of the agent and the user. Rows do not contain them, because responses show the present names. */
+/** The names of the agent and the user. They are not in the rows, because responses show the present names. */
 const names = {
   agent_name: z
     .string()
@@ -145,8 +145,8 @@ const SessionRow = z.object({ ...fields, ...furtherFields });
 export type SessionDoc = z.output<typeof SessionRow>;
 
 /**
- * `shown_user_id` is the user whom lists show with the session. `until` is when the session expires; null after it has
- * ended.
+ * `shown_user_id` is the user whom lists show for the session. `until` is the time at which the session expires; null
+ * after it has ended.
  */
 export const table = {
   name: 'sessions',

@@ -184,7 +184,7 @@ export const tenants = {
     TenantPlanStatusChanged: patchTenant({}),
     PaymentEventRecorded: patchTenant({}),
     TenantSettingsChanged: (event) => {
-      // Only the tenant's own stream has the links: no list shows them.
+      // No list shows the links, so only the tenant's own stream contains them.
       const { external_links: _, ...fields } = event.data;
       return patchTenant(fields)(event);
     },

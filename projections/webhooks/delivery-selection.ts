@@ -24,8 +24,8 @@ export type SelectedDeliveries = DeliveryFilter & { readonly tenant_id: string; 
 export type SelectionArgs = Omit<SelectedDeliveries, 'status'> & {
   readonly stored_status?: string | undefined;
   /**
-   * Set to select only unsettled deliveries whose message is published. `unpublished` selects those whose message is
-   * not.
+   * If set, only unsettled deliveries are selected: with `published`, those whose message is published, and with
+   * `unpublished`, those whose message is not.
    */
   readonly published?: true | undefined;
   readonly unpublished?: true | undefined;
@@ -62,7 +62,7 @@ export const selectDeliveries = (db: Kysely<Database>, args: SelectionArgs) => {
 };
 
 /**
- * Returns the arguments that select deliveries by their status. A delivery is dead if and only if its outcome is
+ * Returns the arguments that select deliveries by their status. The status is `dead` if, and only if, the outcome is
  * `dead`.
  */
 const storedStatus = ({ status, outcome }: DeliveryFilter): Partial<SelectionArgs> => {

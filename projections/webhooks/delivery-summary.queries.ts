@@ -12,7 +12,10 @@ const MAX_PROBLEMS = 200;
 
 type Counted = { readonly outcome: string | null; readonly count: string | number | bigint };
 
-/** Returns the counts of all outcomes, with 0 for those that are missing. `counts` has each outcome at most once. */
+/**
+ * Returns the counts of all outcomes; an outcome that `counts` does not contain gets 0. `counts` contains each outcome
+ * at most once.
+ */
 const outcomesOf = (counts: readonly Counted[]): Outcomes => ({
   ...NONE,
   ...Object.fromEntries(counts.map(({ outcome, count }) => [outcome, Number(count)])),
@@ -80,7 +83,7 @@ const groupsOf = async (reads: Reads, args: SelectionArgs, field: GroupField): P
     .slice(0, MAX_GROUPS);
 
 /**
- * Counts deliveries for each outcome. On request, also counts them for equal parts of the time from `from` to `to`, and
+ * Counts deliveries by outcome. If requested, also counts them for equal parts of the period from `from` to `to`, and
  * for the values of a field.
  */
 export const deliverySummary = async (

@@ -42,7 +42,9 @@ const firstWithBody = defineQuery((db, { tenant_id, integration_id, sha256, sinc
     .limit(({ lit }) => lit(1)),
 );
 
-/** Whether the integration received the same body before, under another delivery id and within the replay window. */
+/**
+ * Returns whether the integration received the same body before, with another delivery id and within the replay window.
+ */
 const isReplay = async (
   reads: Reads,
   { tenant_id, integration_id, marksReplays }: IntegrationRef,
@@ -54,7 +56,7 @@ const isReplay = async (
   return first !== undefined && first.id !== id;
 };
 
-/** Sets `replay_suspect`: whether the integration received the same body before, under another delivery id. */
+/** Sets `replay_suspect`, which is whether the integration received the same body before with another delivery id. */
 export const withReplayMark = async <T extends ListDoc>(reads: Reads, integration: IntegrationRef, delivery: T): Promise<T> => ({
   ...delivery,
   replay_suspect: await isReplay(reads, integration, delivery),
@@ -89,9 +91,8 @@ const publishedThrough = async (reads: Reads, until?: Position): Promise<string>
 };
 
 /**
- * Completes the status and the time of publication. The publication of many messages is recorded at once, and does not
- * change the rows of their deliveries. So a stored row has the status `waiting` until its message is acknowledged or
- * given up.
+ * Completes the status and the time of publication. Many messages are recorded as published at once, without changing
+ * the rows of their deliveries. So a stored row has the status `waiting` until its message is acknowledged or given up.
  */
 const withPublication = async <Doc extends ListDoc>(reads: Reads, found: WithPlace<Doc>, through: string): Promise<Doc> => {
   const { place, ...delivery } = found;
@@ -124,9 +125,7 @@ export const deliveryById = async (reads: Reads, tenant_id: string, id: string):
 /** The assumed maximum difference between the clocks of two processes, in milliseconds. */
 const MAX_CLOCK_SKEW_MS = 60_000;
 const PAGE_SIZE = 50;
-/**
- * The maximum number of deliveries, from the latest back, that are searched for one signed with the previous secret.
- */
+/** Of the latest deliveries, at most this many are searched for one that was signed with the previous secret. */
 const MAX_EXAMINED = 1_000;
 
 type VerifiedArgs = { readonly tenant_id: string; readonly integration_id: string; readonly until: string };
@@ -148,9 +147,9 @@ type LastDeliveries = { readonly last_delivery_at: string | null; readonly last_
 
 /**
  * Returns the time of the last delivery to an integration, and of the last delivery that was signed with the previous
- * secret. Only deliveries whose event is at or before the log position `until` count; the audit log provides the
- * positions of the events. `usedPreviousSecret` must be true if any delivery until now was signed with a previous
- * secret. If it is false, the search for such a delivery is skipped.
+ * secret. Only deliveries whose event is at or before the log position `until` count; the audit log provides these
+ * positions. If `usedPreviousSecret` is false, no delivery is searched that was signed with a previous secret; so it
+ * must be true if there is one.
  */
 export const lastDeliveriesUntil = async (
   reads: Reads,

@@ -93,12 +93,12 @@ export const DeliveryDetailRow = DeliveryRead.extend({
     .meta({ description: 'What happened: the delivery itself, then its redeliveries and the starts of its sessions' }),
 });
 
-/** `failures` has the failed attempts. In a stored row, `attempts` has only the attempts that ended a message. */
+/** `failures` are the failed attempts. In a stored row, `attempts` are only those attempts that ended a message. */
 const StoredDetail = DeliveryDetailRow.extend({ place: z.string().nullable(), failures: z.array(StoredFailure).default([]) });
 
 /**
  * A delivery in a list. `place` is the sort key of the position of the event that started the delivery's last message;
- * null if there is no message. Queries use `place` to find out whether the message is published.
+ * null if there is no message. From `place`, queries find out whether the message is published.
  */
 export const DeliveryListRow = DeliveryRead.extend({ place: z.string().nullable() });
 
@@ -124,8 +124,8 @@ export const table = {
     message_id: 'text',
     // The agent to whose runners the last message was sent.
     message_agent_id: 'text',
-    // The same value as `place` while the newest message of the delivery is neither acknowledged nor given up; otherwise
-    // null. Indexed, to find the open deliveries.
+    // The same as `place` while the newest message of the delivery is neither acknowledged nor given up; then null.
+    // There is an index on it, to find the open deliveries.
     unsettled: 'text',
   },
   docs: { doc: StoredDetail, list_doc: DeliveryListRow },
@@ -146,7 +146,7 @@ export const table = {
 const NO_MESSAGE = { status: null, place: null, message_id: null, message_agent_id: null, unsettled: null };
 const UNPROCESSED = { redactions: 0, published_at: null, acknowledged_at: null, attempts: [], failures: [], session_id: null };
 
-/** Returns the fields for the message to an agent that this event starts. The message has not ended yet. */
+/** Returns the fields for a message to an agent that this event starts, and that has not ended yet. */
 const newMessage = ({ event_id, position }: Recorded, message_agent_id: string): Row => ({
   status: 'waiting',
   place: sortKey(position),
@@ -221,7 +221,7 @@ const patchRequeued = (event: Recorded<Extract<DeliveryEvent, { type: 'DeliveryR
 };
 
 /**
- * Returns the change that shows how a message ended. If it is not the delivery's last message, the state of the
+ * Returns the change that shows how a message ended. If it is not the delivery's last message, the status of the
  * delivery does not change.
  */
 const patchSettled = (
@@ -241,7 +241,10 @@ const patchSettled = (
   );
 };
 
-/** Returns the change that adds a failed attempt. The broker sends the message again, so the status stays. */
+/**
+ * Returns the change that adds a failed attempt. The status does not change, because the broker sends the message
+ * again.
+ */
 const patchFailed = (tenant_id: string, failure: FailedAttempt): Change =>
   patch('deliveries', { tenant_id, id: failure.delivery_id }, {}, { items: { failures: [storedFailure(failure)] } });
 
@@ -256,9 +259,7 @@ const patchSession = (event: Recorded<SessionStarted>): readonly Change[] => {
   return [patch('deliveries', { tenant_id, id: delivery_id }, { session_id }, { items: { causation } })];
 };
 
-/**
- * Accepted, blocked and rejected deliveries, and the progress of their processing. Only the log contains the bodies.
- */
+/** Accepted, blocked and rejected deliveries, and how far they are processed. Their bodies are only in the log. */
 export const deliveries = {
   name: 'deliveries',
   version: 7,

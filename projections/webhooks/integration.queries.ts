@@ -10,7 +10,7 @@ const from: Source<typeof table> = { projection: integrations.name, table };
 type IntegrationDoc = z.output<typeof WebhookIntegrationRead>;
 
 /**
- * Completes the document of an integration: adds the public URL to its path, and the events for which its provider has
+ * Completes the document of an integration: makes its path a URL, and adds the events for which its provider has
  * samples.
  */
 const complete = (doc: IntegrationDoc, publicUrl: string): IntegrationDoc => ({

@@ -11,7 +11,7 @@ import { tenantCounter } from '../tenant-counter.ts';
 
 const OptionalTime = Timestamp.nullable().default(null);
 
-/** WebhookIntegrationRead in the form in which it is stored: without the fields that follow from the provider. */
+/** WebhookIntegrationRead as it is stored: without those fields that can be derived from the provider. */
 const StoredIntegration = z.object({
   id: idOf('webhook integration'),
   tenant_id: idOf('tenant'),
@@ -66,7 +66,7 @@ export const WebhookIntegrationSecret = WebhookIntegrationRead.extend({
 }).meta({ id: 'WebhookIntegrationSecret' });
 
 /**
- * A delivery changes columns of its integration's row, but not the column `revision`, which is the revision of the
+ * A delivery changes columns of its integration's row, but not the column `revision`, which is that of the
  * integration's own stream.
  */
 export const table = {
@@ -99,8 +99,8 @@ const patchLastDelivery = (event: Recorded<Extract<DeliveryEvent, { data: Uint8A
 };
 
 /**
- * Webhook integrations without their secrets. The documents hold only the path of `url`, because the public URL of the
- * platform can change.
+ * Webhook integrations without their secrets. The documents contain only the path of `url`, because the public URL of
+ * the platform can change.
  */
 export const integrations = {
   name: 'integrations',

@@ -4,9 +4,9 @@ import { type Change, insert } from '../projection.ts';
 import type { Table } from '../table.ts';
 
 /**
- * The progress of publishing messages, with one row for each record of the relay. A message is published if the
- * position of its event is at or before the `place` (a sort key) of some row. `recorded` is the sort key of the
- * position of the record itself.
+ * The messages that are published, with one row for each record of the relay. A message is published if the position of
+ * its event is at or before the `place` (a sort key) of some row. `recorded` is the sort key of the position of the
+ * record itself.
  */
 export const publicationTable = {
   name: 'publications',

@@ -88,6 +88,6 @@ const named = defineQuery((db, { tenant_id, integration_id, ids }: Named) =>
     .where(({ eb, fn, val }) => eb('delivery.id', '=', fn.any(val(ids)))),
 );
 
-/** Returns those of the given ids that are ids of deliveries to the integration. */
+/** Returns those of the given ids that belong to deliveries to the integration. */
 export const knownDeliveries = async (reads: Reads, wanted: Named): Promise<ReadonlySet<string>> =>
   new Set((await reads.rows(named, wanted)).map(({ id }) => id));

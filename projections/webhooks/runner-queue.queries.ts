@@ -38,8 +38,8 @@ type DetailDoc = z.output<typeof DeliveryDetailRow>;
 
 /**
  * Returns the time of an agent's oldest message that is neither acknowledged nor given up: when its delivery was
- * accepted, or when its redelivery was requested. Messages whose events come before the sort key `since` are ignored.
- * Null if there is none.
+ * accepted or, for a redelivery, when it was requested. Messages whose events come before the sort key `since` are
+ * ignored. Null if there is no such message.
  */
 export const firstMessageAt = async (reads: Reads, agent: AgentRef, since: string): Promise<string | null> => {
   const [first] = (await reads.rows(firstUnsettled, { ...agent, since })) as { id: string; message_id: string }[];
@@ -61,8 +61,8 @@ const lastDone = defineQuery((db, { tenant_id, agent_id }: AgentRef) =>
 );
 
 /**
- * Returns when the runners of an agent acknowledged the agent's latest finished delivery, that is, the finished
- * delivery that was received last. Null if there is none.
+ * Of the finished deliveries of an agent, takes the one that was received last, and returns when a runner acknowledged
+ * it. Null if there is none.
  */
 export const lastAcknowledgedAt = async (reads: Reads, agent: AgentRef): Promise<string | null> => {
   const [last] = (await reads.rows(lastDone, agent)) as { id: string }[];
