@@ -9,7 +9,7 @@ const rolesOf = (assignments: Assignments) => Object.fromEntries(Object.entries(
 type Skills = Agent.Agent['skills'];
 type Tools = Agent.Agent['tools'];
 
-/** Returns the configured skills. It maps the id of each of these skills to the event that set its configuration. */
+/** Returns a map from the ids of the skills that have a configuration to the events that set it. */
 const configsOf = ({ skills }: Agent.Agent): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(skills).flatMap(([skill_id, { config }]) => (config ? [[skill_id, config]] : [])));
 

@@ -6,8 +6,8 @@ import type { Operation } from '../http/operation.ts';
 const AgentInBody = z.object({ agent_id: Id25 });
 
 /**
- * Returns the permission check of an operation whose body names the agent. The caller must have `permission` on this
- * agent. A body without a valid `agent_id` passes, because it is refused later as invalid.
+ * Creates the permission check of an operation whose body names the agent: the caller must have `permission` on this
+ * agent. A body without a valid `agent_id` passes the check, because it is refused later as invalid.
  * @throws Refusal forbidden, not_found
  */
 export const requireOnAgentInBody =

@@ -32,8 +32,8 @@ const query = listQuery(
 const FOLD_BATCH = 20;
 
 /**
- * Returns a page of the agents that existed at the log position `at`. Each agent is folded from its events up to `at`.
- * Agents that the caller may not see today are left out.
+ * Returns a page of the agents that existed at the log position `at`, each as it was then. Agents that the caller may
+ * not see today are left out.
  */
 const agentsAsOf = async (ctx: Ctx, at: Position, visibility: AgentVisibility, window: ReturnType<typeof windowOf>) => {
   const { ids, next } = await agentIdsAsOf(ctx.reads, ctx.tenant, at, window);
@@ -117,8 +117,8 @@ export const agentOperations = {
     permit: 'tenant:read',
     permissionNote:
       'Requires the permission `agent:delete` to restore a deleted agent, `agent:settings:write` to restore the settings of a revision.',
-    // The body decides which of the two permissions is required. It is not read yet, so a caller with one of them
-    // passes; `run` checks the right one.
+    // The body decides which of the two permissions is needed, and is not read yet. So a caller with one of them
+    // passes, and `run` checks the right one.
     preauthorize: async (ctx, { agent_id }) => {
       if (!(await ctx.may('agent:settings:write', agent_id))) await ctx.require('agent:delete', agent_id);
     },

@@ -75,7 +75,7 @@ const compareTexts = (one: string, other: string): number => Number(one > other)
 
 const compare = (one: Place, other: Place): number => compareTexts(one.created_at, other.created_at) || compareTexts(one.id, other.id);
 
-/** Returns one context of the request for each tenant that the caller may read. @throws Refusal forbidden */
+/** Returns a context of the request for each tenant that the caller may read. @throws Refusal forbidden */
 const tenantContexts = async (ctx: Ctx): Promise<Ctx[]> => {
   if (ctx.principal.kind !== 'user') throw new Refusal('forbidden', 'This needs an API key of a user');
   const tenants = (await Array.fromAsync(tenantsOfCaller(ctx.principal, ctx.reads))).flat();
@@ -105,8 +105,8 @@ const readRange = async (contexts: readonly Ctx[], { descending, after, limit }:
     return { listed, last: next === null ? null : listed.at(-1)! };
   };
   const pages = await Promise.all(contexts.map(readPage));
-  // The page of a tenant can be shorter than the limit, because its documents are large. Agents of other tenants that
-  // sort after the end of that page must wait for the next page. Otherwise, the agents in between would be skipped.
+  // The page of a tenant can be shorter than the limit, if its documents are large. Agents of other tenants that come
+  // after the end of that page are then left for the next page; otherwise, the agents in between would be skipped.
   const ends = pages.flatMap(({ last }) => last ?? []).toSorted(inOrder);
   const all = pages.flatMap(({ listed }) => listed).toSorted(inOrder);
   const found = all.filter((agent) => ends.length === 0 || inOrder(agent, ends[0]!) <= 0).slice(0, limit);

@@ -13,9 +13,9 @@ const PERMISSION = 'tenant:agents:create';
 const notPermitted = () => new Refusal('forbidden', `This needs the permission ${PERMISSION}`, { members: { permission: PERMISSION } });
 
 /**
- * Returns the tenant in which the caller may read the agent. If the credential is not bound to a tenant, the tenants of
- * the caller are taken from the read model. The read model may lack a membership that was just created. So if no tenant
- * has the agent, waits until the read model has caught up, and searches again.
+ * Returns the tenant in which the caller may read the agent. If the credential is not bound to a tenant, the read model
+ * names the tenants of the caller, and may lack one that the caller has just joined. So if no tenant has the agent, the
+ * search is repeated after the read model has caught up with the log.
  * @throws Refusal not_found, forbidden, not_caught_up
  */
 const findSource = async (ctx: Ctx, source_id: string): Promise<string> => {
@@ -39,8 +39,8 @@ export const cloneAgentOperations = {
       'The copy has the settings of the agent, but no secrets, roles, grants, webhooks or memory. The caller becomes its owner. Its slug is derived from the name.',
     permit: 'any',
     permissionNote: 'Requires the permissions `agent:read` on the agent and `tenant:agents:create` in its tenant.',
-    // This search must come before an invalid body is refused. Otherwise, the refusal would reveal that a hidden agent
-    // exists. If the body is valid, `run` searches the agent.
+    // Search for the agent before an invalid body is refused; otherwise, the refusal would reveal that a hidden agent
+    // exists. For a valid body, `run` searches for the agent.
     preauthorize: async (ctx, { source_id }, readBody) => {
       if (!AgentClone.safeParse(await readBody()).success) await findSource(ctx, source_id!);
     },

@@ -105,8 +105,7 @@ const NamedInBody = z.array(
 );
 
 /**
- * Checks that the caller may make the changes in the body. Does nothing if the body is malformed, because such a body
- * is refused later.
+ * Checks that the caller may make the changes in the body. A malformed body passes, because it is refused later.
  * @throws Refusal forbidden, not_found
  */
 const requireForChanges = async (ctx: Ctx, readBody: () => Promise<unknown>): Promise<void> => {

@@ -45,9 +45,9 @@ const EffectivePermissions = z
 
 /**
  * Returns the effective permissions of the caller on an agent, limited by the caller's API key. A caller with
- * `agent:roles:write` or `tenant:audit:read` can also ask for the permissions of another user. There is no ETag,
- * because the result depends on two streams: the tenant's and the agent's.
- * @throws Refusal forbidden
+ * `agent:roles:write` or `tenant:audit:read` may name another user instead. There is no ETag, because the result
+ * depends on two streams: that of the tenant and that of the agent.
+ * @throws Refusal forbidden if the caller may not name another user
  */
 const readEffective = async (ctx: Ctx, { agent_id, user_id }: { agent_id: string; user_id?: string | undefined }) => {
   const caller = ctx.principal.kind === 'user' ? ctx.principal.user_id : '';

@@ -3,8 +3,8 @@ import { ModelRead } from '../../projections/agents/model.ts';
 import { type HistorySubject, historyOperationsOf } from '../http/resource-history.ts';
 
 /**
- * The data that the history of a model shows. `open_to` maps each tenant that may use the model to the time at which it
- * got this right.
+ * The data that the history of a model shows. `open_to` maps each tenant that may use the model to the time at which
+ * the model was opened to the tenant.
  */
 export const modelHistory = {
   aggregate: Model,

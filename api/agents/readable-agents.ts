@@ -17,12 +17,12 @@ const rolesWith = async (ctx: Ctx, permission: AgentPermission) => {
   return { user_id, roles, since: state.members[user_id]?.since ?? MAX_SORT_KEY };
 };
 
-/** Whether the caller may see all agents of the tenant. OWNER, ADMIN and AUDITOR may. */
+/** Returns whether the caller may see all agents of the tenant. OWNER, ADMIN and AUDITOR may. */
 const seesAllAgents = async (ctx: Ctx): Promise<boolean> =>
   (await ctx.may('tenant:settings:write')) || (await ctx.may('tenant:audit:read'));
 
 /**
- * Returns which agents of the tenant the caller may see: all agents, or the agents on which they have a role with
+ * Returns which agents of the tenant the caller may see: all agents, or those on which the caller has a role with
  * `agent:read`.
  */
 export const agentVisibility = async (ctx: Ctx): Promise<AgentVisibility> =>
@@ -40,11 +40,12 @@ export const agentsWithPermission = async (ctx: Ctx, permission: AgentPermission
 };
 
 /**
- * Returns the ids of the agents whose sessions and files the caller may read; undefined for all agents of the tenant.
+ * Returns the ids of the agents whose sessions and files the caller may read; undefined if the caller may read those of
+ * all agents.
  */
 export const agentsWithReadableChats = async (ctx: Ctx): Promise<readonly string[] | undefined> =>
   (await ctx.may('tenant:settings:write')) ? undefined : agentsWithPermission(ctx, 'agent:chat:read');
 
-/** Returns the ids of the agents that the caller may see; undefined for all agents of the tenant. */
+/** Returns the ids of the agents that the caller may see; undefined if the caller may see all agents. */
 export const visibleAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> =>
   (await seesAllAgents(ctx)) ? undefined : agentsWithPermission(ctx, 'agent:read');

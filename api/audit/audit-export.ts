@@ -30,8 +30,8 @@ const Query = z.strictObject({
 });
 
 /**
- * Returns the log position up to which entries are exported. This is the requested position or, by default, the
- * position of the tenant's latest entry. Waits until the projection has passed a requested position.
+ * Returns the log position up to which entries are exported: the requested one, after waiting until the projection has
+ * reached it, or otherwise that of the tenant's latest entry.
  * @throws Refusal not_caught_up
  */
 const exportPosition = async (reads: Reads, tenant: string, requested: string | undefined): Promise<Position> => {
@@ -44,8 +44,8 @@ type ExportPages = { readonly first: readonly string[]; readonly rest: AsyncIter
 
 /**
  * Yields the bytes of an export page by page, only as fast as the client reads. No query stays open between two pages.
- * If a rebuild resets the projection during the export, entries can be missing. In that case, the projection has not
- * reached `until` at the end. The generator then throws, which closes the connection.
+ * If a rebuild resets the projection during the export, entries can be missing; the projection has then not reached
+ * `until` at the end, and the iteration throws, which closes the connection.
  * @throws Refusal not_caught_up
  */
 async function* bytesOf(reads: Reads, { head, line }: AuditFormat, { first, rest, until }: ExportPages) {
@@ -77,8 +77,8 @@ const exportAuditLog = (runtime: Runtime) => {
       'consistency-token': position,
     };
     if (c.req.method === 'HEAD') return c.body(null, 200, headers);
-    // The first page is read before the response starts, because errors cannot be reported after the first byte. The
-    // export is recorded before any entry is sent.
+    // Read the first page before the response starts, because an error after the first byte cannot be reported. Record
+    // the export before any entry is sent.
     const pages = entriesUntil(reads, { tenant_id: tenant, until, filter });
     const first = (await pages.next()).value ?? [];
     await recordAuditExport(runtime.context(info), { format: name, position, ...(hasFilters(filter) && { filter }) });

@@ -33,9 +33,9 @@ const ProofQuery = z.strictObject({
 });
 
 /**
- * Returns the proof that an event is a leaf of the tree whose root is signed in the first head that covers the event. A
- * head is a signed state of the audit log. Without `position`, proves the newest event that a head covers.
- * @throws Refusal not_found if the tenant has no such event, or no head covers it yet; not_caught_up
+ * Returns the proof that an event is a leaf of the tree whose root hash is in the first signed head that covers the
+ * event. Without `position`, this is the newest event that a head covers.
+ * @throws Refusal not_found if the tenant has no such event or no head covers it yet, not_caught_up
  */
 const proveEntry = async ({ reads, tenant }: Ctx, position: string | undefined): Promise<z.output<typeof InclusionProof>> => {
   const covering =
@@ -48,7 +48,7 @@ const proveEntry = async ({ reads, tenant }: Ctx, position: string | undefined):
   const at = entries.findIndex((entry) => entry.place === place);
   if (at < 0) throw notFound();
   const end = { size: before.size, peaks: before.peaks, leaves: entries.map(({ leaf }) => leaf) };
-  // Entries can be missing while a rebuild of the audit log replaces its tables.
+  // While a rebuild of the audit log replaces its tables, entries can be missing.
   if (rootOf(end) !== head.root) throw new Refusal('not_caught_up', 'The audit log is being rebuilt: try again', { retryAfter: 5 });
   const index = before.size + at;
   return { leaf: entries[at]!.leaf, index, size: head.size, path: inclusionPath(end, index), head };

@@ -4,11 +4,11 @@ import { changesAfter } from '../../projections/audit/tenant-change.queries.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { projections } from '../../projections/registry.ts';
 
-/** How often the watch checks whether the audit log has new entries. */
+/** The watch checks whether the audit log has new entries once in this many milliseconds. */
 const TICK_MS = 250;
 /**
- * How often the watch queries the database even if no new position was announced. This detects lost announcements, and
- * a database that does not respond.
+ * The watch queries the database after this many milliseconds even if no new position was announced. So it notices lost
+ * announcements, and a database that does not respond.
  */
 const MAX_SILENCE_MS = 2_000;
 const LOG_START: Position = { commit: 0n, prepare: 0n };
@@ -36,7 +36,7 @@ type Watched = {
   isFailing: boolean;
 };
 
-/** Returns a change for every category. It is used when the categories with new events are not known. */
+/** Returns a change for every category, for the case that the categories with new events are not known. */
 const allChanged = (position: Position): Change[] => CHANGE_CATEGORIES.map((category) => ({ category, token: tokenOf(position) }));
 
 const later = (a: Position, b: Position): Position => (comparePositions(a, b) < 0 ? b : a);
@@ -51,9 +51,9 @@ const readChanges = async (reads: Reads, tenant_id: string, after: Position): Pr
 };
 
 /**
- * Creates the watch for changes in tenants. While it has listeners, it follows the position of the audit log. For each
- * tenant with listeners, it queries what has changed. When the database stops responding, and when it responds again,
- * the watch tells the listeners that every category has changed.
+ * Creates the watch for changes in tenants. While it has listeners, it follows the position of the audit log, and
+ * queries what has changed in the tenants of the listeners. When the database stops responding, and when it responds
+ * again, the watch tells the listeners that every category has changed.
  */
 export const createChangeWatch = (reads: Reads, now: () => number = Date.now) => {
   const tenants = new Map<string, Watched>();
@@ -65,7 +65,7 @@ export const createChangeWatch = (reads: Reads, now: () => number = Date.now) =>
     for (const listener of listeners.keys()) listener(allChanged(seen));
   };
 
-  /** Tells each listener the changes that it has not been told about. */
+  /** Tells each listener those changes that it does not know yet. */
   const tell = ({ listeners }: Watched, { changes, newest }: Found, told: Iterable<OnChanges> = listeners.keys()): void => {
     for (const listener of [...told]) {
       const known = listeners.get(listener);
@@ -82,7 +82,8 @@ export const createChangeWatch = (reads: Reads, now: () => number = Date.now) =>
     try {
       const found = await readChanges(reads, tenant_id, isBehind ? position : watched.seen);
       watched.seen = isBehind ? position : later(position ?? LOG_START, found.newest);
-      // If the audit log has moved back, it was restored from a backup or is being rebuilt.
+      // If the position of the audit log has decreased, the log was restored from a backup, or the audit log is being
+      // rebuilt.
       if (isBehind || watched.isFailing) tellAll(watched);
       else tell(watched, found);
       watched.isFailing = false;
@@ -118,8 +119,8 @@ export const createChangeWatch = (reads: Reads, now: () => number = Date.now) =>
   return {
     /**
      * Calls `onChanges` for each change of a tenant until the returned function is called. If `after` is a consistency
-     * token, first reports the changes after it. If `after` is not a valid token, reports that every category has
-     * changed.
+     * token, the changes after its position are reported first. If `after` is another text, every category is reported
+     * as changed.
      */
     watch: (tenant_id: string, after: string | undefined, onChanges: OnChanges): (() => void) => {
       const watched = watchedTenant(tenant_id);

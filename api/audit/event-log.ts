@@ -65,8 +65,7 @@ const eventsOfStream = async (ctx: Ctx, stream: string, selection: Selection): P
     found.push(event);
     if (found.length <= limit) continue;
     if (order === 'oldest') break;
-    // The stream is read from its start, but the newest events are wanted. So only the last `limit + 1` events are
-    // kept.
+    // The newest events are wanted, but the stream is read from its start. So keep only the last `limit + 1` events.
     if (found.length > limit + 1) found.shift();
   }
   const ordered = order === 'oldest' ? found : found.toReversed();
@@ -94,8 +93,8 @@ const earlier = (one: string, other: string): string => (one < other ? one : oth
 type Bounds = Pick<z.output<typeof EventQuery>, 'order' | 'at' | 'from_position' | 'to_position' | 'cursor'>;
 
 /**
- * Returns the lowest and the highest sort key of a page. They come from the filter, narrowed by the cursor or, on the
- * first page, by the time `at`. Null if no event is in this range.
+ * Returns the lowest and the highest sort key of the events on a page. They result from the filter, and from the cursor
+ * or, on the first page, from the time `at`. Returns null if there can be no event between them.
  */
 const boundsOf = async (
   ctx: Ctx,

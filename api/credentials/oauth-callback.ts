@@ -23,8 +23,8 @@ export type CallbackDeps = {
   readonly oauth: OAuthClients;
   readonly publicUrl: string;
   /**
-   * Runs an attempt to connect an account. A failed attempt counts against the rate limit of the client's IP address,
-   * like a request with invalid credentials.
+   * Runs an attempt to connect an account. If the attempt fails, it counts against the rate limit of the client's IP
+   * address, as a request with invalid credentials does.
    * @throws Refusal rate_limited
    */
   readonly attempt: <T>(c: Context, work: () => Promise<T>) => Promise<T>;

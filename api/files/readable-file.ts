@@ -13,8 +13,8 @@ const FILES_OF_RUNS = {
 } as const;
 
 /**
- * Returns the files with this digest in the sessions, the mail and the benchmark runs of the tenant. If an agent has
- * the same file several times, it can occur once for each of these three.
+ * Returns the files with this digest in the sessions, the mail and the benchmark runs of the tenant. The result can
+ * contain the same file of an agent once for each of these three.
  */
 const filesOfAgents = async ({ reads, tenant }: Ctx, digest: string): Promise<AgentFile[]> => {
   const [ofSessions, ofMail, ofRuns] = await Promise.all([
@@ -26,9 +26,10 @@ const filesOfAgents = async ({ reads, tenant }: Ctx, digest: string): Promise<Ag
 };
 
 /**
- * Finds a file that the caller may read. This is a picture of the tenant, or a file of an agent whose sessions the
- * caller may read: in a session, a mail message or a benchmark run.
- * @throws Refusal not_found if there is no such file, or the caller may see none of its agents; otherwise forbidden
+ * Finds a file that the caller may read: a picture of the tenant, or a file of an agent whose sessions the caller may
+ * read (in a session, a mail message or a benchmark run).
+ * @throws Refusal not_found if there is no such file or the caller may see none of the agents that have it, otherwise
+ * forbidden
  */
 export const findReadable = async (ctx: Ctx, digest: string): Promise<Pick<AgentFile, 'filename' | 'content_type'>> => {
   if (!DIGEST.test(digest)) throw notFound();

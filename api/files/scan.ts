@@ -57,8 +57,8 @@ const scan = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
       const form = { file: UPLOAD_FIELD, texts: Object.keys(ScanFields.shape), maxBytes: MAX_SCANNED_BYTES };
       const { texts, ...file } = await readForm(parseForm, c.req.raw, form);
       const { resource_type } = parseOrRefuse(ScanFields, texts);
-      // These bytes identify a repeat of the request. The bytes of the form differ each time, because its boundary is
-      // random.
+      // These bytes show whether a request is a repeat. The bytes of the form itself differ each time, because its
+      // boundary is random.
       const bytes = new TextEncoder().encode(JSON.stringify([file.sha256, file.filename, file.contentType, resource_type]));
       return runOnce(SCAN, runtime, request, { bytes, run: (ctx) => scanFile(ctx, ports, { ...file, resource_type }) });
     });

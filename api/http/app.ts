@@ -31,7 +31,7 @@ declare module 'hono' {
     requestId: string;
     /** The authenticated caller; undefined while the request is not authenticated. */
     principal: Principal | undefined;
-    /** The authorized request, set for the handler that runs after the validation of the query. Otherwise undefined. */
+    /** The authorized request, for the handler that runs after the query is validated. Undefined at any other time. */
     authorizedRequest: AuthorizedRequest | undefined;
     /** The values of the RateLimit-Policy and RateLimit headers of the response. */
     limits: { readonly policy: string; readonly state: string } | undefined;
@@ -82,21 +82,21 @@ const MIN_COMPRESSED_BYTES = 1_024;
 const compressBody = compress({ threshold: MIN_COMPRESSED_BYTES });
 
 /**
- * Compresses a response of at least MIN_COMPRESSED_BYTES if the client accepts it. A shorter response, and a response
- * without a Content-Length, is not changed.
+ * Compresses a response if it has at least MIN_COMPRESSED_BYTES and the client accepts compression. A response that is
+ * shorter, or that has no Content-Length, stays as it is.
  */
 const compressResponse: MiddlewareHandler = async (c, next) => {
   const { incoming } = (c.env ?? {}) as NodeBindings;
   const accepted = incoming ? incoming.headers['accept-encoding'] : c.req.header('accept-encoding');
   await next();
   if (accepted === undefined || Number(c.res.headers.get('content-length') ?? 0) < MIN_COMPRESSED_BYTES) return;
-  // The Content-Length of a HEAD response must be that of the GET response. That response would be compressed, so its
-  // length is unknown here.
+  // A HEAD response must have the Content-Length of the GET response. The GET response would be compressed, so this
+  // length is not known here.
   if (c.req.method === 'HEAD') c.res.headers.delete('content-length');
   const etag = c.res.headers.get('etag');
   await compressBody(c, async () => {});
-  // Hono has made the ETag weak, so the strong one is restored. It is the revision of the resource. Clients send it in
-  // If-Match, which accepts only strong ETags.
+  // Hono has made the ETag weak; restore the strong one. It is the revision of the resource, and clients send it in
+  // If-Match, which accepts strong ETags only.
   if (etag !== null) c.res.headers.set('etag', etag);
 };
 
@@ -119,7 +119,7 @@ export const createApp = ({
     c.set('requestId', id);
     const startedAt = performance.now();
     const common = { 'x-request-id': id, 'x-content-type-options': 'nosniff' };
-    // On Node, the headers are set directly on Node's response object. Creating a Headers object would take longer than
+    // On Node, set the headers directly on Node's response object: creating a Headers object would take longer than
     // verifying a webhook signature.
     if (outgoing) for (const [name, value] of Object.entries(common)) outgoing.setHeader(name, value);
     // By default, clients must not cache a response. A route can override this header.

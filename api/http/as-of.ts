@@ -14,7 +14,7 @@ export const AS_OF_PROJECTION = audit.name;
 export const BEFORE_LOG: Position = { commit: 0n, prepare: 0n };
 
 /**
- * Returns null if the log has reached `position`; otherwise the position of its last event. The event store is queried
+ * Returns null if the log has reached `position`; otherwise the position of the last event. The event store is asked
  * only if the projection has not reached `position` yet.
  */
 const logEndBefore = async (ctx: Pick<Ctx, 'reads' | 'logEnd'>, position: Position): Promise<Position | null> => {
@@ -24,7 +24,10 @@ const logEndBefore = async (ctx: Pick<Ctx, 'reads' | 'logEnd'>, position: Positi
   return comparePositions(position, end) > 0 ? end : null;
 };
 
-/** Refuses a Consistency-Token that names a position beyond the end of the log. @throws Refusal not_caught_up */
+/**
+ * Checks that the position in a Consistency-Token is not beyond the end of the log.
+ * @throws Refusal not_caught_up if it is
+ */
 export const assertWithinLog = async (ctx: Ctx, token: string): Promise<void> => {
   const position = parseToken(token);
   if (position && (await logEndBefore(ctx, position)))
@@ -35,7 +38,7 @@ export const assertWithinLog = async (ctx: Ctx, token: string): Promise<void> =>
  * Converts `text`, the value of the query parameter `name`, to a log position. If the text is a Consistency-Token, the
  * result is the token's position. If it is a time, the result is the position of the tenant's last event up to that
  * time.
- * @throws Refusal invalid if the text is neither, or the position is beyond the end of the log
+ * @throws Refusal invalid if the text is neither of them, or if the position is beyond the end of the log
  */
 export const resolvePosition = async (ctx: Ctx, text: string, name = 'as_of'): Promise<Position> => {
   const token = parseToken(text);

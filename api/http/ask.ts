@@ -11,7 +11,7 @@ export type Problem = {
   readonly code: string;
   readonly request_id: string;
   readonly errors?: readonly { readonly pointer: string; readonly message: string }[];
-  /** The number of seconds after which the client can repeat the call. */
+  /** After this many seconds, the client can repeat the call. */
   readonly retry_after?: number;
 };
 
@@ -42,7 +42,7 @@ type Outcome = {
 /** The result of a call: the reply of the operation, or the problem with which it was refused. */
 export type Answer<T> = Outcome & ({ readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem });
 
-/** The part of an operation, or of a plain route, that the types of a call are derived from. */
+/** The properties of an operation or of a plain route from which the types of a call are derived. */
 export type Callable = { readonly path: string; readonly query?: unknown; readonly body?: unknown; readonly reply?: unknown };
 
 /** The fields that a client sends. If the schema accepts any input and converts it, the type of its output is used. */
@@ -79,8 +79,7 @@ type AskedRow = Callable & Pick<Operation, 'method' | 'summary'>;
 export type AskOptions = { readonly headers?: Readonly<Record<string, string>> };
 
 /**
- * Calls an operation. If the operation is refused, the promise is not rejected: it resolves to an answer with `ok:
- * false`.
+ * Calls an operation. If the operation is refused, the promise still resolves, with an answer in which `ok` is false.
  */
 export type Ask = <Row extends AskedRow>(row: Row, sent: Sent<Row>, options?: AskOptions) => Promise<Answer<ReplyOf<Row>>>;
 
@@ -89,7 +88,7 @@ type Request = { readonly method: string; readonly path: string; readonly body?:
 /** Sends a request to the API, either within this process or over the network. */
 export type Send = (request: Request) => Promise<Response>;
 
-/** Says where the fields of a call belong in the request of an operation. */
+/** Says in which part of the request each field of a call is sent. */
 export type Target = {
   readonly method: string;
   /** The path, in which a parameter is written as in `/tenant/:tenant_id`. */
@@ -118,8 +117,8 @@ const queryText = (fields: readonly (readonly [string, unknown])[]): string => {
 };
 
 /**
- * Splits the fields of a call into the path with its query, and the fields of the body. These are undefined if the
- * operation has no body.
+ * Splits the fields of a call into the path with its query, and the fields of the body. If the operation has no body,
+ * the latter are undefined.
  */
 export const splitFields = (target: Target, sent: Readonly<Record<string, unknown>>): { readonly path: string; readonly body: unknown } => {
   const inPath = pathFieldsOf(target);
@@ -164,7 +163,10 @@ export const answerOf = async <T>(
   return { ...outcome, ok: true, value: (await read(response)) as T };
 };
 
-/** Creates the function that calls operations through `send`. After each answer, `onCall` gets the call. */
+/**
+ * Creates the function that calls operations by sending requests with `send`. After each answer, `onCall` is called
+ * with the call.
+ */
 export const createAsk =
   (send: Send, onCall: (call: Call) => void = () => {}): Ask =>
   async (row, sent, { headers = {} } = {}) => {

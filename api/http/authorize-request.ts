@@ -40,7 +40,7 @@ const isWellFormed = (name: string, value: string): boolean => {
 };
 
 /**
- * Refuses a malformed id in the path as if the resource did not exist. Also refuses a name with the character NUL,
+ * Refuses a malformed id in the path like an id that does not exist. A name with the character NUL is refused, too,
  * because Postgres cannot compare it.
  * @throws Refusal not_found
  */

@@ -2,8 +2,9 @@
 export type ByteRange = { readonly start: number; readonly end: number };
 
 /**
- * Returns the range in a Range header (RFC 9110, 14.1.2). Null means that the whole content must be sent: the header is
- * absent or malformed, or contains several ranges. `unsatisfiable` means that the content has none of these bytes.
+ * Returns the range in a Range header (RFC 9110, 14.1.2). Null means that the whole content is to be sent, because the
+ * header is absent, malformed or contains several ranges. `unsatisfiable` means that the range lies outside of the
+ * content.
  */
 export const rangeIn = (header: string | undefined, size: number): ByteRange | 'unsatisfiable' | null => {
   const match = /^bytes\s*=\s*(\d{0,15})-(\d{0,15})$/i.exec(header?.trim() ?? '');

@@ -19,8 +19,8 @@ const exposeHeaders = [
 ];
 
 /**
- * Allows browser pages of these origins to call the API; `*` allows all origins. OPTIONS requests that are not
- * preflights are passed on to the routes.
+ * Allows browser pages of these origins (`*`: of all origins) to call the API. An OPTIONS request that is not a
+ * preflight is passed on to the routes.
  */
 export const corsMiddleware = (origins: readonly string[]): MiddlewareHandler => {
   const origin = origins.includes('*') ? '*' : [...origins];

@@ -1,9 +1,9 @@
 const ETAG_LIST = /^(?:(?:W\/)?"[^"]*"\s*)?(?:,\s*(?:(?:W\/)?"[^"]*"\s*)?)*$/;
 
 /**
- * Returns the ETag of a resource: the revision of its stream, or -1 for settings that have never been changed. For a
- * read, the revision comes from the column `revision`, which the projection updates with every event of the stream. For
- * a mutation, it comes from the folded state.
+ * Returns the ETag of a resource: the revision of its stream, or -1 for settings that were never changed. In a read,
+ * the revision comes from the column `revision`, which the projection updates with every event of the stream; in a
+ * mutation, it comes from the loaded state.
  */
 export const etagOf = (revision: number): string => `"${revision}"`;
 
@@ -21,7 +21,7 @@ export const revisionsIn = (header: string): readonly number[] =>
   etagsIn(header).flatMap((tag) => (/^"(?:-1|0|[1-9]\d{0,14})"$/.test(tag) ? [Number(tag.slice(1, -1))] : []));
 
 /**
- * Whether an If-None-Match header matches this ETag. It does if it is `*`, or contains the ETag by weak comparison (RFC
+ * Returns whether an If-None-Match header matches this ETag: it is `*`, or contains the ETag by weak comparison (RFC
  * 9110, 13.1.2).
  */
 export const matchesIfNoneMatch = (header: string | undefined, etag: string | undefined): boolean =>

@@ -37,9 +37,9 @@ const exampleOfType = (schema: Json, schemas: Schemas): unknown => {
 };
 
 /**
- * Creates an example of a JSON Schema from the examples of its fields. A required field without an example gets its
- * first allowed value, false, its minimum, or null. An optional field without an example is left out. The result is
- * undefined if a required text field has no example.
+ * Creates an example for a JSON Schema from the examples of its fields. A required field without an example gets its
+ * first allowed value, false, its minimum, or null. An optional field without an example is left out. Returns undefined
+ * if a required text field has no example.
  */
 const exampleOf = (reference: Json, schemas: Schemas): unknown => {
   const schema = resolve(reference, schemas);

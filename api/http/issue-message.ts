@@ -31,9 +31,9 @@ const valuesMessage = (values: readonly unknown[]): string => {
   return `must be one of ${listed}${values.length > MAX_LISTED_VALUES ? ' …' : ''}`;
 };
 
-/** Returns our message for an invalid value in a request. If it is undefined, zod uses its own message. */
+/** Returns the text of this API for an invalid value in a request; undefined if zod's own text is to be used. */
 export const issueMessage: z.core.$ZodErrorMap = (issue) => {
-  // In JSON, no value is undefined. So an undefined value means that the field is missing.
+  // JSON has no undefined values, so an undefined value means that the field is missing.
   if (issue.input === undefined && (issue.code === 'invalid_type' || issue.code === 'invalid_value')) return 'is missing';
   switch (issue.code) {
     case 'invalid_type':

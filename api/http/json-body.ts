@@ -8,7 +8,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 const tooLarge = (limit: number) => new Refusal('too_large', `The body may have at most ${limit} bytes`, { members: { limit } });
 
 /**
- * Handles an error that occurred while a body was read, because the client disconnected or sent malformed chunks.
+ * Throws the right error after reading a body has failed, because the client disconnected or sent malformed chunks.
  * @throws Refusal malformed, or `error` itself if it is a Refusal
  */
 export const rejectTruncated = (error: unknown): never => {
@@ -50,7 +50,10 @@ const assertJsonType = (type: string | null): void => {
   throw new Refusal('unsupported_media_type', 'The body must be application/json in UTF-8');
 };
 
-/** Refuses a Content-Encoding, because request bodies are never decompressed. @throws Refusal unsupported_media_type */
+/**
+ * Checks that a request has no Content-Encoding, because request bodies are never decompressed.
+ * @throws Refusal unsupported_media_type if it has
+ */
 export const assertNotEncoded = (coding: string | null): void => {
   if (!coding || coding.toLowerCase() === 'identity') return;
   throw new Refusal('unsupported_media_type', `The Content-Encoding ${coding.slice(0, 64)} is not supported: send the body uncompressed`, {
@@ -85,9 +88,9 @@ const assertExactNumber = (value: number): void => {
 };
 
 /**
- * Parses the JSON of an API request. Refuses duplicate names in an object, numbers that would lose precision, and texts
- * that Postgres cannot store.
- * @throws Refusal invalid
+ * Parses the JSON of an API request.
+ * @throws Refusal invalid if an object contains a name twice, if a number would lose precision, or if Postgres cannot
+ * store a text
  */
 const parseStrictJson = (text: string): unknown => {
   let visited = 0;
@@ -97,13 +100,13 @@ const parseStrictJson = (text: string): unknown => {
     if (!Array.isArray(this)) {
       visited++;
       assertStorableText(name);
-      // zod would silently drop a field with this name.
+      // zod would drop a field with this name without an error.
       if (name === '__proto__') throw invalid('', 'a field may not be named __proto__', 'bad_name');
     }
     return one;
   });
-  // This finds duplicate names. JSON.parse calls the reviver only once for a name that occurs twice in an object. Its
-  // last call is for the root value, which is not a member.
+  // This detects names that occur twice in an object, for which JSON.parse calls the reviver only once. The last call
+  // of the reviver is for the root value, which is not a member.
   if (countMembers(text) !== visited - 1) throw invalid('', 'an object contains the same name twice', 'duplicate_name');
   return value;
 };

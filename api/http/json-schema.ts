@@ -6,12 +6,13 @@ type Json = Record<string, unknown>;
 export type Schemas = Json;
 
 /**
- * Makes the references of a schema point to the components of the OpenAPI document, which contain the named schemas.
+ * Changes the references in a schema so that they point to the components of the OpenAPI document, which contain the
+ * named schemas.
  */
 const withComponentReferences = (schema: unknown): unknown =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'));
 
-/** Returns a JSON Schema in which every subschema was replaced by the result of `change`, the innermost first. */
+/** Returns a JSON Schema in which `change` was applied to every subschema, to the innermost first. */
 const mapSchema = (schema: Json, change: (schema: Json) => Json): Json => {
   const map = (one: unknown): unknown => (typeof one === 'object' && one !== null ? mapSchema(one as Json, change) : one);
   const mapped = Object.entries(schema).map(([keyword, value]) => {
@@ -36,8 +37,8 @@ const withoutNoise = ({ pattern, minimum, maximum, ...schema }: Json): Json => (
 });
 
 /**
- * Moves a default value from the keyword `default` into the description. Because of the keyword, generators of typed
- * clients would require the field in requests.
+ * Moves a default value from the keyword `default` to the description: with the keyword, generators of typed clients
+ * would make the field required in requests.
  */
 const withDefaultInText = ({ default: value, ...schema }: Json): Json => {
   if (value === undefined) return schema;

@@ -19,10 +19,10 @@ const NoFields = z.strictObject({});
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
 /**
- * Returns the position of the resource's last event in the aggregate cache, if the projection has not reached it;
- * otherwise null. With this position, a read can return the cached state and need not wait for the projection. A
- * Consistency-Token can come from another process, and have a later position than the cache. In that case, the result
- * is null, too: the read must wait for the projection.
+ * Returns the position of the resource's last event in the aggregate cache if the projection has not reached this
+ * position; otherwise null. If it is not null, a read can return the cached state without waiting for the projection.
+ * If the request's Consistency-Token has a later position than the cache, because it comes from another process, the
+ * result is null, and the read waits for the projection.
  */
 const positionAheadOfProjection = (
   { projection, aggregate }: Operation,
@@ -87,8 +87,8 @@ const readFields = async (
 };
 
 /**
- * Runs a mutation and creates its response. Requests with the same Idempotency-Key run it only once. `bytes` identify
- * the content of the request: a repeat must have the same bytes.
+ * Runs a mutation and creates its response. For requests with the same Idempotency-Key, the mutation runs only once.
+ * `bytes` identify the content of the request: a repeat must have the same bytes.
  */
 export const runOnce = async (
   row: MutationRow & Pick<Operation, 'method' | 'oneTimeSecret'>,
@@ -136,7 +136,10 @@ const validateQuery = (query: z.ZodType) =>
     { validationFunction: (schema, value) => schema.safeParseAsync(value, { error: issueMessage }) as never },
   );
 
-/** Refuses a query with the character NUL, which Postgres can neither store nor compare. @throws Refusal invalid */
+/**
+ * Checks that the query does not contain the character NUL, which Postgres can neither store nor compare.
+ * @throws Refusal invalid if it does
+ */
 const assertNoNul = (c: Context): void => {
   if (!c.req.raw.url.includes('%00')) return;
   for (const [name, values] of Object.entries(c.req.queries()))
@@ -153,13 +156,13 @@ export const parseQuery = <T extends z.ZodType>(c: Context, schema: T): z.output
   return parseOrRefuse(schema, Object.fromEntries(input), { root: '/query' });
 };
 
-/** Refuses all query parameters, on a route that accepts none. @throws Refusal invalid */
+/** Checks that a request to a route without query parameters has none. @throws Refusal invalid if it has */
 export const assertNoQuery = (c: Context): void => {
   if (c.req.raw.url.includes('?')) parseQuery(c, NoFields);
 };
 
 /**
- * Adds one route to the application for each operation of a table. The route authenticates, authorizes and validates a
+ * Adds a route to the application for each operation of a table. A route authenticates, authorizes and validates a
  * request, runs the operation and sends the response.
  */
 export const mount = (app: Hono, operations: Operations, runtime: Runtime): void => {

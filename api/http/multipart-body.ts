@@ -2,13 +2,10 @@ import { sha256Counter } from '../../domain/digest.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { assertNotEncoded, rejectTruncated } from './json-body.ts';
 
-/**
- * The maximum number of bytes that a body has in addition to the content of its file: delimiters, part headers and
- * texts.
- */
+/** The maximum number of bytes of a body apart from the content of its file: delimiters, part headers and texts. */
 const MAX_OVERHEAD_BYTES = 16_384;
 const MAX_PARTS = 10;
-/** The minimum average rate at which a body must arrive. GRACE_SECONDS are not counted. */
+/** The minimum average rate at which a body must arrive, after the first GRACE_SECONDS. */
 const MIN_BYTES_PER_SECOND = 65_536;
 const GRACE_SECONDS = 10;
 const CHECK_INTERVAL_MS = 1_000;
@@ -24,7 +21,7 @@ export type FormFile = {
 type FormLimits = { readonly boundary: string; readonly maxFileBytes: number; readonly maxParts: number; readonly signal: AbortSignal };
 
 /**
- * The callbacks of `ParseForm`. If there are too many parts, `onText` is called with the name null. If a callback
+ * The callbacks of `ParseForm`. If there are too many parts, `onText` is called with null as the name. If a callback
  * throws, parsing ends.
  */
 type FormHandlers = {
@@ -33,8 +30,8 @@ type FormHandlers = {
 };
 
 /**
- * Parses a form whose parts are separated by `boundary`. Resolves when the whole form has been parsed and its files
- * have been read. If parsing fails, or `signal` is aborted, the reader of a file's content gets an error, too.
+ * Parses a form whose parts are separated by `boundary`. Resolves after the whole form has been parsed and its files
+ * have been read. If parsing fails or `signal` is aborted, reading the content of a file fails, too.
  * @throws Refusal malformed, the errors of the callbacks and of `body`, and the reason of the signal
  */
 export type ParseForm = (body: AsyncIterable<Uint8Array>, limits: FormLimits, handlers: FormHandlers) => Promise<void>;
@@ -55,9 +52,9 @@ const tooLarge = (maxBytes: number): Refusal =>
   new Refusal('too_large', `The file may have at most ${maxBytes} bytes`, { members: { limit: maxBytes } });
 
 /**
- * Yields the bytes of a body, and refuses a client that sends too slowly. Only the time in which the server waits for
- * bytes is counted.
- * @throws Refusal too_large as soon as there are more than `limit` bytes, too_slow, malformed if the body is truncated
+ * Yields the bytes of a body, and ends with an error if the client sends too slowly. Only the time during which the
+ * server waits for bytes counts.
+ * @throws Refusal too_large as soon as there are more than `limit` bytes, too_slow, malformed if the body breaks off
  */
 async function* timed({ body }: Request, limit: number, refuse: () => Refusal): AsyncGenerator<Uint8Array> {
   if (!body) return;
@@ -90,15 +87,16 @@ async function* timed({ body }: Request, limit: number, refuse: () => Refusal): 
 }
 
 /**
- * Yields the content of a file, but ends only after the whole form has been found valid. Calls `onFault` if reading the
- * content fails.
+ * Yields the content of a file. Ends only after the whole form has been found valid, and throws the reason if the form
+ * is refused. If reading the content fails, calls `onFault`, and then throws the reason why the form was refused or, if
+ * it was not refused, the read error.
  */
 async function* untilValid(content: AsyncIterable<Uint8Array>, valid: Promise<void>, onFault: () => void): AsyncGenerator<Uint8Array> {
   try {
     yield* content;
   } catch (error) {
     onFault();
-    // If the form was refused, this throws the reason. It is more helpful than the read error.
+    // If the form was refused, this throws the reason, which says more than the read error.
     await valid;
     throw error;
   }
@@ -106,24 +104,24 @@ async function* untilValid(content: AsyncIterable<Uint8Array>, valid: Promise<vo
 }
 
 /**
- * The expected parts of a form: the names of its file and of its optional texts, and the maximum size of the file in
- * bytes.
+ * The parts that a form may have: the name of its file, the names of its optional texts, and the maximum size of the
+ * file in bytes.
  */
 export type FormShape = { readonly file: string; readonly texts?: readonly string[]; readonly maxBytes: number };
 
 /**
- * The shape of a form whose file is optional. `check` throws to refuse a form that lacks parts. It runs before the
- * consumer of the file sees the end of the content.
+ * A form whose file is optional. `check` throws if required parts are missing. It is called before the consumer of the
+ * file gets the end of the content.
  */
 type CheckedFormShape = FormShape & { readonly check: (texts: Readonly<Record<string, string>>, hasFile: boolean) => void };
 
 /**
- * A file as the client describes it. The name can contain any characters, and the type can be wrong. The content ends
- * only if the whole form is valid; otherwise, reading it throws.
+ * A file as the client describes it. The name can contain any characters, and the type can be wrong. If the form turns
+ * out to be invalid, reading the content throws instead of ending.
  */
 export type StreamedFile = { readonly filename: string; readonly contentType: string | null; readonly content: AsyncIterable<Uint8Array> };
 
-/** Creates the callbacks for the parts of a form. They call `start` with its file. */
+/** Creates the callbacks for the parts of a form. `start` is called with the file of the form. */
 const partHandlers = ({ file: field, texts = [], maxBytes }: FormShape, start: (file: FormFile) => void) => {
   const found: Record<string, string> = {};
   let hasFile = false;
@@ -193,8 +191,8 @@ export const streamCheckedForm = async <T>(
     validity.resolve();
   } catch (error) {
     validity.reject(error);
-    // A consumer that fails stops reading, so the form seems to be malformed. In this case, the consumer's error is
-    // thrown.
+    // If the consumer fails, it stops reading, and the form seems to be malformed. Throw the consumer's error in this
+    // case.
     const failure: unknown = await consuming?.then(
       () => null,
       (reason: unknown) => reason,

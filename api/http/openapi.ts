@@ -35,7 +35,7 @@ const permissionText = (permit: Permit): string => {
   return `Requires the permission${permit.all.length > 1 ? 's' : ''} ${permissions}${permit.runner ? ", or the agent's runner key" : ''}.${permit.recentSignIn ? RECENT_SIGN_IN_TEXT : ''}`;
 };
 
-/** Whether the operation has pages. They can be the pages of a list, or of a list in a single resource. */
+/** Returns whether the operation has pages: those of a list, or of a list within a single resource. */
 const isPaged = ({ query }: Operation): boolean => query instanceof z.ZodObject && 'limit' in query.shape;
 const isList = (row: Operation): boolean => isPaged(row) && row.reply instanceof z.ZodArray;
 

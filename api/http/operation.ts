@@ -34,9 +34,9 @@ export type Read = Doc | (Page & { readonly total?: number | undefined; readonly
 export type LoadedPage = Loaded<unknown> & { readonly next?: string | null };
 
 /**
- * The result of a read that shows secrets. `body` is JSON, and `etag` is its strong ETag. `position` is the log
- * position of the newest event in it, as a consistency token. `record` records the read before the body is sent. It is
- * not called if the client already has the body (If-None-Match).
+ * The result of a read that shows secrets. `body` is JSON, `etag` its strong ETag, and `position` the position of the
+ * newest event in it, as a consistency token. `record` records the read, and is called before the body is sent. If the
+ * client already has this body (If-None-Match), it is not called.
  */
 export type SecretRead = {
   readonly body: string;
@@ -64,7 +64,7 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
    */
   readonly permissionNote?: string;
   /**
-   * Checks permissions that `permit` cannot express. Runs before the query and the body are validated, so that
+   * Checks permissions that `permit` cannot express. It runs before the query and the body are validated, so that
    * unauthorized callers learn nothing from validation errors. `readBody` returns the JSON of the body, which is not
    * validated yet.
    * @throws Refusal

@@ -5,16 +5,19 @@ import type { Reads } from '../../projections/read-model.ts';
 import { boundedMap } from './scoped-cache.ts';
 
 /**
- * The maximum time in milliseconds that a read without a Consistency-Token waits for the caller's last write. A read
- * with a token waits longer; if this is not enough, it is refused.
+ * A read without a Consistency-Token waits at most this many milliseconds for the caller's last write. A read with a
+ * token waits longer, and is refused if this does not suffice.
  */
 const WAIT_TIMEOUT_MS = 250;
 /**
- * Reads do not wait for a write that is older than this many milliseconds. By that time, either the projection contains
- * the write, or it lags too far behind.
+ * Reads do not wait for a write that is older than this many milliseconds: either the projection contains it by now, or
+ * the projection is too far behind.
  */
 const WRITE_TTL_MS = 2_000;
-/** After a wait for a projection has timed out, reads do not wait for this projection for so many milliseconds. */
+/**
+ * After waiting for a projection has timed out, the caller's reads do not wait for this projection for this many
+ * milliseconds.
+ */
 const SKIP_WAIT_MS = 1_000;
 const MAX_CALLERS = 10_000;
 
@@ -26,9 +29,8 @@ export type ReadYourWrites = {
   /** Remembers the position of the caller's latest mutation. */
   readonly recordWrite: (principal: Principal, position: Position | null) => void;
   /**
-   * Without a Consistency-Token, waits until the projections have passed the caller's last write. Returns after 250 ms
-   * at the latest, even if they have not. With a token, waits for the token's position, and throws if this takes too
-   * long.
+   * Without a Consistency-Token, waits until the projections include the caller's last write, but not longer than 250
+   * ms. With a token, waits until they have reached the token's position, and throws if this takes too long.
    * @throws Refusal malformed, not_caught_up
    */
   readonly waitForOwnWrites: (principal: Principal, projections: readonly string[], token: string | undefined) => Promise<void>;
@@ -52,8 +54,8 @@ export const readYourWrites = (reads: Pick<Reads, 'passed'>, now: () => number =
       const caller = writerOf(principal);
       if (!caller || !position) return;
       const known = lastWrites.get(caller);
-      // The responses of concurrent mutations can arrive in a different order than their events. So the later position
-      // is kept.
+      // The responses to concurrent mutations can arrive in another order than their events. So keep the later
+      // position.
       if (known && comparePositions(known.position, position) > 0) return;
       lastWrites.set(caller, { position, at: now() });
     },

@@ -17,13 +17,13 @@ import { scopedCache } from './scoped-cache.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * A map in a resource whose entries are compared one by one, such as the members of a tenant. `show` returns the part
- * of an entry that a history shows. For a secret, this is a fixed text, so that the history shows only that the secret
+ * A map in a resource whose entries are compared one by one, such as the members of a tenant. `show` returns what a
+ * history shows of an entry. For a secret, this is a fixed text, so that the history shows only that the secret
  * changed.
  */
 export type EntryMap<S> = { readonly of: (state: S) => ById<unknown>; readonly show: (entry: never) => unknown };
 
-/** The text that a history shows in place of a secret, for both the old and the new value. */
+/** What a history shows instead of the old and the new value of a secret. */
 export const HIDDEN = '***';
 
 /** A kind of resource whose history can be read. */
@@ -35,11 +35,11 @@ export type HistorySubject<S, E extends DomainEvent> = {
   readonly permit: Permit;
   /** The name of the resource in texts, such as `agent`. */
   readonly noun: string;
-  /** Returns the fields that a history shows. Never called for a state without events. */
+  /** Returns the fields that a history shows. The state has at least one event. */
   readonly fieldsOf: (state: S) => Fields;
   /**
-   * Returns all events of the resource, the oldest first. Only needed if they are in more than one stream. By default,
-   * the events are those in the stream of `aggregate`.
+   * Returns all events of the resource, oldest first. It is needed only if they are in several streams; if absent, the
+   * events are those of the stream of `aggregate`.
    */
   readonly eventsOf?: (ctx: Ctx, id: string) => Promise<readonly Recorded<E>[]>;
   /**
@@ -48,9 +48,9 @@ export type HistorySubject<S, E extends DomainEvent> = {
    */
   readonly entryMaps?: Readonly<Record<string, EntryMap<S>>>;
   /**
-   * Returns a function that says which states of the resource the caller may read; by default, all. If the caller may
-   * not read the current state, the resource counts as not found. Earlier states that the caller may not read are shown
-   * as empty.
+   * Returns a function that says which states of the resource the caller may read; if absent, the caller may read all.
+   * If the caller may not read the present state, the resource counts as not found. Earlier states that the caller may
+   * not read are shown as empty.
    */
   readonly readableStates?: (ctx: Ctx) => Promise<(state: S) => boolean>;
 };
@@ -103,9 +103,9 @@ const entryOf = (subject: AnySubject, { event, before, after }: Step, names: Act
 };
 
 /**
- * The state of the resource is cached before each event whose index is a multiple of this number. So another page of
- * the history can be read without folding all earlier events. Cached states never become outdated, because stored
- * events never change.
+ * Before each event whose index is a multiple of this number, the state of the resource is cached. With it, a later
+ * page of the history can be read without applying all earlier events. Cached states stay valid, because stored events
+ * never change.
  */
 const STATE_INTERVAL = 200;
 const MAX_CACHED_STATES = 500;
@@ -137,8 +137,8 @@ const sourceOf = async (ctx: Ctx, { aggregate, eventsOf }: AnySubject, id: strin
 };
 
 /**
- * Returns the state of a resource before the event with the index `end`. Starts from the nearest cached state, and
- * folds the events after it.
+ * Returns the state of a resource before the event with the index `end`. It is computed from the nearest cached state
+ * and the events after it.
  */
 const stateBefore = async (ctx: Ctx, { aggregate }: AnySubject, { id, read }: Source, end: number): Promise<State> => {
   const keyOf = (at: number): string => `${aggregate.category}-${ctx.tenant}.${id}@${at}`;
@@ -160,8 +160,8 @@ const stateBefore = async (ctx: Ctx, { aggregate }: AnySubject, { id, read }: So
 type EventRange = { readonly from: number; readonly end: number };
 
 /**
- * Returns the events with the indexes from `from` up to, but not including, `end`. They are ordered newest first, each
- * with the states before and after it.
+ * Returns the events with the indices from `from` (inclusive) to `end` (exclusive), newest first, each with the states
+ * before and after it.
  */
 const stepsOf = async (ctx: Ctx, subject: AnySubject, source: Source, { from, end }: EventRange): Promise<Step[]> => {
   if (from >= end) return [];
@@ -176,9 +176,9 @@ const stepsOf = async (ctx: Ctx, subject: AnySubject, source: Source, { from, en
 };
 
 /**
- * Finds the resource. Also returns the function `readable`, which returns a given state if the caller may read it, and
- * the empty initial state if not.
- * @throws Refusal not_found if the resource does not exist, or the caller may not read it
+ * Finds the resource. Also returns the function `readable`: it returns a given state if the caller may read this state,
+ * and otherwise the empty initial state.
+ * @throws Refusal not_found if the resource does not exist, or if the caller may not read it
  */
 const findReadable = async (ctx: Ctx, subject: AnySubject, id: string) => {
   const { aggregate, noun, readableStates } = subject;
@@ -190,8 +190,8 @@ const findReadable = async (ctx: Ctx, subject: AnySubject, id: string) => {
 };
 
 /**
- * Lists the events of a resource, newest first, each with the fields that it changed. The state before the page is
- * folded from earlier events: fewer than STATE_INTERVAL if a state near the page is cached.
+ * Lists the events of a resource, newest first, each with the fields that it changed. To get the state before the page,
+ * earlier events are applied: fewer than STATE_INTERVAL of them if a state near the page is cached.
  * @throws Refusal not_found, invalid
  */
 const readHistory = async (ctx: Ctx, subject: AnySubject, id: string, { limit, cursor }: PageWindow) => {
@@ -219,15 +219,15 @@ const stateAt = async ({ aggregate }: AnySubject, { read }: Source, until: Posit
   return state;
 };
 
-/** The maximum time in milliseconds by which the clock of a client may be ahead of the server's. */
+/** The clock of a client may be ahead of the server's clock by this many milliseconds. */
 const MAX_CLOCK_SKEW_MS = 60_000;
 
 const timeOf = (text: string): number => Date.parse(Instant.safeParse(text).data ?? '');
 
 /**
- * Returns the log positions of the query parameters `from` and `to`. If `to` is absent, the second position is
- * `latest`, that of the last event of the resource.
- * @throws Refusal invalid if `from` or `to` is in the future, or `from` is after `to`
+ * Returns the log positions for the query parameters `from` and `to`. If `to` is absent, its position is `latest`, that
+ * of the last event of the resource.
+ * @throws Refusal invalid if one of them is in the future, or if `from` is after `to`
  */
 const positionsBetween = async (ctx: Ctx, from: string, to: string | undefined, latest: Position): Promise<[Position, Position]> => {
   for (const [name, text] of Object.entries({ from, to }))
@@ -236,7 +236,7 @@ const positionsBetween = async (ctx: Ctx, from: string, to: string | undefined, 
   const first = await resolvePosition(ctx, from, 'from');
   if (to === undefined) return [first, comparePositions(first, latest) > 0 ? first : latest];
   const last = await resolvePosition(ctx, to, 'to');
-  // If the tenant has no event between two times, both have the same log position. So the times are compared, too.
+  // If the tenant has no event between two times, both have the same log position. So compare the times, too.
   if (comparePositions(first, last) > 0 || timeOf(from) > timeOf(to)) throw invalid('/query/from', 'must not be after `to`', 'after_to');
   return [first, last];
 };
@@ -246,8 +246,8 @@ const diff = async (ctx: Ctx, subject: AnySubject, id: string, { from, to }: { f
   const [first, last] = await positionsBetween(ctx, from, to, position);
   const [before, after] = await Promise.all([stateAt(subject, source, first), stateAt(subject, source, last)]);
   const state = { id, from: tokenOf(first), to: tokenOf(last), changes: changesBetween(subject, readable(before), readable(after)) };
-  // There is no ETag. `from` and `to` can be times, and a time can have another position later, although the revision
-  // of the resource is the same.
+  // There is no ETag: `from` and `to` can be times, and a time can have another position later without a change of the
+  // resource's revision.
   return { id, revision: -1, position, state };
 };
 

@@ -12,7 +12,9 @@ const nextLink = (url: string, cursor: string): string => {
   return `<${next.pathname}${next.search}>; rel="next"`;
 };
 
-/** Creates a JSON response. It has a Content-Length, because the middleware needs it to decide whether to compress. */
+/**
+ * Creates a JSON response with a Content-Length, from which the middleware decides whether to compress the response.
+ */
 export const jsonResponse = (body: string, status: number, headers: Record<string, string> = {}): Response =>
   new Response(body, {
     status,
@@ -73,8 +75,8 @@ export const stateResponse = (
 };
 
 /**
- * Creates the response to a read that shows secrets, and records the read. If the client already has the body, responds
- * with 304 and records nothing.
+ * Creates the response to a read that shows secrets, and records the read. If the client already has the body, the
+ * response is 304 and nothing is recorded.
  */
 export const secretResponse = async (c: Context, { body, etag, position, record }: SecretRead): Promise<Response> => {
   const headers = { etag, 'projection-position': position };

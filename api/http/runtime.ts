@@ -23,8 +23,8 @@ export type RequestInfo = {
   /** The log position of an as-of read. Null or absent for a read of the present state. */
   readonly asOf?: Position | null;
   /**
-   * Whether aggregates are loaded from the log instead of the aggregate cache. Set if the client sends a
-   * Consistency-Token, because the token can have a later position than the cache.
+   * If true, aggregates are loaded from the log instead of the aggregate cache. This is needed if the client sends a
+   * Consistency-Token, whose position can be later than that of the cache.
    */
   readonly bypassCache?: boolean;
 };
@@ -47,18 +47,18 @@ export type Runtime = {
    */
   readonly authenticate: (c: Context, options?: { readonly inSuspendedTenant?: true }) => Promise<Principal>;
   /**
-   * Identifies the caller again while the response is still being sent. Does not count against a rate limit.
+   * Identifies the caller again while the response is still being sent. This does not count against a rate limit.
    * @throws Refusal unauthorized, key_expired, key_owner_inactive
    */
   readonly identify: (c: Context) => Promise<Principal>;
   /**
-   * Checks that the caller may use the route. Returns 'guest' for a super-admin who may read the tenant without being a
-   * member.
-   * @throws Refusal forbidden, not_found, tenant_suspended
+   * Checks that the caller may use the route.
+   * @returns 'guest' if the caller is a super-admin who reads in a tenant without being a member; otherwise undefined
+   * @throws Refusal forbidden, not_found, tenant_suspended, recent_sign_in_required
    */
   readonly authorize: Authorize;
   readonly context: (info: RequestInfo) => Ctx;
-  /** Runs a mutation at most once per Idempotency-Key. `locate` returns the path of the resulting resource. */
+  /** Runs a mutation at most once for each Idempotency-Key. `locate` returns the path of the resulting resource. */
   readonly runIdempotent: <T extends Loaded<unknown>>(
     info: RequestInfo,
     request: IdempotentRequest,

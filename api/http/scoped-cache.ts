@@ -6,7 +6,7 @@ type BoundedMap<T> = {
   readonly delete: (key: string) => void;
 };
 
-/** Creates a map with at most `maxEntries` entries. If the map is full, adding a key first removes all entries. */
+/** Creates a map with at most `maxEntries` entries. Adding a key to a full map first removes all entries. */
 export const boundedMap = <T>(maxEntries: number): BoundedMap<T> => {
   const entries = new Map<string, T>();
   return {
@@ -25,8 +25,8 @@ export type ScopedCache<T> = {
 };
 
 /**
- * Creates a cache with a separate bounded map for each `Reads`. One process can run several platforms, each with its
- * own `Reads`.
+ * Creates a cache with a bounded map for each `Reads`, because one process can run several platforms with a `Reads`
+ * each.
  */
 export const scopedCache = <T>(maxEntries: number): ScopedCache<T> => {
   const maps = new WeakMap<Reads, BoundedMap<T>>();

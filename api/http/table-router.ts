@@ -11,7 +11,7 @@ const EVERY_PATH = '/*';
 const segmentsOf = (path: string): string[] => path.split('/');
 const isParameter = (segment: string | undefined): boolean => segment?.startsWith(':') ?? false;
 
-/** Whether `path` has a fixed segment where `other` has a parameter. All segments before it must be equal. */
+/** Returns whether `path` has a fixed segment where `other` has a parameter, and the same segments before it. */
 const isBesideParameter = (path: string, other: string): boolean => {
   const [own, others] = [segmentsOf(path), segmentsOf(other)];
   const first = own.findIndex((segment, index) => segment !== others[index]);
@@ -22,9 +22,9 @@ const createRouter = <T>(): SmartRouter<T> => new SmartRouter({ routers: [new Re
 
 /**
  * Creates a router that matches a path with one regular expression per method. Hono's default router cannot do this if
- * a route has a fixed segment where another route of the same method has a parameter: it then uses a slower router for
- * all routes. Here, such routes with a fixed segment are in a separate router. It is asked first, so that the fixed
- * segment takes precedence.
+ * one route has a fixed segment where another route of the same method has a parameter; it then uses a slower router
+ * for all routes. This router puts such routes with a fixed segment into a second router, which is asked first: so a
+ * fixed segment takes precedence.
  */
 export const tableRouter = <T>(): Router<T> => {
   const routes: Route<T>[] = [];

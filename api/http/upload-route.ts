@@ -9,8 +9,8 @@ import { type PlainRoute, plainRoute } from './plain-route.ts';
 export const UPLOAD_FIELD = 'upload';
 
 /**
- * The functions that upload routes need from infra/. `withSlot` limits how many uploads are handled at the same time,
- * because some are held in memory as a whole.
+ * What upload routes need from infra/. `withSlot` limits how many uploads are handled at the same time, because some
+ * are in memory as a whole.
  */
 export type UploadDeps = {
   readonly parseForm: ParseForm;
@@ -30,7 +30,7 @@ type UploadRoute<Deps, Id extends string, Path extends string, Reply, Field exte
 > & {
   readonly operationId: Id;
   readonly row: Pick<Operation, 'method' | 'summary' | 'status' | 'noETag'> & { readonly path: Path; readonly reply?: Reply };
-  /** The name of the form field that contains the file. By default, `upload`. */
+  /** The name of the form field that contains the file; `upload` if absent. */
   readonly field?: Field;
   /** Set if the form need not contain the file. */
   readonly isFileOptional?: Optional;

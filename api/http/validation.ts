@@ -5,8 +5,8 @@ import { issueMessage } from './issue-message.ts';
 const MAX_FIELD_ERRORS = 50;
 
 /**
- * Where a validated value comes from. `root` is the prefix of the JSON pointers in field errors. `fixedFields` are the
- * fields that the resource has, but that this request cannot change.
+ * Where a validated value comes from. `root` is the prefix of the JSON pointers in field errors. `fixedFields` are
+ * fields that the resource has and that this request cannot change.
  */
 type Origin = { readonly root?: '' | '/query'; readonly fixedFields?: Readonly<Record<string, unknown>> };
 

@@ -87,8 +87,8 @@ const tenantOf = async (ctx: Ctx, id: string): Promise<MyTenant | null> => {
 };
 
 /**
- * Returns the ids of the tenants in which the credential is valid. A credential that is bound to a tenant is valid only
- * there. Any other credential of a user is valid in all tenants of the user.
+ * Returns the ids of the tenants in which the credential is valid: the tenant to which it is bound or, if it is not
+ * bound, all tenants of the user.
  */
 const tenantIds = async (ctx: Ctx, principal: Principal): Promise<string[]> => {
   if (principal.kind === 'runner') return [principal.tenant_id];
@@ -107,7 +107,10 @@ const permissionsOf = (principal: Principal, tenants: readonly MyTenant[]): stri
   return principal.super_admin ? ['platform'] : [];
 };
 
-/** Returns until when the caller may read the tenant as a super-admin; null if they have never opened this access. */
+/**
+ * Returns the time until which the caller may read the tenant as a super-admin; null if the caller has never had this
+ * access.
+ */
 const breakGlassOf = async ({ principal, load }: Ctx, tenant_id: string | undefined) => {
   const isSuperAdmin = principal.kind === 'user' && principal.super_admin && principal.bound_to === null;
   if (!isSuperAdmin || tenant_id === undefined) return null;

@@ -15,7 +15,10 @@ type Row = Omit<z.output<typeof SignInRead>, 'is_current'>;
 
 const currentOf = ({ principal }: Ctx): string | undefined => (principal.kind === 'user' ? principal.sign_in_id : undefined);
 
-/** Whether a sign-in is still valid as far as its API key is concerned. A sign-in by an API key ends with the key. */
+/**
+ * Returns whether the API key of a sign-in is still valid; true if the sign-in was made without one. A sign-in with an
+ * API key ends with the key.
+ */
 const hasValidKey = async (ctx: Ctx, { key_id }: Row): Promise<boolean> =>
   key_id === null || (await ctx.load(ApiKey, key_id, { tenant: PLATFORM })).state.status === 'active';
 
@@ -33,7 +36,7 @@ const PAGE = { sort: { column: 'created_at', descending: true }, limit: 200 };
 
 /** Ends all sign-ins of the caller, except the one that this request uses. */
 const endOthers = async (ctx: Ctx) => {
-  // The read model must contain the sign-ins of the last moments, too, because they must also end.
+  // Very recent sign-ins must end, too, so the read model must contain them.
   const end = await ctx.logEnd();
   if (end) await ctx.reads.passed(signIns.name, end);
   const current = currentOf(ctx);

@@ -10,16 +10,16 @@ const FLOW_TTL_SECONDS = 600;
 const UNSAFE_METHOD = /^(POST|PUT|PATCH|DELETE)$/;
 
 /**
- * Creates the functions for the sign-in cookies. With HTTPS, the cookie names have the prefix `__Host-`. So neither
- * another host nor an unencrypted connection can set these cookies.
+ * Creates the functions for the sign-in cookies. With HTTPS, the names of the cookies have the prefix `__Host-`: then
+ * neither another host nor an unencrypted connection can set these cookies.
  */
 export const createCookies = (publicUrl: string) => {
   const { protocol, origin, port } = new URL(publicUrl);
   const secure = protocol === 'https:';
   const cookieName = (purpose: string): string => `${secure ? '__Host-' : ''}annals_${purpose}`;
   /**
-   * The name of the session cookie. Browsers send a cookie to all ports of a host. So two instances on one machine need
-   * cookies with different names.
+   * The name of the session cookie. Browsers send a cookie to all ports of a host, so two instances on one machine need
+   * different names.
    */
   const sessionName = `${cookieName('session')}${secure || port === '' ? '' : `_${port}`}`;
   const options = { path: '/', httpOnly: true, sameSite: 'Lax', secure } as const;
@@ -41,9 +41,9 @@ export const createCookies = (publicUrl: string) => {
 };
 
 /**
- * Protects changes that are authenticated by cookie against cross-site request forgery. SameSite already prevents the
- * cookie from being sent with requests of other sites. This check also refuses requests of other hosts of the same
- * site, and protects users whose browsers do not support SameSite.
+ * Protects changes that are authenticated by a cookie against cross-site request forgery. SameSite already keeps
+ * browsers from sending the cookie with requests of other sites. This check also refuses requests from other hosts of
+ * the same site, and from browsers that do not support SameSite.
  * @throws Refusal forbidden
  */
 export const assertOwnPage = (c: Context, { origin }: Pick<SignInCookies, 'origin'>): void => {

@@ -16,9 +16,9 @@ import type { SignInCookies } from './sign-in-cookies.ts';
  */
 export type CodeFlow = {
   /**
-   * Starts a flow. `location` is the issuer's URL to which the browser is sent. `sealed` is the encrypted state for the
-   * cookie. If the user's last sign-in at the issuer was more than `maxAge` seconds ago, the issuer asks for the
-   * password again. Null: any earlier sign-in is accepted.
+   * Starts a flow. `location` is the URL of the issuer to which the browser is sent, and `sealed` the encrypted state
+   * for the cookie. If the user's last sign-in at the issuer was more than `maxAge` seconds ago, the issuer asks for
+   * the password again; if `maxAge` is null, any earlier sign-in is accepted.
    * @throws Refusal not_configured, unavailable
    */
   readonly begin: (returnTo: string, maxAge: number | null) => Promise<{ location: string; state: string; sealed: string }>;
@@ -30,9 +30,8 @@ export type CodeFlow = {
 };
 
 /**
- * Returns the path to which the browser is sent after the sign-in. Refuses a text that is not a path, and any text that
- * a browser could interpret as a URL of another host.
- * @throws Refusal invalid
+ * Returns the path to which the browser is sent after the sign-in.
+ * @throws Refusal invalid if the text is not a path, or if a browser could read it as a URL of another host
  */
 export const returnPathOf = (origin: string, returnTo: string | undefined, pointer = '/query/return_to'): string => {
   if (returnTo === undefined) return '/console';
@@ -62,8 +61,8 @@ export type SignInDeps = {
    */
   readonly byCookie: (c: Context) => Promise<SignedInPrincipal>;
   /**
-   * Runs a sign-in attempt. A failed attempt counts against the rate limit of the client's IP address, like a request
-   * with invalid credentials.
+   * Runs a sign-in attempt. If the attempt fails, it counts against the rate limit of the client's IP address, as a
+   * request with invalid credentials does.
    * @throws Refusal rate_limited
    */
   readonly attempt: <T>(c: Context, work: () => Promise<T>) => Promise<T>;

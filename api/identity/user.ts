@@ -22,8 +22,8 @@ const tenancyOf = async (ctx: Ctx, user_id: string): Promise<Tenancy> => {
 const lastKnownTenancy = staleIfError<Tenancy>({ tenant_count: 0, primary_tenant: null });
 
 /**
- * Like `tenancyOf`, but for the response to a mutation. The mutation is already recorded, so the response must not
- * fail. If the read model is unavailable, returns the last known values; if there are none, 0 and null.
+ * Returns the same as `tenancyOf`, for the response to a mutation. The mutation is already recorded, so the response
+ * must not fail: if the read model is unavailable, the last known values are returned, or 0 and null if there are none.
  */
 const tenancyOrLastKnown = (ctx: Ctx, user_id: string): Promise<Tenancy> => lastKnownTenancy(ctx.reads, user_id, tenancyOf(ctx, user_id));
 

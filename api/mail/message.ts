@@ -70,8 +70,8 @@ const withAttachments = async (ctx: Ctx, found: readonly Message[]) => {
 };
 
 /**
- * Returns the attachments that a message had at the log position of an as-of read. An attachment counts if the message
- * was received with it, or if it had been added by then.
+ * Returns the attachments that a message had at the log position of an as-of read: those with which it was received,
+ * and those that had been added by then.
  */
 const attachedThen = async (ctx: Ctx, { at, attachments }: ShownMessage): Promise<readonly StoredRow[]> => {
   const added = await Promise.all(attachments.map(({ id }) => ctx.load(Attachment, id)));

@@ -41,8 +41,8 @@ const publish = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
       await readSkillArchive(ports, bundle).catch((error: unknown) => {
         throw archiveErrorAt(`/${FILE}`, error);
       });
-      // These bytes identify a repeat of the request. The bytes of the form differ each time, because its boundary is
-      // random.
+      // These bytes show whether a request is a repeat. The bytes of the form itself differ each time, because its
+      // boundary is random.
       const bytes = new TextEncoder().encode(JSON.stringify([sha256, version]));
       return runOnce(PUBLISH, runtime, request, { bytes, run: (ctx) => publishVersion(ctx, { id, version }, bundle) });
     });

@@ -56,8 +56,8 @@ const importRoute = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
         storeMemoryUpload(ctx, ports.unpack, uploaded),
       );
       const source = file ? { file } : { gcs_uri: textsOf(texts).gcs_uri! };
-      // These bytes identify a repeat of the request. The bytes of the form differ each time, because its boundary is
-      // random.
+      // These bytes show whether a request is a repeat. The bytes of the form itself differ each time, because its
+      // boundary is random.
       const bytes = new TextEncoder().encode(JSON.stringify(source));
       return runOnce(IMPORT, runtime, request, { bytes, run: (of) => importMemory(of, agent_id, source, ports) });
     });

@@ -7,14 +7,14 @@ import type { Ctx } from '../http/operation.ts';
 import { type PageWindow, parseSort } from '../http/paging.ts';
 
 /**
- * The maximum number of segments (stored parts of an import) that one request reads. If a search would need more, its
- * page has fewer entries, and the next page continues the search.
+ * One request reads at most this many segments (stored parts of an import). If a search needs more, its page has fewer
+ * entries, and the next page continues the search.
  */
 const MAX_SEGMENTS = 32;
 
 export type MemoryFilter = { readonly agent_id: string; readonly q?: string | undefined; readonly import_id?: string | undefined };
 
-/** Either an entry of the list, or null after the last entry of a segment. `key` is the sort key in the list. */
+/** A step through the list: an entry, or null after the last entry of a segment. `key` is the sort key in the list. */
 type Step = { readonly key: CursorKey; readonly entry: string | null };
 
 type Walk = { readonly descending: boolean; readonly after: CursorKey | null; readonly q: string | undefined };
@@ -76,8 +76,8 @@ async function* walk(ctx: Ctx, filter: MemoryFilter, options: Walk): AsyncGenera
 }
 
 /**
- * Returns a page of the entries in the memory of an agent, newest first or ordered by `sort`. `q` selects the entries
- * whose text or source contains it, regardless of case.
+ * Returns a page of the entries in the memory of an agent, newest first or in the order `sort`. With `q`, only entries
+ * whose text or source contains this text, in upper or lower case.
  * @throws Refusal invalid, unavailable, not_configured
  */
 export const memoryPage = async (ctx: Ctx, filter: MemoryFilter, { limit, cursor, sort }: PageWindow): Promise<Page> => {

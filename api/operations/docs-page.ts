@@ -1,4 +1,4 @@
-/** The settings of Scalar, which renders the page. Because of them, it sends no requests to other hosts. */
+/** The settings of Scalar, which renders the page. They keep Scalar from sending requests to other hosts. */
 const SCALAR_SETTINGS = {
   telemetry: false,
   withDefaultFonts: false,
@@ -10,8 +10,8 @@ const SCALAR_SETTINGS = {
 
 /**
  * The script that renders the page. It sends API requests to the page's own origin instead of the server in the OpenAPI
- * document, because the content security policy allows no other origin. It disables the optional parameters in sample
- * requests. Scalar would send them empty, and the API refuses empty parameters.
+ * document, because the content security policy allows no other origin. It leaves out the optional parameters in sample
+ * requests: Scalar would send them empty, and the API refuses empty parameters.
  */
 export const BOOT_SCRIPT = `fetch('/openapi.json').then((answer) => answer.json()).then((content) => {
   const operations = Object.values(content.paths).flatMap((path) => Object.values(path));

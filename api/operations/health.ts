@@ -24,7 +24,7 @@ export const HealthReport = z
   })
   .meta({ id: 'HealthReport' });
 
-/** Checks all parts of the platform. Never throws: a part that cannot be checked is reported as down. */
+/** Checks all parts of the platform. It never throws: a part that cannot be checked is reported as down. */
 export type ReadHealth = () => Promise<z.output<typeof HealthReport>>;
 
 /** Creates the operation that reports the health of the platform. */

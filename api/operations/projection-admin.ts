@@ -14,12 +14,12 @@ export type RebuildChoice = { readonly name: string; readonly id: string; readon
 export type DifferencesOf = { readonly name: string; readonly id: string; readonly column: string | null };
 
 /**
- * The functions for the maintenance of projections, which the projector implements. Each returns null if there is no
+ * The functions for the maintenance of projections, which the projector implements. They return null if there is no
  * such projection, rebuild or event.
  */
 export type ProjectionAdmin = {
   readonly statuses: () => Promise<z.output<typeof ProjectionStatus>[]>;
-  /** Starts a rebuild of a projection. If one is already running, returns that one. */
+  /** Starts a rebuild of a projection. If a rebuild is already running, returns that one. */
   readonly rebuild: (name: string, by: Operator) => Promise<z.output<typeof Rebuild> | null>;
   /** Returns the last 100 rebuilds of a projection, newest first. */
   readonly rebuilds: (name: string) => Promise<z.output<typeof Rebuild>[] | null>;
@@ -30,7 +30,7 @@ export type ProjectionAdmin = {
   readonly abort: (choice: RebuildChoice) => Promise<z.output<typeof Rebuild> | null>;
   readonly parked: (name: string) => Promise<z.output<typeof ParkedEvent>[] | null>;
   readonly retry: (name: string, id: string) => Promise<z.output<typeof ParkedEvent> | null>;
-  /** Compares sampled rows with the log. If the name is null, the sample contains rows of all projections. */
+  /** Compares a sample of rows with the log. If the name is null, the sample contains rows of all projections. */
   readonly drift: (name: string | null) => Promise<z.output<typeof DriftReport> | null>;
 };
 

@@ -4,8 +4,8 @@ import { SkillRead } from '../../projections/skills/skill.ts';
 import { type HistorySubject, historyOperationsOf } from '../http/resource-history.ts';
 
 /**
- * The data that the history of a skill shows. OWNER and ADMIN see all of it, even for a deleted skill. Other members
- * see the history of a public skill, except its content at the times when it was private.
+ * What the history of a skill shows. OWNER and ADMIN see all of it, even of a deleted skill. Other members see the
+ * history of a public skill, but not its content at times when it was private.
  */
 export const skillHistory = {
   aggregate: Skill,

@@ -34,8 +34,8 @@ const importRoute = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
     const request = await authorize(c);
     assertNoQuery(c);
     return withSlot(request.info.tenant, async () => {
-      // The bytes of the file identify a repeat of the request. The bytes of the form differ each time, because its
-      // boundary is random.
+      // The bytes of the file show whether a request is a repeat. The bytes of the form itself differ each time,
+      // because its boundary is random.
       const { bytes } = await readForm(parseForm, c.req.raw, { file: UPLOAD_FIELD, maxBytes: MAX_ARCHIVE_BYTES });
       const fields = await readSkillArchive(ports, bytes);
       return runOnce(IMPORT, runtime, request, { bytes, run: (ctx) => importSkill(ctx, fields, bytes) });

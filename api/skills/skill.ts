@@ -17,8 +17,8 @@ const SKILL = `${SKILLS}/:skill_id`;
 const isPublic = ({ doc }: Doc): boolean => (JSON.parse(doc) as { visibility: string }).visibility === 'public';
 
 /**
- * Returns a skill as of the context's log position. A skill that is private now is hidden from all callers except OWNER
- * and ADMIN, even if it was public at that position.
+ * Returns a skill as of the context's log position. If the skill is private now, only OWNER and ADMIN can see it, even
+ * if it was public at that position.
  */
 const skillAsOf = async (ctx: Ctx, id: string, seesAll: boolean): Promise<Doc | null> => {
   const { state, revision } = await withExposure(ctx, await ctx.load(Skill, id));

@@ -47,8 +47,8 @@ export const invitationOperations = {
 
 export type InvitationDeps = {
   /**
-   * Runs the check of an invitation token. A wrong token counts against the rate limit of the client's IP address, like
-   * an invalid credential.
+   * Runs the check of an invitation token. A wrong token counts against the rate limit of the client's IP address, as
+   * an invalid credential does.
    * @throws Refusal rate_limited
    */
   readonly attempt: <T>(c: Context, work: () => Promise<T>) => Promise<T>;

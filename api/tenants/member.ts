@@ -37,8 +37,8 @@ const listMembers = async (ctx: Ctx, window: PageWindow) => {
 };
 
 /**
- * Returns the ids of the agents that a user owns. Waits until the projection has reached the end of the log, so that no
- * agent is missing which was just created.
+ * Returns the ids of the agents that a user owns. It first waits until the projection has reached the end of the log,
+ * so that no new agent is missing.
  * @throws Refusal not_caught_up
  */
 const agentsOwned = async (ctx: Ctx, user_id: string): Promise<string[]> => {

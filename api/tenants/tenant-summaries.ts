@@ -54,8 +54,8 @@ export const summariesOf = async (ctx: Ctx): Promise<TenantSummaries> => {
 };
 
 /**
- * Like `summariesOf`, but for the response to a mutation. If the read models are unavailable, returns the last known
- * numbers.
+ * Returns the same as `summariesOf`, for the response to a mutation. If the read models are unavailable, the last known
+ * numbers are returned.
  */
 export const summariesOrLastKnown = (ctx: Ctx): Promise<TenantSummaries> =>
   ctx.sideEffect(async () => {

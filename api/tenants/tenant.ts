@@ -51,8 +51,9 @@ const statisticsOf = async ({ reads }: Ctx, id: string): Promise<TenantStatistic
 const lastKnownStatistics = staleIfError<TenantStatistics>({ agent_count: 0, last_active_at: null });
 
 /**
- * Like `statisticsOf`, but for the response to a mutation. The mutation is already recorded, so the response must not
- * fail. If the read models are unavailable, returns the last known values; if there are none, 0 and null.
+ * Returns the same as `statisticsOf`, for the response to a mutation. The mutation is already recorded, so the response
+ * must not fail: if the read models are unavailable, the last known values are returned, or 0 and null if there are
+ * none.
  */
 const statisticsOrLastKnown = (ctx: Ctx, { id }: Loaded<Tenant.Tenant>): Promise<TenantStatistics> =>
   ctx.sideEffect(() => lastKnownStatistics(ctx.reads, id, statisticsOf(ctx, id)));

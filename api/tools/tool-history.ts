@@ -11,14 +11,16 @@ type Event = Tool.ToolEvent | Connector.ConnectorEvent;
 type ConnectorTool = Connector.Connector['tools'][string];
 
 /**
- * A tool, with the last description that its connector gave. `isProvided` is false if the connector does not provide
- * the tool any more.
+ * A tool, with the latest description by its connector. `isProvided` is false if the connector no longer provides the
+ * tool.
  */
 type ProvidedTool = { readonly tool: Tool.Tool; readonly provided: ConnectorTool | null; readonly isProvided: boolean };
 
 const isOfConnector = (event: Recorded<Event>): event is Recorded<Connector.ConnectorEvent> => event.category === Connector.category;
 
-/** Returns a sync event of a connector, reduced to this tool. Null if the event does not contain the tool. */
+/**
+ * Returns a sync event of a connector with nothing but this tool in it; null if the event does not contain the tool.
+ */
 const syncOfTool = (event: Recorded<Connector.ConnectorEvent>, tool_id: string): Recorded<Connector.ConnectorEvent> | null => {
   const only = <T extends { readonly id: string }>(tools: readonly T[]): T[] => tools.filter(({ id }) => id === tool_id);
   const { connector, added, changed, removed } = event.data;
@@ -32,7 +34,7 @@ const evolve = ({ tool, ...known }: ProvidedTool, event: Recorded<Event>): Provi
   return { tool, provided: provided ?? known.provided, isProvided: provided !== undefined };
 };
 
-/** Returns the events of the tool, and the events of its connector that contain it, ordered by position. */
+/** Returns the events of the tool and those events of its connector that contain the tool, ordered by position. */
 const eventsOf = async (ctx: Ctx, id: string): Promise<Recorded<Event>[]> => {
   const events: Recorded<Event>[] = await Array.fromAsync(ctx.history(Tool, id));
   const { connector } = (await ctx.load(Tool, id)).state;

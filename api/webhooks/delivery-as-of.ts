@@ -13,8 +13,8 @@ import type { Ctx } from '../http/operation.ts';
 const isUpTo = (event: Recorded, at: Position): boolean => comparePositions(event.position, at) <= 0;
 
 /**
- * Returns the revision of the first event after the position `at` in an agent's acknowledgement stream. Uses a binary
- * search with about 2 log2 n reads.
+ * Returns the revision of the first event after the position `at` in an agent's acknowledgement stream. It is found by
+ * binary search with about 2 log2 n reads.
  */
 const firstRevisionAfter = async (ctx: Ctx, agent_id: string, at: Position): Promise<number> => {
   const isAfter = async (revision: number): Promise<boolean> => {
@@ -41,8 +41,8 @@ const messageOf = (event: Recorded<Delivery.DeliveryEvent>): SentMessage | null 
 };
 
 /**
- * Returns the time at which the last attempt of a message ended, according to the read model; null if no attempt ended.
- * Undefined if the read model has not reached the position `at`.
+ * Returns the time at which the last attempt of a message ended, according to the read model; null if no attempt has
+ * ended, and undefined if the read model has not reached the position `at`.
  */
 const lastAttemptAt = (ctx: Ctx, at: Position, live: FoundDelivery | null, event_id: string): string | null | undefined => {
   const reached = parseToken(ctx.reads.position(deliveries.name) ?? '');
@@ -51,8 +51,8 @@ const lastAttemptAt = (ctx: Ctx, at: Position, live: FoundDelivery | null, event
 };
 
 /**
- * Returns the acknowledgement events of a message up to the position `at`. `last` is the time of its last
- * acknowledgement event, after which the search can stop. Null: the message has none. Undefined: the time is unknown.
+ * Returns the acknowledgement events of a message up to the position `at`. `last` is the time of the last of these
+ * events, after which the search can stop; null if the message has none, and undefined if this is not known.
  */
 const settlementsOf = async (ctx: Ctx, message: SentMessage, at: Position, last: string | null | undefined): Promise<Recorded[]> => {
   if (last === null) return [];
@@ -69,8 +69,8 @@ const settlementsOf = async (ctx: Ctx, message: SentMessage, at: Position, last:
 };
 
 /**
- * Returns a rejected delivery if it was rejected up to the position `at`; otherwise null. The data can come from the
- * read model, because a rejected delivery never changes.
+ * Returns a rejected delivery if it was rejected at or before the position `at`; otherwise null. The data may come from
+ * the read model, because a rejected delivery never changes.
  */
 const rejectedAsOf = async (ctx: Ctx, live: FoundDelivery | null, at: Position): Promise<FoundDelivery | null> => {
   if (live?.delivery.outcome !== 'rejected') return null;
@@ -79,8 +79,8 @@ const rejectedAsOf = async (ctx: Ctx, live: FoundDelivery | null, at: Position):
 };
 
 /**
- * Returns the first events of the sessions that a delivery started. First waits until the read model of sessions has
- * reached the position `at`.
+ * Returns the first events of the sessions that process a delivery, after the read model of sessions has reached the
+ * position `at`.
  * @throws Refusal not_caught_up
  */
 const sessionStarts = async (ctx: Ctx, id: string, at: Position): Promise<Recorded[]> => {
@@ -90,7 +90,7 @@ const sessionStarts = async (ctx: Ctx, id: string, at: Position): Promise<Record
 };
 
 /**
- * Returns a delivery as of the position `at`, without its body. It is folded from its own events and from the
+ * Returns a delivery as of the position `at`, without its body. It is computed from its own events and from the
  * acknowledgement events of the agents to which it was sent.
  */
 export const deliveryAsOf = async (ctx: Ctx, id: string, at: Position): Promise<FoundDelivery | null> => {

@@ -19,7 +19,7 @@ import { listQuery, parseSort, TimeRange } from '../http/paging.ts';
 const SORTS = ['received_at'];
 
 /**
- * Checks that the caller may read the deliveries of an agent. They need the permission to read the agent's chats, or
+ * Checks that the caller may read the deliveries of an agent: this needs the permission to read the agent's chats, or
  * all integrations of the tenant.
  * @throws Refusal not_found if the caller may not see the agent, otherwise forbidden
  */
@@ -35,9 +35,9 @@ export const integrationOf = async (ctx: Ctx, integration_id: string): Promise<I
 };
 
 /**
- * Returns a function that says whether an integration marks body replays (known bodies under another delivery id). It
- * loads each integration only once. For the webhook of a skill, the function returns false, because calls with equal
- * bodies are normal there.
+ * Creates a function that returns whether an integration marks body replays (known bodies with another delivery id). It
+ * loads each integration only once. For the webhook of a skill it returns false, because calls with equal bodies are
+ * normal there.
  */
 const replayMarking = (ctx: Ctx): ((integration_id: string) => Promise<boolean>) => {
   const known = new Map<string, Promise<boolean>>();

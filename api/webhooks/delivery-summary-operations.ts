@@ -11,7 +11,7 @@ import { readableAgents, TenantFilter } from './delivery-list.ts';
 const MAX_BUCKETS = 120;
 
 /**
- * Returns the end of the time range that is divided into buckets: `to` or, by default, now.
+ * Returns the end of the period that is divided into buckets: `to` or, if it is absent, the present time.
  * @throws Refusal invalid
  */
 const endOfBuckets = ({ from, to }: { readonly from?: string | undefined; readonly to?: string | undefined }, now: string): string => {

@@ -33,7 +33,7 @@ const WITHOUT_INTEGRATION: readonly (string | null)[] = [SKILL_PROVIDER, CRON_PR
 
 /**
  * Returns the integration of a delivery. Its id is null if the delivery comes from a skill, a cron job, a benchmark or
- * a mailbox; a repeated body of such a delivery does not count as a replay.
+ * a mailbox; the repeated body of such a delivery is not a replay.
  */
 const originOf = async (ctx: Ctx, { provider, integration_id }: FoundDelivery['delivery']): Promise<IntegrationRef> =>
   WITHOUT_INTEGRATION.includes(provider)
@@ -65,8 +65,8 @@ const Redelivery = z
   .meta({ id: 'Redelivery' });
 
 /**
- * Refuses the id of a rejected delivery. A rejected delivery has no stream of its own, because its sender was not
- * verified. So the delivery is looked up in the read model.
+ * Refuses the id of a rejected delivery, which has no stream, because its sender was not verified. So the delivery is
+ * looked up in the read model.
  * @throws Refusal conflict
  */
 const refuseRejected = async (ctx: Ctx, id: string): Promise<void> => {
@@ -138,7 +138,7 @@ const getDeliveryBody =
     if (body instanceof Uint8Array) return c.body(Uint8Array.from(body), 200, headers);
     const contentLength = { 'content-length': String(recorded.facts.size_bytes) };
     if (c.req.method === 'HEAD') return c.body(null, 200, { ...headers, ...contentLength });
-    // The first chunk is read before the response starts, because errors cannot be reported after the first byte.
+    // Read the first chunk before the response starts, because an error after the first byte cannot be reported.
     const first = await body.next();
     const bytes = abortOnError(c, runtime, concatenate(first.value ?? new Uint8Array(0), body));
     return c.body(ReadableStream.from(bytes) as never, 200, { ...headers, ...contentLength });

@@ -10,8 +10,8 @@ import { documentPlainRoutes, headerParameter, mountPlainRoutes, plainRoute } fr
 import { type AdmitBody, readLargeBody } from './large-body.ts';
 
 /**
- * The functions that the route needs from infra/. `address` returns the client's IP address. `publicUrl` is the start
- * of all webhook URLs.
+ * What the route needs from infra/. `address` returns the client's IP address, and `publicUrl` is the start of all
+ * webhook URLs.
  */
 export type InboundWebhookDeps = {
   readonly ports: WebhookPorts;
@@ -60,8 +60,8 @@ const withMemory = async <T>(provide: (size: number) => Promise<BodyMemory>, wor
 };
 
 /**
- * Returns the function that reads the request's headers. It uses Node's request object if possible. Creating a Headers
- * object would take longer than verifying a webhook signature.
+ * Returns the function that reads the request's headers. It reads them from Node's request object if there is one,
+ * because creating a Headers object would take longer than verifying a webhook signature.
  */
 export const headersOf = (c: Context): Header => {
   const headers = (c.env as NodeEnv | undefined)?.incoming?.headers;
@@ -69,7 +69,7 @@ export const headersOf = (c: Context): Header => {
   return (name) => headers[name] as string | undefined;
 };
 
-/** Returns the URL exactly as the client sent it. On Node, it is not normalized. */
+/** Returns the URL exactly as the client sent it. Node does not normalize it. */
 const rawUrlOf = (c: Context): string => (c.env as NodeEnv | undefined)?.incoming?.url ?? c.req.url;
 
 const respond = (result: DeliveryOutcome | HandshakeReply): Response =>

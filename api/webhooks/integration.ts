@@ -39,8 +39,8 @@ const lastKnownDeliveries = staleIfError<Awaited<ReturnType<typeof lastDeliverie
 });
 
 /**
- * Adds the times of its last deliveries to an integration. If the read models are unavailable, these are the last known
- * times; if there are none, null.
+ * Adds the times of the last deliveries to an integration. If the read models are unavailable, these are the last known
+ * times, or null if there are none.
  */
 const withDeliveries = async (ctx: Ctx, { state, ...loaded }: Loaded<IntegrationView>): Promise<Loaded<IntegrationView>> => ({
   ...loaded,

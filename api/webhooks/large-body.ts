@@ -9,10 +9,10 @@ export type AdmitBody = (size: number) => Promise<BodyMemory>;
 const FIRST_BUFFER_BYTES = 65_536;
 
 /**
- * Reads a body that may be large. Up to CHUNK_BYTES, the body is one array in ordinary memory. A larger body is stored
- * in chunks from `admit`, which are allocated as the bytes arrive. If the Content-Length is larger than one chunk,
- * `admit` is called before the body is read. Otherwise, it is called when the body exceeds one chunk. `declared` is the
- * Content-Length; NaN if there is none.
+ * Reads a body that may be large. If it has at most CHUNK_BYTES, it is one array in ordinary memory. Otherwise it is
+ * stored in chunks from the memory that `admit` returns, which are allocated as the bytes arrive. `admit` is called
+ * before the body is read if its Content-Length is larger than one chunk; otherwise, when the body exceeds one chunk.
+ * `declared` is the Content-Length; NaN if there is none.
  * @throws Refusal malformed, too_slow, unavailable, and the errors of `admit`
  */
 export const readLargeBody = async ({ body }: Request, declared: number, admit: AdmitBody): Promise<ReceivedBody> => {
@@ -52,7 +52,7 @@ async function* incoming(body: Request['body'], failed: () => Promise<never> | u
   let refusal: unknown;
   try {
     for (;;) {
-      // Each body has only one listener. A listener per read would use memory until the promise is settled.
+      // Add only one listener for each body: one for each read would use memory until the promise is settled.
       if (!failure) {
         failure = failed();
         failure?.catch((error: unknown) => {

@@ -54,8 +54,9 @@ const assertKnown = async (ctx: Ctx, { integration_id, ids }: ReplayFilter): Pro
 };
 
 /**
- * Finds a job. The job is an import into an agent's memory, which callers who may read the agent may see, or a replay,
- * which needs `tenant:integrations:read`. @throws Refusal forbidden
+ * Finds a job. It is an import into an agent's memory, which callers who may read the agent may see, or a replay, for
+ * which the caller needs `tenant:integrations:read`.
+ * @throws Refusal forbidden
  */
 const findJob = async (ctx: Ctx, { id }: { readonly id: string }): Promise<Read | LoadedPage> => {
   const found = (await importJob(ctx.reads, ctx.tenant, id)) ?? (await newImportJob(ctx, id));

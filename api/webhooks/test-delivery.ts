@@ -11,7 +11,7 @@ import { operation } from '../http/operation.ts';
 const RETRY_SECONDS = 5;
 
 /**
- * Returns a delivery that was just recorded. It is read from the log, because the read model may lag behind.
+ * Returns a delivery that was just recorded. It is read from the log, because the read model may not contain it yet.
  * @throws Refusal unavailable
  */
 const recordedDelivery = async (ctx: Ctx, id: string): Promise<Loaded<unknown>> => {
