@@ -53,7 +53,7 @@ const isHostAndPort = (text: string): boolean => {
   const at = text.lastIndexOf(':');
   return at > 0 && isHost(text.slice(0, at).replace(/^\[(.*)\]$/, '$1')) && isPort(text.slice(at + 1));
 };
-/** Whether a text is a host name that URL parsers treat as a malformed IPv4 address, such as 300.1.1.1. */
+/** Returns whether a text is a host name that URL parsers read as a malformed IPv4 address, such as 300.1.1.1. */
 const endsInNumber = (text: string): boolean => isIP(text) === 0 && /(^|\.)(\d+|0x[0-9a-f]*)(:\d+)?$/i.test(text);
 const isEgress = (text: string): boolean => isRange(text) || (!endsInNumber(text) && isHost(text)) || isEgressPort(text);
 const isEgressPort = (text: string): boolean => isHostAndPort(text) && !endsInNumber(text.slice(0, text.lastIndexOf(':')));
@@ -63,7 +63,7 @@ const hostAndPort = (text: string): { host: string; port: number } => {
   return { host, port: Number(text.slice(at + 1)) };
 };
 const isOrigin = (text: string): boolean => text === '*' || (/^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text);
-/** Whether a host name in a URL means this machine. */
+/** Returns whether a host name in a URL stands for this machine. */
 export const isLoopbackHost = (host: string): boolean => ['localhost', '127.0.0.1', '[::1]'].includes(host);
 const isIssuer = (text: string): boolean => {
   if (!URL.canParse(text)) return false;
@@ -77,8 +77,8 @@ const isVisibleAscii = (text: string): boolean => /^[!-~]+$/.test(text);
 const require = createRequire(import.meta.url);
 
 /**
- * Whether a text is the seed of a NATS account. Loads nkeys.js only when there is a seed to check, so that most
- * commands start faster.
+ * Returns whether a text is the seed of a NATS account. nkeys.js is loaded only if there is a seed to check, so that
+ * most commands start faster.
  */
 const isAccountSeed = (text: string): boolean => {
   const { fromSeed } = require('nkeys.js') as typeof import('nkeys.js');
@@ -231,7 +231,8 @@ const checkMail = ({ MAIL_DOMAIN, SMTP_URL, SMTP_LISTEN }: Variables): void => {
 
 /**
  * Reads the configuration. An empty variable counts as not set.
- * @throws Error of one line that names the malformed or missing variable, but never its value
+ * @throws Error with a one-line message for the operator that names the malformed or missing variable, but never its
+ * value
  */
 export const loadConfig = (env: Environment): Config => {
   const set = Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => !!entry[1]));

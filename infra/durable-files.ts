@@ -22,8 +22,8 @@ export const readUpTo = (file: number, at: number, length: number): Buffer => re
 
 /**
  * Wraps a sync function so that its error has no `code`. A caller that recognises a full disk by the code (see
- * `isDiskFull`) would continue to write later. After a failed sync this is not safe, because the content on the disk is
- * unknown.
+ * `isDiskFull`) would continue to write later; this is not safe after a failed sync, because it is not known what the
+ * disk contains.
  */
 const withoutErrorCode =
   (sync: (file: number) => void) =>
@@ -37,7 +37,7 @@ const withoutErrorCode =
 
 /** Flushes a file's bytes and metadata to the disk. @throws Error; after it, the content on the disk is unknown */
 export const syncFile = withoutErrorCode((file) => fs.fsyncSync(file));
-/** Like `syncFile`, but flushes no metadata of the file except its size. */
+/** Does the same as `syncFile`, except that of the file's metadata only the size is flushed. */
 export const syncBytes = withoutErrorCode((file) => fs.fdatasyncSync(file));
 
 /** Flushes a directory, so that files created or renamed in it survive a power failure. */
@@ -72,7 +72,7 @@ export const replaceFile = (path: string, text: string | Buffer, mode = 0o600): 
 };
 
 const DISK_FULL_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-/** Whether an error means that the disk, the quota or the maximum file size is exhausted. */
+/** Returns whether an error means that the disk, the quota or the maximum file size is used up. */
 export const isDiskFull = (error: unknown): boolean => error instanceof Error && 'code' in error && DISK_FULL_CODES.has(String(error.code));
 
 /** Reads a file. @returns its trimmed text; undefined if the file does not exist */

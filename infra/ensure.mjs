@@ -44,8 +44,8 @@ const hash = createHash('sha256')
   .digest('hex');
 
 /**
- * Whether the packages of this lock file are installed. An installation for tests also contains all packages that a
- * start needs.
+ * Returns whether the packages of this lock file are installed. An installation for tests also contains all packages
+ * that a start needs.
  */
 const isInstalled = () => (purpose === 'test' ? ['test'] : ['test', 'start']).some((kind) => read(stampOf(kind)) === hash);
 

@@ -10,9 +10,9 @@ export type LinkedList<T> = {
 };
 
 /**
- * Creates a list from which any item can be removed. It is better than a Set for items that are added and removed with
- * each request. A Set often replaces its internal table. Until the next full garbage collection, everything to which an
- * old table refers counts as used. So requests that ended long ago would be kept in memory, with their bodies.
+ * Creates a list from which any item can be removed. For items that are added and removed with each request, it is
+ * better than a Set, which often replaces its internal table. Until the next full garbage collection, everything to
+ * which an old table refers counts as used, so requests that ended long ago would stay in memory with their bodies.
  */
 export const createLinkedList = <T>(): LinkedList<T> => {
   let first: ListItem<T> | null = null;

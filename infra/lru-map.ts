@@ -21,8 +21,8 @@ type Bounds<V> = {
 
 /**
  * Creates a map with two generations of entries. New entries, and entries that are read, go into the young generation.
- * When the young generation is full, it becomes the old generation, and the previous old generation is dropped. So the
- * map keeps at least the `capacity` most recently used entries (fewer if they exceed `maxWeight`), and always fewer
+ * When it is full, it becomes the old generation, and the entries of the previous old generation are dropped. So the
+ * map contains at least the `capacity` most recently used entries (fewer if they exceed `maxWeight`), and always fewer
  * than twice `capacity`. Reading an entry of the young generation takes one look-up.
  */
 export const createLruMap = <K, V>({ capacity, maxWeight = Number.POSITIVE_INFINITY, weightOf }: Bounds<V>): LruMap<K, V> => {

@@ -7,9 +7,9 @@ const SQLITE_BUSY = 5;
 export type ProcessLock = { readonly release: () => void };
 
 /**
- * Locks a file until `release` is called or this process ends. Creates the file if it does not exist. The lock is the
- * one that SQLite sets on a database file. The operating system releases it even if the process is killed, so no stale
- * lock can remain.
+ * Locks a file until `release` is called or this process ends. If the file does not exist, it is created. The lock is
+ * the one that SQLite sets on a database file: the operating system releases it even if the process is killed, so no
+ * stale lock can remain.
  * @returns undefined if another process holds the lock
  * @throws Error if the file cannot be opened
  */

@@ -8,7 +8,7 @@ import { createCacheSubscription } from './cache-subscription.ts';
 import { applyEvent, emptyAggregate } from './fold-from.ts';
 import { loadStream } from './snapshots.ts';
 
-/** Keeps the folded states of aggregates in bounded memory. A subscription to the log applies new events to them. */
+/** Keeps the states of aggregates in bounded memory. A subscription to the log applies new events to these states. */
 export type AggregateCache = AggregateReader & {
   /** Reads the events after the cached revision from the log, and returns the state after them. @throws LogError */
   readonly refresh: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, tenant: string, id: string) => Promise<Loaded<S>>;
@@ -21,16 +21,16 @@ export type AggregateCache = AggregateReader & {
 
 type Options = Partial<MemoryBounds> & {
   /**
-   * Aggregates for which the cache also remembers that a stream does not exist, until the stream's first event arrives.
-   * They must also be in `followed`.
+   * For these aggregates, the cache also remembers that a stream does not exist, until the first event of the stream
+   * arrives. They must be in `followed`, too.
    */
   readonly cacheAbsent?: readonly AnyAggregate[];
 };
 
 /**
- * Opens a cache of aggregate states. A subscription keeps the states of `followed` aggregates up to date, because
- * requests read these without appending to them. The cached state of any other aggregate can be outdated. An append
- * that is based on an outdated state conflicts, and the caller then calls `refresh`.
+ * Opens a cache of aggregate states. A subscription keeps the states of the `followed` aggregates up to date, because
+ * requests use these states without appending to their streams. The cached state of any other aggregate can be
+ * outdated: an append that is based on an outdated state fails with a conflict, and the caller then calls `refresh`.
  */
 export const openAggregateCache = (
   log: Log,
@@ -46,8 +46,8 @@ export const openAggregateCache = (
   };
 
   /**
-   * Remembers that a stream does not exist. Does nothing without an active subscription, because only the subscription
-   * reports the stream's first event.
+   * Remembers that a stream does not exist. Does nothing while there is no subscription, because only the subscription
+   * reports the first event of the stream.
    */
   const putAbsent = (aggregate: AnyAggregate, stream: string, empty: Loaded<unknown>): void => {
     if (subscription.isActive() && cacheAbsent.includes(aggregate)) memory.putAbsent(stream, empty);

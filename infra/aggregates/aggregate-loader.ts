@@ -3,8 +3,8 @@ import type { AnyAggregate } from '../../domain/aggregate.ts';
 
 type Read = (aggregate: AnyAggregate, stream: string, id: string) => Promise<Loaded<unknown>>;
 /**
- * `revision`: the revision of the last event of a stream that the subscription has delivered since the load of the
- * stream began; -1 if it has delivered none.
+ * `revision` is that of the last event of the stream that the subscription has delivered since loading the stream
+ * began; -1 if it has delivered none.
  */
 type Delivered = { revision: number };
 type RunningLoad = { readonly delivered: Delivered; readonly result: Promise<Loaded<unknown>> };
@@ -32,7 +32,7 @@ export const createAggregateLoader = (read: Read) => {
     return result;
   };
 
-  /** If a load of the stream is already running, returns its result. If not, starts a load. */
+  /** If the stream is already being loaded, returns the result of that load; otherwise starts to load it. */
   const join: Read = (aggregate, stream, id) => running.get(stream)?.result ?? start(aggregate, stream, id);
 
   const onEvent = (stream: string, revision: number): void => {

@@ -26,8 +26,8 @@ const weightOf = ({ state }: Loaded<unknown>): number => {
 export type MemoryBounds = { readonly capacity: number; readonly maxWeight: number };
 
 /**
- * Creates the memory of the aggregate cache. One map holds the most recently used states of streams. A separate map
- * remembers the streams that do not exist, so that requests for missing resources cannot evict the states of existing
+ * Creates the memory of the aggregate cache. One map contains the most recently used states of streams. A separate map
+ * contains the streams that do not exist, so that requests for missing resources do not push out the states of existing
  * ones.
  */
 export const createAggregateMemory = ({ capacity, maxWeight }: MemoryBounds) => {

@@ -53,15 +53,15 @@ export const createCacheSubscription = ({ log, categories, onEvent, onLost }: Op
       await subscription?.stop();
     },
     /**
-     * Whether the subscription was lost and is not yet re-established. While this is true, `onEvent` is not called, and
-     * so the cache misses changes.
+     * Whether the subscription was lost and has not been re-established. Meanwhile, `onEvent` is not called, so the
+     * cache misses changes.
      */
     isLost: (): boolean => isLost,
     /** Whether the subscription has started and is not lost. */
     isActive: (): boolean => subscription !== undefined && !isLost,
     /**
-     * Returns a number that increases each time a lost subscription has been re-established. A read that began before
-     * the increase can lack events that the subscription never delivers, so its result must not be cached.
+     * Returns a number that increases each time a lost subscription has been re-established. The result of a read that
+     * began before this must not be cached, because it can lack events that the subscription never delivered.
      */
     epoch: (): number => epoch,
   };

@@ -3,7 +3,7 @@ import type { Aggregate } from '../../domain/aggregate.ts';
 import type { DomainEvent, Recorded } from '../../domain/event.ts';
 import type { Transient } from '../../domain/immutable-record.ts';
 
-/** Returns the state that an aggregate has before its first event. */
+/** Returns the state that an aggregate with this id has before its first event. */
 export const emptyAggregate = <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string): Loaded<S> => ({
   id,
   state: aggregate.initial,

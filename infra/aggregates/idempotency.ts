@@ -22,7 +22,8 @@ const sha256 = (...parts: (string | Uint8Array)[]): string => {
 };
 
 /**
- * Whether the same request can succeed later. If so, its Idempotency-Key is released, and the error is not recorded.
+ * Returns whether the same request can succeed later. If so, its Idempotency-Key is released, and the error is not
+ * recorded.
  */
 const isRetryable = (error: unknown): boolean =>
   !(error instanceof Refusal) || TEMPORARY.has(error.code) || error.extra.retryAfter !== undefined;
@@ -44,8 +45,9 @@ const doneOutcome = ({ touched, sideEffects }: Execution, location: string | nul
 });
 
 /**
- * Ignores a conflict, which means that another request with the same key has taken over the claim. That request records
- * the same outcome.
+ * Ignores a conflict: it means that another request with the same key has taken over the claim, and records the same
+ * outcome.
+ * @throws any other error
  */
 const ignoreConflict = (error: unknown): void => {
   if (!isConflict(error)) throwAsRefusal(error);
@@ -53,7 +55,8 @@ const ignoreConflict = (error: unknown): void => {
 
 /**
  * Returns the execution with which the response of a finished request is created again.
- * @throws Refusal the refusal of the first request; secret_already_shown if the first response contained a new secret
+ * @throws the refusal of the first request, and Refusal secret_already_shown if the first response contained a new
+ * secret
  */
 const replayOf = (outcome: Outcome, seed: string, oneTimeSecret: boolean): Execution => {
   if (outcome.kind === 'refused') {

@@ -52,7 +52,8 @@ export const createPastStates = (log: Log, cache: Pick<AggregateCache, 'peek'>) 
       return revision < 0 ? empty : loadStream(log, aggregate, stream, { known: empty, until: revision });
     },
     /**
-     * Returns the state at a position of the log. Uses the cached state if its last event is at exactly this position.
+     * Returns the state at a position of the log. If the last event of the cached state has exactly this position, the
+     * cached state is used.
      * @throws Refusal
      */
     stateAtPosition: async <S, E extends DomainEvent>(

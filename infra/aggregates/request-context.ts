@@ -59,8 +59,8 @@ type Progress = {
   execution: Execution | undefined;
   at: string | undefined;
   /**
-   * The request's If-Match header; null after the first transaction that checks it. Transactions that ignore the header
-   * do not change this field.
+   * The If-Match header of the request; null after the first transaction that has checked it. A transaction that
+   * ignores the header leaves it as it is.
    */
   ifMatch: RequestInfo['ifMatch'];
   transactions: number;
@@ -116,8 +116,8 @@ const textFor = ({ progress }: RequestState, digest: Vault['digest'], alphabet: 
 };
 
 /**
- * Calls `find`, which may have a side effect, and stores its result. If an earlier run of the request has already
- * called it, returns the result of that call instead.
+ * Calls `find`, which may have a side effect, and stores its result. If an earlier run of the request has called it,
+ * the stored result of that call is returned instead.
  */
 const findOnce = async <T>({ progress }: RequestState, find: () => Promise<T>): Promise<T> => {
   const index = progress.sideEffects++;
@@ -133,8 +133,8 @@ const tenantOf = ({ info }: RequestState, aggregate: AnyStream, tenant?: string)
   aggregate.platform ? PLATFORM : (tenant ?? info.tenant);
 
 /**
- * Like `tenantOf`, with one exception: if no tenant is given, a stream of category `tenant` belongs to the tenant whose
- * id is the stream's id.
+ * Returns the same as `tenantOf`, with one exception: if no tenant is given, a stream of the category `tenant` belongs
+ * to the tenant whose id is that of the stream.
  */
 const tenantToLoad = (request: RequestState, aggregate: AnyStream, id: string, tenant?: string): string =>
   tenantOf(request, aggregate, tenant ?? (aggregate.category === 'tenant' ? id : undefined));

@@ -34,8 +34,8 @@ const snapshotIn = <S>({ id, meta: { stateBefore }, revision }: Recorded, versio
 type Range<S> = { readonly known: Loaded<S>; readonly until?: number };
 
 /**
- * Reads the stream backwards until it finds a snapshot or reaches the known state. Returns the state after the last
- * event; null if it finds neither. It reads at most two intervals of events: an append may contain up to `interval`
+ * Reads the stream backwards until it finds a snapshot or reaches the known state, and returns the state after the last
+ * event; null if it finds neither. At most two intervals of events are read: one append may contain up to `interval`
  * events, so the last snapshot can be that far back.
  */
 const loadFromLastEvents = async <S, E extends DomainEvent>(

@@ -30,30 +30,31 @@ export type Transaction<S, E extends DomainEvent> = {
    */
   readonly seed: string;
   /**
-   * Whether to decide first as if the stream did not exist, without reading it. With this, creating a resource needs
-   * only one round trip to the log.
+   * Whether to make the decision first as if the stream did not exist, without reading it. Creating a resource then
+   * takes a single request to the log.
    */
   readonly expectNew?: boolean;
   readonly ifMatch?: RequestInfo['ifMatch'];
   /**
-   * Returns true if no later event can change the state. If a decision on such a cached state yields no event, the log
-   * is not read to confirm that the cached state is current.
+   * Returns true if no later event can change the state. If a decision on such a cached state returns no event, the log
+   * is not read to check whether the cached state is current.
    */
   readonly trustCacheWhen?: ((state: S) => boolean) | undefined;
   /**
    * Whether an earlier run of this request may have been interrupted. If so, the log is searched for the events of that
-   * run before deciding.
+   * run before a decision is made.
    */
   readonly resumed?: boolean;
 };
 
 /**
- * The state on which a decision is based. A state from memory is not confirmed, because it may be older than the log.
+ * The state for which a decision is made. A state from memory is not confirmed, because the log may contain later
+ * events.
  */
 type Basis<S> = { readonly loaded: Loaded<S>; readonly isConfirmed: boolean };
 
 /**
- * Throws the refusal that corresponds to an error of the log. Throws any other error unchanged.
+ * Throws the refusal for an error of the log, and any other error unchanged.
  * @throws Refusal unavailable if the log is down, not_found if the stream was erased, too_large
  */
 export const throwAsRefusal = (error: unknown): never => {
@@ -71,18 +72,18 @@ const assertMatch = (ifMatch: RequestInfo['ifMatch'] | undefined, revision: numb
 };
 
 /**
- * Decides on a state.
- * @returns the events; null if the state is not confirmed and the decision refuses or yields no event. In this case,
- * the caller must read the log and decide again.
- * @throws Refusal
+ * Makes a decision on a state.
+ * @returns the events; null if the state is not confirmed, and the decision throws or returns no events; the caller
+ * must then read the log and decide again
+ * @throws Refusal of the decision on a confirmed state
  */
 const decideOn = <S, E extends DomainEvent>(
   { decide, ifMatch, trustCacheWhen }: Transaction<S, E>,
   { loaded, isConfirmed }: Basis<S>,
 ): readonly E[] | null => {
   try {
-    // The decision comes before the check of If-Match, because a caller whom the decision refuses must not learn the
-    // resource's revision.
+    // Make the decision before If-Match is checked: a caller whose request the decision refuses must not learn the
+    // revision of the resource.
     const events = decide(loaded.state);
     assertMatch(ifMatch, loaded.revision);
     return events.length > 0 || isConfirmed || trustCacheWhen?.(loaded.state) ? events : null;
@@ -128,10 +129,10 @@ const stateAfter = <S, E extends DomainEvent>(
 };
 
 /**
- * Creates the function that runs transactions. The function loads the aggregate, decides, and appends. The append fails
- * if the stream is no longer at the revision that was read. On such a conflict, the function reads the new events and
- * decides again. If there is nothing to append, it returns the unchanged state.
- * @throws Refusal
+ * Creates the function that runs transactions. It loads the aggregate, makes the decision, and appends the events. If
+ * the stream is no longer at the revision that was read, the append fails with a conflict; the new events are then
+ * read, and the decision is made again. If there is nothing to append, the unchanged state is returned.
+ * @throws Refusal of the decision, precondition_failed, unavailable
  */
 export const createTransact = (log: Log, cache: AggregateCache) => {
   /**

@@ -39,7 +39,8 @@ const createWriter = (file: FileHandle) => {
 /**
  * Writes an export with the lines that `fill` writes. The file appears under its name only when it is complete and
  * durable. If anything fails, no file is left.
- * @throws Error of one line if the file exists or cannot be written, and the errors of `fill`
+ * @throws Error with a one-line message for the operator if the file exists or cannot be written, and the errors of
+ * `fill`
  */
 export const writeExportFile = async (path: string, fill: (writer: ExportWriter) => Promise<void>): Promise<void> => {
   if (existsSync(path)) throw new Error(`${path} exists already: name a new file`);

@@ -88,8 +88,8 @@ export type ReceiptSigner = {
 };
 
 /**
- * Creates a signer for receipts. By default, it signs with the oldest key pair. So a receipt stays the same after the
- * key pair for audit heads (signed hashes of audit logs) is replaced.
+ * Creates a signer for receipts. If no key is named, it signs with the oldest one, so that a receipt stays the same
+ * after the key for signed audit heads is replaced.
  */
 export const openReceiptSigner = (deps: Deps): ReceiptSigner => {
   const existingKeys = async (): Promise<AuditKey.AuditKeys['keys']> => {

@@ -36,8 +36,9 @@ export class BlobReplaced extends Error {
 /** A place that stores encrypted blobs: a directory, or a bucket of an object store. */
 export type BlobBackend = {
   /**
-   * Stores a draft under a name; resolves when it is durable. If the blob is already stored, `isIntact` decides whether
-   * the stored blob is kept. In both cases, its time of storage becomes now, so that it is not removed as an orphan.
+   * Stores a draft under a name, and resolves when it is safely on the disk. If the blob is already stored, it is kept
+   * if `isIntact` returns true, and replaced otherwise. In all cases its time of storage is set to now, so that it is
+   * not removed as an orphan.
    */
   readonly store: (name: BlobName, draft: BlobDraft, isIntact: () => Promise<boolean>) => Promise<void>;
   /**

@@ -93,7 +93,7 @@ export const openBlobBucket = (bucket: Bucket, timeouts = S3_TIMEOUTS): BlobBack
   }
 
   const remove = async (entry: StoredEntry): Promise<boolean> => {
-    // Not every store supports conditional deletion, so the version is compared before the blob is deleted.
+    // Not every store supports conditional deletion, so compare the version before the blob is deleted.
     const headers = await found(entry);
     if (!headers || headers.get('etag') !== entry.version) return false;
     const { status } = await client.send({

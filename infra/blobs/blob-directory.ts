@@ -97,8 +97,8 @@ const readHead = async (handle: FileHandle, length: number): Promise<Buffer> => 
 export const blobPath = (root: string, { tenant, sha256 }: BlobName): string => join(root, tenant, sha256.slice(0, 2), sha256);
 
 /**
- * Opens the file of a blob; null if it does not exist. `annals blobs gc` renames a file before it removes it, and may
- * rename it back. So the file is also looked for under its other name.
+ * Opens the file of a blob; null if it does not exist. `annals blobs gc` renames a file before removing it, and may
+ * rename it back, so the file is also looked for under the other name.
  */
 const openFile = async (path: string): Promise<FileHandle | null> =>
   (await orNull(open(path, 'r'))) ?? (await orNull(open(path + REMOVAL_SUFFIX, 'r'))) ?? orNull(open(path, 'r'));
@@ -130,8 +130,8 @@ const FILE = /^([0-9a-f]{64})(\.removing)?$/;
 const namesIn = async (path: string): Promise<string[]> => (await orNull(readdir(path))) ?? [];
 
 /**
- * Gives a file back the name that it had before its removal began. If the blob was stored again meanwhile, keeps the
- * new file.
+ * Gives a file the name back that it had before its removal began. If the blob was stored again in the meantime, the
+ * new file is kept instead.
  */
 const restore = async (path: string): Promise<void> => {
   await orNull(linked(path + REMOVAL_SUFFIX, path));
@@ -139,9 +139,8 @@ const restore = async (path: string): Promise<void> => {
 };
 
 /**
- * Removes the file of a blob, unless the blob was stored again. It renames the file first. From then on, storing the
- * blob writes a new file instead of keeping this one. If the blob was stored again just before the renaming, the file
- * gets its name back.
+ * Removes the file of a blob, unless the blob was stored again. The file is renamed first: from then on, storing the
+ * blob writes a new file. If the blob was stored again just before this, the file gets its name back.
  */
 const removeUnchanged = async (path: string, version: string): Promise<boolean> => {
   const removing = path + REMOVAL_SUFFIX;
@@ -170,7 +169,7 @@ async function* storedEntries(root: string, only?: string): AsyncGenerator<Store
       }
 }
 
-/** Whether the blob is stored and intact. If so, its time of storage is set to now. */
+/** Returns whether the blob is stored and intact. If it is, its time of storage is set to now. */
 const renewed = async (path: string, isIntact: () => Promise<boolean>): Promise<boolean> => {
   if (!(await isIntact())) return false;
   const now = new Date();
@@ -207,7 +206,7 @@ export const openBlobDirectory = (root: string): BlobBackend => {
     if (!(await renewed(path, isIntact))) {
       await syncPath(draft);
       await makeDurableDirectory(dirname(path));
-      // An intact file is never replaced. A request may be reading it, and encrypting the same blob again gives other
+      // Never replace an intact file: a request may be reading it, and encrypting the same blob again gives other
       // bytes.
       if (!(await linked(draft, path)) && !(await renewed(path, isIntact))) await rename(draft, path);
     }

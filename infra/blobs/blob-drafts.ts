@@ -8,8 +8,8 @@ import { makeDurableDirectory } from './blob-directory.ts';
 import { sealBlob, sealedSizeOf } from './sealed-blob.ts';
 
 /**
- * The content to store could not be read from its source. The cause is the error of the source. The store itself did
- * not fail.
+ * Thrown if the content to store could not be read from its source. The cause is the error of the source; the store
+ * itself did not fail.
  */
 export class SourceError extends Error {}
 
@@ -21,7 +21,10 @@ async function* fromSource(content: AsyncIterable<Uint8Array>): AsyncGenerator<U
   }
 }
 
-/** Writes all bytes. The operating system may write fewer bytes than requested; this writes the remaining ones, too. */
+/**
+ * Writes all bytes. The operating system may write fewer bytes than requested; the remaining ones are then written,
+ * too.
+ */
 export const writeFully = async (file: FileHandle, parts: readonly Buffer[], at: number): Promise<void> => {
   const size = parts.reduce((sum, { length }) => sum + length, 0);
   const { bytesWritten } = await file.writev(parts, at);
@@ -55,8 +58,8 @@ export const withDraftPath = async <T>(drafts: string, use: (path: string) => Pr
 };
 
 /**
- * Encrypts a content into a file of the directory `drafts`, and passes the file to `use`. Then removes the file, unless
- * `use` has moved it.
+ * Encrypts a content into a file of the directory `drafts`, and passes the file to `use`. Afterwards, removes the file,
+ * unless `use` has moved it.
  * @throws SourceError if the content cannot be read
  */
 export const withDraft = (drafts: string, unsealed: Unsealed, use: (draft: BlobDraft & StoredBlob) => Promise<void>): Promise<StoredBlob> =>
@@ -66,7 +69,7 @@ export const withDraft = (drafts: string, unsealed: Unsealed, use: (draft: BlobD
     return { sha256: draft.sha256, size: draft.size };
   });
 
-/** Checks that drafts can be written. @throws Error with the reason why they cannot */
+/** Checks that files can be written to `drafts`. @throws Error with the reason if they cannot */
 export const checkDrafts = (drafts: string): Promise<void> =>
   withDraftPath(drafts, (path) => writeFile(path, 'draft', { mode: 0o600, flag: 'wx' })).catch((error: NodeJS.ErrnoException) => {
     throw new Error(`${drafts}, which holds files while they are stored, cannot be written to: ${error.code}`, { cause: error });

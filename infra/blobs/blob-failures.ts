@@ -19,8 +19,8 @@ const refusalOf = (error: unknown): Refusal | null => {
 };
 
 /**
- * Creates the function that throws the refusal for a failure of the file store. It reports the cause, which the refusal
- * does not contain. It throws any other error unchanged.
+ * Creates the function that throws the refusal for a failure of the file store. The cause, which the refusal does not
+ * contain, is reported. Any other error is thrown unchanged.
  */
 export const storeFailures =
   (report: (cause: unknown) => void) =>

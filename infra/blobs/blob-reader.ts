@@ -44,8 +44,8 @@ export const createBlobReader = ({ backend, vault }: { readonly backend: BlobBac
   };
 
   /**
-   * Yields the bytes of a blob. If the blob is encrypted again meanwhile, opens it again and continues at the same
-   * byte.
+   * Yields the bytes of a blob. If the blob is encrypted again in the meantime, it is opened again, and reading
+   * continues at the same byte.
    */
   async function* contentOf(name: BlobName, first: ReadableBlob): AsyncGenerator<Uint8Array> {
     let [blob, sent] = [first, 0];

@@ -74,5 +74,5 @@ const refuse = async (): Promise<never> => {
   throw new Refusal('not_configured', 'This platform has no file store: its operator must set BLOBS_URL');
 };
 
-/** The blob store of a process for which none is configured. It refuses every use. */
+/** The blob store of a process for which none is configured. Every function throws Refusal not_configured. */
 export const withoutBlobStore: BlobStore = { of: () => ({ put: refuse, get: refuse, exists: refuse }) };

@@ -19,8 +19,8 @@ const writeSealed = async (path: string, { head, rest, sealedSize }: SealedBytes
 };
 
 /**
- * Copies every stored blob to another place. The blobs stay encrypted, so no key is needed. A blob that exists there
- * with the same size is not copied again.
+ * Copies every stored blob to another place. The blobs stay encrypted, so no key is needed. A blob that is already
+ * there with the same size is not copied again.
  * @returns the number and size of the copied blobs
  */
 export const copyBlobs = async (from: BlobBackend, { backend, drafts }: BlobPlace): Promise<BlobCount> => {

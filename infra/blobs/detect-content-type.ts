@@ -31,7 +31,7 @@ export const createTypeDetector: CreateTypeDetector = () => {
   let size = 0;
   return {
     add: (bytes) => {
-      // The bytes are copied, because the caller may change them after this call.
+      // Copy the bytes, because the caller may change them after this call.
       if (size < HEAD_BYTES) head.push(bytes.slice(0, HEAD_BYTES - size));
       size += bytes.length;
       checkText(bytes, false);

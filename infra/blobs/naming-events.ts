@@ -4,8 +4,8 @@ import * as MemoryImport from '../../domain/memory/memory-import.ts';
 import type { Log } from '../eventstore/event-log.ts';
 
 /**
- * Yields the events whose blobs must stay stored: all events of the log, except those of memory imports that were
- * undone. The events of all other memory imports come last.
+ * Yields the events because of which blobs must stay stored: all events of the log, except those of memory imports that
+ * were undone. The events of the other memory imports come last.
  * @throws LogError unavailable, damaged
  */
 export async function* eventsThatKeepBlobs(log: Log): AsyncGenerator<Recorded> {

@@ -1,6 +1,6 @@
 /**
- * Thrown if the object store refused a request, or could not be reached. `status` is 0 if there was no complete answer.
- * `code` is the code in the answer, such as AccessDenied.
+ * Thrown if the object store refused a request or could not be reached. `status` is 0 if no complete response was
+ * received. `code` is the code in the response, such as AccessDenied.
  */
 export class ObjectStoreError extends Error {
   readonly status: number;

@@ -10,9 +10,9 @@ import { type BlobStore, createBlobStore, withoutBlobStore } from './blob-store.
 export type BlobConfig = { readonly blobsUrl?: string | undefined; readonly annalsData: string };
 
 /**
- * Returns the URL of the place where a platform stores blobs. This is BLOBS_URL or, if it is not set, the directory in
- * the data directory, if it exists. `annals start` creates that directory. `annals serve` does not: its processes may
- * run on several machines, which would not see each other's files.
+ * Returns the URL of the place where a platform stores blobs: BLOBS_URL or, if that is not set, the directory for blobs
+ * in the data directory, if it exists. `annals start` creates this directory; `annals serve` does not, because its
+ * processes may run on several machines, which would not see each other's files.
  * @returns undefined if there is no such place
  */
 export const findBlobsUrl = ({ blobsUrl, annalsData }: BlobConfig): string | undefined =>

@@ -8,8 +8,8 @@ const DIGEST = /(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/g;
 export type BlobCount = { readonly count: number; readonly bytes: number };
 
 /**
- * `total`: all stored blobs. `orphans`: blobs to which no event refers, and that are old enough. `foreign`: blobs of
- * tenants that the log does not contain, for example because another platform uses the same store.
+ * `total` are all stored blobs. `orphans` are those that are old enough and to which no event refers. `foreign` are
+ * blobs of tenants that the log does not contain, for example because another platform uses the same store.
  */
 export type OrphanSearch = { readonly total: BlobCount; readonly foreign: BlobCount; readonly orphans: readonly StoredEntry[] };
 
@@ -19,14 +19,14 @@ export const countOf = (entries: readonly StoredEntry[]): BlobCount => ({
 });
 
 /**
- * Finds the blobs to which no event refers, and that were stored before `before` (milliseconds since 1970). Recent
- * blobs are left out, because a blob is stored before the event that refers to it. To be safe, any digest in any field
- * of an event counts as a reference. Only the events of memory imports that were undone do not count.
- * @throws LogError also if a record of the log is damaged, because it might refer to a blob
+ * Finds the blobs to which no event refers and that were stored before `before` (milliseconds since 1970). Recent blobs
+ * are left out, because a blob is stored before the event that refers to it. To be safe, any digest in any field of an
+ * event counts as a reference, except in the events of memory imports that were undone.
+ * @throws LogError, also if a record of the log is damaged, because it might refer to a blob
  */
 export const findOrphans = async (backend: BlobBackend, log: Log, before: number): Promise<OrphanSearch> => {
-  // The blobs are listed before the log is read. So the log also contains events that were appended during the listing
-  // and refer to a listed blob.
+  // List the blobs before the log is read: then the log also contains the events that refer to a listed blob and were
+  // appended during the listing.
   const stored = await Array.fromAsync(backend.list());
   const unnamed = new Set(stored.filter(({ storedAt }) => storedAt < before).map(({ sha256 }) => sha256));
   const tenants = new Set<string>();

@@ -7,15 +7,15 @@ import { BlobDamaged, HEADER_BYTES, kidOfHeader } from './sealed-blob.ts';
 
 export type ResealOptions = BlobPlace & {
   readonly vault: Pick<Vault, 'blobKey'>;
-  /** Called before each blob that is encrypted again. */
+  /** Called before each blob that is to be encrypted again. */
   readonly onReseal?: (count: number) => void | Promise<void>;
   /** Called with a message about each damaged blob, which is not changed. */
   readonly onDamaged?: (message: string) => void;
 };
 
 /**
- * Encrypts a tenant's blobs again, except those that are already encrypted with its newest data key. Requests can read
- * the blobs meanwhile.
+ * Encrypts those of a tenant's blobs again that are not encrypted with its newest data key. Requests can read the blobs
+ * in the meantime.
  * @returns the number of blobs that were encrypted again
  * @throws LogError, and the errors of the backend
  */

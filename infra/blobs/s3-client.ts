@@ -16,15 +16,15 @@ export type S3Request = {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Buffer;
-  /** Statuses that the caller handles itself, so that they do not cause an error. */
+  /** Statuses with which a response is returned instead of causing an error. */
   readonly accept?: readonly number[];
 };
 
 export type S3Response = { readonly status: number; readonly headers: Headers; readonly body: Buffer };
 
 /**
- * `requestMs` limits one attempt, without the time to transfer its bytes. `stallMs` limits the time in which no byte of
- * an answer arrives. After `giveUpMs`, a failed request is not repeated any more.
+ * `requestMs` limits one attempt, without the time to transfer its bytes. `stallMs` is the maximum time without a byte
+ * of a response. After `giveUpMs`, a failed request is not sent again.
  */
 export type S3Timeouts = { readonly requestMs: number; readonly stallMs: number; readonly giveUpMs: number };
 export const S3_TIMEOUTS: S3Timeouts = { requestMs: 10_000, stallMs: 15_000, giveUpMs: 10_000 };
@@ -37,7 +37,7 @@ const MIN_BYTES_PER_MS = 64;
 const RETRIED_STATUSES = new Set([0, 429, 500, 502, 503, 504]);
 const RETRIED_CODES = new Set(['RequestTimeout', 'SlowDown', 'InternalError', 'ConditionalRequestConflict', 'OperationAborted']);
 
-/** Whether the same request may succeed when it is sent again. */
+/** Returns whether the same request may succeed when it is sent again. */
 export const isTransient = (error: unknown): error is ObjectStoreError =>
   error instanceof ObjectStoreError && (RETRIED_STATUSES.has(error.status) || RETRIED_CODES.has(error.code));
 
@@ -122,8 +122,8 @@ export const createS3Client = ({ endpoint, region, accessKeyId, secretAccessKey 
   };
 
   /**
-   * Sends a request, and repeats it after temporary errors. An attempt whose answer was lost may have succeeded before
-   * the repeat.
+   * Sends a request, and sends it again after temporary errors. If the response to an attempt was lost, the attempt may
+   * have succeeded.
    * @throws ObjectStoreError
    */
   const send = async (request: S3Request): Promise<S3Response> => {
@@ -155,14 +155,14 @@ export const createS3Client = ({ endpoint, region, accessKeyId, secretAccessKey 
     } catch (error) {
       throw error instanceof ObjectStoreError ? error : unreachable(error);
     } finally {
-      // If the answer was not read to its end, this closes the connection.
+      // Close the connection if the response was not read to its end.
       stalled.abort();
     }
   }
 
   /**
-   * Yields the bytes of an object, starting at an offset. If the connection breaks, continues at the next byte, as long
-   * as the object has not changed (`etag`).
+   * Yields the bytes of an object from an offset on. If the connection breaks, reading continues at the next byte,
+   * unless the object has changed (`etag`).
    * @throws ObjectStoreError
    */
   async function* bytesFrom(path: string, from: number, size: number, etag: string): AsyncGenerator<Uint8Array> {

@@ -61,7 +61,9 @@ const sendParts = async (upload: Upload, uploadId: string): Promise<string[]> =>
   return tags;
 };
 
-/** Aborts an upload, so that the store frees the space of its parts. If this fails, `annals blobs gc` tries again. */
+/**
+ * Aborts an upload, so that its parts take no more space in the store. If this fails, `annals blobs gc` tries again.
+ */
 export const abortUpload = async (client: S3Client, path: string, uploadId: string): Promise<void> =>
   void (await client.send({ method: 'DELETE', path, query: { uploadId }, accept: [404] }));
 
@@ -73,8 +75,8 @@ const completion = (tags: readonly string[]): Buffer => {
 };
 
 /**
- * Combines the uploaded parts into the object. S3 may report a failed completion with status 200, because it sends the
- * status before the completion ends. If an object with this name exists meanwhile, aborts the upload instead.
+ * Combines the uploaded parts into the object. The response can have status 200 even if this failed, because S3 sends
+ * the status before it has finished. If an object with this name exists by now, the upload is aborted instead.
  */
 const complete = async ({ client, path }: Upload, uploadId: string, tags: readonly string[], isNew: boolean): Promise<void> => {
   const request = { method: 'POST', path, query: { uploadId }, body: completion(tags) } as const;
@@ -92,8 +94,8 @@ const complete = async ({ client, path }: Upload, uploadId: string, tags: readon
 };
 
 /**
- * Whether the object exists with this size. Checked after a failed write, because a write whose answer was lost may
- * have succeeded.
+ * Returns whether the object exists with this size. This is checked after a failed write, which may have succeeded if
+ * only its response was lost.
  */
 const isStored = async ({ client, path, size }: Upload): Promise<boolean> => {
   const { status, headers } = await client.send({ method: 'HEAD', path, accept: [404] });
@@ -122,7 +124,7 @@ export const uploadFile = async (client: S3Client, path: string, draft: string, 
   await using file = await open(draft, 'r');
   const { size } = await file.stat();
   const upload = { client, path, file, size };
-  // The upload is awaited here, so that the file stays open until all parts are sent.
+  // Await the upload here, so that the file stays open until all parts are sent.
   if (size > PART_BYTES) return await sendMultipart(upload, isNew);
   const body = await readPart(upload, 0, size);
   await writeNew(client, { method: 'PUT', path, headers: { 'content-type': 'application/octet-stream' }, body }, isNew);

@@ -127,9 +127,9 @@ export const kidOfHeader = (name: BlobName, header: Buffer): string => {
 export type OpenedHeader = { readonly name: BlobName; readonly encryption: Uint8Array; readonly size: number };
 
 /**
- * Verifies the header of a blob. The header must be sealed with this key and for this name. The encrypted blob must
- * have the size that the header states.
- * @throws BlobDamaged
+ * Verifies the header of a blob: it must be sealed with this key and for this name, and the encrypted blob must have
+ * the size that the header states.
+ * @throws BlobDamaged if not
  */
 export const openHeader = (name: BlobName, key: Uint8Array, header: Buffer, sealedSize: number): OpenedHeader => {
   const keys = keysOf(key, header.subarray(SALT_AT, MAC_AT));
@@ -170,9 +170,9 @@ async function* sealedChunksOf(sealed: AsyncIterable<Uint8Array>): AsyncGenerato
 }
 
 /**
- * Decrypts a blob chunk by chunk. `sealed` yields the bytes after the header. At the end, compares the digest of the
- * decrypted bytes with the digest in the blob's name.
- * @throws BlobDamaged before it yields a changed byte, and at the end if bytes are missing
+ * Decrypts a blob chunk by chunk. `sealed` yields the bytes after the header. At the end, the digest of the decrypted
+ * bytes is compared with that in the blob's name.
+ * @throws BlobDamaged before a changed byte is yielded, and at the end if bytes are missing
  */
 export async function* openBlob(opened: OpenedHeader, sealed: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   const { name, size } = opened;

@@ -27,9 +27,9 @@ const UNKNOWN_PLAN: Plan.PlanFields = {
 };
 
 /**
- * Adds a member who may read everything to an imported tenant, and returns a read-only API key of this member. Resumes
- * a suspended tenant, which could not be read otherwise. Returns null if the tenant was closed, because a closed tenant
- * cannot be read over HTTP.
+ * Adds a member who may read everything to an imported tenant, and returns a read-only API key of this member. A
+ * suspended tenant is resumed, because it could not be read otherwise. Returns null if the tenant was closed, because a
+ * closed tenant cannot be read over HTTP.
  * @throws LogError
  */
 export const addInspector = async (log: Log, masterKeyFile: string, tenant_id: string): Promise<string | null> => {

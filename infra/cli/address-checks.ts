@@ -9,7 +9,7 @@ const TIMEOUT_MS = 4_000;
 const DAY_MS = 86_400_000;
 const MIN_CERTIFICATE_DAYS = 14;
 /**
- * The maximum number of milliseconds by which another clock may be ahead. Tokens of users with a later issue time are
+ * Another clock may be ahead by at most this many milliseconds, because tokens of users with a later issue time are
  * refused.
  */
 const MAX_CLOCK_DIFFERENCE_MS = 30_000;
@@ -40,7 +40,7 @@ export const serviceClock = async (url: string): Promise<Measured | null> => {
   return { name: 'the service', differenceMs: Math.abs(difference) <= DATE_HEADER_RESOLUTION_MS ? 0 : Math.round(difference) };
 };
 
-/** Returns the result for the differences between clocks. A null entry is a service that did not answer. */
+/** Returns the result of comparing clocks. A null entry stands for a service that did not answer. */
 export const judgeClocks = (clocks: readonly (Measured | null)[]): Result => {
   const known = clocks.filter((clock) => clock !== null);
   const differences = known.map(({ name, differenceMs }) => `${name}: ${differenceMs} ms`).join(', ');
@@ -71,7 +71,7 @@ const presentedCertificate = ({ hostname, port }: URL): Promise<Presented> =>
     socket.once('error', reject);
   });
 
-/** Checks the TLS certificate of PUBLIC_URL. @throws if it cannot be read */
+/** Checks the TLS certificate of PUBLIC_URL. @throws Error if it cannot be read */
 export const checkCertificate = async (publicUrl: string): Promise<Result> => {
   if (!publicUrl.startsWith('https:')) return none('not checked: PUBLIC_URL does not begin with https://');
   const { certificate, distrust } = await presentedCertificate(new URL(publicUrl));

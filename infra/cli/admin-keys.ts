@@ -36,7 +36,7 @@ const checkedName = (name: string): string => {
 };
 
 /**
- * Creates an API key of the platform's super-admin and prints its text, which cannot be printed again.
+ * Creates an API key of the platform's super-admin and prints its text, which cannot be shown again later.
  * @returns the exit code
  */
 export const createAdminKey = async (config: Config, name: string): Promise<number> => {
@@ -85,7 +85,7 @@ export const listAdminKeys = async (config: Config): Promise<number> => {
 };
 
 /**
- * Prints a random well-formed API key, to be used as ANNALS_ADMIN_KEY. No platform knows it yet.
+ * Prints a random well-formed API key, to be used as ANNALS_ADMIN_KEY. It is not registered on any platform.
  * @returns the exit code
  */
 export const printNewKey = (): number => {

@@ -13,8 +13,8 @@ const camel = (name: string): string => name.replace(/-(.)/g, (_, letter: string
 const argumentsOf = <T extends ArgsDef>(command: CommandDef<T>): ArgsDef => (command.args as ArgsDef | undefined) ?? {};
 
 /**
- * Whether the value of an option is missing: it is empty, or it is the next option. This happens if the user omitted
- * the value, or used a shell variable that is not set.
+ * Returns whether the value of an option is missing: it is empty, or it is the next option. This happens if the user
+ * omitted the value, or used a shell variable that is not set.
  */
 const isMissing = (value: unknown): boolean => typeof value === 'string' && (value.trim() === '' || value.startsWith('--'));
 
@@ -63,5 +63,5 @@ export const runnerLimits = ({ concurrency, timeout, once, max }: RunnerArgument
   };
 };
 
-/** Whether a text is an http or https URL. */
+/** Returns whether a text is an http or https URL. */
 export const isWebUrl = (text: string): boolean => /^https?:\/\//.test(text) && URL.canParse(text);

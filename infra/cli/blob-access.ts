@@ -7,7 +7,10 @@ import type { Log } from '../eventstore/event-log.ts';
 import { readWrappedKeys } from '../vault/wrapped-keys.ts';
 import { locateServices } from './locate-services.ts';
 
-/** Returns the place where the platform stores files. @throws Error of one line if it has none */
+/**
+ * Returns the place where the platform stores files.
+ * @throws Error with a one-line message for the operator if it has none
+ */
 export const placeOf = async (config: Config): Promise<BlobPlace> => {
   const place = await openBlobPlace(config);
   if (!place) throw new Error('this platform has no file store: set BLOBS_URL as for annals serve');
@@ -16,8 +19,8 @@ export const placeOf = async (config: Config): Promise<BlobPlace> => {
 
 /**
  * Runs `work` with the event log.
- * @throws Error of one line if the log contains no platform. Such a log may have lost its events, and every file would
- * count as an orphan.
+ * @throws Error with a one-line message for the operator if the log contains no platform. Such a log may have lost its
+ * events, and every file would count as an orphan.
  */
 export const withPlatformLog = async <T>(config: Config, work: (log: Log) => Promise<T>): Promise<T> => {
   const log = openLog(locateServices(config).eventstoreUrl);

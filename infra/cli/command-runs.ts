@@ -12,7 +12,8 @@ const variableOf = (field: string): string => field.replace(/[A-Z]/g, (letter) =
 
 /**
  * Reads the configuration.
- * @throws Error of one line that names a malformed variable, or a variable of `required` that is not set
+ * @throws Error with a one-line message for the operator that names a malformed variable, or a variable of `required`
+ * that is not set
  */
 export const readConfig = async (...required: (keyof Config)[]): Promise<Config> => {
   const { loadConfig } = await import('../config.ts');

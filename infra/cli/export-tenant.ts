@@ -95,7 +95,7 @@ const newestHead = async (api: RunnerApi, tenant: string): Promise<Head | undefi
 /**
  * Waits until an audit head covers the newest entry that existed at the start of the call.
  * @returns that head
- * @throws Refusal, Error of one line
+ * @throws Refusal, Error with a one-line message for the operator
  */
 const headOverAll = async (api: RunnerApi, tenant: string): Promise<Head | undefined> => {
   const [entry] = await api.get(z.array(Entry), `/tenant/${tenant}/events?order=newest&limit=1`);
@@ -117,10 +117,10 @@ export type ExportOptions = {
 };
 
 /**
- * Writes all audit-log entries of a tenant that signed heads cover to a new file, with the heads and the keys. Then
- * verifies the file. It reads over HTTP with an API key, so the export contains only what the key may read.
+ * Writes all audit log entries of a tenant that signed heads cover to a new file, with the heads and the keys, and then
+ * verifies the file. They are read over HTTP with an API key, so the export contains only what the key may read.
  * @returns the exit code: 1 if the export does not verify
- * @throws Refusal, Error of one line
+ * @throws Refusal, Error with a one-line message for the operator
  */
 export const exportTenant = async ({ tenant: named, to, wait, url, key }: ExportOptions): Promise<number> => {
   if (named !== undefined && !isId25(named)) throw usageError('--tenant must be a tenant id');

@@ -16,8 +16,8 @@ import { addInspector } from './add-inspector.ts';
 const ignore = (): void => {};
 
 /**
- * Appends an event to its stream. Of the streams that belong to the platform, an export contains only the events about
- * the tenant. So revisions can be missing, and such an event gets the next free revision.
+ * Appends an event to its stream. Of streams that belong to the platform, an export contains only the events about the
+ * tenant, so revisions can be missing. Such an event gets the next free revision.
  */
 const appendExported = async (log: Log, { stream, revision, event }: ExportedEvent): Promise<void> => {
   try {
@@ -78,7 +78,7 @@ const importInto = async ({ annalsData, masterKeyFile }: Config, file: string, {
  * Verifies an export of `annals export`, and fills a new data directory with its events. The directory is for
  * inspection only: no reactor runs there.
  * @returns the exit code: 1 if the export does not verify
- * @throws Error of one line if the directory already contains a platform
+ * @throws Error with a one-line message for the operator if the directory already contains a platform
  */
 export const importForInspection = async (config: Config, file: string, key: string | undefined): Promise<number> => {
   const configured = [config.eventstoreUrl && 'EVENTSTORE_URL', config.databaseUrl && 'DATABASE_URL', config.natsUrl && 'NATS_URL'];

@@ -47,7 +47,10 @@ export const findServices = (config: Config): ServiceLocations | null => {
   return { eventstoreUrl: store, databaseUrl: database, ...nats };
 };
 
-/** Like `findServices`. @throws Error of one line if the event store or the database cannot be found */
+/**
+ * Like `findServices`.
+ * @throws Error with a one-line message for the operator if the event store or the database cannot be found
+ */
 export const locateServices = (config: Config): ServiceLocations => {
   const found = findServices(config);
   if (!found) throw new Error(`there is no platform in ${config.annalsData}: run annals start, or set EVENTSTORE_URL and DATABASE_URL`);
@@ -56,7 +59,10 @@ export const locateServices = (config: Config): ServiceLocations => {
 
 const isUnreachable = (error: unknown): boolean => isUnavailable(error) || (error instanceof LogError && error.kind === 'unavailable');
 
-/** Runs `work`, which needs a running platform. @throws Error of one line if the platform cannot be reached */
+/**
+ * Runs `work`, which needs a running platform.
+ * @throws Error with a one-line message for the operator if the platform cannot be reached
+ */
 export const withRunningPlatform = <T>(work: () => Promise<T>): Promise<T> =>
   work().catch((error: unknown) => {
     if (!isUnreachable(error)) throw error;

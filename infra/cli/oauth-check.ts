@@ -25,8 +25,8 @@ type Problem = { readonly message: string; readonly advice: string } | null;
 const adviceOf = (provider: string): string => `correct ${clientVariables(provider).join(' and ')}`;
 
 /**
- * Sends an invalid refresh token to a provider. A provider that knows the OAuth client refuses the token. A provider
- * that does not know the client refuses the client. Returns null in the first case.
+ * Tests an OAuth client by sending an invalid refresh token to the provider: a provider that knows the client refuses
+ * the token, and one that does not refuses the client. Returns null in the first case, and otherwise the problem.
  */
 const problemOf = async (clients: Clients, provider: string, { label, tokenUrl }: OAuthProvider): Promise<Problem> => {
   try {
@@ -42,8 +42,8 @@ const problemOf = async (clients: Clients, provider: string, { label, tokenUrl }
 };
 
 /**
- * Checks whether each provider accepts the OAuth client of this installation, with one request to each provider. By
- * default, `providers` contains all known providers.
+ * Checks whether each provider accepts the OAuth client of this installation, with one request to each. If `providers`
+ * is absent, all known providers are checked.
  */
 export const checkOAuth = async (
   { oauth, publicUrl, egressAllow }: OAuthConfig,

@@ -16,10 +16,11 @@ export type OperatorContext = KeyContext;
 
 /**
  * Opens the vault for a command of the CLI.
- * @throws Error of one line if the platform was never started, or if its master key is missing
+ * @throws Error with a one-line message for the operator if the platform was never started, or if its master key is
+ * missing
  */
 const openOperatorVault = async (log: Log, masterKeyFile: string): Promise<Vault> => {
-  // Opening the vault of an empty log would create its keys, which only `annals start` and `annals serve` may do.
+  // Opening the vault of an empty log would create its keys; only `annals start` and `annals serve` may do that.
   if ((await readWrappedKeys(log, PLATFORM, 'name')).length === 0)
     throw new Error('this platform was never started: run annals start or annals serve first');
   return openVault({ log, masterKeyFile });
@@ -27,7 +28,7 @@ const openOperatorVault = async (log: Log, masterKeyFile: string): Promise<Vault
 
 /**
  * Opens the platform's log and vault for a command of the CLI, and passes them to `work`.
- * @throws Error of one line if they cannot be opened
+ * @throws Error with a one-line message for the operator if they cannot be opened
  */
 export const withOperatorVault = async <T>(
   config: Config,
@@ -42,9 +43,10 @@ export const withOperatorVault = async <T>(
 };
 
 /**
- * Creates the context in which a command of the CLI records decisions about the platform. The operator who runs the
- * command is not a user of the platform. So the actor of the events is `actor`, which stands for the command.
- * @throws Error of one line if the platform was never started, or if its master key is missing
+ * Creates the context in which a command of the CLI records what it does to the platform. The operator who runs the
+ * command is not a user of the platform, so the actor of the events is `actor`, which stands for the command.
+ * @throws Error with a one-line message for the operator if the platform was never started, or if its master key is
+ * missing
  */
 export const openOperatorContext = async (log: Log, masterKeyFile: string, actor: Actor): Promise<OperatorContext> => {
   const vault = await openOperatorVault(log, masterKeyFile);

@@ -13,7 +13,10 @@ export type ReplayOptions = {
   readonly tenant?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-  /** Prints only the events up to this time or position. This shows on which events an earlier decision was based. */
+  /**
+   * If given, only the events up to this time or position are printed. They show what was known when an earlier
+   * decision was made.
+   */
   readonly at?: string | undefined;
   readonly type?: string | undefined;
   /** The maximum number of events to print, as text. */
@@ -83,7 +86,10 @@ const selectionOf = ({ stream, tenant, from, to, at, type, limit, reverse, follo
   return { stream, start, end, matches, limit: limit === undefined ? Number.POSITIVE_INFINITY : Number(limit), reverse, follow, pretty };
 };
 
-/** Yields the events of a stream, or of the whole log. @throws Error of one line if the stream has no events */
+/**
+ * Yields the events of a stream, or of the whole log.
+ * @throws Error with a one-line message for the operator if the stream has no events
+ */
 async function* eventsOf(log: Log, { stream, reverse }: Selection): AsyncGenerator<Recorded> {
   if (stream === undefined) return yield* log.readAll({ backwards: reverse });
   if (!(await log.last(stream))) throw new Error(`the stream ${JSON.stringify(stream)} does not exist`);
@@ -91,7 +97,7 @@ async function* eventsOf(log: Log, { stream, reverse }: Selection): AsyncGenerat
   yield* (await Array.fromAsync(log.read(stream))).reverse();
 }
 
-/** Whether this event and all later ones are beyond the selected range, so that reading can end. */
+/** Returns whether this event and all later ones are outside of the selected range, so that reading can end. */
 const isPast = (event: Recorded, { start, end, reverse }: Selection): boolean => {
   const bound = reverse ? start : end;
   return bound !== null && 'position' in bound && (reverse ? isBefore(event, bound) : isAfter(event, bound));

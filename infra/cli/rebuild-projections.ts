@@ -36,8 +36,8 @@ const progressLine = ({ name, rebuild }: PublishedStatus): string => {
 };
 
 /**
- * Creates the display of progress. With `json`, it shows nothing; on a terminal, it overwrites one line; otherwise it
- * prints one line per second.
+ * Creates the display of progress: nothing with `json`, a line that is overwritten on a terminal, and otherwise one
+ * line per second.
  */
 const progressDisplay = (json: boolean) => {
   let shownAt = 0;
@@ -96,7 +96,7 @@ export type RebuildOptions = {
 };
 
 /**
- * Rebuilds one projection and promotes the new rows. If `ifEqual` is set and any row differs, it keeps the old rows.
+ * Rebuilds one projection and promotes the new rows. If `ifEqual` is set and any row differs, the live rows are kept.
  * @returns whether the new rows were promoted
  */
 const rebuildOne = async (services: Services, name: string, { ifEqual, json }: RebuildOptions): Promise<boolean> => {
@@ -163,9 +163,9 @@ const announceInterruption = (name: string, remaining: readonly string[]): (() =
 };
 
 /**
- * Rebuilds one projection, or all of them one after another. Meanwhile, queries read the old rows. Each promotion is
- * recorded in the log.
- * @returns the exit code: 1 if the old rows of a projection were kept
+ * Rebuilds one projection, or all of them one after another. In the meantime, queries read the live rows. Each
+ * promotion is recorded in the log.
+ * @returns the exit code: 1 if the live rows of a projection were kept
  */
 export const rebuild = async (config: Config, options: RebuildOptions): Promise<number> => {
   const names = namesOf(options);

@@ -32,8 +32,8 @@ const selectionOf = ({ outcome, since, tenant }: RedeliverOptions): Selection =>
 };
 
 /**
- * Returns the messages that were given up since a time, in the order of the log. Leaves out messages that a runner has
- * acknowledged since they were given up. Reads the log, because read models may lag behind it.
+ * Returns the messages that were given up since a time, in the order of the log, except those that a runner has
+ * acknowledged afterwards. They are read from the log, because read models may lag behind it.
  */
 const deadMessages = async (log: Log, { since, tenant }: Selection): Promise<DeadMessage[]> => {
   const dead = new Map<string, DeadMessage>();

@@ -61,8 +61,8 @@ const eventTypes = [
 const agentOf = (event: Recorded<MessageEvent>): string => (event.type === 'DeliveryRequeued' ? event.data : factsOf(event)).agent_id;
 
 /**
- * Creates a fold over the log. It keeps the last message of each delivery until that message is acknowledged or given
- * up.
+ * Creates the function that collects, from the events of the log, the last message of each delivery until this message
+ * is acknowledged or given up.
  */
 const createFold = () => {
   const messages = new Map<string, Unsettled>();
@@ -119,8 +119,8 @@ const missingAtBroker = async (nats: NatsConnection, messages: readonly Unsettle
 };
 
 /**
- * Waits a few seconds. Then returns the messages that are still neither acknowledged nor given up in the log. The wait
- * is needed because the broker removes a message before the log records the reason.
+ * Waits a few seconds, and returns those messages that are then still neither acknowledged nor given up in the log. It
+ * waits because the broker removes a message before the log records the reason.
  */
 const withoutSettled = async (log: Log, missing: readonly Unsettled[]): Promise<readonly Unsettled[]> => {
   const first = missing.toSorted((a, b) => comparePositions(a.position, b.position))[0];
@@ -181,9 +181,9 @@ const connect = async (config: Config): Promise<NatsConnection> => {
 };
 
 /**
- * Finds the messages that the broker has lost, by comparing the log with the broker, and sends them again. Leaves out
- * messages that the relay has not published yet. If the command is repeated, even after an interruption, no message is
- * sent twice.
+ * Finds the messages that the broker has lost, by comparing the log with the broker, and sends them again. Messages
+ * that the relay has not published yet are left out. If the command is repeated, even after an interruption, no message
+ * is sent twice.
  * @returns the exit code
  */
 export const redrive = async (config: Config, options: RedriveOptions): Promise<number> => {

@@ -37,7 +37,7 @@ const placeFor = async (config: Config): Promise<BlobPlace> =>
   (await openBlobPlace(config)) ?? openDirectoryPlace(blobDirectoryOf(config.annalsData));
 
 /**
- * Copies and verifies a backup. The store gets its final name only at the end, so that an interrupted restore can be
+ * Copies and verifies a backup. The store gets its final name only at the end, so an interrupted restore can be
  * repeated.
  */
 const restoreInto = async (config: Config, from: string): Promise<number> => {
@@ -61,7 +61,7 @@ const restoreInto = async (config: Config, from: string): Promise<number> => {
  * Copies a backup of `annals backup` into the data directory, and verifies every event, and every file to which an
  * event refers.
  * @returns the exit code: 1 if something is missing or damaged
- * @throws Error of one line if a directory is not suitable
+ * @throws Error with a one-line message for the operator if a directory is not suitable
  */
 export const restore = async (config: Config, from: string): Promise<number> => {
   const { annalsData, masterKeyFile, eventstoreUrl } = config;

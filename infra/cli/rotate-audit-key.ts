@@ -5,7 +5,7 @@ import { withOperatorVault } from './operator-context.ts';
 /**
  * Replaces the key pair that signs the heads (signed hashes) of the audit logs, and prints the ids of both key pairs.
  * @returns the exit code
- * @throws Error of one line
+ * @throws Error with a one-line message for the operator
  */
 export const rotateAuditKey = (config: Config): Promise<number> =>
   withOperatorVault(config, async ({ log, vault }) => {

@@ -20,10 +20,10 @@ const printCompleted = ({ masterKeyFile }: Config, from: string, to: string): vo
 };
 
 /**
- * Replaces the master key. If the platform runs on several machines, this takes two calls. Between them, the operator
+ * Replaces the master key. If the platform runs on several machines, this takes two calls; between them, the operator
  * copies the new key to every machine.
  * @returns the exit code
- * @throws Error of one line
+ * @throws Error with a one-line message for the operator
  */
 export const rotateMasterKey = (config: Config, isConfirmed: boolean): Promise<number> =>
   withOperatorVault(config, async ({ log }) => {
@@ -64,9 +64,10 @@ const rotateOne = async (parts: DataKeyRotationParts, tenant: string): Promise<v
 };
 
 /**
- * Replaces the data key of a tenant or, if none is given, all data keys that are due.
+ * Replaces the data key of a tenant. If no tenant is given, replaces the data keys of all tenants whose newest key is
+ * older than 90 days.
  * @returns the exit code
- * @throws Error of one line
+ * @throws Error with a one-line message for the operator
  */
 export const rotateDataKeys = (config: Config, tenant: string | undefined): Promise<number> =>
   withOperatorVault(config, async ({ log, vault }) => {

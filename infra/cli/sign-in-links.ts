@@ -13,7 +13,7 @@ const ACTOR = { kind: 'system', id: 'annals login' } as const;
  * Prints a link that signs in a browser once, as the user with this e-mail address or, without an address, as the
  * platform's own super-admin.
  * @returns the exit code
- * @throws Error of one line, Refusal not_found
+ * @throws Error with a one-line message for the operator, Refusal not_found
  */
 export const printSignInLink = async (config: Config, user: string | undefined): Promise<number> => {
   const email = user === undefined ? undefined : Email.safeParse(user).data;

@@ -25,8 +25,8 @@ export const storeCommand = defineCommand({
       run: async ({ args }) => {
         const port = portOf(args.port);
         const { serveStore } = await import('../eventstore/embedded/serve-store.ts');
-        // This keeps the V8 heap's space for new objects small. The store's objects are short-lived, so the default of
-        // 2 x 16 MiB would use memory without being faster.
+        // Keep the V8 heap's space for new objects small: the store's objects are short-lived, and the default of 2 x
+        // 16 MiB would use memory without being faster.
         setFlagsFromString('--semi-space-growth-factor=1');
         await runService(() => serveStore({ dir: args.dir, port, open: args.open === true }));
       },

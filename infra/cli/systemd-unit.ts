@@ -14,7 +14,7 @@ const DESCRIPTIONS: Readonly<Record<ServiceName, string>> = {
 /** The file from which the service reads further variables. It may be absent. */
 const ENVIRONMENT_FILE = '/etc/annals.env';
 
-/** Escapes a text for any setting of a unit. In all settings, systemd replaces specifiers, which begin with `%`. */
+/** Escapes a text for any setting of a unit: systemd replaces specifiers in all settings, which begin with `%`. */
 const escaped = (text: string): string => text.replaceAll('%', '%%');
 
 /** Quotes a word of a command line or of Environment. */
@@ -25,7 +25,7 @@ const argument = (text: string): string => quoted(text).replaceAll('$', '$$$$');
 
 /**
  * Returns a systemd unit that runs this checkout with its own Node as the current user. `dataDirectory` must be an
- * absolute path. The stop signal goes only to the main process, which stops its other processes in the right order.
+ * absolute path. Only the main process gets the stop signal, and stops its other processes in the right order.
  */
 export const systemdUnit = (service: ServiceName, dataDirectory: string): string => {
   const main = join(import.meta.dirname, '../main.ts');

@@ -52,7 +52,11 @@ const linesOf = ({ master, rotations, keys, wrappers, tenants }: VaultStatus): s
   ];
 };
 
-/** Prints all keys, their age, and the rotations in progress. @returns the exit code @throws Error of one line */
+/**
+ * Prints all keys, their age, and the rotations in progress.
+ * @returns the exit code
+ * @throws Error with a one-line message for the operator
+ */
 export const showVault = async (config: Config, { json }: { readonly json: boolean }): Promise<number> => {
   const status = await statusOf(config);
   if (json) console.log(JSON.stringify(status));

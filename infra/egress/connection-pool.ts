@@ -13,9 +13,9 @@ export type PoolOptions = {
   readonly connectTimeoutMs?: number;
   /** The maximum time, in milliseconds, that a host may send nothing. */
   readonly idleTimeoutMs?: number;
-  /** Resolves host names. By default, by DNS. */
+  /** Resolves host names; by DNS if absent. */
   readonly resolve?: ResolveHost;
-  /** The function that creates connectors. By default, undici's `buildConnector`. */
+  /** The function that creates connectors; undici's `buildConnector` if absent. */
   readonly build?: typeof buildConnector;
 };
 

@@ -1,7 +1,7 @@
 import type { EgressFailure } from '../../commands/egress-failure.ts';
 
 /**
- * Thrown if a request to another host failed. The message is for users: it names the host, but no path, header or
+ * Thrown if a request to another host failed. Its message is for users: it names the host, but no path, header or
  * credential.
  */
 export class EgressError extends Error {

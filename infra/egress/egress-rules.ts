@@ -13,13 +13,13 @@ export type Destination = { readonly hostname: string; readonly port: number };
 export type EgressRuleOptions = {
   /** The entries of EGRESS_ALLOW. */
   readonly allow?: readonly string[] | undefined;
-  /** The ports that need no entry. By default, 443 and 8443. */
+  /** The ports that need no entry; 443 and 8443 if absent. */
   readonly ports?: readonly number[] | undefined;
 };
 
-/** Decides to which hosts the platform may send requests. */
+/** Says to which hosts the platform may send requests. */
 export type EgressRules = {
-  /** Whether EGRESS_ALLOW contains this host or, if the host is an address, a range with this address. */
+  /** Returns whether EGRESS_ALLOW contains this host or, if the host is an address, a range that includes it. */
   readonly isNamed: (destination: Destination) => boolean;
   /**
    * Checks the scheme, the host, the port and, if the host is an IP address, also the address.
@@ -60,9 +60,9 @@ const parseUrl = (text: string): URL => {
 };
 
 /**
- * Creates the rules. By default, requests may go only to public addresses, by HTTPS, on the ports 443 and 8443. The
- * entries of `allow` (EGRESS_ALLOW) are exceptions. An entry is a host, whatever its address, or a range of addresses.
- * Such a host can be reached by HTTP, too, and on any port. If the entry has a port, only on this port.
+ * Creates the rules. Requests may go to public addresses by HTTPS on the ports 443 and 8443. The entries of `allow`
+ * (EGRESS_ALLOW) are exceptions: an entry is a host, whatever its address is, or a range of addresses. Such a host can
+ * be reached by HTTP, too, and on any port or, if the entry has a port, on this port only.
  */
 export const createEgressRules = ({ allow = [], ports = DEFAULT_PORTS }: EgressRuleOptions = {}): EgressRules => {
   const allowances = allow.map(allowanceOf);

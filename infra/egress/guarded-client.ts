@@ -22,7 +22,7 @@ export type EgressResponse = {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The body, to be read once. Reading can throw an EgressError. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Closes the connection if the body has not been read to its end. Must be called if the body may stay unread. */
+  /** Closes the connection if the body has not been read to its end. It must be called if the body may stay unread. */
   readonly discard: () => void;
 };
 
@@ -30,15 +30,12 @@ export type EgressResponse = {
 export type GuardedClient = {
   /** Checks a URL without sending anything. @throws EgressError forbidden */
   readonly checkUrl: (url: string) => void;
-  /**
-   * Sends a request, and follows redirects. Every other status is returned as a result.
-   * @throws EgressError
-   */
+  /** Sends a request and follows redirects. A response with any other status is returned. @throws EgressError */
   readonly request: (request: EgressRequest) => Promise<EgressResponse>;
   /** Sends a request and reads the whole body. @throws EgressError */
   readonly read: (request: EgressRequest) => Promise<Omit<EgressResponse, 'body' | 'discard'> & { readonly bytes: Uint8Array }>;
   /**
-   * Sends a request and returns the status of the answer. Ignores the body, and follows no redirect.
+   * Sends a request and returns the status of the response, whose body is ignored. Redirects are not followed.
    * @throws EgressError
    */
   readonly status: (request: EgressRequest) => Promise<number>;
@@ -71,9 +68,9 @@ async function* limitedBody({ response, host, maxBytes, end }: Body): AsyncItera
 }
 
 /**
- * Refuses answers that are too long or compressed. Compressed answers are refused because a few bytes can expand to
- * very many.
- * @throws EgressError
+ * Checks that a response is neither too long nor compressed. Compressed ones are refused because a few bytes can expand
+ * to very many.
+ * @throws EgressError if it is
  */
 const checkHeaders = (response: Dispatcher.ResponseData, host: string, maxBytes: number): void => {
   const encoding = headerOf(response, 'content-encoding')?.trim().toLowerCase() ?? 'identity';
@@ -121,8 +118,8 @@ export const createGuardedClient = (options: GuardedClientOptions = {}): Guarded
   };
 
   /**
-   * Checks the URL, starts the time limit, and counts the request towards the limits in `MAX_REQUESTS`.
-   * @throws EgressError
+   * Checks the URL, starts the time limit, and counts the request against the limits in `MAX_REQUESTS`.
+   * @throws EgressError if the URL is not allowed or a limit is reached
    */
   const begin = (wanted: EgressRequest): { readonly attempt: Attempt; readonly free: () => void } => {
     const url = rules.checkUrl(wanted.url);

@@ -15,8 +15,8 @@ type Connector = buildConnector.connector;
 const resolver = new Resolver(DNS_TIMEOUT);
 
 /**
- * Resolves a host name with the DNS servers. It does not use `lookup` of node:dns, which occupies one of the few
- * threads that Node also needs for files. A few host names with slow DNS servers could then stop the whole process.
+ * Resolves a host name with the DNS servers. `lookup` of node:dns is not used, because it occupies one of the few
+ * threads that Node also needs for files: a few host names with slow DNS servers could stop the whole process.
  */
 export const resolveByDns: ResolveHost = async (hostname) => {
   const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
@@ -26,8 +26,8 @@ export const resolveByDns: ResolveHost = async (hostname) => {
 };
 
 /**
- * Resolves a name as the operating system does, including its hosts file. Used for hosts that the operator has listed
- * in EGRESS_ALLOW.
+ * Resolves a name as the operating system does, which includes its hosts file. It is used for hosts that the operator
+ * has listed in EGRESS_ALLOW.
  */
 export const resolveBySystem: ResolveHost = async (hostname) =>
   (await lookup(hostname, { all: true, order: 'verbatim' })).map(({ address }) => address);
@@ -65,8 +65,8 @@ export type ConnectorOptions = {
 
 /**
  * Creates the function with which undici opens connections. It resolves the host's name once, and refuses the host if
- * any of its addresses is forbidden. It connects to one of these addresses only. Before the request is sent, it checks
- * the address of the connected socket again.
+ * any of the addresses is forbidden. It connects only to one of these addresses, and checks the address of the
+ * connected socket again before the request is sent.
  */
 export const guardedConnector = ({ rules, connectTimeoutMs, resolve = resolveByDns, build }: ConnectorOptions): Connector => {
   const addressesOf = async (destination: Destination): Promise<readonly string[]> => {

@@ -16,7 +16,10 @@ const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
  */
 const AZURE_HOST = '168.63.129.16';
 
-/** Parses an IP address. An IPv4 address that is mapped to IPv6 becomes IPv4. Null if the text is not an IP address. */
+/**
+ * Parses an IP address. An IPv4 address that is mapped to IPv6 becomes IPv4. Returns null if the text is not an IP
+ * address.
+ */
 export const ipAddressOf = (text: string): IpAddress | null => {
   const bare = text.replace(/^\[(.*)\]$/, '$1');
   return ipaddr.IPv4.isValidFourPartDecimal(bare) || ipaddr.IPv6.isValid(bare) ? ipaddr.process(bare) : null;
@@ -30,7 +33,7 @@ export const ipRangeOf = (text: string): IpRange | null => {
   return { address, bits: bits === undefined ? address.toByteArray().length * 8 : Number(bits) };
 };
 
-/** Whether an address belongs to a range. */
+/** Returns whether an address belongs to a range. */
 export const isInRange = (address: IpAddress, range: IpRange): boolean =>
   address.kind() === range.address.kind() && address.match(range.address, range.bits);
 
@@ -40,8 +43,9 @@ const isPublicIPv6 = (address: ipaddr.IPv6): boolean => {
 };
 
 /**
- * Whether an address belongs to a host on the internet. False for private, loopback, link-local and reserved addresses,
- * for addresses of metadata services, and for IPv6 addresses that contain an IPv4 address (6to4, Teredo).
+ * Returns whether an address belongs to a host on the internet. Returns false for private, loopback, link-local and
+ * reserved addresses, for addresses of metadata services, and for IPv6 addresses that contain an IPv4 address (6to4,
+ * Teredo).
  */
 export const isPublicAddress = (address: IpAddress): boolean => {
   if (address instanceof ipaddr.IPv6) return isPublicIPv6(address);

@@ -10,15 +10,15 @@ const MAX_REDIRECTS = 3;
 
 export type EgressRequest = {
   readonly url: string;
-  /** The HTTP method. By default, GET. */
+  /** The HTTP method; GET if absent. */
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** The maximum size of the answer's body in bytes. By default, 8 MiB. */
+  /** The maximum size of the response body in bytes; 8 MiB if absent. */
   readonly maxBytes?: number;
-  /** The maximum total time in milliseconds, including redirects and the whole body. By default, 20,000. */
+  /** The maximum total time in milliseconds, including redirects and the whole body; 20,000 if absent. */
   readonly totalMs?: number;
-  /** The maximum number of redirects. By default, 3. */
+  /** The maximum number of redirects; 3 if absent. */
   readonly maxRedirects?: number;
   readonly signal?: AbortSignal;
 };

@@ -14,7 +14,7 @@ const INVALID_ANSWER = /^(HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_)/;
 /** Matches error codes which mean that a certificate is invalid, or that TLS has failed in another way. */
 const INVALID_TLS = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|EPROTO)/;
 
-/** Whether undici has refused an answer because it is not valid HTTP. Most of these errors have no code. */
+/** Returns whether undici has refused an answer because it is not valid HTTP. Most of these errors have no code. */
 const isInvalidAnswer = (error: unknown): boolean => {
   const { name, message } = error as Error;
   return name === 'HTTPParserError' || message === 'bad upgrade' || INVALID_ANSWER.test(codeOf(error));

@@ -13,9 +13,10 @@ const COUNT_TIME_MS = 15_000;
 const START: CountProgress = { streams: 0, events: 0, counted_to: '' };
 
 /**
- * Counts the tenant's streams and events before the position `until`, except those of its destroyed keys. It continues
- * after `progress`, and after `timeMs` returns the counts so far. The store filters the events, so that it sends only
- * those of the tenant. Every stream has exactly one event of revision 0, so the counts of several calls can be added.
+ * Counts the tenant's streams and events before the position `until`, except those of its destroyed keys. Counting
+ * continues after `progress`, and ends after `timeMs` with the counts so far. The event store filters the events, so it
+ * sends only those of the tenant. Every stream has exactly one event of revision 0, so the counts of several calls can
+ * be added.
  * @throws LogError unavailable if no event could be counted
  */
 export const countTenantEvents = async (

@@ -11,9 +11,9 @@ import type { LogError } from './event-log.ts';
 const FIRST_EVENT_TIMEOUT_MS = 5_000;
 
 /**
- * The time to wait before cancelling a read that got "stream not found", in milliseconds. In this time, the server
- * normally ends the call itself. An earlier cancellation would reset the call, and servers close a connection that
- * resets many calls.
+ * How long a read that got "stream not found" waits before it is cancelled, in milliseconds. Normally, the server ends
+ * the call within this time. An earlier cancellation would reset the call, and servers close a connection that resets
+ * many calls.
  */
 const CANCEL_DELAY_MS = 20;
 
@@ -25,14 +25,14 @@ type ClientStream = {
 };
 
 /**
- * Yields the platform's events that `source` returns, and skips all others. Yields nothing if the stream does not
- * exist.
- * @throws LogError: the client's error, converted by `toLogError`
+ * Yields those events that `source` returns and that the platform has written. If the stream does not exist, yields
+ * nothing.
+ * @throws LogError: the error of the client, converted by `toLogError`
  */
 export async function* readEvents(source: ClientStream, toLogError: (error: unknown) => LogError): AsyncGenerator<Recorded> {
   let isNotFound = false;
-  // If a client stream is destroyed before its end, its call is never released, and the client's `dispose` waits for
-  // ever. So the stream is not destroyed here. Instead, `finally` reads and discards its remaining events.
+  // If a client stream is destroyed before its end, its call is never released, and the client's `dispose` waits
+  // forever. So the stream is not destroyed; instead, `finally` reads and drops the remaining events.
   const events = source.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]();
   try {
     for (let step = await withDeadline(FIRST_EVENT_TIMEOUT_MS, events.next()); !step.done; step = await events.next()) {

@@ -11,9 +11,9 @@ const RETRY_DELAY_MS = 100;
 const ATTEMPT_TIMEOUT_MS = 5_000;
 const PING_TIMEOUT_MS = 2_000;
 /**
- * The deadline in milliseconds of appends that are tried only once. The server refuses an append that it reads after
- * the append's deadline. With a short deadline, a server that was paused could refuse the first waiting appends and
- * record later ones. Callers of such appends rely on their order.
+ * The deadline, in milliseconds, of appends that are tried only once. The server refuses an append that it reads after
+ * the deadline. With a short deadline, a server that was paused could refuse the first appends that wait and record
+ * later ones, but callers rely on their order.
  */
 const SINGLE_ATTEMPT_TIMEOUT_MS = 3_600_000;
 const DEFAULT_DEADLINE_MS = 10_000;
@@ -42,8 +42,8 @@ const readStream = ({ client, toLogError }: Connection, ...[stream, { from, limi
   );
 
 /**
- * Checks whether an earlier attempt has written the events.
- * @returns the result of that attempt if these events follow revision `expected` in the stream; otherwise null
+ * Finds out whether an earlier attempt has written the events.
+ * @returns the result of that attempt if these events follow the revision `expected` in the stream; otherwise null
  */
 const findEarlierAppend = async (connection: Connection, { stream, expected, events }: Append): Promise<Appended | null> => {
   const from = expected === 'none' ? 0 : expected + 1;
@@ -63,9 +63,9 @@ const tryAppend = async (connection: Connection, append: Append, deadline: numbe
 };
 
 /**
- * Appends, and retries for up to `deadline` ms while the store is unavailable. A retry can get a conflict because an
- * earlier attempt has written the events, and only its answer was lost. So the stream is checked before a conflict is
- * reported.
+ * Appends events. While the store is unavailable, tries again for up to `deadline` ms. An attempt can fail with a
+ * conflict because an earlier one has written the events and only the answer was lost; so the stream is read before a
+ * conflict is reported.
  */
 const appendWithRetries = async (connection: Connection, append: Append, deadline: number): Promise<Appended> => {
   const end = Date.now() + deadline;

@@ -9,15 +9,18 @@ export type NewEvent = { id: string; type: string; data: DomainEvent['data'] | U
  */
 export type Appended = { revision: number; position: Position };
 
-/** The expected state of the stream: the revision of its last event, or 'none' if the stream must not exist yet. */
+/** The expected state of the stream: the revision of its last event, or 'none' if the stream must not exist. */
 export type Expected = 'none' | number;
 
-/** Selects events. `streamPattern` is a regular expression for the names of the streams, which the server applies. */
+/**
+ * Selects events by stream or type. `streamPattern` is a regular expression that the name of the stream must match; the
+ * server applies it.
+ */
 export type Filter = { streamPrefixes: readonly string[] } | { eventTypes: readonly string[] } | { streamPattern: string };
 
 export type Follower = {
   /**
-   * Delivery starts after this log position. If it is not set, delivery starts with the log's first event. If it is
+   * The log position after which delivery starts. If absent, delivery starts with the first event of the log. If it is
    * 'end', only new events are delivered.
    */
   from?: Position | 'end' | undefined;
@@ -39,9 +42,9 @@ export type Follower = {
  */
 export type Log = {
   /**
-   * Appends all events or none. While the store is unavailable, retries for up to `deadline` ms (default 10,000). Each
-   * retry has the same event ids and the same expected revision. With `retry: false`, tries only once; the store may
-   * still write the events after `deadline`.
+   * Appends all events or none. While the store is unavailable, tries again for up to `deadline` ms (10,000 if absent),
+   * with the same event ids and the same expected revision. With `retry: false`, tries only once; the store may then
+   * write the events even after `deadline`.
    * @throws LogError conflict (the stream is not at `expected`), gone (it was tombstoned), unavailable, wrong-request,
    * too-large, damaged
    */
@@ -52,15 +55,15 @@ export type Log = {
     options?: { deadline?: number; retry?: boolean },
   ) => Promise<Appended>;
   /**
-   * Yields the stream's events, the oldest first, starting at revision `from` (default: the first event). With
-   * `backwards`, yields them with the newest first, starting at `from` (default: the last event). Yields nothing if the
-   * stream does not exist.
+   * Yields the events of the stream, oldest first, from the revision `from` on (from the first event if absent). With
+   * `backwards`, yields them newest first, from the revision `from` back (from the last event if absent). Yields
+   * nothing if the stream does not exist.
    * @throws LogError gone, unavailable, damaged
    */
   read: (stream: string, options?: { from?: number; limit?: number; backwards?: boolean }) => AsyncIterable<Recorded>;
   /**
-   * Deletes a stream forever. Its name cannot be used again. The store frees the disk space when it is scavenged. Does
-   * nothing if the stream is already tombstoned.
+   * Deletes a stream forever: its name cannot be used again, and the store frees the disk space when it is scavenged.
+   * Does nothing if the stream is already tombstoned.
    * @throws LogError unavailable, damaged
    */
   tombstone: (stream: string) => Promise<void>;
@@ -103,9 +106,9 @@ export type Subscription = {
 };
 
 /**
- * 'conflict': the stream is not at the expected revision. 'damaged': a stored record is unreadable. 'gone': the stream
- * was tombstoned (deleted for ever). 'unavailable': a retry may succeed. 'wrong-request': any other error; a retry does
- * not help. 'too-large': the events do not fit into one append.
+ * 'conflict': the append expects another revision than the present one. 'damaged': a stored record is unreadable.
+ * 'gone': the stream was tombstoned (deleted forever). 'unavailable': a retry may succeed. 'wrong-request': any other
+ * error; a retry does not help. 'too-large': the events do not fit into one append.
  */
 export type LogErrorKind = 'conflict' | 'damaged' | 'gone' | 'unavailable' | 'wrong-request' | 'too-large';
 

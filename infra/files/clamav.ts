@@ -45,8 +45,8 @@ const readAnswer = async (socket: Socket): Promise<string> => {
 const ask = async ({ host, port }: ClamavAddress, messages: Iterable<Uint8Array>, timeoutMs = TIMEOUT_MS): Promise<string> => {
   const socket = connect({ host, port });
   const timer = setTimeout(() => socket.destroy(new Error('timeout')), timeoutMs);
-  // If clamd refuses a stream before its end, it answers and closes the connection. The sending then fails. Its error
-  // is ignored, because the answer counts.
+  // If clamd refuses a stream before its end, it answers and closes the connection, so that sending fails. This error
+  // is ignored, because only the answer matters.
   const sending = (async () => {
     for (const message of messages) await send(socket, message);
   })().catch(() => {});
@@ -59,7 +59,7 @@ const ask = async ({ host, port }: ClamavAddress, messages: Iterable<Uint8Array>
   }
 };
 
-/** Whether clamd answers. */
+/** Returns whether clamd answers. */
 export const pingClamav = async (address: ClamavAddress): Promise<boolean> =>
   (await ask(address, [Buffer.from('zPING\0')], PING_TIMEOUT_MS)) === 'PONG';
 

@@ -50,9 +50,9 @@ const createSetNumbers = () => {
 };
 
 /**
- * Creates the client that evaluates rules in a separate thread: those that read the body. If they exceed the time
- * limit, the thread is ended, and the next delivery starts a new one. Tenants take turns, so that slow rules of one
- * tenant do not delay the deliveries of other tenants for long.
+ * Creates the client that evaluates rules in a separate thread, which are the rules that read the body. If they exceed
+ * the time limit, the thread is ended, and the next delivery starts a new one. Tenants take turns, so that slow rules
+ * of one tenant do not delay the deliveries of other tenants for long.
  */
 export const createRulesClient = ({ logger, timeLimitMs = TIME_LIMIT_MS }: RulesClientOptions) => {
   const waiting = createFairQueue<Job>();

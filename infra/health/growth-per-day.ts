@@ -8,9 +8,9 @@ const SAMPLE_INTERVAL_MS = 30 * 60_000;
 const MIN_SPAN_MS = 10 * 60_000;
 
 /**
- * Creates the function that takes the end of the log at the time `at` (milliseconds) and returns by how many bytes the
- * log grows per day. It compares with a sample of at most about a day ago. Returns null as long as the first sample is
- * less than ten minutes old.
+ * Creates the function that returns by how many bytes the log increases per day. Its arguments are the end of the log
+ * and the time `at` (milliseconds), which it compares with a sample of at most about a day ago. It returns null while
+ * the first sample is less than ten minutes old.
  */
 export const estimateGrowth = (): ((bytes: bigint, at: number) => number | null) => {
   const samples: Sample[] = [];

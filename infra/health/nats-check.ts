@@ -27,7 +27,7 @@ const jetStreamFailure = (error: unknown): Result => {
   return fail(`JetStream refuses requests: ${reasonOf(error)}`, 'enable JetStream for the account of NATS_ACCOUNT_SEED');
 };
 
-/** Whether the server accepts a client without credentials. */
+/** Returns whether the server accepts a client without credentials. */
 const isOpen = (natsUrl: string): Promise<boolean> =>
   connectNats({ natsUrl, natsAccountSeed: undefined }, { waitForServer: false }).then(
     (stranger) => stranger.close().then(() => true),

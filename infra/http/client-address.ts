@@ -48,7 +48,7 @@ export const clientAddress = (trustedProxies: readonly string[] = []): ((c: Cont
 /** Headers that proxies add to the requests that they forward. */
 const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'via'];
 
-/** Whether a request was made on this machine, and not forwarded by a proxy that runs on this machine. */
+/** Returns whether a request was made on this machine, and not forwarded by a proxy that runs on this machine. */
 export const isLocalRequest =
   (address: (c: Context) => string | null) =>
   (c: Context): boolean =>

@@ -16,13 +16,14 @@ const TRANSFER_ENCODING = /^(?:chunked)?$/i;
 const TARGET = /^(?:\/|https?:\/\/)[^\\]*$/i;
 
 /**
- * Whether the entry of `rawHeaders` at this index is the header name Host. In that array, names and values alternate.
+ * Returns whether the entry of `rawHeaders` at this index is the header name Host. In that array, names and values
+ * alternate.
  */
 const isHostName = (text: string, index: number): boolean => index % 2 === 0 && text.length === 4 && text.toLowerCase() === 'host';
 
 /**
- * Whether the header occurs more than once. Node joins the values of a repeated header with a comma, so the headers are
- * counted only if the value has a comma.
+ * Returns whether the header occurs more than once. Node joins the values of a repeated header with a comma, so the
+ * headers are counted only if the value contains a comma.
  */
 const isRepeated = (name: string, value: string | string[] | undefined, rawHeaders: readonly string[]): boolean =>
   value?.includes(',') === true && rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length > 1;
@@ -30,8 +31,8 @@ const isRepeated = (name: string, value: string | string[] | undefined, rawHeade
 const malformed = (detail: string): Refusal => new Refusal('malformed', detail);
 
 /**
- * Checks a request before the application gets it, for faults that the application could not see. Node drops headers
- * after the first 2,000, and all Host headers except the first. URL parsing removes dot segments.
+ * Checks a request for what the application could not see: Node drops headers after the first 2,000 and all Host
+ * headers except the first, and URL parsing removes dot segments.
  * @returns the refusal to answer with; null if the request is well-formed
  */
 export const refusalFor = ({ url = '', httpVersionMajor, httpVersionMinor, headers, rawHeaders }: IncomingMessage): Refusal | null => {
@@ -98,8 +99,8 @@ const serialize = ({ status, headers, text }: RenderedProblem): string => {
 };
 
 /**
- * Answers a CONNECT request. By default, Node would close the connection without a response. For such a request, Node
- * does not handle errors of the socket, so this function handles them.
+ * Answers a CONNECT request, for which Node would close the connection without a response. For such a request, Node
+ * does not handle errors of the socket, so this function does.
  */
 const refuseTunnel = async (socket: Duplex, report: ReportMalformed): Promise<void> => {
   socket.on('error', () => socket.destroy());

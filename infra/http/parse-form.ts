@@ -4,8 +4,8 @@ import { Refusal } from '../../domain/refusal.ts';
 
 const MAX_HEADER_BYTES = 8_192;
 /**
- * The maximum size in bytes of a text that is passed on. A longer text is cut to this size. The maximum length
- * of every text field is smaller than this, so the handler refuses a text that was cut.
+ * The maximum size in bytes of a text that is passed on; a longer text is cut. Every text field has a smaller maximum
+ * length, so the handler refuses a text that was cut.
  */
 const MAX_TEXT_BYTES = 4_096;
 

@@ -138,7 +138,9 @@ const compileOrFault = (schema: JsonObject): Compiled | { readonly fault: Schema
   }
 };
 
-/** Whether a check was stopped because its budget was used up, or because the schema refers to itself endlessly. */
+/**
+ * Returns whether a check was stopped because its budget was used up, or because the schema refers to itself endlessly.
+ */
 const wasStopped = (error: unknown): boolean => error instanceof TooManySteps || error instanceof RangeError;
 
 /**

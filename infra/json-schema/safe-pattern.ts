@@ -7,8 +7,9 @@ export const MAX_PATTERN_LENGTH = 1_024;
 export type SafePattern = { readonly size: number; readonly test: (text: string) => boolean };
 
 /**
- * Compiles a pattern of a JSON Schema, which must be an ECMAScript pattern without look-around and back references. RE2
- * matches it, which never backtracks, so no pattern can take exponential time. `\s` and `\b` only know ASCII.
+ * Compiles a pattern of a JSON Schema, which must be an ECMAScript pattern without look-around and back references. It
+ * is matched by RE2, which never backtracks, so no pattern can take exponential time. `\s` and `\b` treat only ASCII
+ * characters as spaces and letters.
  * @throws Error if the pattern is not valid, too long, or needs a feature that RE2 does not have
  */
 export const safePattern = (pattern: string): SafePattern => {

@@ -46,9 +46,9 @@ export const createLogger = ({ logLevel }: Pick<Config, 'logLevel'>, name: strin
   );
 
 /**
- * Creates the logger for the lines about single requests. It is several times cheaper than the logger of
- * `createLogger`, because it neither searches the fields for secrets nor escapes controls. Its caller must log only
- * fields without secrets and controls. It collects the lines of 100 ms, and writes them together.
+ * Creates the logger for lines about single requests. It is several times cheaper than the logger of `createLogger`,
+ * because it neither searches the fields for secrets nor escapes control characters; so the fields must contain
+ * neither. Lines are collected for 100 ms and written together.
  */
 export const createRequestLogger = ({ logLevel }: Pick<Config, 'logLevel'>, name: string): Logger =>
   pino({ ...readable(), level: logLevel, name }, { write: nonblockingStdout().writeLater });

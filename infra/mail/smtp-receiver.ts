@@ -107,8 +107,8 @@ const receive = async (parts: SmtpReceiverParts, raw: Buffer, session: SMTPServe
 };
 
 /**
- * Receives mail by SMTP. A message is answered with 250 only after it is in the log for all its recipients. An address
- * that cannot get mail is refused with 550. Resolves when the server listens.
+ * Receives mail by SMTP. A message gets 250 only after the log contains it for all its recipients. An address that
+ * cannot get mail is refused with 550. The promise resolves when the server listens.
  */
 export const startSmtpReceiver = async (parts: SmtpReceiverParts): Promise<{ port: number; close: () => Promise<void> }> => {
   const { listen, logger, domain } = parts;

@@ -48,8 +48,8 @@ export const addDependencyMetrics = (metrics: ProcessMetrics, checks: Dependency
   });
 
 /**
- * Whether the event store in use is the embedded one in this data directory. If so, its URL contains the secret in the
- * directory.
+ * Returns whether the event store in use is the embedded one in this data directory. If so, its URL contains the secret
+ * in the directory.
  */
 export const isStoreOf = (dir: string, eventstoreUrl: string): boolean => {
   const secret = readText(join(dir, 'secret'));

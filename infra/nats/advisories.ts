@@ -76,8 +76,9 @@ const findMessage = async (nats: NatsConnection, sequence: number): Promise<Desc
 };
 
 /**
- * Reads an advisory from a message, and finds the agent that it concerns. Returns null if the advisory is of another
- * kind, or if the message to which it refers no longer exists.
+ * Reads an advisory from a message of the advisory stream, and finds the agent that the advisory concerns. Returns null
+ * if it reports no outcome (see `outcomes`), if it is older than the stream that runners read, or if the message to an
+ * agent that it refers to no longer exists.
  */
 const readAdvisory = async (nats: NatsConnection, streamCreatedAt: string, message: StoredAdvisory): Promise<ReceivedAdvisory | null> => {
   const payload = parsePayload(message);
@@ -107,9 +108,9 @@ const readAdvisories = async (nats: NatsConnection, messages: readonly StoredAdv
 };
 
 /**
- * Adds the messages of the advisory stream from `first` to `last` that the server has sent but the client has not
- * received. A message that arrives when a request for messages ends is lost. The server does not send it again, because
- * this consumer acknowledges nothing.
+ * Adds the messages of the advisory stream from `first` to `last` that the server has sent and the client has not
+ * received. This happens if a message arrives when a request for messages ends. The server does not send it again,
+ * because this consumer acknowledges nothing.
  */
 const withLost = async (
   nats: NatsConnection,
@@ -132,8 +133,8 @@ const withLost = async (
 export type AdvisoryBatch = { readonly lastSequence: number; readonly advisories: readonly ReceivedAdvisory[] };
 
 /**
- * Opens a reader of the advisory stream. It reads the messages in order, starting with the oldest. Several readers can
- * run at the same time, because each has its own consumer.
+ * Opens a reader of the advisory stream, which reads the messages in order, starting with the oldest. Several readers
+ * can run at the same time, because each has its own consumer.
  */
 export const openAdvisories = async (nats: NatsConnection) => {
   const { streams, consumers } = await manager(nats);
@@ -169,7 +170,7 @@ export const openAdvisories = async (nats: NatsConnection) => {
       return messages.length === 0 ? null : { lastSequence, advisories: await readAdvisories(nats, messages) };
     },
     /**
-     * Checks that the server can store advisories. Stores an empty message, which readers ignore. The check is needed
+     * Checks that the server can store advisories, by storing an empty message, which readers ignore. This is needed
      * because the server does not report that it cannot store an advisory, for example after a write error.
      * @throws NatsError if the server cannot store the message
      */

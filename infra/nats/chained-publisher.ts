@@ -2,8 +2,8 @@ import { headers, type NatsConnection } from 'nats';
 import type { OutgoingMessage } from '../../commands/runners/relay.reactor.ts';
 
 /**
- * The message that must be the last one in the stream when the next message is stored. `messageId` is null if the
- * server may have forgotten the id. Then only the sequence number is compared.
+ * The message that must be the last one in the stream when the next one is stored. `messageId` is null if the server
+ * may have forgotten the id; then only the sequence number is compared.
  */
 export type ExpectedLastMessage = { sequence: number; messageId: string | null };
 
@@ -27,15 +27,15 @@ const headersOf = (message: OutgoingMessage, { sequence, messageId }: ExpectedLa
   if (occurrence !== undefined) messageHeaders.set('Annals-Occurrence', occurrence);
   if (traceparent !== undefined) messageHeaders.set('traceparent', traceparent);
   messageHeaders.set('Nats-Expected-Last-Sequence', String(sequence));
-  // The id of the expected last message is sent, too. Its sequence number is not enough, because another process may
-  // have stored its own message with this number.
+  // Send the id of the expected last message, too. Its sequence number does not suffice, because another process may
+  // have stored a message of its own with this number.
   if (messageId) messageHeaders.set('Nats-Expected-Last-Msg-Id', messageId);
   return messageHeaders;
 };
 
 /**
- * Sends a batch of messages. Each message names its predecessor, and the server stores it only directly after that. So
- * the acknowledgement of the last message confirms the whole batch.
+ * Sends a batch of messages. Each message names the message before it, and the server stores it only directly after
+ * that one. So the acknowledgement of the last message confirms the whole batch.
  * @throws SequenceConflict, NatsError
  */
 const sendBatch = async (nats: NatsConnection, batch: readonly OutgoingMessage[], expected: ExpectedLastMessage): Promise<void> => {
@@ -52,7 +52,7 @@ const sendBatch = async (nats: NatsConnection, batch: readonly OutgoingMessage[]
 
 /**
  * Returns the number of messages in the next batch. The very first message is sent alone, so that its error shows the
- * cause. The errors of later messages would only report that the previous message is missing.
+ * cause: the errors of later messages would only say that the message before is missing.
  */
 const batchSize = (pending: readonly OutgoingMessage[], { messageId }: ExpectedLastMessage): number => {
   if (messageId === null) return 1;
@@ -73,7 +73,7 @@ type Publisher = {
   readonly nats: NatsConnection;
   readonly onPublished: (batch: readonly OutgoingMessage[]) => void;
   readonly failure: PromiseWithResolvers<never>;
-  /** The message that will be the last one in the stream when all messages in flight are stored. */
+  /** The message that will be the last one in the stream after all messages that were sent are stored. */
   expectedLast: ExpectedLastMessage;
   pending: OutgoingMessage[];
   pendingBytes: number;
@@ -149,8 +149,8 @@ const add = (publisher: Publisher, message: OutgoingMessage): void | Promise<voi
 };
 
 /**
- * Creates a publisher. It publishes messages in the order in which they are added, after the message `expectedLast`.
- * After an error, it can publish nothing more. The server rejects the batches that are already in flight, because they
+ * Creates a publisher, which publishes messages after the message `expectedLast`, in the order in which they are added.
+ * After an error, it cannot publish any more. The server then rejects the batches that were already sent, because they
  * follow messages that were not stored.
  */
 export const createChainedPublisher = (

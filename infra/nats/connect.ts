@@ -23,10 +23,10 @@ const authentication = (accountSeed: string | undefined, urls: readonly string[]
 };
 
 /**
- * Connects to NATS. If an account seed is configured, it connects as a user of that account; otherwise with the user
- * and password in the first URL. Waits for an unreachable server, unless `waitForServer` is false. If the connection is
- * lost, it reconnects without limit.
- * @throws if the server rejects the user, or if no URL is configured
+ * Connects to NATS. If an account seed is configured, connects as a user of that account; otherwise with the user and
+ * password in the first URL. If the server cannot be reached, waits for it, unless `waitForServer` is false. If the
+ * connection is lost later, it is re-established, without a limit.
+ * @throws Error if the server rejects the user, or if no URL is configured
  */
 export const connectNats = async (
   { natsUrl, natsAccountSeed }: Pick<Config, 'natsUrl' | 'natsAccountSeed'>,

@@ -22,8 +22,9 @@ export const errorReason = (error: unknown): string => {
 export const isWrongSequence = (error: unknown): boolean => WRONG_LAST_SEQUENCE.has(errorCode(error));
 
 /**
- * Whether an error can mean that JetStream has stopped a stream after a write error: JetStream refuses requests or does
- * not run any more. Errors of the connection, timeouts, refused permissions and limits of resources do not count.
+ * Returns whether an error can mean that JetStream has stopped a stream after a write error: JetStream refuses requests
+ * or does not run any more. Errors of the connection, timeouts, missing permissions and limits of resources do not mean
+ * this.
  */
 export const mayBeStoppedStream = (error: unknown): boolean =>
   error instanceof NatsError && !RESOURCE_LIMITS.has(errorCode(error)) && (errorCode(error) > 0 || error.code === '503');

@@ -59,16 +59,16 @@ type NamedConfig = Partial<StreamConfig> & { name: string };
 const isDifferent = ({ config: current }: StreamInfo, config: NamedConfig): boolean =>
   Object.entries(config).some(([name, value]) => JSON.stringify(current[name as keyof StreamConfig]) !== JSON.stringify(value));
 
-/** Whether a stream was not created by Annals and has another configuration. */
+/** Returns whether a stream was not created by Annals and has another configuration. */
 const isForeign = (found: StreamInfo, config: NamedConfig): boolean => !isOurs(found) && isDifferent(found, config);
 
 const foreignStream = (name: string): Refusal =>
   new Refusal('not_configured', `The stream ${name} on the broker was not created by Annals: give Annals a NATS account of its own`);
 
 /**
- * Creates a stream. If it exists already, updates it to this configuration, but keeps its number of replicas.
- * @throws Refusal not_configured if the existing stream was not created by Annals and has another configuration: an
- * update might delete its messages
+ * Creates a JetStream stream. If it exists, updates it to this configuration, but keeps its number of replicas.
+ * @throws Refusal not_configured if the existing stream was not created by Annals and has another configuration,
+ * because an update might delete its messages
  */
 export const ensureStream = async (nats: NatsConnection, config: NamedConfig): Promise<StreamInfo> => {
   const { streams } = await manager(nats);
@@ -89,7 +89,7 @@ const MESSAGE_STREAM_CONFIG: NamedConfig = {
   max_age: nanos(MAX_MESSAGE_AGE_MS),
   duplicate_window: nanos(DUPLICATE_WINDOW_MS),
   allow_direct: true,
-  // A runner can choose the subject to which the server sends the answer to its request. If it chose the subject of
+  // A runner can choose the subject to which the server sends the answer to a request. If this were the subject of
   // purge requests for this stream, an empty answer would remove the messages to all agents.
   deny_purge: true,
 };
@@ -116,8 +116,9 @@ export const unmarkedStreams = async (nats: NatsConnection): Promise<string[]> =
 };
 
 /**
- * The name of the advisory stream. The server writes an advisory there for each message that was acknowledged, refused
- * or given up. The advisory is kept until its outcome has been recorded in the log.
+ * The name of the advisory stream. The server writes an advisory there when a runner acknowledges, negatively
+ * acknowledges or terminates a message, or when the maximum number of deliveries is reached. The advisory is deleted
+ * after the message's outcome has been recorded in the log, or after MAX_MESSAGE_AGE_MS.
  */
 export const ADVISORY_STREAM = `${STREAM}_NOTICES`;
 const ADVISORY_SUBJECTS = [
@@ -141,8 +142,8 @@ const ensureAdvisoryStream = (nats: NatsConnection): Promise<StreamInfo> =>
   });
 
 /**
- * Creates the stream that runners read. When it is full, it rejects new messages instead of dropping old ones. The
- * advisory stream is created first, so that no acknowledgement is missed.
+ * Creates the JetStream stream that runners read. If it is full, it rejects new messages instead of dropping old ones.
+ * The advisory stream is created first, so that no acknowledgement is missed.
  */
 export const ensureInbound = async (nats: NatsConnection): Promise<StreamInfo> => {
   await assertStreamIsOurs(nats);
@@ -160,9 +161,9 @@ export type LastMessage = { readonly sequence: number; readonly messageId: strin
 const MAX_FOREIGN_MESSAGES = 10_000;
 
 /**
- * Returns the log position of the last message from the relay, among the messages up to this sequence number. The
- * stream can contain other messages, which have no position. For example, a runner can make the server send a status to
- * the subject of an agent, and the stream stores it.
+ * Of the messages up to this sequence number, finds the last one that the relay has published, and returns its log
+ * position. The stream can contain other messages, which have no position: for example, a runner can make the server
+ * send a status to the subject of an agent, which is then stored.
  */
 const lastToken = async (streams: StreamAPI, sequence: number): Promise<string | null> => {
   for (let seq = sequence; seq > Math.max(0, sequence - MAX_FOREIGN_MESSAGES); seq--) {
@@ -174,8 +175,8 @@ const lastToken = async (streams: StreamAPI, sequence: number): Promise<string |
 };
 
 /**
- * Reads the last sequence number of the stream, and then its last message. If a message arrives in between, returns the
- * higher sequence number.
+ * Reads the last sequence number of the stream, and then the last message. If a message arrives in between, the higher
+ * of the two sequence numbers is returned.
  */
 export const readTip = async (nats: NatsConnection): Promise<LastMessage> => {
   const { streams } = await manager(nats);
@@ -209,9 +210,9 @@ const consumerConfig = (tenant: string, agent: string, limits: ConsumerLimits) =
   }) satisfies Partial<ConsumerConfig>;
 
 /**
- * Creates the agent's durable consumer. Updates a consumer of an earlier version of Annals, which has a delay per
- * attempt. A message without an answer is sent again after `ack_wait`. A runner that refuses a message chooses the
- * delay itself.
+ * Creates the agent's durable consumer. A consumer of an earlier version of Annals, which has a delay for each attempt,
+ * is updated. A message without an answer is sent again after `ack_wait`. A runner that sends a negative
+ * acknowledgement chooses the delay itself.
  */
 export const ensureConsumer = async (
   nats: NatsConnection,

@@ -34,8 +34,8 @@ export const outstandingCount = async (nats: NatsConnection, tenant: string, age
 };
 
 /**
- * Calls `onId` with the id of each message to an agent, from the first unacknowledged one on. The broker may still have
- * to send these messages to a runner.
+ * Calls `onId` with the id of each message to an agent, from the first unacknowledged one on. These are the messages
+ * that the broker may still have to send to a runner.
  * @throws NatsError, or Error if the broker has not sent all of them
  */
 export const readOutstandingIds = async (

@@ -9,7 +9,7 @@ import { seedOf, userJwt } from './jwt.ts';
 export type BrokerAddress = {
   natsUrl?: string | undefined;
   natsAccountSeed?: string | undefined;
-  /** The seed of the account to which runners belong. By default, they belong to the account of `natsAccountSeed`. */
+  /** The seed of the account to which runners belong; the account of `natsAccountSeed` if absent. */
   natsRunnerAccountSeed?: string | undefined;
 };
 

@@ -23,8 +23,8 @@ const ACK_WAIT_MS = 30_000;
 const MAX_BATCH = 100;
 const FETCH_TIMEOUT_MS = 1_000;
 /**
- * The maximum size of the stream in bytes. When it is full, results are refused until some are recorded. Runners try
- * again.
+ * The maximum size of the stream in bytes. When it is full, results are refused until some of them are recorded, and
+ * runners send them again.
  */
 const MAX_STREAM_BYTES = 1_073_741_824;
 
@@ -66,8 +66,8 @@ export const openScoreReports = async (nats: NatsConnection) => {
     next: async (): Promise<readonly JsMsg[]> => {
       const { num_pending } = await consumer.info(false);
       if (num_pending === 0) return [];
-      // Only as many messages are requested as exist. If more were requested, the request could end while the server
-      // sends a message, and that message would be lost.
+      // Request only as many messages as exist. With more, the request could end while the server sends a message,
+      // which would be lost.
       const request = { max_messages: Math.min(MAX_BATCH, num_pending), expires: FETCH_TIMEOUT_MS };
       return Array.fromAsync(await consumer.fetch(request));
     },

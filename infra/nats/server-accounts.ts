@@ -39,7 +39,7 @@ export const platformAccountJwt = (seeds: ServerSeeds): string =>
 /**
  * Creates the JWT of the account to which runners belong. A runner chooses the subject of the answers to its requests.
  * In the account with the streams, an answer that is sent to a subject of the JetStream API would act as a request, for
- * example to delete the stream. The account of the runners has no JetStream, so there such an answer has no effect.
+ * example to delete the stream. The account of the runners has no JetStream, so such an answer has no effect there.
  */
 export const runnerAccountJwt = (seeds: ServerSeeds, revocations: Readonly<Record<string, number>> = {}): string => {
   const publicKey = publicKeyOf(seeds.runners);

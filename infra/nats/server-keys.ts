@@ -14,8 +14,8 @@ export type ServerSeeds = {
   readonly account: string;
   readonly runners: string;
   /**
-   * A Unix time in seconds. Credentials of users of Annals' own account that were issued up to this time are refused.
-   * Earlier versions of Annals put runners into that account.
+   * A Unix time in seconds. Credentials of users of Annals' own account that were issued up to this time are refused,
+   * because earlier versions of Annals put runners into that account.
    */
   readonly revokedUntil?: number;
 };

@@ -7,8 +7,8 @@ const MIN_VERSION = [2, 10, 23] as const;
 export const MIN_SAFE_VERSION = MIN_VERSION.join('.');
 
 /**
- * Whether a version is below MIN_SAFE_VERSION. The text may be `2.10.27` or `nats-server: v2.10.27`. True if the text
- * contains no version.
+ * Returns whether a version is below MIN_SAFE_VERSION. The text may be `2.10.27` or `nats-server: v2.10.27`. True if
+ * the text contains no version.
  */
 export const isUnsafeVersion = (text: string): boolean => {
   const parts = /(\d+)\.(\d+)\.(\d+)/.exec(text)?.slice(1).map(Number);

@@ -35,8 +35,8 @@ const isDown = (causes: readonly unknown[]): boolean =>
   causes.some((cause) => cause instanceof Response && (cause.status >= 500 || cause.status === 429));
 
 /**
- * Returns the refusal that explains why a provider has issued no tokens. Its details are not shown to the user, but
- * logged.
+ * Returns the refusal that tells the user why a request to a provider failed. Of the error, it contains at most the
+ * provider's error code or the message of an EgressError. It does not log the error.
  */
 const refusalOf = (library: Library, error: unknown): Refusal => {
   const causes = causesOf(error);

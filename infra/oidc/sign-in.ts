@@ -7,8 +7,8 @@ import type { IssuerConfig } from './issuer.ts';
 
 /**
  * The ways in which people sign in. `verify` checks a token of the issuer; null if no issuer is configured. `flow`
- * signs in people who use a browser. If no client id is configured, `isForBrowsers` is false, and `flow` refuses every
- * sign-in.
+ * signs in people who use a browser. If no client id is configured, `isForBrowsers` is false, and every sign-in by
+ * `flow` is refused.
  */
 export type SignInMethods = {
   readonly verify: ((token: string) => Promise<Claims>) | null;

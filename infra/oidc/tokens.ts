@@ -17,8 +17,8 @@ const TYPES = new Set([undefined, 'jwt', 'at+jwt', 'application/at+jwt']);
 const KEY_SET_OPTIONS = { timeoutDuration: 5_000, cooldownDuration: 5_000, cacheMaxAge: 600_000 };
 
 /**
- * Whether an error means that the issuer's keys could not be fetched. This includes the most general error of the
- * library jose, which it throws if the response with the keys is not 200 or not JSON.
+ * Returns whether an error means that the issuer's keys could not be fetched. The most general error of the library
+ * jose counts, too, because jose throws it if the response with the keys is not 200 or not JSON.
  */
 const isKeySetError = (error: unknown): boolean =>
   !(error instanceof errors.JOSEError) ||

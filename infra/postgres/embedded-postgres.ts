@@ -105,9 +105,9 @@ const changeOwner = (path: string, user: OsUser | undefined): void => {
 };
 
 /**
- * Whether the cluster at a location belongs to another data directory than `dir`. This is so if `dir` is a copy of a
- * data directory, because the copy still refers to the location of the original. Two servers on one cluster would stop
- * each other and mix the data of two platforms.
+ * Returns whether the cluster at a location belongs to another data directory than `dir`. This is so if `dir` is a copy
+ * of a data directory, because the copy still refers to the location of the original. Two servers on one cluster would
+ * stop each other and mix the data of two platforms.
  */
 const belongsToOther = (location: string, dir: string): boolean => {
   const owner = readText(join(location, OWNER_FILE));
@@ -197,8 +197,8 @@ const urlOf = (user: string, password: string, port: number, database: string): 
   `postgres://${user}:${password}@127.0.0.1:${port}/${database}`;
 
 /**
- * Creates the role and the database of Annals if they do not exist. If the database was dropped, the next start creates
- * an empty one. This runs in a separate process, so that the long-running supervisor need not load the PostgreSQL
+ * Creates the role and the database of Annals if they do not exist; a database that was dropped is thereby created
+ * again, empty. This runs in a separate process, so that the long-running supervisor need not load the PostgreSQL
  * client.
  */
 const ensureDatabase = async (superuserUrl: string, password: string, ended: AbortSignal): Promise<void> => {

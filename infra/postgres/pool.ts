@@ -44,10 +44,10 @@ export const connectionConfig = (databaseUrl: string, name: string, options = ''
 });
 
 /**
- * Opens a connection pool. It connects when the first query is sent. From then on, at least one connection stays open,
- * because the first query on a new connection can take tens of milliseconds longer. PostgreSQL shows `name` in its list
- * of connections. A query fails if it has no answer after `queryTimeoutMs` milliseconds (0: no limit). Its connection
- * is then closed, so that a late answer cannot be taken for the answer to another query.
+ * Opens a connection pool, which connects when the first query is sent. From then on, at least one connection stays
+ * open, because the first query on a new connection can take tens of milliseconds longer. PostgreSQL shows `name` in
+ * its list of connections. A query fails if it has no answer after `queryTimeoutMs` milliseconds (0: no limit); its
+ * connection is then closed, so that a late answer is not taken for the answer to another query.
  */
 export const openPool = (
   databaseUrl: string,
@@ -70,7 +70,7 @@ export const openPool = (
   return pool;
 };
 
-/** Whether the database answers a query. */
+/** Returns whether the database answers a query. */
 export const isReachable = (pool: pg.Pool): Promise<boolean> =>
   pool.query('select 1').then(
     () => true,
@@ -102,7 +102,7 @@ const NETWORK_CODES = new Set([
   'ENETUNREACH',
 ]);
 
-/** Whether an error means that the database is unavailable. False for errors that the statement caused. */
+/** Returns whether an error means that the database is unavailable. False for errors that the statement caused. */
 export const isUnavailable = (error: unknown): boolean => {
   const { code = '', message = '' } = error as { code?: string; message?: string };
   return (
@@ -112,7 +112,9 @@ export const isUnavailable = (error: unknown): boolean => {
   );
 };
 
-/** Whether the database rejected a value: it is too long for an index, violates a constraint, or is malformed. */
+/**
+ * Returns whether the database rejected a value: it is too long for an index, violates a constraint, or is malformed.
+ */
 export const isRefusedValue = (error: unknown): boolean => /^(22|23|54)/.test((error as { code?: string }).code ?? '');
 
 /** Quotes an identifier for use in SQL. */

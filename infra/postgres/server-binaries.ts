@@ -12,7 +12,7 @@ const EXECUTABLE_BY_OTHERS = 0o001;
 
 const ancestors = (path: string): string[] => (dirname(path) === path ? [path] : [path, ...ancestors(dirname(path))]);
 
-/** Whether other users may enter this directory and all directories above it. */
+/** Returns whether other users may enter this directory and all directories above it. */
 export const isTraversable = (dir: string): boolean => ancestors(dir).every((step) => (statSync(step).mode & EXECUTABLE_BY_OTHERS) !== 0);
 
 const isReadable = (native: string): boolean =>
@@ -70,8 +70,8 @@ const makeReadableByAll = async (dir: string): Promise<void> => {
 };
 
 /**
- * Whether this is a directory that this user owns and to which no other user may write. A symbolic link does not count
- * as a directory, because another user could have created it.
+ * Returns whether this is a directory that this user owns and to which no other user may write. A symbolic link does
+ * not count as a directory, because another user could have created it.
  */
 const isOwnDirectory = (dir: string): boolean => {
   const stats = lstatSync(dir);

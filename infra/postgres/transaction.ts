@@ -61,10 +61,10 @@ const corked = ({ stream }: Wire, work: () => void): void => {
 };
 
 /**
- * Runs statements in one transaction and one round trip, and ignores the rows that they return. In PostgreSQL's
- * extended protocol, all statements before a Sync message form one transaction. With `begin` and `commit`, each
- * statement would have to wait for an answer.
- * @throws the error of the first statement that failed, in which case nothing has been written; or the error of the
+ * Runs statements in one transaction with one request to the database, and ignores the rows that they return. In
+ * PostgreSQL's extended protocol, all statements before a Sync message form one transaction; with `begin` and `commit`,
+ * each statement would have to wait for an answer.
+ * @throws the error of the first statement that failed, after which nothing has been written; or the error of the
  * connection
  */
 export const inTransaction = (client: pg.Client, statements: readonly Statement[]): Promise<void> =>

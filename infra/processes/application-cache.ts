@@ -54,9 +54,9 @@ const followed = [
 ];
 
 /**
- * The aggregates for which the cache also remembers which ids do not exist. Otherwise, the log would be read for every
- * sign-in token of an unknown user, for every delivery to a tenant without guardrails, and for every read of the
- * runtime of an agent without accounts. Callers cannot fill the cache with guessed ids, because the look-up happens
+ * The aggregates for which the cache also remembers which ids do not exist. Without this, the log would be read for
+ * every sign-in token of an unknown user, for every delivery to a tenant without guardrails, and for every read of the
+ * runtime of an agent without accounts. Callers cannot fill the cache with guessed ids, because these ids are looked up
  * only after the token or the signature has been verified.
  */
 const cacheAbsent = [AllowedAccount, LinkedIdentity, RedactionPatterns, SlackConfig, TenantGuardrails, User];

@@ -36,8 +36,8 @@ const assetResponse = (c: Context, { type, bytes, gzip }: Asset): Response => {
 };
 
 /**
- * Adds the console to the application. Its modules and assets are loaded at the first request for it. So they do not
- * slow down the start, and need no memory if nobody opens the console.
+ * Adds the console to the application. Its modules and assets are loaded at the first request for the console, so they
+ * do not slow down the start, and need no memory if nobody opens it.
  */
 export const mountConsole = (app: Hono, options: ConsoleOptions): void => {
   let opened: ReturnType<typeof openConsole> | undefined;

@@ -28,7 +28,7 @@ const createDirectory = (dir: string): void => {
 
 /**
  * Creates the data directory and locks it until this process ends.
- * @throws Error of one line if another process uses it
+ * @throws Error with a one-line message for the operator if another process uses it
  */
 export const lockDataDirectory = (dir: string): ProcessLock => {
   createDirectory(dir);

@@ -9,7 +9,7 @@ import { startProjections } from '../projector/projector.ts';
 
 const markerIn = (annalsData: string): string => join(annalsData, 'inspection.json');
 
-/** Whether the data directory contains an imported export. Such a platform may only be read. */
+/** Returns whether the data directory contains an imported export. Such a platform may only be read. */
 export const isForInspection = (annalsData: string): boolean => existsSync(markerIn(annalsData));
 
 /** Marks a data directory so that its platform may only be read. */

@@ -50,8 +50,8 @@ export const becomeLean = (program: Program): never =>
   replaceThisProcess({ ...program, userCache: process.env.NODE_COMPILE_CACHE ?? null, isRetry: false });
 
 /**
- * Whether Node has loaded its TypeScript compiler, which takes 18 MiB. Node loads it if a file that this process
- * imports is missing in the compile cache.
+ * Returns whether Node has loaded its TypeScript compiler, which takes 18 MiB. Node does so if the compile cache lacks
+ * a file that this process imports.
  */
 const hasLoadedCompiler = (): boolean =>
   ((process as { moduleLoadList?: string[] }).moduleLoadList ?? []).some((name) => name.includes('amaro'));

@@ -68,6 +68,6 @@ export const createReadiness = ({ log, onLogEnd, isFailing, spool, degraded }: R
   };
 };
 
-/** Whether the database answers and every projection has a checkpoint. */
+/** Returns whether the database answers and every projection has a checkpoint. */
 export const readModelsReady = (reads: PostgresReads): boolean =>
   reads.healthy() && projections.every(({ name }) => reads.position(name) !== null);

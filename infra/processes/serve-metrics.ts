@@ -17,7 +17,7 @@ const MASTER_KEY_TTL_MS = 30_000;
 type SpoolState = DropFirst<Parameters<typeof addSpoolMetrics>>;
 type DropFirst<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never;
 
-/** Whether the key in the file has one of these ids. */
+/** Returns whether the key in the file has one of these ids. */
 const holdsKey = (file: string, ids: readonly string[]): Promise<boolean> =>
   loadMasterKey(file, false).then(
     ({ kid }) => ids.includes(kid),

@@ -44,8 +44,8 @@ const banner = ({ annalsData, publicUrl }: StartConfig, { ports }: Launched): st
 };
 
 /**
- * Returns the lines that the operator pastes into another terminal. If this start has created the first API key, they
- * contain the key and a link to the console.
+ * Returns the lines that the operator can paste into another terminal. If this start has created the first API key, the
+ * lines contain the key and a link to the console.
  */
 const exportLines = ({ url, firstKey }: Launched): string[] => {
   const first = firstKey();

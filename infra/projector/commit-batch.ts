@@ -55,8 +55,8 @@ const checkpointConflict = (writeSets: readonly WriteSet[]): Error =>
   });
 
 /**
- * Whether an error means that another process has moved the checkpoint of a projection. If so, the position and the
- * cached rows in this process can be out of date.
+ * Returns whether an error means that another process has moved the checkpoint of a projection. The position and the
+ * cached rows in this process can then be outdated.
  */
 export const isCheckpointConflict = (error: unknown): boolean => error instanceof Error && 'isCheckpointConflict' in error;
 
@@ -133,9 +133,9 @@ const notificationsOf = (writeSets: readonly WriteSet[]): string[] => {
 
 /**
  * Writes the batches of several projections in one transaction: checkpoints (each only from its expected position),
- * rows, parked events and the notification. The projections in `idle` have nothing to write. Their new positions are
- * announced, but their stored checkpoints stay unchanged.
- * @throws Error that `isCheckpointConflict` recognises, if another process has moved a checkpoint; errors of the
+ * rows, parked events and the notification. The projections in `idle` have nothing to write: their new positions are
+ * announced, and their stored checkpoints stay.
+ * @throws Error that `isCheckpointConflict` recognises if another process has moved a checkpoint, errors of the
  * database
  */
 export const commitBatch = (client: Client, writeSets: readonly WriteSet[], idle: readonly WriteSet[] = []): Promise<void> =>

@@ -27,8 +27,9 @@ export type Difference = {
 };
 
 /**
- * The result of comparing tables. `rows` and `differing` are numbers of rows. `shown` lists some differing rows. The
- * first of them differ in different columns, so that they show every kind of difference.
+ * The result of comparing tables. `rows` is the number of all rows, and `differing` of those that differ. `shown` lists
+ * some differing rows, beginning with rows that differ in different columns, so that they show every kind of
+ * difference.
  */
 export type Comparison = { readonly rows: number; readonly differing: number; readonly shown: readonly Difference[] };
 

@@ -66,8 +66,8 @@ const ownStreamOf = ({ table: { table }, row: { row } }: SampledRow): string | n
     : null;
 
 /**
- * Makes a first check that reads few events. Returns the rows that differ from the fold of their own stream, and the
- * rows without a stream of their own. Only these rows must then be folded from the whole log.
+ * Makes a first check that reads few events. Returns the rows that need a second check from the whole log: those that
+ * differ from what their own stream yields, and those without a stream of their own.
  */
 const unexplainedRows = async (
   log: Log,

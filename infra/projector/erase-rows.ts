@@ -55,9 +55,9 @@ export const projectionsBehind = (db: pg.Client, position: Position): Promise<re
 export const rebuildsBehind = (db: pg.Client, position: Position): Promise<readonly string[]> => namesBehind(db, REBUILT, position);
 
 /**
- * Removes the rows of a tenant, and makes Postgres free their space. It removes them from the tables of all projections
- * and rebuilds, from the parked events and from the rate limits. It deletes at most 10,000 rows at once, so that an
- * interrupted attempt loses little, and other queries need not wait.
+ * Removes the rows of a tenant from the tables of all projections and rebuilds, from the parked events and from the
+ * rate limits, and makes Postgres free their space. At most 10,000 rows are deleted at once, so that an interrupted
+ * attempt loses little and other queries need not wait.
  * @returns the number of removed rows of projections
  * @throws errors of the database
  */

@@ -106,8 +106,8 @@ type State = {
 };
 
 /**
- * Whether an error means that work was not run because its event processor had stopped. Another processor continues
- * with the same projections.
+ * Returns whether an error means that work was not run because its event processor had stopped. Another processor
+ * continues with the same projections.
  */
 export const isProcessorStopped = (error: unknown): boolean => error instanceof Error && 'processorStopped' in error;
 

@@ -7,8 +7,8 @@ export const MAX_BATCH = 8_192;
 const NO_BYTES = new Uint8Array(0);
 
 /**
- * Returns the event without its binary data (the body of a delivery). No projection uses these data. While thousands of
- * events are queued, they would take much memory.
+ * Returns the event without its binary data (the body of a delivery), which no projection uses. While thousands of
+ * events are queued, these data would take much memory.
  */
 export const withoutBytes = (event: Recorded): Recorded => (event.data instanceof Uint8Array ? { ...event, data: NO_BYTES } : event);
 

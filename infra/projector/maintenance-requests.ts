@@ -4,7 +4,7 @@ import type { ClientBase, Pool } from 'pg';
 export const REQUEST_CHANNEL = 'annals_asked';
 
 /**
- * `rebuild-held` rebuilds a projection, compares the new rows with the old rows, and keeps both up to date until
+ * `rebuild-held` rebuilds a projection, compares the new rows with the live ones, and keeps both up to date until
  * `promote` or `abort` is requested. Earlier versions of Annals also request `rebuild`, which always promotes the new
  * rows, and `rebuild-if-equal`, which aborts if rows differ.
  */

@@ -10,8 +10,8 @@ export const shadowSchemaOf = (name: string): string => `${name}__next`;
 type Checkpoint = { name: string; version: number; shape: string; commit_position: string; prepare_position: string };
 
 /**
- * The writers of a projection. `live` is null if the live tables have other definitions than those of this version.
- * Then they can be read, but not written. `shadow` is null if no rebuild is in progress.
+ * The writers of a projection. `live` is null if the live tables have other definitions than those of this version;
+ * they can then be read, but not written. `shadow` is null if no rebuild is in progress.
  */
 export type OpenedProjection = { readonly live: ProjectionWriter | null; readonly shadow: ProjectionWriter | null };
 
@@ -29,7 +29,7 @@ const checkpointsOf = async (db: ClientBase, name: string): Promise<Map<string, 
   return new Map(rows.map((row) => [row.name, row]));
 };
 
-/** Whether all tables of a projection exist. Some are missing if an operator has dropped the schema. */
+/** Returns whether all tables of a projection exist. Some are missing if an operator has dropped the schema. */
 const hasAllTables = async (db: ClientBase, { name, tables }: AnyProjection): Promise<boolean> => {
   const { rows } = await db.query<{ count: number }>(
     'select count(*)::integer as count from pg_tables where schemaname = $1 and tablename = any($2::text[])',

@@ -5,8 +5,8 @@ import { commitBatch } from './commit-batch.ts';
 import type { EventProcessor } from './event-processor.ts';
 
 /**
- * An event that a projection has not applied. If `first` is true, applying the event failed. If it is false, the event
- * was skipped because an earlier event of its stream is parked. This module lists and retries parked events;
+ * An event that a projection has not applied. `first` is true if applying the event failed, and false if the event was
+ * left out because an earlier event of its stream is parked. This module lists and retries parked events;
  * commit-batch.ts parks them.
  */
 export type ParkedEvent = {
@@ -71,9 +71,9 @@ const eventsOf = async (log: Log, streams: readonly { stream: string; from: numb
 const STREAMS_PER_BATCH = 100;
 
 /**
- * Between two batches, retries the parked events of one stream, or of all streams if `stream` is null. Events that
+ * Retries, between two batches, the parked events of one stream, or of all streams if `stream` is null. Events that
  * still cannot be applied stay parked, with the new reason.
- * @returns the number of streams that have no parked events left
+ * @returns the number of streams that no longer have parked events
  */
 export const retryParkedEvents = (log: Log, processor: EventProcessor, name: string, stream: string | null): Promise<number> =>
   processor.betweenBatches(async (writers, db) => {

@@ -59,9 +59,9 @@ export type ProjectionWriter = {
   /** Returns the number of events that this writer has processed since it was opened. */
   readonly eventCount: () => number;
   /**
-   * Applies the events that come after the writer's position, and returns the changes to write. The state of the writer
-   * itself changes only when `markWritten` is called. By default, it does not query rows that the batch inserts,
-   * because they probably do not exist yet. With `mustLoad`, it queries all rows that are not cached.
+   * Applies the events after the writer's position, and returns the changes to write. The state of the writer changes
+   * only when `markWritten` is called. Rows that the batch inserts are not queried, because they probably do not exist
+   * yet. With `mustLoad`, all rows that are not cached are queried.
    */
   readonly prepare: (db: ClientBase, events: readonly Recorded[], to: Position, mustLoad?: boolean) => Promise<WriteSet>;
   /**
@@ -148,8 +148,8 @@ const load = async (db: ClientBase, state: State, { touched }: PendingChanges, a
 const NO_KEYS: InsertedKeys = new Map();
 
 /**
- * Whether the batch has not inserted a row that was expected not to exist. Such a row may exist, so events of the batch
- * may have been applied incorrectly.
+ * Returns whether a row that was expected not to exist was not inserted by the batch. Such a row may exist, so events
+ * of the batch may have been applied wrongly.
  */
 const isAssumptionWrong = ({ writes }: AppliedChanges, assumedAbsent: InsertedKeys): boolean =>
   [...assumedAbsent].some(([table, keys]) => [...keys].some((key) => !writes.get(table)?.get(key)));

@@ -102,8 +102,8 @@ const publish = async (state: State, db: pg.Client): Promise<void> => {
 
 /**
  * Called after this process has lost its locks. If it can acquire all of them again, it continues to write. This is
- * safe, because its next write fails if another process has moved the projection's checkpoint in the meantime. If
- * another process holds one of the locks, this process stops writing all projections.
+ * safe: if another process has moved the projection's checkpoint in the meantime, the next write of this process fails.
+ * If another process holds one of the locks, this process stops writing all projections.
  */
 const reacquireLocks = async (state: State): Promise<void> => {
   const { locks, processors, projections } = state;
@@ -171,9 +171,9 @@ const openState = (options: ProjectionOptions, wake: () => void): State => {
 };
 
 /**
- * Writes projections to Postgres until closed. Any number of processes can run this, but each projection has only one
- * writer. If the writer's process fails, another process takes over within seconds. Does not throw: while the database
- * or the log is unavailable, it waits and retries.
+ * Writes projections to Postgres until it is closed. Any number of processes can run this, but each projection has only
+ * one writer; if its process fails, another one takes over within seconds. While the database or the log is
+ * unavailable, it waits and tries again, and throws nothing.
  */
 export const startProjections = async (options: ProjectionOptions): Promise<Projections> => {
   const state = openState(options, () => ticks.wake());

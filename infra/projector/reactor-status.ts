@@ -1,8 +1,8 @@
 import type { ClientBase, Pool } from 'pg';
 
 /**
- * The status of a reactor in one worker. `reason` says why it is not working; null while it works. `remedy` says what
- * an operator has to do; absent if nothing has to be done. /readyz shows these texts, so they must contain no secret.
+ * The status of a reactor in one worker. `reason` is why the reactor does not work; null while it works. `remedy` is
+ * what an operator must do; absent if nothing. /readyz shows these texts, so they must contain no secret.
  */
 export type ReactorStatus = {
   readonly name: string;

@@ -7,16 +7,17 @@ const REBUILD_REQUESTS = ['rebuild', 'rebuild-if-equal', 'rebuild-held'] as cons
 /** The number of rebuilds that the history of a projection shows. */
 const MAX_REBUILDS = 100;
 /**
- * The class of the advisory locks that a request for a rebuild, or a decision about one, holds. With them, the requests
- * of several operators are handled one after another.
+ * The first key of an advisory lock; the second key is the projection. The lock is held while an operator's request for
+ * a rebuild, or to promote or abort one, is stored. So such requests for the same projection are stored one after
+ * another.
  */
 const OPERATORS_LOCK = 720_411;
 
 type Querier = Pick<ClientBase, 'query'> | Pool;
 
 /**
- * A request that started a rebuild. `decision` says how the rebuild has ended or will end; null while nobody has
- * decided. `done_at` is null while the rebuild is open.
+ * A request that started a rebuild. `decision` (`promote` or `abort`) is how the rebuild has ended or will end; null
+ * while nobody has requested this. `done_at` is null while the rebuild is open.
  */
 export type RebuildRequest = {
   readonly id: number;
@@ -121,9 +122,9 @@ export type DecisionRequest = {
 };
 
 /**
- * Stores a decision about a rebuild, if `mustRequest` returns true. `mustRequest` gets the decision about the same
- * projection that is stored but not carried out yet; undefined if there is none. Simultaneous decisions are handled one
- * after another.
+ * Stores a request to promote or abort a rebuild, if `mustRequest` returns true. `mustRequest` gets the request for the
+ * same projection that is stored and not carried out yet; undefined if there is none. Simultaneous requests are handled
+ * one after another.
  */
 export const requestDecision = (
   pool: Pool,

@@ -56,8 +56,8 @@ const promote = async (
 };
 
 /**
- * Whether the rebuilt rows have caught up, so that they can be compared with the old rows. This is so when the live
- * processor writes the rebuilt rows, and no other processor writes the old rows.
+ * Returns whether the rebuilt rows are up to date, so that they can be compared with the live rows: the live processor
+ * writes them, and no other processor writes the live rows.
  */
 const areWrittenTogether = (processors: EventProcessors, name: string): boolean => {
   const live = processors.live();
@@ -66,7 +66,9 @@ const areWrittenTogether = (processors: EventProcessors, name: string): boolean 
   return names.has(shadowSchemaOf(name)) && (old === null || old === live);
 };
 
-/** Whether the old tables and the rebuilt tables have the same definitions, so that their rows can be compared. */
+/**
+ * Returns whether the old tables and the rebuilt tables have the same definitions, so that their rows can be compared.
+ */
 const isComparable = async (db: ClientBase, { projection }: RunningProjection): Promise<boolean> => {
   const { rows } = await db.query<{ shape: string }>('select shape from annals.checkpoints where name = $1', [projection.name]);
   return rows[0]?.shape === shapeOf(projection);

@@ -107,9 +107,9 @@ const maskValue = (value: string | null, type: ColumnType | undefined, mask: Mas
 type Compared = { readonly projection: string; readonly tables: readonly Table[]; readonly sampled: readonly Difference[] };
 
 /**
- * Reads the values of at most 20 rows in which a rebuild differs from the live rows. Reads all columns that differ or,
- * if `column` is set, only this column. Leaves out values that have become equal since the comparison. Masks the texts of
- * tenants.
+ * Reads the values of at most 20 rows in which a rebuild differs from the live rows: all columns that differ or, if
+ * `column` is given, only this column. Values that have become equal since the comparison are left out. The texts of
+ * tenants are masked.
  */
 export const readRowDifferences = async (
   services: { readonly db: ClientBase | Pool; readonly log: Log },

@@ -77,7 +77,7 @@ export const createSystemTables = async (client: ClientBase): Promise<void> => {
   ).catch(() => {});
 };
 
-/** Whether a worker has created the tables of the schema `annals` in this database. */
+/** Returns whether a worker has created the tables of the schema `annals` in this database. */
 export const hasSystemTables = async (client: Pick<ClientBase, 'query'>): Promise<boolean> => {
   const { rows } = await client.query<{ exists: boolean }>("select to_regclass('annals.reactors') is not null as exists");
   return rows[0]!.exists;
@@ -113,7 +113,7 @@ const trigramSchema = async (client: ClientBase): Promise<string | null> => {
   return rows[0]?.schema ?? null;
 };
 
-/** Whether the database has the extensions for searches. */
+/** Returns whether the database has the extensions for searches. */
 export const hasTrigrams = async (client: ClientBase): Promise<boolean> => (await trigramSchema(client)) !== null;
 
 const columnSql = (name: string, type: ColumnType, rest = ''): string =>

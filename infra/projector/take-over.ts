@@ -10,7 +10,7 @@ const MAX_REOPEN_DELAY_MS = 5_000;
 const STABLE_AFTER_MS = 30_000;
 
 /**
- * Marks a projection as lost, and schedules when it is opened again. The delay grows with each failure. If the
+ * Marks a projection as lost, and schedules when it is opened again. The delay increases with each failure. If the
  * projection had been running for STABLE_AFTER_MS, there is no delay.
  */
 export const scheduleReopen = (running: RunningProjection, { message }: Error): void => {

@@ -10,9 +10,9 @@ const MARK_LENGTH = 6;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|\+00:00)$/;
 
 /**
- * Creates a function that replaces each text in a JSON value by its length and a mark, such as `[12 characters, 3fa9c1]`.
- * Ids, times, numbers and the names of fields stay. Equal texts have equal marks only if they are masked by the same
- * function: the marks depend on a random key, so that nobody can find a text by trying.
+ * Creates a function that replaces each text in a JSON value by its length and a mark, such as `[12 characters,
+ * 3fa9c1]`. Ids, times, numbers and the names of fields stay. If the same function masks equal texts, they get equal
+ * marks. The marks depend on a random key, so that nobody can find a text by trying.
  */
 export const createTextMask = (): MaskTexts => {
   const key = randomBytes(32);

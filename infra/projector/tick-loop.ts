@@ -15,8 +15,8 @@ export type TickLoop = {
 };
 
 /**
- * Calls `turn` repeatedly, with pauses of about half a second, until closed. While turns fail, the pauses grow
- * exponentially from 50 ms to 5 s. `onFailure` is called after each failure.
+ * Calls `turn` again and again until it is closed, with pauses of about half a second. While turns fail, the pauses
+ * increase exponentially from 50 ms to 5 s, and `onFailure` is called after each failure.
  */
 export const startTickLoop = (turn: () => Promise<void>, onFailure: (error: Error) => void): TickLoop => {
   let isClosed = false;

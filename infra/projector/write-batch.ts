@@ -14,8 +14,8 @@ const parkEvent = (writeSet: WriteSet, event: Recorded, error: unknown): WriteSe
 });
 
 /**
- * Writes a batch to one projection after the database has refused a value in the batch. Splits the batch in halves
- * until it has found the event with that value. Parks this event.
+ * Writes a batch to one projection after the database has refused a value in it. The batch is divided in halves until
+ * the event with this value is found, and this event is parked.
  */
 const writeBisected = async (writer: ProjectionWriter, db: pg.PoolClient, { events, to }: Batch): Promise<void> => {
   const writeSet = await writer.prepare(db, events, to, true);
@@ -37,7 +37,7 @@ const writeBisected = async (writer: ProjectionWriter, db: pg.PoolClient, { even
   }
 };
 
-/** Whether a write set changes rows or parked events, and not only the checkpoint. */
+/** Returns whether a write set changes rows or parked events, and not only the checkpoint. */
 const hasRows = ({ writes, unapplied, retriedStreams }: WriteSet): boolean =>
   writes.size > 0 || unapplied.length > 0 || retriedStreams !== undefined;
 

@@ -33,16 +33,16 @@ const clientOf = (address: string | null): string => (address?.includes(':') ? n
 const IDENTIFIER_LENGTH = 19;
 
 /**
- * Returns the part of a credential that identifies it without revealing it. For an API key, this is its beginning. For
- * a signed token, it is the end, because all tokens begin alike but end with different signatures.
+ * Returns the part of a credential that identifies the credential without revealing it. For an API key, this is the
+ * beginning. For a signed token, it is the end: tokens begin alike, but end with different signatures.
  */
 const identifierOf = (credential: string): string =>
   credential.includes('.') ? credential.slice(-2 * IDENTIFIER_LENGTH) : credential.slice(0, IDENTIFIER_LENGTH);
 
 /**
- * Limits the number of invalid credentials that each client IP address can send. Beyond the limit, requests from the
- * address are refused before their credentials are looked up. Credentials that were valid in this process before are
- * exempt. Otherwise, one careless client would lock out all other clients with the same address.
+ * Limits the number of invalid credentials from each client IP address. Beyond the limit, requests from the address are
+ * refused before their credentials are looked up, except credentials that were valid in this process before: otherwise,
+ * one careless client would lock out all other clients with the same address.
  */
 export const createFailedCredentialLimit = (
   policy: RateLimitPolicy,

@@ -74,8 +74,8 @@ const createCharger = (bucketsOf: (policy: RateLimitPolicy) => TokenBuckets, syn
   };
 
   /**
-   * Throws the refusal of a request. If the processes share their counts, it first reads the row of the empty bucket in
-   * the quota table. So Retry-After includes the tokens that other processes have taken.
+   * Throws the refusal of a request. If the processes share their counts, the row of the empty bucket in the quota
+   * table is read first, so that Retry-After includes the tokens that other processes have taken.
    */
   const refuseWith = ({ charge: { policy, key }, result }: Refused, now: number): Promise<void> => {
     onRefused(policy);
@@ -99,9 +99,9 @@ const createCharger = (bucketsOf: (policy: RateLimitPolicy) => TokenBuckets, syn
 
 /**
  * Creates the rate limiter. It limits requests by credential and tenant, deliveries by the tenant's plan, and invalid
- * credentials by the client's IP address. With `sync`, the processes share their counts. Each process can let through
- * at most one lease of requests before the other processes know of them (see `leaseOf`). Without `sync`, each process
- * counts only its own requests. `onRefused` is called for every refused request.
+ * credentials by the client's IP address. With `sync`, the processes share their counts; each process can let through
+ * at most one lease of requests before the others know of them (see `leaseOf`). Without `sync`, each process counts
+ * only its own requests. `onRefused` is called for every refused request.
  */
 export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLICIES, sync?: QuotaSync, onRefused: OnRefused = () => {}) => {
   const charge = createCharger(createBucketsByPolicy(sync), sync, onRefused);

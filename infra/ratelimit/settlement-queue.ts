@@ -33,9 +33,9 @@ const applyAnswer = (state: BucketState, charged: number, rowFullAt: number): vo
 };
 
 /**
- * Limits the amount that this process has not charged to a bucket's row because the table is unreachable. Tokens that
- * have been refilled since they were taken are not charged. Otherwise, the bucket would refuse every request as soon as
- * the table is reachable again.
+ * Limits the amount that this process has not charged to a bucket's row because the table cannot be reached. Tokens
+ * that have been refilled since they were taken are not charged: otherwise, the bucket would refuse every request as
+ * soon as the table can be reached again.
  */
 const limitDebt = (state: BucketState, now: number): void => {
   state.unsettled = Math.min(state.unsettled, Math.max(state.lease, state.fullAt - now));

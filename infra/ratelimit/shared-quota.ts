@@ -10,9 +10,9 @@ const OTHERS_SETTLED_MS = 150;
 
 /**
  * Creates the functions that share token buckets with the other processes through the quota table. Tokens taken from a
- * bucket are charged to the table within a tenth of a second, or at once if they amount to half a lease. A request
- * waits only if this process has taken a whole lease from its bucket that is not charged yet. While the table is
- * unreachable, no request waits. `clock` returns Unix milliseconds.
+ * bucket are charged to the table within a tenth of a second, or at once if they are half a lease. A request waits only
+ * if this process has taken a whole lease from the bucket that is not charged yet. While the table cannot be reached,
+ * no request waits. `clock` returns Unix milliseconds.
  */
 export const createQuotaSync = (table: QuotaTable, clock: () => number = Date.now) => {
   const { isDown, isFlushing, enqueue, flush } = createSettlementQueue(table, clock);
@@ -45,9 +45,9 @@ export const createQuotaSync = (table: QuotaTable, clock: () => number = Date.no
       return decide();
     },
     /**
-     * Updates an empty bucket from its row in the quota table. First waits until the other processes have charged the
-     * tokens that they had taken. Does nothing if the bucket has already been updated like this since it became empty,
-     * or if the table is unreachable.
+     * Updates an empty bucket from its row in the quota table, after waiting until the other processes have charged the
+     * tokens that they had taken. Does nothing if this was already done since the bucket became empty, or if the table
+     * cannot be reached.
      */
     refresh: (state: BucketState): Promise<void> => {
       state.emptySince ??= performance.now();

@@ -17,9 +17,10 @@ export type WindowTable = {
    */
   readonly read: (limits: readonly RateLimit[], now: number) => Promise<readonly StoredWindow[]>;
   /**
-   * Stores all these windows. If the stored version of one of them is not the one before its update, stores none.
+   * Stores all of these windows. If one of them is stored with another version than the one before its update, none is
+   * stored.
    * @returns whether they were stored
-   * @throws Error if the table is unreachable
+   * @throws Error if the table cannot be reached
    */
   readonly store: (updates: readonly WindowUpdate[]) => Promise<boolean>;
 };
@@ -27,17 +28,20 @@ export type WindowTable = {
 const CAPACITY = 10_000;
 const MAX_ATTEMPTS = 50;
 /**
- * How often this process tries to reach the table while it is unreachable, in milliseconds. Meanwhile, the process
- * counts alone.
+ * While the table cannot be reached, this process counts alone, and tries to reach it again after this many
+ * milliseconds.
  */
 const RETRY_DELAY_MS = 5_000;
-/** The version of a window that this process has not read from the table, or that it has counted alone. */
+/**
+ * The version of a window whose state is not that of the table: this process has not read the window yet, or has
+ * counted a delivery in it without the table. Such a window is read from the table before the next count in the table.
+ */
 const UNREAD = -1;
 
 /**
- * Creates the counter of deliveries in sliding windows. With a table, the processes share the counts, and a delivery
- * counts when it is stored in the table. Without a table, or while it is unreachable, each process counts only its own
- * deliveries.
+ * Creates the counter of deliveries in sliding windows. With a table, the processes share the counts, and a delivery is
+ * counted when it is stored in the table. Without a table, or while it cannot be reached, each process counts only the
+ * deliveries that it receives itself.
  */
 export const createSlidingWindows = (table?: WindowTable) => {
   const windows = createLruMap<string, StoredWindow>({ capacity: CAPACITY });

@@ -14,15 +14,15 @@ const EPSILON = 1e-6;
 
 /**
  * Returns the lease: the number of requests that a process may let through before it must charge them to the quota
- * table. It is usually 50. For a small quota, it is at most a quarter of the quota. For a large quota, it is at least a
- * thousandth of the quota. Otherwise a fast client would need a new lease every few milliseconds.
+ * table. It is usually 50, but at most a quarter and at least a thousandth of the quota. Without the latter, a fast
+ * client would need a new lease every few milliseconds.
  */
 export const leaseOf = ({ quota }: RateLimitPolicy): number => Math.ceil(Math.max(Math.min(50, quota / 4), quota / 1_000));
 
 /**
- * The rates of a policy, all in milliseconds. `window` is the time in which an empty bucket becomes full. `cost` is the
- * time in which one token is refilled. `lease` is the cost of all tokens of a lease. `maxAhead` is the maximum time
- * until a bucket counts as full.
+ * The values of a policy, all in milliseconds. `window` is the time in which an empty bucket becomes full, and `cost`
+ * the time in which one token is refilled. `lease` is the cost of all tokens of a lease. `maxAhead` is the maximum time
+ * until a bucket is full.
  */
 type Rates = { readonly window: number; readonly cost: number; readonly lease: number; readonly maxAhead: number };
 
@@ -36,7 +36,7 @@ const ratesOf = (policy: RateLimitPolicy, isShared: boolean): Rates => {
 
 /**
  * Returns the time at which the bucket will be full, in Unix milliseconds, but at most `maxAhead` from now. So if the
- * clock is set back, the bucket refuses requests only for a limited time.
+ * clock is set back, the bucket refuses requests for a limited time only.
  */
 const fullAtOf = ({ maxAhead }: Rates, state: BucketState | undefined, now: number): number =>
   Math.max(now, Math.min(state?.fullAt ?? now, now + maxAhead));

@@ -39,7 +39,7 @@ const MAX_BATCHES = 20;
 const MAX_ATTEMPTS = 5;
 const RETRY_DELAY_MS = 2_000;
 
-/** Whether an error means that a service does not work at present. */
+/** Returns whether an error means that a service does not work at present. */
 const isTemporary = (error: unknown): boolean =>
   error instanceof NatsError ||
   (error instanceof LogError && error.kind === 'unavailable') ||
@@ -144,7 +144,7 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
       }
       return false;
     } catch (error) {
-      // The server may have lost the stream or the consumer. So they are created again at the next call.
+      // The server may have lost the stream or the consumer, so create them again at the next call.
       openReports = openOnce(() => openScoreReports(nats));
       throw error;
     }
@@ -164,8 +164,8 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
         const ports = portsOf(log, await openServices(), now);
         const runs = await runsToAdvance(reads, at);
         const isDrained = await recordPublished(ports);
-        // A runner publishes its results before it acknowledges the message of the run. So a run whose message was
-        // acknowledged or given up must wait until these results are recorded.
+        // A runner publishes its results before it acknowledges the message of the run. So if this message was
+        // acknowledged or given up, record the published results before the run is handled.
         const ready = runs.filter(({ status }) => isDrained || !OUTCOMES[status ?? '']);
         await forEachConcurrently(ready, ({ tenant_id, id, status }) =>
           advanceRun(ports, { tenant_id, id, has_delivery: status !== null, outcome: OUTCOMES[status ?? ''] ?? null }).catch(

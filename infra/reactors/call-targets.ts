@@ -52,8 +52,8 @@ const callPorts = (log: Log, { client, vault }: Awaited<ReturnType<TargetCallerP
 };
 
 /**
- * Returns the function that creates ports. Ports remember what they have read, so it returns the same ports only for
- * one second, and then creates new ones.
+ * Creates the function that returns ports. The ports remember what they have read, so after one second, new ones are
+ * returned.
  */
 const renewedPorts = (create: () => CallPorts): (() => CallPorts) => {
   let known: { readonly ports: CallPorts; readonly until: number } | undefined;

@@ -49,8 +49,8 @@ export type ErasureReactorParts = TimedReactorParts & {
 };
 
 /**
- * Frees the disk space of the destroyed keys in the embedded event store. For an external event store, its operator
- * must do that.
+ * Scavenges the embedded event store, so that destroyed keys are also erased from its disk. If the event store is
+ * external, logs a warning that its operator must scavenge it.
  */
 const scavenge = async ({ annalsData, logger }: ErasureReactorParts): Promise<void> => {
   const dir = join(annalsData, 'store');
@@ -64,7 +64,11 @@ const assertCaughtUp = (behind: readonly string[]): void => {
   if (behind.length > 0) throw new Error(`the projections ${behind.join(', ')} have not caught up`);
 };
 
-/** Removes the data of a tenant outside the log. Every step of this can be repeated. */
+/**
+ * Removes the messages, files and rows of a tenant, and frees the disk space of its destroyed keys in the event store.
+ * All steps can be repeated after a failure.
+ * @throws Error if projections or rebuilds have not reached the position of the erasure
+ */
 const removeRemains = async (parts: ErasureReactorParts, tenant: string, { position }: ErasureRecord): Promise<RemovedRemains> => {
   const { onStep = () => {} } = parts;
   onStep('remove the messages');

@@ -12,8 +12,8 @@ const LOCK = 'reactor session expiry';
 const SEED = 'expired';
 
 /**
- * Ignores errors which mean that a session has a later event, or that its tenant was erased. The next run of the
- * reactor decides again.
+ * Returns null for the errors that a session has a later event, or that its tenant was erased. The next run of the
+ * reactor handles such a session again.
  * @throws any other error
  */
 const ignoreChanged = (error: unknown): null => {

@@ -37,8 +37,8 @@ const startPosition = async (log: Log): Promise<Position | undefined> => {
 };
 
 /**
- * Calls `handle` for every new event of some types. At the start, also calls it for the recent events. Each call is
- * repeated until it succeeds. So `handle` must do nothing if it is called a second time for an event.
+ * Calls `handle` for every new event of some types and, at the start, for the recent events. Each call is repeated
+ * until it succeeds; so if `handle` is called a second time for an event, it must do nothing.
  */
 export const followRecentEvents = ({ eventTypes, handle, failure }: Follower, { log, logger }: FollowerParts) => {
   const closing = new AbortController();

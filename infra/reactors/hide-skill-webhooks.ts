@@ -29,9 +29,9 @@ const hidingPorts = (log: Log): HidingPorts => {
 };
 
 /**
- * Starts the reactor that hides the webhooks of skills that are deleted, or taken from their agent. Calls of such a
- * webhook are refused in any case. Hiding it also shows this in the skill. Any number of processes can run this
- * reactor.
+ * Starts the reactor that hides the webhooks of skills that are deleted, or that were revoked from their agent. Calls
+ * of such a webhook are refused in any case; hiding it also shows this on the skill. Any number of processes can run
+ * this reactor.
  */
 export const startSkillWebhookHider = ({ log, logger }: HidingReactorParts): { close: () => Promise<void> } => {
   const ports = hidingPorts(log);

@@ -57,8 +57,8 @@ type Events = readonly Acknowledgement.AcknowledgementEvent[];
 
 /**
  * Creates the access to the acknowledgement streams in the log. `onAppended` is called for events that this process has
- * appended. The ids of events contain `writer`, which differs between processes. If two processes used the same ids for
- * the same events, the log would tell both that they have appended the events. Both would count them.
+ * appended. The ids of events contain `writer`, which is different in each process. If two processes used the same ids
+ * for the same events, the log would tell both of them that they have appended the events, and both would count them.
  */
 const acknowledgementLog = (log: Log, writer: string, onAppended: (events: Events) => void): AcknowledgementLog => ({
   load: (tenant, agent) => loadStream(log, streamOf(tenant, agent)),
@@ -94,8 +94,8 @@ const settledMessage = ({ advisory: { outcome, attempts, at }, receivedAt }: Rec
 });
 
 /**
- * The state of the recorder. `reason` says why it does not work; null if it works. `isStreamStopped` says that
- * JetStream refuses to store advisories, for example after a write error, so that acknowledgements are not recorded.
+ * The state of the recorder. `reason` is why it does not work; null if it works. `isStreamStopped` is whether JetStream
+ * refuses to store advisories, for example after a write error; acknowledgements are then not recorded.
  */
 export type RecorderStatus = { readonly reason: string | null; readonly isStreamStopped: boolean };
 
@@ -113,7 +113,7 @@ const streamsFor = ({ log, writer, onSettled }: Recorder, advisories: readonly R
 
 /**
  * Reads and records advisories until the signal is aborted. If none arrives for some time, checks that the server can
- * store them. The stream of advisories may be missing or stopped although the stream of messages works.
+ * store them: the stream of advisories may be missing or stopped although the stream of messages works.
  * @throws the first failure of a service
  */
 const recordUntilFailure = async (recorder: Recorder, signal: AbortSignal): Promise<void> => {
@@ -160,9 +160,9 @@ const run = async (recorder: Recorder, signal: AbortSignal): Promise<void> => {
 };
 
 /**
- * Starts the recorder. It records in the log which messages runners have acknowledged, and which messages the broker
- * has given up. It combines the results of many messages: every few seconds, it appends one event per agent. Any number
- * of processes can run this recorder.
+ * Starts the recorder, which records in the log which messages runners have acknowledged and which ones the broker has
+ * given up. Every few seconds, it appends one event for each agent, with the outcomes of many messages. Any number of
+ * processes can run this recorder.
  */
 export const startAcknowledgementRecorder = (parts: RecorderParts) => {
   const closing = new AbortController();

@@ -33,10 +33,10 @@ const record = async (log: Log, published: Position): Promise<Position> => {
 };
 
 /**
- * Starts the recorder. Every few seconds, it records the log position up to which messages are published. It appends
- * one event for all deliveries since the last record, and none if there were no deliveries. From this event, the read
- * models know which deliveries are published, without a write for each of them. If several processes run this recorder, only the first
- * one appends the event.
+ * Starts the recorder. Every few seconds, it records the log position up to which messages are published: one event for
+ * all deliveries since the last record, and none if there were no deliveries. From this event, the read models know
+ * which deliveries are published, without a write for each of them. If several processes run this recorder, only the
+ * first one appends the event.
  */
 export const startPublicationRecorder = ({ log, relay, logger, intervalMs = INTERVAL_MS }: PublicationRecorderParts) => {
   const closing = new AbortController();

@@ -24,8 +24,8 @@ const INTERVAL_MS = 60_000;
 /** The time in milliseconds after its publication from which a message is searched for. */
 const OVERDUE_MS = 60_000;
 /**
- * The maximum time in milliseconds that an acknowledgement may wait to be recorded. If one has waited longer, no
- * message is sent again, because any message may have been acknowledged.
+ * An acknowledgement may wait at most this many milliseconds to be recorded. If one has waited longer, no message is
+ * sent again, because any message may have been acknowledged.
  */
 const MAX_UNRECORDED_MS = 30_000;
 const QUERY_TIMEOUT_MS = 30_000;
@@ -38,8 +38,8 @@ export type RedriveParts = {
   readonly databaseUrl: string;
   readonly logger: Pick<Logger, 'info' | 'warn' | 'debug'>;
   /**
-   * Whether this process should search for lost messages now. Several processes could safely do it, because no message
-   * is sent again twice, but it would be more expensive.
+   * Returns whether this process should search for lost messages now. Several processes could do it safely, because no
+   * message is sent again twice, but this would cost more.
    */
   readonly isResponsible: () => boolean;
   /** Whether acknowledgements are being recorded. If not, no message is sent again. */
@@ -51,8 +51,8 @@ export type RedriveParts = {
 };
 
 /**
- * A message that the broker no longer has, although it was published and the log does not say that it was acknowledged
- * or given up. `place` is the sort key with its log position.
+ * A message that was published, of which the log does not say that it was acknowledged or given up, and which the
+ * broker does not have any more. `place` is the sort key of its log position.
  */
 type LostMessage = DeadMessage & { readonly place: string };
 
@@ -63,7 +63,7 @@ type Redrive = Required<RedriveParts> & {
   suspects: ReadonlySet<string>;
 };
 
-/** Whether all acknowledgements are recorded that reached the broker more than MAX_UNRECORDED_MS ago. */
+/** Returns whether all acknowledgements are recorded that reached the broker more than MAX_UNRECORDED_MS ago. */
 const isRecordingCurrent = async ({ nats, isRecording }: Redrive): Promise<boolean> => {
   if (!isRecording()) return false;
   const { streams } = await manager(nats);
@@ -149,10 +149,10 @@ const runOnce = async (redrive: Redrive, signal: AbortSignal): Promise<void> => 
 };
 
 /**
- * Starts the reactor that finds messages that the broker lost before a runner acknowledged them. It searches every
- * minute, and sends lost messages again. The broker can lose messages, for example, if one of its files is damaged.
- * Messages that wait for a runner are not affected. Messages that are older than the broker's retention time are not
- * searched for; `annals redrive` finds them.
+ * Starts the reactor that finds messages that the broker lost before a runner acknowledged them, for example because a
+ * file of the broker is damaged. Every minute, it searches for such messages and sends them again. Messages that wait
+ * for a runner are not affected. Messages that are older than the broker's retention time are not searched for; `annals
+ * redrive` finds them.
  */
 export const startRedrive = (parts: RedriveParts): { close: () => Promise<void> } => {
   const defaults = { intervalMs: INTERVAL_MS, overdueMs: OVERDUE_MS };

@@ -74,9 +74,8 @@ const request = ({ child }: State, message: RelayRequest): void => {
 };
 
 /**
- * Runs the process once. The process has a session of its own, which is a scheduling group on Linux. So it does not
- * have to wait for CPU time while this process and its projections use their share. Resolves when the process has
- * ended.
+ * Runs the process once. It has a session of its own, which is a scheduling group on Linux, so it does not have to wait
+ * for CPU time while this process and its projections use their share. Resolves when the process has ended.
  * @returns why it ended, and for how many milliseconds it ran
  */
 const runOnce = (state: State): Promise<{ reason: string; ms: number }> =>
@@ -126,8 +125,8 @@ const ask = async (state: State): Promise<RelayReport | null> => {
 
 /**
  * Runs the relay in a separate process, so that it publishes without delay even while projections keep this process
- * busy. If the relay's process fails, it is started again. It also ends when this process ends, even if this process is
- * killed.
+ * busy. If the relay's process fails, it is started again. When this process ends, even by being killed, the relay's
+ * process ends, too.
  */
 export const startRelayProcess = (parts: RelayProcessParts): RelayProcess => {
   const closing = new AbortController();

@@ -24,7 +24,7 @@ export type RelayStatus = {
   readonly last_error: string | null;
   /**
    * Whether JetStream refuses all messages although no other relay publishes. After a write error, for example on a
-   * full disk, nats-server may keep a stream stopped until it is restarted.
+   * full disk, nats-server can keep a JetStream stream stopped until it is restarted.
    */
   readonly is_stream_stopped: boolean;
 };
@@ -52,7 +52,10 @@ export type RelayParts = {
 };
 
 const RETRY = { minMs: 250, maxMs: 5_000, jitter: 0.5 };
-/** How often a relay checks that no other process has written to the stream, in milliseconds. */
+/**
+ * The time between two checks of a relay that no other process has written to the JetStream stream that runners read,
+ * in milliseconds.
+ */
 const CHECK_INTERVAL_MS = 5_000;
 /** The payload limit in bytes that is assumed for a NATS server that announces none. */
 const DEFAULT_MAX_PAYLOAD = 1_048_576;
@@ -88,8 +91,8 @@ const whenAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })));
 
 /**
- * Checks regularly that the stream's last message is still the last message that this relay has published. If it is
- * not, rejects: the stream was purged or created again, or another relay has written to it.
+ * Checks regularly that the last message of the stream is the last one that this relay has published. Rejects if it is
+ * not: the stream was purged or created again, or another relay has written to it.
  */
 const watchForConflict = async (nats: NatsConnection, publisher: ChainedPublisher, signal: AbortSignal): Promise<never> => {
   for (;;) {
@@ -186,7 +189,7 @@ const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Pr
   const acknowledged = await acknowledgedIdsSince(log, from, signal);
   relay.position = tip.token ?? relay.position;
   // The server remembers message ids only for a limited time, so it may have forgotten the id of the last message. For
-  // the first message, the server must therefore only compare the sequence number, which has just been read.
+  // the first message, let it compare only the sequence number, which has just been read.
   const publisher = createChainedPublisher(nats, { sequence: tip.sequence, messageId: null }, (batch) => recordPublished(relay, batch));
   relay.publisher = publisher;
   const subscription = log.follow({
@@ -210,9 +213,9 @@ const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Pr
 };
 
 /**
- * Whether a failure shows that the stream is stopped. An error about a wrong expected sequence number can also mean
- * that another relay has published first. Such an error counts only if the end of the stream is the same as at the
- * previous failure.
+ * Returns whether a failure shows that the stream is stopped. An error about a wrong expected sequence number can also
+ * mean that another relay has published first; so it counts only if the end of the stream is the same as at the failure
+ * before.
  */
 const isStopped = ({ tipSequence, failedAtSequence }: RunningRelay, error: unknown): boolean =>
   error instanceof SequenceConflict || isWrongSequence(error) ? tipSequence === failedAtSequence : mayBeStoppedStream(error);
@@ -259,8 +262,8 @@ const run = async (relay: RunningRelay, closing: AbortSignal): Promise<void> => 
 
 /**
  * Starts the relay. It publishes every event of the relayed types to the NATS stream, exactly once and in log order,
- * even if the relay is restarted or several relays run at the same time. It stores no state: the stream's last message
- * contains the log position from which it continues.
+ * even if the relay is restarted or several relays run at the same time. It needs no stored state: the last message of
+ * the stream contains the log position from which to continue.
  */
 export const startRelay = async (parts: RelayParts): Promise<Relay> => {
   const closing = new AbortController();

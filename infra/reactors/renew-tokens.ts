@@ -42,7 +42,7 @@ export const renewalPorts = (
 };
 
 /**
- * Starts the reactor that renews the tokens of linked identities before they expire, and revokes the tokens of unlinked
+ * Starts the reactor that renews the tokens of linked identities before they expire, and revokes those of unlinked
  * identities. Only one process does this at a time, because providers accept a refresh token only once.
  */
 export const startTokenRenewer = ({ log, services, ...parts }: TokenRenewerParts) => {

@@ -27,9 +27,9 @@ const requireReached = async (log: Log, position: Position): Promise<Position> =
 };
 
 /**
- * Returns the log position after which the relay publishes events. This is the position of the stream's last message.
- * If the stream is empty, it is the position of the last event that is older than MAX_MESSAGE_AGE_MS; undefined (the
- * start of the log) if there is no such event.
+ * Returns the log position after which the relay publishes events: the position of the last message of the stream. If
+ * the stream is empty, it is the position of the last event that is older than MAX_MESSAGE_AGE_MS; undefined (the start
+ * of the log) if there is no such event.
  * @throws Error if the stream contains messages of another log
  */
 export const resumePosition = (log: Log, { token }: LastMessage, signal: AbortSignal): Promise<Position | undefined> => {

@@ -60,9 +60,8 @@ const publishList = async ({ account, list, changed, signal, logger }: Publicati
 
 /**
  * Starts the reactor that closes the broker connections of each credential as soon as the credential is no longer
- * valid. A credential is no longer valid if it was revoked, or if its API key, agent, tenant, owner or the owner's
- * membership has ended. Revocation needs the operator key of the embedded server. On any other broker, credentials are
- * valid until they expire.
+ * valid: it was revoked, or its API key, agent, tenant, owner or the owner's membership has ended. Revoking needs the
+ * operator key of the embedded server; with any other broker, credentials are valid until they expire.
  */
 export const startCredentialRevoker = (parts: AccountParts & { log: Log; logger: Logger }): { close: () => Promise<void> } => {
   const { log, logger } = parts;

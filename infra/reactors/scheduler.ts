@@ -52,13 +52,13 @@ type PlannedJob = Plan & { readonly id: string };
 const planOf = ({ next_fire_at, schedule_revision }: Plan): string => `${schedule_revision} ${next_fire_at}`;
 
 /**
- * Starts the reactor that decides every second about the due occurrences of cron jobs. Only one process does this at a
- * time. If none is due, this costs one index look-up, regardless of the number of jobs.
+ * Starts the reactor that, every second, decides whether the due occurrences of cron jobs fire. Only one process does
+ * this at a time. If none is due, this costs one index look-up, regardless of the number of jobs.
  */
 export const startScheduler = ({ log, ...parts }: TimedReactorParts & { readonly log: Log }) => {
-  // The jobs about whose due occurrences this process has decided. The read model may not contain the decisions yet. A
-  // job is examined again when its next occurrence is due, even if the read model has not changed: an occurrence can have
-  // been skipped before it was due, so that the scheduler appends no event about it.
+  // The jobs whose due occurrences this process has decided about. The read model may not contain these decisions yet.
+  // A job is examined again when its next occurrence is due, even if the read model has not changed: an occurrence may
+  // have been skipped before it was due, and the scheduler then appends no event about it.
   const decided = createLruMap<string, Decided>({ capacity: MAX_REMEMBERED });
   const isDecided = ({ id, next_fire_at, schedule_revision }: PlannedJob, at: string): boolean => {
     const last = decided.get(id);

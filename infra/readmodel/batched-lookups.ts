@@ -44,9 +44,9 @@ const rejectAll = (batch: Batch, error: unknown): void => {
 
 /**
  * Creates a function that reads single rows in batches. Look-ups of the same table and column share one prepared query
- * if they arrive in one turn of the event loop, or while earlier queries run. A batch that has to wait for earlier
- * queries fails with `late.error` if it has no result `late.ms` milliseconds after its first look-up. For a batch that
- * is sent at once, only `run` limits the time.
+ * if they arrive in one turn of the event loop, or while earlier queries run. A batch that waits for earlier queries
+ * fails with `late.error` if it has no result `late.ms` milliseconds after its first look-up. For a batch that is sent
+ * at once, only `run` limits the time.
  */
 export const createLookupBatcher = (run: Run, late: LateError): ((from: Source, key: Key, column: string) => Promise<Lookup | null>) => {
   const groups = new Map<Source['table'], Group[]>();

@@ -36,7 +36,7 @@ const MAX_LIMIT = 1_000;
 const MAX_SHAPES = 1_000;
 /**
  * The maximum number of statements that get a name. A connection keeps every named statement until it is closed.
- * Callers choose the sort column, the limit and the filters, so without this limit they could fill the memory of the
+ * Because callers choose the sort column, the limit and the filters, they could otherwise fill the memory of the
  * database.
  */
 const MAX_NAMED = 500;

@@ -12,8 +12,8 @@ import type { BoundStatement, compileQueries } from './compiled-queries.ts';
 import { coalesce } from './query-queue.ts';
 
 /**
- * Whether a query failed because the schema, the table or a column does not exist, or was dropped or changed while the
- * query was starting.
+ * Returns whether a query failed because the schema, the table or a column does not exist, or was dropped or changed
+ * while the query was starting.
  */
 const isMissing = (error: unknown): boolean =>
   ['42P01', '3F000', '42703', '0A000'].includes((error as { code?: string }).code ?? '') ||
@@ -36,8 +36,8 @@ const MAX_CONCURRENT_QUERIES = { total: 3, perOwner: 2 };
 const READ_TIMEOUT_MS = 5_000;
 
 /**
- * The delay in milliseconds before the query builder is loaded. It consists of many files, so loading it later makes
- * the start faster. It is loaded earlier if a list is read.
+ * The query builder is loaded after this many milliseconds, or when a list is first read. It consists of many files, so
+ * the start is faster without it.
  */
 const LOAD_BUILDER_DELAY_MS = 1_500;
 
@@ -108,9 +108,9 @@ const runOn =
   };
 
 /**
- * Opens the read models in Postgres. Does not throw. While the database is unavailable, or takes longer than five
- * seconds to answer, reads throw Refusal unavailable. Each later read tries again. The positions of the projections
- * come from `positions`; by default, from a new watch of the database's checkpoints. `close` also closes the watch.
+ * Opens the read models in Postgres, and throws nothing: while the database is unavailable, or takes longer than five
+ * seconds to answer, each read throws Refusal unavailable, and later reads try again. The positions of the projections
+ * come from `positions`; if absent, from a new watch of the database's checkpoints. `close` also closes the watch.
  */
 export const createReads = async (databaseUrl: string, logger: Logger, positions?: CheckpointWatch): Promise<PostgresReads> => {
   const pool = openPool(databaseUrl, logger, 'reads', { max: 6, queryTimeoutMs: READ_TIMEOUT_MS });

@@ -7,13 +7,14 @@ export type ProjectionPositions = {
   /** Returns the position of a projection as a consistency token; null if it is unknown. */
   readonly position: (projection: string) => string | null;
   /**
-   * Waits until the projection has reached a position, for at most `ms` milliseconds.
-   * @throws Refusal not_caught_up, malformed if the text is not a consistency token
+   * Waits until the projection has reached the position in `token`.
+   * @throws Refusal not_caught_up if it has not done so after `ms` milliseconds, malformed if `token` is not a
+   * consistency token
    */
   readonly passed: (projection: string, token: string, ms: number) => Promise<void>;
   /**
-   * Returns for how many milliseconds the log has had events that the projection has not applied; 0 if no such event is
-   * known. Events are known by the positions of the projections, and by calls of `noteEvent`.
+   * Returns for how many milliseconds the log has had events that the projection has not applied; 0 if none are known.
+   * Events become known from the positions of the projections, and from calls of `noteEvent`.
    */
   readonly behindMs: (projection: string) => number;
   /** Records that the log has had an event at this position since `at` (milliseconds since 1970; by default, now). */

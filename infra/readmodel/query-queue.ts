@@ -6,11 +6,11 @@ export type LateError = { readonly ms: number; readonly error: () => Error };
 export type Concurrency = { readonly total: number; readonly perOwner: number };
 
 /**
- * Creates a queue that runs a limited number of queries at the same time. Queries have an owner, such as a tenant. The
- * number is also limited per owner, so that slow queries of one owner do not delay those of all others. If a query with
- * the same `key` is already queued, the caller shares its result. The result is not older than that of a separate
- * query, because the queued query has not started yet. A queued query fails with `late.error` if it has no result after
- * `late.ms` milliseconds. For a query that starts at once, only the database driver limits the time.
+ * Creates a queue that runs a limited number of queries at the same time. Each query has an owner, such as a tenant;
+ * the number is also limited per owner, so that slow queries of one owner do not delay all others. If a query with the
+ * same `key` is already queued, the caller shares its result, which is not older than that of a separate query, because
+ * the queued one has not started yet. A queued query fails with `late.error` if it has no result after `late.ms`
+ * milliseconds. For a query that starts at once, only the database driver limits the time.
  */
 export const coalesce = <T>(max: Concurrency, late: LateError) => {
   const queued = new Map<string, QueuedQuery<T>>();

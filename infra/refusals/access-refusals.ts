@@ -25,8 +25,8 @@ const kind: RefusalKind<RefusedRequest, EventWithOrigin> = {
 const withoutOrigin = ({ type, data }: EventWithOrigin): DomainEvent => ({ type, data });
 
 /**
- * Creates the writer that records requests of known callers that were refused with 403 or by a limit per tenant. It
- * records them after the response, in a stream of the tenant in the request's path. In each minute, 60 refusals are
+ * Creates the writer that records requests of known callers that were refused with 403 or by a limit per tenant. They
+ * are recorded after the response, in a stream of the tenant in the request's path. In each minute, 60 refusals are
  * recorded individually, and the others as one count per caller.
  */
 export const accessRefusalWriter = (deps: BatchDeps & { readonly address: (c: Context) => string | null }) => {

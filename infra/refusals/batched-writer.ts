@@ -22,8 +22,8 @@ export type BatchOptions<T, E extends DomainEvent> = {
 };
 
 /**
- * Creates a writer that records refusals in batches, after the responses have been sent. So a flood of refused requests
- * does not cause one append per request.
+ * Creates a writer that records refusals in batches, after the responses have been sent, so that a flood of refused
+ * requests does not cause one append each.
  */
 export const batchedWriter = <T, E extends DomainEvent>(
   { log, logger, now }: BatchDeps,
@@ -39,8 +39,8 @@ export const batchedWriter = <T, E extends DomainEvent>(
   };
 
   /**
-   * Records the pending refusals of one stream. `isLast` means that there will be no later attempt. The refusals of the
-   * current minute are then recorded, too.
+   * Records the pending refusals of one stream. `isLast` is whether there will be no later attempt; if so, the refusals
+   * of the current minute are recorded, too.
    */
   const write = async ({ id, tenant, counter }: PendingStream<T, E>, isLast: boolean): Promise<void> => {
     for (let counts = counter.take(now(), isLast); counts.length > 0; counts = counter.take(now(), isLast)) {

@@ -2,8 +2,8 @@ const MAX_SINGLE_PER_MINUTE = 60;
 const MAX_CALLERS = 100;
 const MAX_PENDING = 1_000;
 /**
- * The name under which refusals are counted together. It is used for refusals whose callers are unknown, and if there
- * are more than `MAX_CALLERS` callers in the minute.
+ * The name under which refusals are counted together if their callers are unknown, or if there are more than
+ * `MAX_CALLERS` callers in the minute.
  */
 const OTHERS = 'others';
 
@@ -19,7 +19,7 @@ export type RefusalKind<T, E> = {
   /** Returns the event for a number of further refusals of one caller within a minute. */
   readonly summed: (sum: Sum & { caller: string }) => E;
   readonly callerOf: (refused: T) => string | null;
-  /** Whether a refusal is only counted, and never gets an event of its own. */
+  /** Returns whether a refusal is only counted, and has no event of its own. */
   readonly isOnlyCounted?: (refused: T) => boolean;
 };
 
@@ -28,8 +28,8 @@ const MINUTE_LENGTH = 16;
 
 /**
  * Creates a counter that converts refusals to a limited number of events, so that very many refusals do not fill the
- * log. The first 60 refusals of each minute become one event each. The others become one event per caller, with their
- * number.
+ * log. The first 60 refusals of each minute become one event each. The others become one event per caller, with the
+ * number of refusals.
  */
 export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = () => false }: RefusalKind<T, E>) => {
   let minute = '';

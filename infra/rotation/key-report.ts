@@ -20,7 +20,7 @@ export type KeyReport = {
 
 const MAX_AGE_MS = 90 * 86_400_000;
 
-/** Whether the newest data key of a tenant is older than 90 days. */
+/** Returns whether the newest data key of a tenant is older than 90 days. */
 export const isDue = ({ created_at }: Pick<TenantKeys, 'created_at'>): boolean => Date.parse(created_at) < Date.now() - MAX_AGE_MS;
 
 const ignoreErased = (error: unknown): [] => {

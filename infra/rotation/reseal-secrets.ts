@@ -108,8 +108,8 @@ const patternOf = (tenant: string): string =>
     : `^(?:${[Agent, CronJob, LinkedIdentity].map(({ category }) => category).join('|')})-${tenant}\\.|^${Integration.category}-${PLATFORM}\\.`;
 
 /**
- * Encrypts those present credentials of a tenant again that are not encrypted with its newest data key. `kid` is the id
- * of this key. If a request replaces a credential meanwhile, the new credential is not changed, because it is already
+ * Encrypts those present credentials of a tenant again that are not encrypted with its newest data key, whose id is
+ * `kid`. If a request replaces a credential in the meantime, the new credential is not changed, because it is already
  * encrypted with this key.
  * @returns the number of credentials that were encrypted again
  * @throws LogError

@@ -29,7 +29,10 @@ const isWrappedWith = (to: NamedKey) => (wrapped: string) => wrapperOf(wrapped) 
 const wrapsIn = ({ type, data }: Recorded<WrappedKeyEvent>): string[] =>
   type === 'KeysRewrapped' ? data.keys.map(({ wrapped }) => wrapped) : [data.wrapped];
 
-/** Encrypts all keys of a stream with `to`, and appends them. @returns whether the stream had changed meanwhile */
+/**
+ * Encrypts all keys of a stream with `to`, and appends them.
+ * @returns whether the stream had changed in the meantime
+ */
 const appendRewrapped = async (
   { log, masters, to }: Rewrapping,
   place: KeyPlace,
@@ -61,8 +64,8 @@ const eventsOf = (log: Log, place: KeyPlace): Promise<Recorded<WrappedKeyEvent>[
   });
 
 /**
- * Adds to the keys of a stream copies that are encrypted with the master key `to`. The keys can still be decrypted with
- * the earlier master key. Does nothing if all keys already have such a copy.
+ * Adds to each key of a stream a copy that is encrypted with the master key `to`; the earlier master key can still
+ * decrypt the keys. Does nothing if all keys already have such a copy.
  * @returns the number of keys that were encrypted
  * @throws LogError
  * @throws Error with a one-line message for the operator if a key cannot be decrypted

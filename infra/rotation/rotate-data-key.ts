@@ -59,9 +59,9 @@ const replace = async (parts: DataKeyRotationParts, tenant: string, kid: string)
 };
 
 /**
- * Replaces the data key of a tenant. Creates the key with the id `kid`, which is used for encryption from then on. Then
- * encrypts the present secrets and the stored files again. Each step can be repeated, even after the process was
- * killed.
+ * Replaces the data key of a tenant: creates the key with the id `kid`, with which everything is encrypted from then
+ * on, and then encrypts the present secrets and the stored files again. Each step can be repeated, even after the
+ * process was killed.
  * @returns the numbers of files and secrets that were encrypted again; null if the tenant was erased
  * @throws LogError
  * @throws Error with a one-line message for the operator

@@ -98,9 +98,9 @@ const giveUpOldKey = async (rewrapping: Rewrapping, parts: MasterRotationParts):
 export type RotationOutcome = 'none' | 'waits-for-confirmation' | 'completed';
 
 /**
- * Continues the rotation of the master key that was started last. Each step can be repeated. So any number of processes
- * may do this, even after one of them was killed. No request has to wait: a key is encrypted with both master keys
- * until every process knows the new master key.
+ * Continues the rotation of the master key that was started last. Each step can be repeated, so any number of processes
+ * may do this, even after one of them was killed. No request has to wait: until every process knows the new master key,
+ * keys are encrypted with both master keys.
  * @throws LogError
  * @throws Error with a one-line message for the operator
  */

@@ -35,7 +35,7 @@ type Problem = { readonly code?: RefusalCode; readonly detail?: string; readonly
 
 const codes: Readonly<Record<number, RefusalCode>> = { 401: 'unauthorized', 403: 'forbidden', 404: 'not_found', 409: 'not_configured' };
 
-/** Whether the same request can succeed later. */
+/** Returns whether the same request can succeed later. */
 const isTemporary = ({ status }: Response, { code }: Problem): boolean =>
   status >= 500 || status === 429 || status === 408 || code === 'idempotency_in_flight';
 
@@ -96,8 +96,8 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
   };
 
   /**
-   * Throws an error with a message about ANNALS_URL if /me was refused as `not_found`. Every Annals service has /me. So
-   * in this case, the URL belongs to a different service or has a wrong path.
+   * Throws an error with a text about ANNALS_URL if /me was refused with `not_found`: every Annals service has /me, so
+   * the URL belongs to another service or has a wrong path.
    * @throws any other refusal unchanged
    */
   const wrongAddress = (error: Refusal): never => {
@@ -166,7 +166,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
       return { body: await response.text(), etag: response.headers.get('etag') ?? '' };
     },
     /**
-     * Fetches a body that was too large for its message. Of the URL in the message, it uses only the path, so that the
+     * Fetches a body that was too large for its message. Only the path of the URL in the message is used, so that the
      * API key is never sent to another host.
      */
     body: async (reference: string): Promise<Uint8Array> => {

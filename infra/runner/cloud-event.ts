@@ -44,8 +44,8 @@ export const withBody = ({ dataref: _, ...event }: CloudEvent, body: Uint8Array)
 };
 
 /**
- * Returns how often a message has been delivered, including this time. The number is part of the message's reply
- * subject, `$JS.ACK.<stream>.<consumer>.<count>.…`. Newer servers insert the domain and the account before the stream.
+ * Returns how often a message has been delivered, including this time. The number is part of the reply subject of the
+ * message, `$JS.ACK.<stream>.<consumer>.<count>.…`. Newer servers insert the domain and the account before the stream.
  */
 export const attemptsOf = ({ reply = '' }: Msg): number => {
   const tokens = reply.split('.');

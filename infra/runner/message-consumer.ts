@@ -16,8 +16,8 @@ const RETRY_DELAY_MS = 500;
 
 /**
  * Returns the status code that the server sent instead of a message; 0 if it sent a message. 404 and 408 mean that
- * there is no message yet. A stored message always has a reply subject, even if it contains only a status. (A runner
- * can make the server store such a status.)
+ * there is no message yet. A stored message always has a reply subject, even if it contains nothing but a status, which
+ * a runner can make the server store.
  */
 const statusOf = ({ data, reply, headers }: Msg): number => (data.length === 0 && !reply && headers?.code) || 0;
 
@@ -46,9 +46,9 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
       const { nats, credential, interrupted } = await connection.get();
       const request = JSON.stringify({ batch: 1, expires: nanos(PULL_TIMEOUT_MS) });
       const subject = `$JS.API.CONSUMER.MSG.NEXT.${credential.stream}.${credential.consumer}`;
-      // By default, the NATS client receives all answers through a shared inbox, and matches them to requests by their
-      // subject. The answer to this request is a stream message, which keeps its original subject and could not be
-      // matched. So the request needs a separate inbox (`noMux`).
+      // The NATS client normally receives all answers through a shared inbox, and finds the request of an answer by the
+      // subject. The answer to this request is a stream message, which keeps its original subject, so its request could
+      // not be found. Therefore, the request needs an inbox of its own (`noMux`).
       const response = nats.request(subject, request, { noMux: true, timeout: PULL_TIMEOUT_MS + 2_000 }).catch(() => undefined);
       const answer = await Promise.race([response, interrupted.promise]);
       if (answer === null) return null;

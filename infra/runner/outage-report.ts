@@ -1,6 +1,6 @@
 import { Refusal } from '../../domain/refusal.ts';
 
-/** Whether an error means that a service is unavailable, so that a retry can succeed. */
+/** Returns whether an error means that a service is unavailable, so that a retry can succeed. */
 export const isTransient = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable';
 
 /**

@@ -2,8 +2,8 @@ import { closeSync, fdatasyncSync, fsyncSync, mkdirSync, openSync, readSync, ren
 import { dirname } from 'node:path';
 
 /**
- * The ids of the events that a runner has processed. When `add` returns, the id is durable. Runners add an event's id
- * before they acknowledge its message.
+ * The ids of the events that a runner has processed. When `add` returns, the id is safely on the disk. A runner adds
+ * the id of an event before it acknowledges the message.
  */
 export type ProcessedIds = { readonly has: (id: string) => boolean; readonly add: (id: string) => void };
 

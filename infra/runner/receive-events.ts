@@ -25,8 +25,8 @@ export type ReceivedEvent = {
 };
 
 /**
- * The failure of the processing of an event. `reason` is the beginning of a sentence about it. `delayMs` is the delay
- * in milliseconds before the next attempt. By default, the delay grows with every attempt.
+ * Why the processing of an event failed. `reason` is the beginning of a sentence. `delayMs` is the delay in
+ * milliseconds before the next attempt; if absent, the delay increases with every attempt.
  */
 export type Failure = { readonly reason: string; readonly delayMs?: number | undefined };
 
@@ -97,9 +97,9 @@ type Run = 'none' | 'succeeded' | 'failed';
 
 /**
  * Processes one message and sends the result to the broker. If the event was processed before, the message is only
- * acknowledged. If the handler fails, the broker delivers the message again. Exception: the message of a cron job is
- * given up, because the settings of the job determine whether and when it is tried again. A message that is not a valid
- * CloudEvent is dropped.
+ * acknowledged. If the handler fails, the broker delivers the message again, except that of a cron job: it is given up,
+ * because the settings of the job say whether and when it is tried again. A message that is not a valid CloudEvent is
+ * not delivered again.
  * @returns whether the handler has run, and whether it succeeded
  */
 const handle = async (receiver: Receiver, message: Msg): Promise<Run> => {
@@ -151,9 +151,9 @@ const handleMessages = async (receiver: Receiver, budget: Budget, stop: AbortSig
 };
 
 /**
- * Processes the events of an agent until `stop` is aborted. Then waits for the events that are being processed. The id
- * of a processed event is durable before its message is acknowledged. So the event is not processed again if the broker
- * delivers the message again.
+ * Processes the events of an agent until `stop` is aborted, and then waits for the events that are being processed. The
+ * id of a processed event is safely on the disk before its message is acknowledged, so the event is not processed again
+ * if the broker delivers the message again.
  * @returns whether the runner has ended because of `max` and at least one run has failed
  * @throws Refusal if no credentials can be obtained
  */

@@ -7,7 +7,7 @@ export type CommandRun = {
   readonly env: Readonly<Record<string, string>>;
   /**
    * The time limit of the command in milliseconds. When it is exceeded, the command gets SIGTERM, and SIGKILL five
-   * seconds later. By default, there is no limit.
+   * seconds later. If absent, there is no limit.
    */
   readonly timeoutMs?: number | undefined;
   /** When this signal is aborted, the command and the processes that it has started get SIGTERM. */
@@ -21,8 +21,7 @@ const KILL_DELAY_MS = 5_000;
 /**
  * A shell script that starts a watcher and then the command, in one process group. The watcher reads from a pipe to the
  * runner (file descriptor 3). If the runner ends without writing a line to the pipe, for example after a SIGKILL, the
- * watcher kills the process group. Without the watcher, the command would still run while another runner gets the same
- * message.
+ * watcher kills the process group. Otherwise, the command would still run while another runner gets the same message.
  */
 const WATCHED = `{ trap '' TERM INT HUP; read -r _ <&3 || kill -s KILL -- "-$$"; } >/dev/null 2>&1 &
 exec /bin/sh -c "$1" 3<&-`;

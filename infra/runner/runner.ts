@@ -60,11 +60,11 @@ const findAgent = (api: RunnerApi, agent: string, stop: AbortSignal): Promise<Ru
   });
 
 /**
- * Processes the events of an agent: runs a command for each event, or posts the event to a URL, and repeats this until
- * it succeeds. Writes the id of a processed event to the disk before it acknowledges the message. So the event is not
- * processed again if the broker delivers the message again.
+ * Processes the events of an agent: runs a command for each event, or posts the event to a URL, until this succeeds.
+ * The id of a processed event is written to the disk before the message is acknowledged, so the event is not processed
+ * again if the broker delivers the message again.
  * @returns the exit code: 1 if the runner has ended after `max` runs and one of them has failed
- * @throws Refusal with a message of one line, if the runner cannot start
+ * @throws Refusal with a one-line message if the runner cannot start
  */
 export const runner = async (options: RunnerOptions): Promise<number> => {
   const { url, key, signal, exec = '', forward, concurrency, max, timeoutMs, progressMs, dir = join('.annals', 'runner') } = options;

@@ -9,8 +9,8 @@ const parsed = createLruMap<string, CronExpression | null>({ capacity: MAX_PARSE
 
 /**
  * Local times are passed to the library croner as if they were UTC. So croner only selects local times, and
- * `nextOccurrence` applies the rules for daylight saving time. (With an offset of zero, croner is ten times as fast as
- * with the zone UTC.)
+ * `nextOccurrence` applies the rules for daylight saving time. With an offset of zero, croner is ten times as fast as
+ * with the zone UTC.
  */
 const toUtc = (local: string): Date => new Date(`${local}Z`);
 

@@ -13,8 +13,8 @@ const MAX_FAILED = 1_000;
 const RETRY_DELAY = { minMs: 250, maxMs: 2_000, jitter: 0.25 };
 
 /**
- * The result for a delivery. `recorded`: it was recorded now. `known`: it was recorded before. `erased`: its tenant was
- * erased. `refused`: it can never be recorded. `unavailable`: the event store failed; it must be tried again.
+ * What happened to a delivery. `recorded`: it was recorded now. `known`: it was recorded before. `erased`: its tenant
+ * was erased. `refused`: it can never be recorded. `unavailable`: the event store failed; it must be tried again.
  * `key_unreadable`: the data key of its tenant cannot be decrypted; it must be tried again.
  */
 export type DrainResult = 'recorded' | 'known' | 'erased' | { readonly refused: string } | 'unavailable' | 'key_unreadable';
@@ -35,12 +35,16 @@ type Drained = { readonly done: readonly number[]; readonly hasStoreFailed: bool
 
 /**
  * The state of one drain. `window` is the number of deliveries of one integration that are recorded at the same time.
- * `failed` contains the integrations whose deliveries recently could not be recorded. Other integrations are tried
- * first, because the reason may concern only the integrations in `failed`, for example the data key of their tenant.
+ * `failed` are the integrations with deliveries that could not be recorded recently. Other integrations are tried
+ * first, because the reason may concern only those in `failed`, for example the data key of their tenant.
  */
 type Drain = DrainOptions & { window: number; readonly failed: Set<string> };
 
-/** Handles the result of one delivery. @returns whether its row can be removed */
+/**
+ * Parks the row of a delivery that was refused, and reports a delivery that is recorded, known, erased or parked. Does
+ * nothing if the delivery must be tried again.
+ * @returns whether the delivery's row can be removed from the spool
+ */
 const settle = async ({ spool, onDrained, logger }: Drain, { seq, entry }: WaitingEntry, result: DrainResult): Promise<boolean> => {
   if (isToBeTriedAgain(result)) return false;
   const { tenant, integration, delivery } = entry;

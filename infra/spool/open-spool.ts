@@ -74,8 +74,8 @@ const createWakeUp = () => {
 };
 
 /**
- * Opens the spool. This is a file of this process in the directory, which the process locks. Takes over the files of
- * processes that have ended. While the file is not open, or if it cannot be opened, every delivery is refused.
+ * Opens the spool: a file in the directory that belongs to this process and that it locks. The files of processes that
+ * have ended are taken over. While the file is not open, or if it cannot be opened, every delivery is refused.
  */
 export const openSpool = ({ logger, ...storage }: SpoolOptions): Spool => {
   const waiting = createWaitingCounts();

@@ -33,23 +33,23 @@ export type SpoolPage = SpoolLimits & { readonly except?: readonly string[] };
 export type SpoolRow = SealedEntry & { readonly seq: number };
 
 /**
- * The result for a row. `stored`: it was written. `known`: it was already present. `full`: it was refused, because the
+ * What happened to a row. `stored`: it was written. `known`: it was there before. `full`: it was refused, because the
  * file has reached a limit.
  */
 export type Insertion = 'stored' | 'known' | 'full';
 
 /**
- * `rows` and `bytes` count the waiting deliveries; `parked` counts those that the event store has refused permanently.
- * `oldestAt` is the time of receipt of the oldest waiting delivery, in Unix milliseconds; null if there is none.
+ * `rows` and `bytes` count the waiting deliveries, and `parked` those that the event store has refused permanently.
+ * `oldestAt` is when the oldest waiting delivery was received, in Unix milliseconds; null if none is waiting.
  */
 export type SpoolCounts = { readonly rows: number; readonly bytes: number; readonly parked: number; readonly oldestAt: number | null };
 
-/** Whether an error means that the disk is full, or that the file may not become larger. */
+/** Returns whether an error means that the disk is full, or that the file may not become larger. */
 export const isSpoolFull = (error: unknown): boolean => ((error as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_FULL;
 
 /**
- * Whether the disk has failed to flush a write. If so, the content of the disk is unknown, and nothing may be added to
- * the file any more. The next flush could succeed although the disk has lost this write.
+ * Returns whether the disk has failed to flush a write. If so, it is not known what the disk contains, and nothing may
+ * be added to the file any more: the next flush could succeed although the disk has lost this write.
  */
 export const isFlushFailure = (error: unknown): boolean =>
   [SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC].includes((error as { errcode?: number }).errcode ?? 0);

@@ -2,8 +2,8 @@ import type { Insertion, SpoolLimits } from './spool-file.ts';
 import type { SpoolEntry } from './spooled-delivery.ts';
 
 /**
- * The time in milliseconds after which a delivery that is not durable is refused. A large delivery has more time.
- * Usually, writing takes a few milliseconds. If the disk or the machine is very busy, a late answer is better than a
+ * A delivery is refused if it is not safely on the disk after this many milliseconds; a large delivery has more time.
+ * Writing usually takes a few milliseconds. If the disk or the machine is very busy, a late answer is better than a
  * refusal, because some providers never repeat a delivery.
  */
 const PUT_TIMEOUT_MS = 2_000;
@@ -14,8 +14,8 @@ const MAX_QUEUED: SpoolLimits = { rows: 2_000, bytes: 160 * 1024 ** 2 };
 const MAX_BATCH: SpoolLimits = { rows: 256, bytes: 4 * 1024 ** 2 };
 
 /**
- * The result for a delivery. `stored`: it is durable now. `known`: it was durable already. `refused`: it could not be
- * written in time.
+ * What happened to a delivery. `stored`: it is safely on the disk now. `known`: it was before. `refused`: it could not
+ * be written in time.
  */
 export type PutResult = 'stored' | 'known' | 'refused';
 

@@ -19,8 +19,8 @@ export const runHelper = (command: string, args: readonly string[], options: Exe
   });
 
 /**
- * Kills the helper programs that are still running, and refuses to start others. Must be called before this process
- * exits. It uses SIGKILL, because initdb does not end on SIGTERM.
+ * Kills the helper programs that are still running, and prevents others from being started. It must be called before
+ * this process exits. SIGKILL is used, because initdb does not end on SIGTERM.
  */
 export const killHelpers = (): void => {
   isStopping = true;

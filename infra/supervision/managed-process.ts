@@ -107,6 +107,6 @@ export const replaceProcess = async (
   for (const leftover of leftovers) await endProcess(leftover, stopSignal, graceMs);
   removePidFile(pidFile);
   // The process id in an old pid file may now belong to another process, especially in a container. PostgreSQL would
-  // take that process for its own server and refuse to start. So the file is removed.
+  // take that process for its own server and refuse to start, so remove the file.
   if (ownPidFile && leftovers.length === 0) removePidFile(ownPidFile.file);
 };

@@ -1,7 +1,10 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** Whether a port is free, so that a server can listen on it. @throws any error of listening except EADDRINUSE */
+/**
+ * Returns whether a port is free, so that a server can listen on it.
+ * @throws any error of listening except EADDRINUSE
+ */
 export const isPortFree = (port: number, host = '127.0.0.1'): Promise<boolean> =>
   new Promise((resolve, reject) => {
     const server = createServer();

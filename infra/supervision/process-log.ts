@@ -23,9 +23,9 @@ export const rotateLog = (file: string): void => {
 };
 
 /**
- * If a log to which a process is still writing is larger than 10 MiB, copies it to `<file>.1` (see `rotateLog`), and
- * truncates it. The process has opened the log for appending, so it writes its next line at the start of the empty
- * file. If the disk has no space for the copy, the lines are lost.
+ * If a log to which a process is still writing is larger than 10 MiB, copies it to `<file>.1` (see `rotateLog`) and
+ * truncates it. The process has opened the log for appending, so its next line is at the start of the empty file. If
+ * the disk has no space for the copy, the lines are lost.
  */
 export const truncateLog = (file: string): void => {
   if (sizeOf(file) <= MAX_LOG_BYTES) return;

@@ -10,8 +10,8 @@ export type StreamReport = { readonly kind: 'stream'; readonly isStopped: boolea
  */
 const MIN_FREE_BYTES = 32 * 1024 ** 2;
 /**
- * The time in milliseconds that a stream gets to continue without a restart, from when there is free space on the disk.
- * It is longer than the relay's delay between attempts.
+ * After the disk has free space again, a stream gets this many milliseconds to continue without a restart. This is
+ * longer than the relay's delay between attempts.
  */
 const SELF_RECOVERY_MS = 8_000;
 const RESTART_DELAY = { minMs: 30_000, maxMs: 600_000 };
@@ -30,16 +30,16 @@ export type StreamRecoveryOptions = {
 };
 
 /**
- * Creates the function that receives every StreamReport. It restarts nats-server if a stream stays stopped although the
- * disk has free space. The restart is needed because after a write error, nats-server may keep a stream stopped. If
- * restarts do not help, the delays between them grow.
+ * Creates the function that gets every StreamReport. If a JetStream stream stays stopped although the disk has free
+ * space, it restarts nats-server, which may keep a stream stopped after a write error. If restarts do not help, the
+ * delays between them increase.
  */
 export const createStreamRecovery = ({ dir, restart, now = Date.now, free = freeBytes }: StreamRecoveryOptions) => {
   const backoff = createBackoff(RESTART_DELAY);
   let hasSpaceSince: number | null = null;
   let nextRestartAt = 0;
   return ({ isStopped }: StreamReport): void => {
-    // The stream is also reported as not stopped while a restart interrupts the connection. So only a report after the
+    // While a restart interrupts the connection, the stream is also reported as not stopped. So only a report after the
     // restart delay proves that the stream works again.
     if (!isStopped && now() >= nextRestartAt) backoff.reset();
     hasSpaceSince = isStopped && free(dir) >= MIN_FREE_BYTES ? (hasSpaceSince ?? now()) : null;

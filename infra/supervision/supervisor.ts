@@ -35,7 +35,7 @@ export type Supervised = {
 
 const MAX_START_ATTEMPTS = 5;
 /**
- * The delays between attempts to start, in milliseconds. Until the process is up for the first time they are short,
+ * The delays between attempts to start, in milliseconds. They are short until the process is up for the first time,
  * because the operator waits for the start.
  */
 const START_DELAY = { minMs: 50, maxMs: 2_000 };
@@ -162,8 +162,8 @@ const runOnce = async (supervision: Supervision): Promise<Run> => {
 };
 
 /**
- * Reports the end of the process, unless the same text was already reported since the process was last stable. The
- * comparison ignores numbers, because they may be times or process ids.
+ * Reports the end of the process, unless the same text was already reported since the process was last stable. Numbers
+ * in the text are not compared, because they may be times or process ids.
  */
 const reportEnd = (supervision: Supervision, how: string): void => {
   const { spec, dirs, logFile, restartReason, hasServed } = supervision;

@@ -7,7 +7,7 @@ import type { DataKeyCache } from './data-key-cache.ts';
 export type ContentKey = { readonly kid: string; readonly key: KeyObject };
 
 /**
- * Returns a tenant's content key. It is derived from the data key with the id `kid` or, without a `kid`, from the
+ * Returns a tenant's content key, which is derived from the data key with the id `kid` or, without a `kid`, from the
  * newest data key. Without a `kid`, a data key is created if the tenant has none. Returns a promise only if the key is
  * not in memory.
  * @throws Refusal unavailable if the data key cannot be decrypted
@@ -16,8 +16,8 @@ export type ContentKey = { readonly kid: string; readonly key: KeyObject };
 export type ContentKeys = (tenant: string, kid?: string) => ContentKey | Promise<ContentKey>;
 
 /**
- * The content keys in memory. `forgetAll` drops the keys of all tenants; they are derived again when they are needed.
- * If the key of a tenant is in memory, `refresh` derives it again from the tenant's newest data key.
+ * The content keys in memory. `forgetAll` removes the keys of all tenants, which are derived again when they are
+ * needed. `refresh` derives the key of a tenant again from the tenant's newest data key, if the key is in memory.
  */
 export type ContentKeyCache = ContentKeys & { readonly forgetAll: () => void; readonly refresh: (tenant: string) => Promise<void> };
 

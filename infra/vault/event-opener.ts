@@ -10,11 +10,11 @@ import { NAME_KEY, readWrappedKeys, unwrapKeys } from './wrapped-keys.ts';
 export type EventOpener = Pick<SealedEvents, 'openEvent'> & { readonly close: () => Promise<void> };
 
 /**
- * Creates the function that decrypts events, for a process that encrypts nothing. It creates no key. It loads the
- * master key when the first encrypted event arrives. If this fails, it tries again for the next event. From then on, it
- * follows the log: when a tenant is erased, it drops the tenant's keys from memory.
- * @throws (the function) the errors of `openEvent`; Error with a one-line message for the operator if the master key is
- * missing, or does not belong to this log
+ * Creates the function that decrypts events, for a process that encrypts nothing. It creates no key. The master key is
+ * loaded when the first encrypted event arrives; if this fails, it is tried again for the next event. From then on, the
+ * function follows the log, and removes the keys of a tenant from memory when the tenant is erased.
+ * @throws (the function) the errors of `openEvent`, Error with a one-line message for the operator if the master key is
+ * missing or does not belong to this log
  */
 export const openEventOpener = ({ log, masterKeyFile }: { log: Log; masterKeyFile: string }): EventOpener => {
   let changes: Subscription | undefined;

@@ -16,7 +16,7 @@ export const OLD_SUFFIX = '.old-';
 /**
  * Loads the master key, which encrypts all other keys: 32 bytes in a file of mode 0600. If the file does not exist and
  * `mayCreate` is true, creates it with a new key. `mayCreate` must be false if keys are already encrypted with another
- * master key, because a new master key cannot decrypt them.
+ * master key, because a new one could not decrypt them.
  * @throws Error with a one-line message for the operator
  */
 export const loadMasterKey = async (file: string, mayCreate: boolean): Promise<NamedKey> => {
@@ -71,8 +71,9 @@ const throwAsAdvice = (path: string, error: unknown): never => {
 };
 
 /**
- * Replaces the master key in MASTER_KEY_FILE by the next one, and keeps the old key in a separate file. MASTER_KEY_FILE
- * contains a key at every moment. Does nothing if it already contains the key with the id `kid`.
+ * Replaces MASTER_KEY_FILE with the file of the next key beside it, whose key must have the id `kid`. The old key is
+ * kept in a separate file. MASTER_KEY_FILE contains a key at every moment. If it already contains the key `kid`, does
+ * nothing.
  * @throws Error with a one-line message for the operator
  */
 export const replaceMasterKey = async (file: string, kid: string): Promise<void> => {

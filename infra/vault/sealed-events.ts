@@ -43,9 +43,9 @@ const REASONS: Readonly<Record<UnreadableReason, string>> = {
  */
 export type SealedEvents = {
   /**
-   * Encrypts the data of a new event with its tenant's data key. Stores in the event's metadata how they are encrypted.
-   * Empty data do not change. The data can be decrypted only in an event with the same id in the same stream. Returns a
-   * promise only if the key is not in memory.
+   * Encrypts the data of a new event with the tenant's data key, and states this in the event's metadata. Empty data do
+   * not change. The data can be decrypted only in an event with the same id in the same stream. Returns a promise only
+   * if the key is not in memory.
    * @throws Refusal unavailable
    * @throws LogError gone if the tenant was erased, unavailable
    */

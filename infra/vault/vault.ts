@@ -30,8 +30,9 @@ export type Vault = SealedEvents & {
    */
   readonly open: (location: SecretLocation, sealed: SealedText) => Promise<Secret>;
   /**
-   * Returns a key for blobs: contents that are too large to be encrypted as a text. It is derived from the tenant's
-   * data key with the id `kid`; by default, from the newest data key. If the tenant has no data key yet, creates one.
+   * Returns a key for blobs, which are contents that are too large to be encrypted as a text. The key is derived from
+   * the tenant's data key with the id `kid` or, if absent, from the newest one. If the tenant has no data key yet, one
+   * is created.
    * @throws LogError gone if the tenant was erased
    * @throws Error if the key does not exist
    */
@@ -62,8 +63,8 @@ export type Vault = SealedEvents & {
   /** If the data keys of a tenant are in memory, reads them again, so that a new key is used at once. */
   readonly refreshDataKeys: (tenant: string) => Promise<void>;
   /**
-   * Destroys all data keys of a tenant: tombstones the stream that stores them, and drops them from the memory of this
-   * process. Does nothing if they are already destroyed.
+   * Destroys all data keys of a tenant: tombstones the stream that contains them, and removes them from the memory of
+   * this process. Does nothing if they are already destroyed.
    * @throws LogError unavailable
    */
   readonly destroyDataKeys: (tenant: string) => Promise<void>;

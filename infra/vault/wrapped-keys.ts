@@ -15,8 +15,8 @@ export const readKeyEvents = async (log: Log, { tenant, id }: KeyPlace): Promise
   (await Array.fromAsync(log.read(keyStream({ tenant, id })))) as Recorded<WrappedKeyEvent>[];
 
 /**
- * Reads the keys that a stream stores, the oldest first. The keys are wrapped: encrypted with a master key. Returns an
- * empty list if the stream does not exist.
+ * Reads the keys that a stream contains, oldest first. They are wrapped, which means encrypted with a master key.
+ * Returns an empty list if the stream does not exist.
  * @throws LogError
  */
 export const readWrappedKeys = async (log: Log, tenant: string, id: string): Promise<WrappedKeys> =>
@@ -28,7 +28,7 @@ export const wrapsOf = ({ wrapped, earlier }: WrappedKey): string[] => [wrapped,
 /** Returns the id of the master key with which a key was encrypted. */
 export const wrapperOf = (wrapped: string): string => String(wrapped).split('.')[1] ?? '';
 
-/** Whether the key was encrypted with a master key that is in memory. */
+/** Returns whether the key was encrypted with a master key that is in memory. */
 const hasKnownWrap = (masters: MasterKeys, key: WrappedKey): boolean => wrapsOf(key).some((wrapped) => masters.find(wrapperOf(wrapped)));
 
 const tryDecrypt = (master: NamedKey | undefined, place: KeyPlace, kid: string, wrapped: string): Uint8Array | null => {

@@ -48,8 +48,8 @@ export const createChunkSealer =
   };
 
 /**
- * Whether the log already contains a delivery with this id. Its body does not matter. With `retry: false`, waits only
- * half a second for the answer.
+ * Returns whether the log already contains a delivery with this id, whatever its body is. With `retry: false`, waits
+ * only half a second for the answer.
  * @throws Refusal unavailable
  */
 export const isRecorded = async (

@@ -79,12 +79,11 @@ type Pool = Required<BodyMemoryOptions> & {
 
 /**
  * Creates the memory for large bodies, which is shared with the worker thread. A body gets memory in chunks as its
- * bytes arrive; its declared Content-Length reserves none. All chunks are parts of one buffer, which is reused. With
- * one SharedArrayBuffer per body, the memory could grow without limit, because such a buffer is freed only after the
- * garbage collectors of both threads have run.
- * The signature of a body can be checked only when the whole body has arrived. So unsigned bodies could use up the
- * memory. To prevent this, the memory of a tenant and of an integration is limited, and bodies that arrive too slowly
- * are given up.
+ * bytes arrive; a Content-Length reserves none. All chunks are parts of one buffer, which is reused. With one
+ * SharedArrayBuffer per body, the memory could increase without limit, because such a buffer is freed only after the
+ * garbage collectors of both threads have run. The signature of a body can be checked only when the whole body has
+ * arrived, so unsigned bodies could use up the memory. Therefore, the memory of a tenant and of an integration is
+ * limited, and bodies that arrive too slowly are given up.
  */
 export const createBodyMemory = (options: BodyMemoryOptions = {}): ((owner: BodyOwner, maxBytes: number) => BodyMemory) => {
   const { limits = LIMITS, waitingLimits = WAITING_LIMITS } = options;

@@ -51,10 +51,10 @@ export const usageOf = (limits: Limits, holders: Iterable<Holder>): Usage => {
 };
 
 /**
- * Whether a body may take one more chunk without the risk of a deadlock, in which bodies wait for memory of each other.
- * `holders` are the bodies that have chunks, and `usage` counts those chunks. This is the banker's algorithm: there
- * must be an order in which every body can get all the chunks that it still needs, and release them before the next
- * body continues.
+ * Returns whether a body may take one more chunk without the risk of a deadlock, in which bodies wait for each other's
+ * memory. `holders` are the bodies that have chunks, and `usage` counts those chunks. This is the banker's algorithm:
+ * there must be an order in which every body can get all the chunks that it still needs, and release them before the
+ * next body continues.
  */
 export const canTakeChunk = (limits: Limits, usage: Usage, holders: ReadonlySet<Holder>, body: Holder): boolean => {
   if (usage.free(body.owner) < 1) return false;

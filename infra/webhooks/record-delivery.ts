@@ -47,7 +47,7 @@ export type DeliveryRecorder = {
    * @throws Refusal unavailable; the delivery may nevertheless be in the log
    */
   readonly record: (delivery: NewDelivery, attempt: Attempt) => Promise<RecordedDelivery>;
-  /** Whether the maximum number of appends waits. If so, the next append is refused. */
+  /** Returns whether the maximum number of appends is waiting, so that the next one is refused. */
   readonly isFull: () => boolean;
   /** Refuses all deliveries that are waiting for the event store, in the order of their arrival. */
   readonly giveUpWaiting: () => void;
@@ -59,10 +59,10 @@ export type DeliveryRecorder = {
 };
 
 /**
- * Creates the recorder. It records each delivery as the first event of a stream. The name of the stream contains the
- * delivery's id. So the append of a redelivery conflicts, because its stream already exists; this is how redeliveries
- * are recognised. The chunks of a large body must be written before this event. The body is encrypted with the tenant's
- * data key.
+ * Creates the recorder, which records each delivery as the first event of a stream. The name of the stream contains the
+ * id of the delivery. So the append of a redelivery fails with a conflict, because its stream exists: this is how
+ * redeliveries are recognised. The chunks of a large body must be written before this event. The body is encrypted with
+ * the tenant's data key.
  */
 export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRecorder => {
   let waiting = 0;

@@ -21,8 +21,8 @@ const MAX_REMEMBERED = 10_000;
 /**
  * Creates the comparison of the bodies of redeliveries with the recorded bodies. It runs after the response has been
  * sent, for a few redeliveries at a time. The first redelivery with a different body is recorded as an event.
- * record-delivery.ts recognises redeliveries. This module remembers recent deliveries only to avoid requests to the
- * log.
+ * Redeliveries are recognised by record-delivery.ts; this module remembers recent deliveries only to send fewer
+ * requests to the log.
  */
 export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; logger: Pick<Logger, 'warn'>; now: () => string }) => {
   /** Maps stream names to the digests of recently recorded bodies. */
@@ -73,8 +73,8 @@ export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; log
      */
     remember: (delivery: NewDelivery): void => digests.set(deliveryStream(delivery), delivery.facts.sha256),
     /**
-     * Whether this process knows that the log contains this delivery. If the result is true, it stays true, because
-     * events are never removed. False only means that this process does not remember the delivery.
+     * Returns whether this process knows that the log contains this delivery. If true, it stays true, because events
+     * are never removed. False only means that this process does not remember the delivery.
      */
     isKnown: (delivery: Pick<NewDelivery, 'integration' | 'id'>): boolean => digests.get(deliveryStream(delivery)) !== undefined,
     /**

@@ -12,9 +12,9 @@ const APPEND_TIMEOUT_MS = 500;
 type Owner = NewDelivery['integration'];
 
 /**
- * Creates the function that returns whether a body is a replay: the same body was received before with another delivery
- * id. The function records each body in a stream of its own. (The repetition of a delivery id is a redelivery, see
- * record-delivery.ts.)
+ * Creates the function that returns whether a body is a replay: the integration received the same body with another
+ * delivery id within REPLAY_WINDOW_MS. The function records each body in a stream of its own. (The repetition of a
+ * delivery id is a redelivery, see record-delivery.ts.)
  * @throws Refusal unavailable
  */
 export const createReplayGuard =
@@ -31,9 +31,9 @@ export const createReplayGuard =
   };
 
 /**
- * Whether a body is a replay: it was recorded with another delivery id, and not too long ago (see `checkBodyReplay`).
- * If it was not recorded, or too long ago, it is recorded now. If another process records it at the same time, the
- * check is repeated with the event of that process.
+ * Returns whether a body is a replay: it was recorded with another delivery id, and not too long ago (see
+ * `checkBodyReplay`). If it was not recorded, or too long ago, it is recorded now. If another process records it at the
+ * same time, the check is repeated with the event of that process.
  */
 const isKnownReplay = async (log: Log, stream: string, integration: Owner, facts: DeliveryFacts): Promise<boolean> => {
   for (;;) {

@@ -9,8 +9,8 @@ import { toRetryLater } from './record-delivery.ts';
 const MAX_CACHED = 10_000;
 
 /**
- * The decrypted secrets of an integration, and the encrypted texts from which they were decrypted. If the integration
- * now has other encrypted texts, the entry is outdated.
+ * The decrypted secrets of an integration, and the encrypted texts from which they were decrypted. If the encrypted
+ * texts of the integration are different now, the entry is outdated.
  */
 type CachedKeys = { readonly sealed: string; readonly sealedPrevious: string | null; readonly keys: SigningKeys };
 

@@ -13,8 +13,8 @@ import type { Vault } from '../vault/vault.ts';
 import { retryLater, toRetryLater, withTimeout } from './record-delivery.ts';
 
 /**
- * A refusal is delayed until the time since the call is a multiple of this many milliseconds. A look-up in the log takes
- * less than this, so the response time does not reveal whether one was necessary.
+ * A refusal is delayed until the time since the call is a multiple of this many milliseconds. A look-up in the log
+ * takes less time, so the response time does not reveal whether there was one.
  */
 const PAUSE_MS = 25;
 

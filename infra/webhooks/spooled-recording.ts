@@ -40,9 +40,9 @@ const copyOf = ({ length, chunks }: ChunkedBody): ChunkedBody => ({ length, chun
 
 /**
  * Creates the recording of deliveries with a spool. If the event store does not record a delivery within half a second,
- * the delivery is stored in the spool, and recorded later with the same event id. So it does no harm if the first
- * attempt succeeded after all. Deliveries of an integration stay in order: while one waits in the spool, later ones are
- * put into the spool, too.
+ * the delivery is written to the spool, and recorded later with the same event id, so it does no harm if the first
+ * attempt succeeded after all. The deliveries of an integration stay in order: while one of them is in the spool, later
+ * ones are written to the spool, too.
  */
 export const createSpooledRecording = (deps: Deps): SpooledRecording => {
   const { spool, recorder, logger, compareRedelivery, onDrained } = deps;
@@ -69,8 +69,8 @@ export const createSpooledRecording = (deps: Deps): SpooledRecording => {
   };
 
   /**
-   * Whether an attempt may be made. If the breaker is open and deliveries wait in the spool, no attempt is made here.
-   * The attempts to record those deliveries find out whether the event store works again.
+   * Returns whether an attempt may be made. If the circuit breaker is open and deliveries wait in the spool, none is
+   * made here: the attempts to record those deliveries show whether the event store works again.
    */
   const mayTry = (): boolean => !breaker.isOpen() || (spool.status().rows === 0 && breaker.mayTry());
 

@@ -7,8 +7,7 @@ type Pending = { readonly resolve: (result: TaskResult['result']) => void; reado
 
 /**
  * Opens the client that runs tasks for large bodies in a worker thread, one after another, so that they do not block
- * the event loop. The bytes should be in shared memory; otherwise they are copied. The thread is started for the first
- * task.
+ * the event loop. Bytes that are not in shared memory are copied. The thread is started for the first task.
  */
 export const openVerificationClient = (logger: Pick<Logger, 'warn'>) => {
   const pending = new Map<number, Pending>();

@@ -23,10 +23,10 @@ export type WarmingParts = {
 };
 
 /**
- * Prepares this process for the deliveries of all integrations after its start. Every minute, also prepares it for new
- * integrations. So the spool can take their deliveries even if the event store fails before the first one arrives.
- * Integrations are prepared one after another, so that requests are not slowed down. `warmed` resolves after all
- * integrations were prepared for the first time.
+ * Prepares this process for the deliveries of all integrations after its start and, every minute, for those of new
+ * integrations. So the spool can take their deliveries even if the event store fails before the first one arrives. The
+ * integrations are prepared one after another, so that requests are not slowed down. `warmed` resolves after all of
+ * them were prepared for the first time.
  */
 export const startIntegrationWarming = ({ reads, prepare, logger, max = MAX_INTEGRATIONS }: WarmingParts) => {
   const warmed = Promise.withResolvers<void>();

@@ -108,7 +108,7 @@ export const operationsIn = (json: unknown): readonly ApiOperation[] => {
 
 /**
  * Reads the operations from the OpenAPI document of a running platform, so that they match the platform's version.
- * @throws Error of one line if the platform does not answer or its document cannot be read
+ * @throws Error with a one-line message for the operator if the platform does not answer or its document cannot be read
  */
 export const readOperations = async (url: string): Promise<readonly ApiOperation[]> => {
   const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);

@@ -25,7 +25,7 @@ const send = async ({ url, key }: Service, { method, path, headers, body }: ApiR
   });
 };
 
-/** Prints a problem document to standard error, one fact per line. */
+/** Prints a problem document to standard error, one field per line. */
 const printProblem = async (response: Response): Promise<void> => {
   const text = await response.text();
   const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '');
@@ -45,8 +45,8 @@ const printJson = (value: unknown, { output }: ApiOptions): void => {
 const nextPage = (response: Response): string | null => /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1] ?? null;
 
 /**
- * Reads a JSON response and, with `--all`, the pages that follow it. If the service refuses a page, prints the problem
- * and returns undefined.
+ * Reads a JSON response and, with `--all`, the pages that follow it. If a page is refused, prints the problem and
+ * returns undefined.
  */
 const readPages = async (service: Service, first: Response, options: ApiOptions): Promise<unknown> => {
   const value: unknown = await first.json();
@@ -80,7 +80,7 @@ const printAnswer = async (service: Service, response: Response, options: ApiOpt
 
 const readSource = async (source: string): Promise<string> => (source === '-' ? readText(process.stdin) : source);
 
-/** Returns the id of the first tenant of the key's user. Used if the arguments of an operation name no tenant. */
+/** Returns the id of the first tenant of the key's user, for an operation whose arguments name no tenant. */
 const firstTenant = async (service: Service): Promise<string | undefined> => {
   const response = await send(service, { method: 'GET', path: '/me', headers: {} });
   const { tenants = [] } = response.ok ? ((await response.json()) as { tenants?: { id: string }[] }) : {};
@@ -98,7 +98,7 @@ const withTenant = async (service: Service, operation: ApiOperation, words: read
 /**
  * Calls an operation with the fields in `words`, and prints the answer: JSON or, for a list on a terminal, a table.
  * @returns the exit code: 1 after a problem, which is printed to standard error
- * @throws a usage error, or an Error of one line if the platform does not answer
+ * @throws a usage error, or an Error with a one-line message for the operator if the platform does not answer
  */
 export const callOperation = async (service: Service, name: string, words: readonly string[]): Promise<number> => {
   const operation = operationNamed(await readOperations(service.url), name);

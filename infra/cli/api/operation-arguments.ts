@@ -122,8 +122,8 @@ const jsonBody = (fields: ReadonlyMap<string, readonly string[]>, base: unknown,
 };
 
 /**
- * Converts the words after the name of an operation to a request and the options of the command. `readJson` returns the
- * text to which `--json` refers.
+ * Converts the words after the name of an operation to a request, and to the options of the command. `readJson` returns
+ * the text to which `--json` refers.
  * @throws a usage error
  */
 export const requestOf = async (

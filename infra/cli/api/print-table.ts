@@ -5,7 +5,7 @@ type Row = Readonly<Record<string, unknown>>;
 
 const cellOf = (value: unknown): string => {
   const text = value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: a control character could change what the terminal shows
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters could change what the terminal shows
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]+/g, ' ');
   return line.length > MAX_CELL_WIDTH ? `${line.slice(0, MAX_CELL_WIDTH - 1)}…` : line;
 };
@@ -37,6 +37,6 @@ export const tableLines = (rows: readonly Row[], width: number): readonly string
   );
 };
 
-/** Whether a value can be shown as a table: a list of objects. */
+/** Returns whether a value can be shown as a table, which means that it is a list of objects. */
 export const isTabular = (value: unknown): value is readonly Row[] =>
   Array.isArray(value) && value.every((row) => typeof row === 'object' && row !== null && !Array.isArray(row));

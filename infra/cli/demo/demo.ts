@@ -68,8 +68,8 @@ const count = <T>(items: readonly T[], matches: (item: T) => boolean): number =>
 type Sent = { posts: number; retried: number; accepted: number; redelivered: number; rejected: number; others: number };
 
 /**
- * Whether a delivery was accepted. A delivery can be recorded although its response was 503. In this case, posting it
- * again gives 200, as for a redelivery.
+ * Returns whether a delivery was accepted. A delivery can be recorded although its response was 503; posting it again
+ * then gets 200, as for a redelivery.
  */
 const isAccepted = ({ status, posts }: Answer): boolean => status === 202 || (status === 200 && posts > 1);
 

@@ -13,7 +13,7 @@ const UNAVAILABLE = 503;
 
 /**
  * Creates a client of the REST API that uses one API key. It repeats a request while the service answers 503.
- * @throws Error of one line for any other error response
+ * @throws Error with a one-line message for the operator for any other error response
  */
 export const client = (url: string, key: string) => {
   const call = async (method: string, path: string, body?: object): Promise<Response> => {

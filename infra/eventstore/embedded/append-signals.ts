@@ -25,7 +25,8 @@ export const createAppendSignals = () => {
     },
 
     /**
-     * Wakes the subscriptions to marked streams and those to the whole log. Must be called when the batch is written.
+     * Wakes the subscriptions to marked streams and those to the whole log. It must be called after the batch is
+     * written.
      */
     wakeMarked: (): void => {
       const streams = marked;
@@ -34,7 +35,7 @@ export const createAppendSignals = () => {
       wake(WHOLE_LOG);
     },
 
-    /** Resolves when the stream (by default the whole log) has new events, or when the call has ended. */
+    /** Resolves when the stream (the whole log, if absent) has new events, or when the call has ended. */
     waitForAppend: (call: Call, stream = WHOLE_LOG): Promise<void> =>
       new Promise((resolve) => {
         if (call.isClosed()) return resolve();

@@ -28,9 +28,9 @@ const tablesOf = (dir: string): string[] => {
 };
 
 /**
- * Copies the index: its manifest and the tables that the manifest names. Meanwhile, the running store may merge tables
- * and delete the old ones. In this case, the function starts again with the new manifest. After six attempts, it leaves
- * the copy without an index. A store rebuilds a missing index from the log.
+ * Copies the index: its manifest and the tables that the manifest names. The running store may merge tables at the same
+ * time and delete the old ones; copying then starts again with the new manifest. After six attempts, the copy stays
+ * without an index, which a store rebuilds from the log.
  */
 const copyIndex = (from: string, to: string, attempt = 0): void => {
   if (!fs.existsSync(join(from, 'manifest.json'))) return;
@@ -47,8 +47,7 @@ const copyIndex = (from: string, to: string, attempt = 0): void => {
 };
 
 /**
- * Records the backup for `annals doctor`. If the directory cannot be written to, the backup counts as successful
- * nevertheless.
+ * Records the backup for `annals doctor`. If the directory cannot be written to, the backup still counts as successful.
  */
 const recordBackup = (dir: string, backup: BackupRecord): void => {
   try {
@@ -60,10 +59,10 @@ const recordBackup = (dir: string, backup: BackupRecord): void => {
 
 /**
  * Copies a store, running or not, into a new directory. The index is copied before the log, so that it refers to no
- * event beyond the copied log. If the log ends in an incomplete append, it is cut off. The secret is not copied; the
- * copy creates its own when it is first started.
- * @returns the position of the copied log's end
- * @throws Error of one line if a directory is not suitable
+ * event beyond the copied log. If the log ends in an incomplete append, this append is cut off. The secret is not
+ * copied; the copy creates its own when it is first started.
+ * @returns the position of the end of the copied log
+ * @throws Error with a one-line message for the operator if a directory is not suitable
  */
 export const copyStore = async (dir: string, to: string): Promise<number> => {
   assertStoreDirectory(dir);

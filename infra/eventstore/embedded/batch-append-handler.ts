@@ -31,7 +31,7 @@ const responseTo = (open: OpenAppend, result: AppendResult): Buffer => {
 };
 
 /**
- * Returns the response if the append is rejected, otherwise undefined. `unfinishedBytes` is the size of all unfinished
+ * Returns the response if the append is rejected; otherwise undefined. `unfinishedBytes` is the size of all unfinished
  * appends of the call.
  */
 const rejectionOf = (open: OpenAppend, unfinishedBytes: number): Buffer | undefined => {
@@ -58,8 +58,8 @@ const createResponseQueue = (writer: Writer, call: Call) => {
   };
   return {
     /**
-     * Adds the response to an append that was rejected before it reached the writer. If other appends of this call are
-     * pending, the response is sent together with theirs; otherwise at once.
+     * Adds the response to an append that was rejected before it reached the writer. The response is sent together with
+     * those to other appends of this call that are still pending; if there are none, it is sent at once.
      */
     reject: (response: Buffer) => {
       add(response);

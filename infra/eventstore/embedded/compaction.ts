@@ -41,9 +41,9 @@ const fillSlice = (sources: Source[], slice: Float64Array): number => {
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 
 /**
- * Merges tables into one. It pauses after every one or two milliseconds of work, so that the process can answer reads
- * and appends meanwhile.
- * @returns false if it was cancelled
+ * Merges tables into one. After every one or two milliseconds of work, it pauses, so that the process can answer reads
+ * and appends.
+ * @returns false if it was cancelled, otherwise true
  */
 export const mergeTables = async (tables: Table[], path: string, isCancelled: () => boolean): Promise<boolean> => {
   const writer = createTableWriter(

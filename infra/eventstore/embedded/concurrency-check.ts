@@ -47,8 +47,8 @@ const hasIdAt = ({ index, log }: Parts, stream: Stream, revision: number, { id }
 };
 
 /**
- * Returns the outcome of a repeated append. `revision` is the revision of its last event. The outcome has the event's
- * position, unless the event is no longer visible.
+ * Returns the outcome of a repeated append. `revision` is the revision of the last event of the append. If this event
+ * is still visible, the outcome contains its position.
  */
 const repeatOutcome = ({ index, log }: Parts, stream: Stream, metadata: StreamMetadata | null, revision: number): Outcome => {
   const visible = visibleOf(stream, metadata);
@@ -58,8 +58,8 @@ const repeatOutcome = ({ index, log }: Parts, stream: Stream, metadata: StreamMe
 };
 
 /**
- * Whether a stream counts as tombstoned. The stream `$$name` contains the metadata of the stream `name`. As in
- * EventStoreDB, an empty metadata stream counts as tombstoned if its stream is tombstoned.
+ * Returns whether a stream counts as tombstoned. The stream `$$name` contains the metadata of the stream `name`. As in
+ * EventStoreDB, it also counts as tombstoned if it is empty and the stream `name` is tombstoned.
  */
 const isTombstoned = (streams: StreamCache, stream: Stream): boolean =>
   stream.tombstoned || (stream.last < 0 && stream.name.startsWith('$$') && streams.get(stream.name.slice(2)).tombstoned);
@@ -69,7 +69,10 @@ const findRecent = (parts: Parts, stream: Stream, event: ProposedEvent): number 
   return recent?.stream === stream.key && hasIdAt(parts, stream, recent.revision, event) ? recent.revision : undefined;
 };
 
-/** Decides a request that expects no particular revision. A repeat is recognised by the ids of recent events. */
+/**
+ * Decides about a request that expects no particular revision. Whether it is a repeat is seen from the ids of recent
+ * events.
+ */
 const decideAtAnyRevision = (parts: Parts, stream: Stream, metadata: StreamMetadata | null, request: AppendRequest): Outcome => {
   const { events } = request;
   let revision = -1;
@@ -82,9 +85,9 @@ const decideAtAnyRevision = (parts: Parts, stream: Stream, metadata: StreamMetad
 };
 
 /**
- * Decides a request whose expected revision is lower than the stream's last revision. If the stream has the same event
- * ids at the same revisions, the request is a repeat; otherwise it is a conflict. Exception: a deleted stream can be
- * written as if it did not exist.
+ * Decides about a request whose expected revision is lower than the last one of the stream. If the stream has the same
+ * event ids at the same revisions, the request is a repeat; otherwise it is a conflict, except that a deleted stream
+ * can be appended to as if it did not exist.
  */
 const decideAtPassedRevision = (parts: Parts, stream: Stream, metadata: StreamMetadata | null, request: AppendRequest): Outcome => {
   const { kind, events, expected } = request;
@@ -97,9 +100,9 @@ const decideAtPassedRevision = (parts: Parts, stream: Stream, metadata: StreamMe
 };
 
 /**
- * Returns the function that decides requests, one after another in the order of the log. It adds the events of an
- * accepted request to the log's batch. Each decision takes the earlier requests into account, even if they are not on
- * disk yet. If a record that the decision needs is damaged, the function throws before it adds anything.
+ * Creates the function that decides about requests, one after another in the order of the log, and adds the events of
+ * an accepted request to the batch of the log. Earlier requests are taken into account even if they are not on the disk
+ * yet. If a record that is needed is damaged, the function throws before it adds anything.
  */
 export const createConcurrencyCheck = (parts: Parts) => {
   const { streams } = parts;

@@ -1,7 +1,8 @@
 type Damage = Error & { readonly damagedAt: number };
 
 /**
- * Returns the error to throw if a needed record is damaged. Readers must not skip such a record as if it did not exist.
+ * Returns the error to throw if a record that is needed is damaged. A reader must not skip such a record as if it did
+ * not exist.
  */
 export const damageError = (position: number): Error =>
   Object.assign(new Error(`the log is damaged at position ${position}: run "annals store verify"`), { damagedAt: position });

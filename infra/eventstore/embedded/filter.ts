@@ -1,7 +1,10 @@
 import { bytesOf, readFields, wideOf } from './protobuf.ts';
 import { nameAt, typeAt } from './record.ts';
 
-/** Selects events of $all. After every `interval` examined events, selected or not, the reader gets a checkpoint. */
+/**
+ * Selects events of $all. After every `interval` events that were examined, selected or not, the reader gets a
+ * checkpoint.
+ */
 export type Filter = { passes: (bytes: Buffer, at: number) => boolean; interval: number };
 
 const DEFAULT_WINDOW = 32;

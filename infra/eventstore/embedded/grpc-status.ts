@@ -1,4 +1,4 @@
-/** The result with which a call ends: a gRPC code, a text, and the trailers from which the client builds its error. */
+/** How a call ends: a gRPC code, a text, and the trailers from which the client builds its error. */
 export type Status = { code: number; message: string; trailers?: Record<string, string> };
 
 export const ok: Status = { code: 0, message: '' };

@@ -12,8 +12,8 @@ const MAX_RESETS = 1_000_000;
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
 const CLOSE_TIMEOUT_MS = 500;
 /**
- * A call stops sending when its caller reads slowly and this many bytes are unsent. It continues when fewer than
- * RESUME_UNSENT_BYTES are unsent.
+ * If the caller reads slowly, a call stops sending when this many bytes are unsent, and continues when fewer than
+ * RESUME_UNSENT_BYTES are.
  */
 const MAX_UNSENT_BYTES = 192 << 10;
 const RESUME_UNSENT_BYTES = 96 << 10;
@@ -33,23 +33,22 @@ export type Call = {
   /** Whether too many bytes are unsent, so that `drained` does not resolve at once. */
   readonly isBehind: () => boolean;
   readonly end: (status?: Status) => void;
-  /** Ends the call early. If nothing was sent yet, the caller gets the status; otherwise the call is cancelled. */
+  /** Ends the call early: with the status if nothing was sent yet, and otherwise by cancelling the call. */
   readonly abort: (status: Status) => void;
   /**
-   * Sets the only listener for the end of the call, and replaces the previous listener. It is called whichever side
-   * ends the call.
+   * Sets the listener for the end of the call, in place of an earlier one. It is called whichever side ends the call.
    */
   readonly onClose: (then: () => void) => void;
 };
 
 /**
- * Receives the caller's messages. `bytes` is a view of a shared buffer. It must be used or copied before the current
+ * Gets the messages of the caller. `bytes` is a view of a shared buffer, and must be used or copied before the current
  * turn of the event loop ends.
  */
 export type Receiver = { message: (bytes: Buffer) => void; end: () => void; maxMessageBytes?: number };
 export type Methods = Record<string, (call: Call) => Receiver>;
 
-/** Returns the receiver of a method whose request is one message. It ignores further messages. */
+/** Creates the receiver for a method whose request is one message. Further messages are ignored. */
 export const unary = (call: Call, handle: (bytes: Buffer) => void): Receiver => {
   let isReceived = false;
   return {
@@ -205,7 +204,7 @@ const receive = (stream: ServerHttp2Stream, call: Call, receiver: Receiver): voi
   const parser = createMessageParser(receiver.message, receiver.maxMessageBytes);
   stream.on('data', (chunk: Buffer) => {
     endOnError(() => parser.take(chunk));
-    // While the caller does not read its responses, its further requests are not read either.
+    // While the caller does not read its responses, do not read its further requests.
     if (!call.isBehind()) return;
     stream.pause();
     call.drained().then(() => stream.resume());
@@ -233,8 +232,8 @@ export const grpcServer = (
   const server = createServer({
     maxSessionMemory: 1024,
     settings: { initialWindowSize: 4 << 20, maxConcurrentStreams: 100_000 },
-    // By default, the server ends a connection that resets many calls, with all its other calls. Only the platform
-    // calls this server, and it cancels many reads early, so the limits are higher here.
+    // If a connection resets many calls, the server would by default end it, with all its other calls. Only the
+    // platform calls this server, and cancels many reads early, so the limits are higher here.
     streamResetBurst: MAX_RESETS,
     streamResetRate: MAX_RESETS,
   });

@@ -8,7 +8,7 @@ import { createTableWriter } from './sstable-writer.ts';
 
 /** A memtable with this many entries becomes a table. */
 export const MEMTABLE_ENTRIES = 32_768;
-/** This many tables of one level (of similar size) are merged into one table of the next level. */
+/** If this many tables have the same level (a similar size), they are merged into one table of the next level. */
 const MERGE_FAN_IN = 4;
 
 /**
@@ -29,7 +29,7 @@ const readManifest = (dir: string): Manifest => {
 };
 
 /**
- * Opens the manifest's tables, newest first. If one of them is damaged, none of them is used, and the index is rebuilt
+ * Opens the tables of the manifest, newest first. If any of them is damaged, none is used, and the index is rebuilt
  * from the log.
  */
 const openTables = (dir: string, manifest: Manifest): Table[] => {
@@ -146,7 +146,7 @@ export const openIndexTables = (dir: string) => {
     merge: (): Promise<void> => mergeLevels(set),
     /**
      * Writes a memtable as the newest table, without blocking the event loop. Calls `onPublished` as soon as look-ups
-     * use the table. The caller must drop the memtable at that moment, or look-ups would find its entries twice.
+     * use the table. The caller must drop the memtable at that moment; otherwise look-ups would find its entries twice.
      */
     add: async (memtable: Memtable, checkpoint: number, onPublished: () => void): Promise<void> => {
       const path = nextPath(set);
@@ -154,7 +154,7 @@ export const openIndexTables = (dir: string) => {
       publish(set, [openTable(path), ...set.tables], checkpoint);
       onPublished();
     },
-    /** Like `add`, but blocks until the table is written. */
+    /** Does the same as `add`, but blocks until the table is written. */
     addNow: (memtable: Memtable, checkpoint: number): void => {
       const path = nextPath(set);
       writeTableNow(path, memtable);

@@ -19,8 +19,8 @@ const targetOf = ({ log, index, streams }: Parts, name: string, revision: number
 };
 
 /**
- * Returns the response for a link event. It contains the event to which the link points, and the link itself. Undefined
- * if the event's data do not have the form of a link.
+ * Returns the response for a link event, which contains the event to which the link points and the link itself;
+ * undefined if the data of the event do not have the form of a link.
  */
 export const resolvedLink = (parts: Parts, records: Buffer, at: number, position: number): Buffer | undefined => {
   const link = recordedAt(records, at);

@@ -6,7 +6,7 @@ const INITIAL_BYTES = 4 << 20;
 export type LogBatch = ReturnType<typeof createLogBatch>;
 
 /**
- * Creates the buffer for the records of one batch. The records stay readable after the commit until the next batch
+ * Creates the buffer for the records of one batch. After the commit, the records stay readable until the next batch
  * begins, because live subscriptions read them from here.
  */
 export const createLogBatch = () => {

@@ -23,8 +23,8 @@ const readRecord = (segments: Segment[], position: number, scratch: Buffer): Buf
 };
 
 /**
- * Whether scavenging has removed the record at a position. It has if the segment is packed, and the next record is
- * intact and has a higher position, or there is no further record.
+ * Returns whether scavenging has removed the record at a position. This is so if the segment is packed, and if the next
+ * record is intact and has a higher position, or if there is no further record.
  */
 const isFreed = (segment: Segment, position: number): boolean => {
   if (!segment.packed) return false;
@@ -48,7 +48,7 @@ const findMissedRecord = (segments: Segment[], position: number): Buffer | undef
 };
 
 /**
- * Whether scavenging may have removed an event at a position. Call it only if no intact record begins there.
+ * Returns whether scavenging may have removed an event at a position. Call it only if no intact record begins there.
  * @throws if a damaged event is there
  */
 const isFreeable = (segment: Segment, position: number): boolean => {
@@ -110,9 +110,9 @@ export const createLogReader = (segments: Segment[], batch: LogBatch) => {
     },
 
     /**
-     * Whether a read may start at this position. It may if an event is there, or if scavenging may have removed an
-     * event there.
-     * @throws if the event at the position is damaged
+     * Returns whether a read may start at this position: an event is there, or scavenging may have removed one that
+     * was.
+     * @throws Error if the event at the position is damaged
      */
     isReadablePosition: (position: number): boolean =>
       record(position) !== undefined || isFreeable(segmentAt(segments, position), position),

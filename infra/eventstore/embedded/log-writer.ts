@@ -53,9 +53,9 @@ export const createLogWriter = (dir: string, segments: Segment[], batch: LogBatc
   };
 
   /**
-   * Writes and syncs the batch. If it throws because the disk is full, nothing was written. After any other error, the
-   * contents of the disk are unknown. It preallocates space for the next batches only after a small batch. Large
-   * batches need no preallocation: they spread the cost of the file system's journal over many events.
+   * Writes and syncs the batch. If this fails because the disk is full, nothing was written. After any other error, it
+   * is not known what the disk contains. After a small batch, space for the next batches is preallocated. Large batches
+   * do not need this, because they spread the cost of the file system's journal over many events.
    */
   const commit = (isSmall: boolean): void => {
     const segment = last();

@@ -4,8 +4,9 @@ import { TOMBSTONE_REVISION } from './record.ts';
 export type Entry = { revision: number; position: number };
 
 /**
- * The log positions of one stream's events. The first one in `positions` is that of revision `first`. The position of
- * an event that scavenging has removed is ABSENT. `tombstone` is the position of the tombstone, or -1.
+ * The log positions of the events of one stream. The first entry of `positions` belongs to the revision `first`. An
+ * event that scavenging has removed has the position ABSENT. `tombstone` is the position of the tombstone; -1 if there
+ * is none.
  */
 type StreamEntries = { first: number; positions: number[]; tombstone: number };
 
@@ -70,8 +71,8 @@ export const createMemtable = () => {
   };
 
   /**
-   * Appends to `into` the log positions of the stream's events from revision `from` to `to`, in ascending order. Skips
-   * revisions that this memtable does not contain.
+   * Adds to `into` the log positions of the stream's events from the revision `from` to `to`, in ascending order.
+   * Revisions that this memtable does not contain are left out.
    */
   const range = (key: number, from: number, to: number, into: number[]): void => {
     const entries = streams.get(key);

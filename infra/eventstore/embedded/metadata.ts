@@ -1,8 +1,6 @@
 import { bytesOf, readFields } from './protobuf.ts';
 
-/**
- * The part of a stream's metadata that decides which events are visible. `raw` is the complete text of the metadata.
- */
+/** The part of a stream's metadata that says which events are visible. `raw` is the complete text of the metadata. */
 export type StreamMetadata = { truncateBefore: number; maxCount: number; maxAgeMs: number; raw: string };
 
 /** A stream whose `$tb` ("truncate before") has at least this value is soft-deleted. */
@@ -33,7 +31,7 @@ export const metadataOf = (recorded: Buffer): StreamMetadata => {
   };
 };
 
-/** Whether the stream is soft-deleted: its metadata truncates it after every possible revision. */
+/** Returns whether the stream is soft-deleted: its metadata truncates it after every possible revision. */
 export const isDeleted = (metadata: StreamMetadata | null): boolean => metadata !== null && metadata.truncateBefore >= DELETED;
 
 /**

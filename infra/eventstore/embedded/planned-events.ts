@@ -58,9 +58,9 @@ export const plannedMetadata = (streams: StreamCache, { name }: Stream, text: st
 };
 
 /**
- * Returns the metadata event that an append must add because it revives a soft-deleted stream; undefined if it revives
- * none. An append to the metadata stream of a deleted stream revives that stream, too. In this case, as in
- * EventStoreDB, the new metadata are written a second time, with the revision at which the stream continues.
+ * Returns the metadata event that an append must add because it makes a soft-deleted stream visible again; undefined if
+ * it does not. An append to the metadata stream of a deleted stream does so, too. As in EventStoreDB, the new metadata
+ * are then written a second time, with the revision at which the stream continues.
  */
 export const revivalOf = (
   streams: StreamCache,

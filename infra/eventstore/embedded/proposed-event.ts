@@ -28,7 +28,7 @@ const isDash = (at: number): boolean => at === 8 || at === 13 || at === 18 || at
 
 const lower = (bytes: Buffer): Buffer => Buffer.from(bytes.toString('latin1').toLowerCase(), 'latin1');
 
-/** Whether a UUID, as 36 bytes of lower-case text, begins at offset `from`. */
+/** Returns whether a UUID, as 36 bytes of lower-case text, begins at offset `from`. */
 const isUuidAt = (bytes: Buffer, from: number): boolean => {
   if (bytes.length - from < 36) return false;
   for (let at = 0; at < 36; at++) if (isDash(at) ? bytes[from + at] !== 45 : !isHex(bytes[from + at]!)) return false;
@@ -62,8 +62,8 @@ const isNil = ({ bytes, at, length }: Span): boolean => {
 };
 
 /**
- * Whether the `length` bytes from offset `at` equal `wanted`. The compared texts are short, so a loop is faster than a
- * call into the runtime.
+ * Returns whether the `length` bytes from offset `at` equal `wanted`. The compared texts are short, so a loop is faster
+ * than a call into the runtime.
  */
 const hasBytesAt = (bytes: Buffer, at: number, length: number, wanted: Buffer): boolean => {
   if (length !== wanted.length) return false;

@@ -4,8 +4,8 @@ import type { Packed, Segment } from './segment.ts';
 export const FIRST_READ_BYTES = 4 << 10;
 
 /**
- * Creates a buffer that caches the last record that was read into it. The look-up of a stream reads the stream's last
- * event, which is often requested next.
+ * Creates a buffer that caches the last record that was read into it. Looking up a stream reads its last event, which
+ * is often requested next.
  */
 export const createReadBuffer = () => {
   const bytes = Buffer.alloc(FIRST_READ_BYTES);

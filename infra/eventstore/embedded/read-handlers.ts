@@ -16,8 +16,8 @@ export type Parts = { log: Log; index: Index; streams: StreamCache; signals: App
 export type Reading = { call: Call; request: ReadRequest; response: ResponseWriter };
 
 /**
- * Sends the collected responses. If the reader is slow, waits until it has received enough of them; otherwise lets
- * other calls run.
+ * Sends the collected responses. If too many bytes of the call are unsent, waits until most of them have been sent;
+ * otherwise lets other calls run for one turn of the event loop.
  */
 export const yieldToOthers = async ({ call, response }: Reading): Promise<void> => {
   if (response.flush()) await new Promise((resolve) => setImmediate(resolve));
@@ -79,7 +79,7 @@ export const startPositionOf = ({ log }: Parts, { commit, prepare }: LogPosition
   return commit === prepare && log.isReadablePosition(position) ? position : undefined;
 };
 
-/** Whether the record is an event that passes the request's filter. */
+/** Returns whether the record is an event that passes the request's filter. */
 export const isRequested = ({ filter }: ReadRequest, bytes: Buffer, at: number): boolean =>
   (flagsAt(bytes, at) & EMPTY_APPEND) === 0 && (!filter || filter.passes(bytes, at));
 

@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib';
 import { readVarint, type Span, varintSize, type Wide, writeVarint } from './protobuf.ts';
 
 /**
- * The size of a record's header. After the header comes the frame. It contains the event in the form in which the
- * server sends it to readers (a framed ReadResp), so that a read only copies it.
+ * The size of a record's header. After the header comes the frame: the event in the form in which the server sends it
+ * to readers (a framed ReadResp), so that a read only has to copy it.
  */
 export const HEADER_BYTES = 56;
 const TRAILER_BYTES = 4;
@@ -222,7 +222,7 @@ export const recordedAt = (bytes: Buffer, at: number): Buffer => {
 /** Returns the event's id as 36 bytes of text. */
 export const idAt = (bytes: Buffer, at: number): Buffer => recordedAt(bytes, at).subarray(4, 40);
 
-/** Whether a complete record with this position and a correct checksum begins at offset `at`. */
+/** Returns whether a complete record with this position and a correct checksum begins at offset `at`. */
 export const isIntactAt = (bytes: Buffer, at: number, position: number): boolean => {
   if (bytes.length - at < OVERHEAD_BYTES) return false;
   const size = sizeAt(bytes, at);

@@ -30,8 +30,8 @@ const scan = (segment: Segment, from: number): Scan => {
 };
 
 /**
- * Whether an intact record of a later batch follows the bad record at `stop`. If so, the bad record had been synced, so
- * it was damaged later. It is not the rest of an incomplete write.
+ * Returns whether an intact record of a later batch follows the bad record at `stop`. If so, the bad record was synced
+ * and damaged later, and is not the rest of an incomplete write.
  */
 const hasLaterBatch = (segment: Segment, stop: number): boolean => {
   const bytes = readUpTo(segment.file, stop, segment.length - stop);
@@ -55,8 +55,8 @@ const truncate = (segment: Segment, length: number): void => {
 
 /**
  * Writes and syncs the last batch again. The process that wrote it may have ended before the sync, or because the sync
- * failed. In both cases, the batch may exist only in the system's page cache. Reads would return it, but another sync
- * alone would not write it to the disk.
+ * failed. The batch may then be only in the page cache of the system: reads would return it, but another sync alone
+ * would not write it to the disk.
  */
 const rewriteLastBatch = (segment: Segment, { batch, complete }: Scan): void => {
   for (let at = batch; at < complete; at += WINDOW_BYTES)

@@ -13,8 +13,8 @@ type Parts = { log: Log; index: Index; streams: StreamCache };
 export type Scavenged = { events: number; bytes: number };
 
 /**
- * Whether the event must be kept: readers can see it, or it is its stream's last event, from which revisions continue.
- * Of a tombstoned stream, only the tombstone must be kept.
+ * Returns whether the event must be kept: readers can see it, or it is the last event of its stream, from which
+ * revisions continue. Of a tombstoned stream, only the tombstone must be kept.
  */
 const isNeeded = ({ streams }: Parts, bytes: Buffer, at: number): boolean => {
   if (flagsAt(bytes, at) & (EMPTY_APPEND | TOMBSTONE)) return true;
@@ -26,8 +26,8 @@ const isNeeded = ({ streams }: Parts, bytes: Buffer, at: number): boolean => {
 };
 
 /**
- * Whether a record must be kept. In addition to `isNeeded`, keeps an event that the index on disk lists as its stream's
- * last event. The index takes the stream's name from that event.
+ * Returns whether a record must be kept: because of `isNeeded`, or because the index on disk lists it as the last event
+ * of its stream. From that event, the index takes the name of the stream.
  */
 const mustKeep = (parts: Parts, bytes: Buffer, at: number): boolean =>
   isNeeded(parts, bytes, at) || parts.index.isPersistedLast(parts.streams.get(nameAt(bytes, at).toString()).key, revisionAt(bytes, at));
@@ -73,8 +73,8 @@ const hasFreeable = async (parts: Parts, segment: Segment): Promise<boolean> => 
 export const scavenge = async (parts: Parts): Promise<Scavenged> => {
   const { log, index } = parts;
   const freed: Scavenged = { events: 0, bytes: 0 };
-  // The index is flushed first. Otherwise, if a stream was just tombstoned, the index on disk would still list an
-  // earlier event as its last one, and that event would be kept.
+  // Flush the index first. Otherwise, the index on disk would still list an earlier event as the last one of a stream
+  // that was just tombstoned, and that event would be kept.
   await index.flush(log.end());
   const last = log.segments.at(-1)!;
   if (await hasFreeable(parts, last)) {

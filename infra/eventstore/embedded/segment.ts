@@ -5,10 +5,10 @@ import { damageError } from './corruption.ts';
 import { HEADER_BYTES, isIntactAt, OVERHEAD_BYTES, positionAt, sizeAt } from './record.ts';
 
 /**
- * A file of the log. In a plain segment, a record's position is the segment's base plus the record's offset in the
- * file. Scavenging rewrites a segment as a packed segment. There, the header of each record contains its position, and
- * a table lists every 32nd record. `length` is the length of the log that the segment covers, including the segment's
- * header. The next segment starts at `base + length`.
+ * A file of the log. In a plain segment, the position of a record is the base of the segment plus the record's offset
+ * in the file. Scavenging rewrites a segment as a packed segment, in which the header of each record contains its
+ * position, and a table lists every 32nd record. `length` is the length of the part of the log that the segment covers,
+ * including the header of the segment. The next segment starts at `base + length`.
  */
 export type Segment = { path: string; file: number; base: number; length: number; packed: Packed | undefined };
 export type Packed = { positions: Float64Array; offsets: Float64Array; bytes: number };
@@ -160,10 +160,11 @@ const markedSpanOf = (file: number, { positions, offsets, bytes }: Packed, posit
 };
 
 /**
- * Finds the file offset of the record at `position`. Starts at the last entry of the segment's table before `position`,
- * and goes from record to record until it reaches `position`. Stops earlier at a record whose header or trailer does not
- * fit the neighbouring records. Then returns this offset, or that of the record before if that one is damaged, because
- * either may be the wanted record. The caller verifies the record at the returned offset, and so detects the damage.
+ * Finds the file offset of the record at `position`. The search starts at the last entry of the segment's table before
+ * `position`, and goes from record to record until it reaches `position`. It ends earlier at a record whose header or
+ * trailer does not fit the records next to it. The result is then the offset of this record or, if the record before is
+ * damaged, the offset of that one, because either may be the wanted record. The caller verifies the record at the
+ * returned offset, and so detects the damage.
  */
 const packedOffset = (file: number, packed: Packed, position: number): number => {
   const { from, until, peek } = markedSpanOf(file, packed, position);

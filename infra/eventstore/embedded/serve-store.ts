@@ -96,8 +96,8 @@ export type ServeOptions = {
 };
 
 /**
- * Serves the store of a directory on `host`, by default the loopback interface.
- * @throws Error if another process already serves it, its log is damaged, or the port is in use
+ * Serves the store of a directory on `host` (the loopback interface if absent).
+ * @throws Error if another process already serves it, if its log is damaged, or if the port is in use
  */
 export const serveStore = async ({
   dir,

@@ -118,8 +118,8 @@ export const openTable = (path: string) => {
   const { count, bloomBytes } = table;
 
   /**
-   * Appends to `into` the log positions of the stream's events from revision `from` to `to`, in ascending order. Skips
-   * revisions that this table does not contain.
+   * Adds to `into` the log positions of the stream's events from the revision `from` to `to`, in ascending order.
+   * Revisions that this table does not contain are left out.
    */
   const range = (key: number, from: number, to: number, into: number[]): void => {
     if (!table.bloom.mayHave(key)) return;

@@ -7,7 +7,10 @@ import { join } from 'node:path';
  */
 export const wrongDirectory = (message: string): Error => Object.assign(new Error(message), { exitCode: 2 });
 
-/** Checks that the directory contains an event store. @throws Error of one line, with exit code 2, if it does not */
+/**
+ * Checks that the directory contains an event store.
+ * @throws Error with a one-line message for the operator, with exit code 2, if it does not
+ */
 export const assertStoreDirectory = (dir: string): void => {
   if (!existsSync(join(dir, 'log'))) throw wrongDirectory(`${dir} contains no event store`);
 };

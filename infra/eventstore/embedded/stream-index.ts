@@ -63,9 +63,9 @@ const closeIndex = async (state: IndexState, end: number): Promise<void> => {
 };
 
 /**
- * Opens the index, which contains the log position of every event, by stream key and revision. The newest entries are
- * in memory, the others in sorted tables, which are written in the background. At the start, events that the tables do
- * not contain are read from the log. The index can always be rebuilt from the log.
+ * Opens the index, which maps stream keys and revisions to the log positions of events. The newest entries are in
+ * memory, and the others in sorted tables, which are written in the background. When the index is opened, events that
+ * the tables do not contain are read from the log. The whole index can be rebuilt from the log.
  */
 export const openIndex = (dir: string) => {
   makeDirectory(dir);
@@ -96,9 +96,9 @@ export const openIndex = (dir: string) => {
       return positions;
     },
     /**
-     * Whether the index on disk (or the part being written now) lists this revision as the stream's last event.
-     * Scavenging must keep the record of that event. After a crash, the index is restored from disk before the log is
-     * read, and takes the stream's name from that record.
+     * Returns whether the index on disk, or the part of it that is being written, lists this revision as the stream's
+     * last event. Scavenging must keep the record of that event: after a crash, the index is restored from disk before
+     * the log is read, and takes the stream's name from this record.
      */
     isPersistedLast: (key: number, revision: number): boolean =>
       state.frozen?.last(key)?.revision === revision || tables.last(key)?.revision === revision,
@@ -110,8 +110,8 @@ export const openIndex = (dir: string) => {
       if (isFull()) startFlush(state, end);
     },
     /**
-     * Writes the entries in memory to a table. `end` is the position of the log's end. After this, the index on disk is
-     * up to date: the event that it lists as a stream's last one was the last one at `end`.
+     * Writes the entries in memory to a table. `end` is the position of the end of the log. Afterwards, the event that
+     * the index on disk lists as the last one of a stream is the one that was last at `end`.
      */
     flush: async (end: number): Promise<void> => {
       await state.background;

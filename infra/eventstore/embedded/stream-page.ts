@@ -52,8 +52,8 @@ const groupsBackwards = function* (positions: number[]): Generator<number[]> {
 };
 
 /**
- * Calls `handle` with the stream's events from revision `from` to `to`; with `backwards`, in descending order. Stops
- * when a page is full.
+ * Calls `handle` with the stream's events from the revision `from` to `to`; with `backwards`, in descending order.
+ * Stops when the page is full.
  * @returns the revision at which to continue
  */
 export const streamPage = (

@@ -38,7 +38,7 @@ const sendTombstone = ({ index, log, streams }: Parts, { response }: Reading, na
 };
 
 /**
- * Sends a stream's events after a revision, and then new ones as they are appended.
+ * Sends the events of a stream after a revision, and then new ones as they are appended.
  * @returns the status with which the call ends
  */
 export const followStream = async (

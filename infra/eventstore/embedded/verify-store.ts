@@ -41,8 +41,8 @@ const nextIntact = (segment: Segment, bytes: Buffer, start: number, from: number
 };
 
 /**
- * Whether the segment contains only zeros from an offset on. Such zeros are space that a running or killed store has
- * preallocated.
+ * Returns whether the segment contains only zeros from an offset on. Such zeros are space that a running or killed
+ * store has preallocated.
  */
 const isPreallocated = ({ file, length }: Segment, offset: number): boolean =>
   readUpTo(file, offset, length - offset).every((byte) => byte === 0);
@@ -146,7 +146,7 @@ const reportLines = (dir: string, { events, damage, segments, index }: StoreRepo
  * Checks every record of a store's log and, unless the store is running, its index. Prints the findings; with `json`,
  * as one line of JSON.
  * @returns the exit code: 0 intact, 1 damaged
- * @throws Error of one line if there is no store
+ * @throws Error with a one-line message for the operator if there is no store
  */
 export const verifyStore = async (dir: string, { json = false } = {}): Promise<number> => {
   assertStoreDirectory(dir);

@@ -21,8 +21,8 @@ export const visibleOf = (stream: Stream, metadata: StreamMetadata | null): Visi
 export const isWithinMaxAge = (bytes: Buffer, at: number, { oldest }: Visible): boolean => oldest === 0 || createdMsAt(bytes, at) >= oldest;
 
 /**
- * Returns the state of a stream for readers. 'deleted': the stream was tombstoned, or it is the metadata stream of a
- * tombstoned stream. 'absent': it has no event, or was soft-deleted.
+ * Returns the state of a stream as readers see it. `deleted`: the stream was tombstoned, or is the metadata stream of a
+ * tombstoned stream. `absent`: the stream has no event, or was soft-deleted.
  */
 export const stateOf = (streams: StreamCache, name: string): 'present' | 'absent' | 'deleted' => {
   const stream = streams.get(name);

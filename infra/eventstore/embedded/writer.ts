@@ -34,8 +34,8 @@ const maxSizeOf = ({ events, stream }: AppendRequest): number =>
 const maxSizeOfAll = (jobs: Job[]): number => jobs.reduce((sum, { request }) => sum + maxSizeOf(request), 0);
 
 /**
- * Decides one request. A decision reads everything that it needs before it adds anything. So if it meets a damaged
- * record, only this request fails.
+ * Decides about one request. Everything that this needs is read before anything is added to the batch. So if a record
+ * is damaged, only this request fails.
  */
 const decideOne = (decide: Decide, request: AppendRequest): Outcome => {
   try {
@@ -72,8 +72,8 @@ const tryWriteBatch = (parts: Parts, jobs: Job[]): AppendResult[] | undefined =>
 export type Writer = ReturnType<typeof createWriter>;
 
 /**
- * Creates the writer, which commits requests in groups. Requests that arrive in one turn of the event loop are decided,
- * written and synced together, and answered after that.
+ * Creates the writer, which commits requests in groups: those that arrive in one turn of the event loop are decided
+ * about, written and synced together, and then answered.
  */
 export const createWriter = (parts: Parts) => {
   const { log } = parts;
