@@ -131,8 +131,8 @@ let calls = 0;
 const DAYS_PER_ROUND = 3;
 
 /**
- * Returns whether a variant of the call with this index is sent today by this caller. Malformed ids, and ids of another
- * type, are refused before anything is read, so a third of the callers sends them each day.
+ * Returns whether this caller sends, today, a variant of the call with this index. Malformed ids, and ids of another
+ * type, are refused before anything is read; so each day, only a third of the callers sends them.
  */
 const isSentToday = (index: number, who: PrincipalName, { label }: Variant): boolean =>
   ALL_PRINCIPALS ||
@@ -168,9 +168,8 @@ const probeRefused = async (dataset: Dataset, call: Call, who: PrincipalName, in
 };
 
 /**
- * Returns all operations. Those that read the audit log come first. The probes of the test are later recorded in the
- * audit log, with the ids that they sent. If the audit log were read then, the test would take these ids for leaked
- * ones.
+ * Returns all operations, with those that read the audit log first. Later, the audit log contains the ids that the
+ * probes of this test have sent, and the test would take these ids for leaked ones.
  */
 const callsInOrder = (document: Document): Call[] => {
   const readsAuditLog = ({ path }: Call): boolean => /\/audit-logs(\/|$)/.test(path);
@@ -180,8 +179,8 @@ const callsInOrder = (document: Document): Call[] => {
 const documentOf = (dataset: Dataset): Document => dataset.document as unknown as Document;
 
 /**
- * Returns the rows of these projections as text. The projections of the audit log and of API keys are not included:
- * every request may change them, because refusals and the times of the last use of a key are recorded.
+ * Returns the rows of these projections as text. The projections of the audit log and of API keys are not included,
+ * because any request may change them: refusals are recorded, and so is the last use of a key.
  */
 const rowsOf = (dataset: Dataset): string =>
   JSON.stringify(

@@ -80,8 +80,8 @@ test('if the owner of a deleted agent is still a member of the tenant, they own 
 });
 
 /**
- * Simulates another process that makes a decision, but pauses before it appends the event. It sees no new events during
- * the pause. The promise `decided` resolves when the decision is made; calling `proceed` ends the pause.
+ * Simulates another process that makes a decision but pauses before it appends the event. During the pause, the process
+ * sees no new events. The promise `decided` resolves when the decision is made; calling `proceed` ends the pause.
  */
 const pausedProcess = async () => {
   const [decided, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -30,7 +30,7 @@ const digestOf = (value: unknown): string => {
 
 /**
  * The stream categories without an aggregate. The stream of `platform` records that the first start was completed; the
- * streams of `deliverybody` have the chunks of large request bodies.
+ * streams of `deliverybody` contain the chunks of large request bodies.
  */
 const NOT_FOLDED = ['platform', 'deliverybody'];
 

@@ -209,8 +209,8 @@ const sampled = (operation: Described, of: Resources): Sent[] => {
 };
 
 /**
- * Returns a request with the example body from the OpenAPI document, in a list. Ids in the example are replaced by ids
- * of existing resources. The list is empty if the document has no example.
+ * Returns a list with one request, whose body is the example of the OpenAPI document; an empty list if there is no
+ * example. In an example that is an object, ids are replaced by ids of existing resources.
  */
 const documented = (operation: Described, of: Resources): Sent[] => {
   const example = operation.requestBody?.content['application/json']?.example;
@@ -239,8 +239,9 @@ const checkUnknownIds = async (name: string, path: string, method: string, opera
 const MORE_REQUESTS = 300;
 
 /**
- * Sends further random requests, up to MORE_REQUESTS. Returns whether the operation accepts one of them. Some
- * operations accept few of the values that their schemas allow, so all sample requests may be refused.
+ * Sends more random requests, up to MORE_REQUESTS, and returns whether the operation accepts one of them. This is
+ * needed because some operations accept so few of the values that their schemas allow that all sample requests may be
+ * refused.
  */
 const acceptsOneOfMany = async (name: string, ref: { path: string; method: string; operation: Described }, of: Resources) => {
   if (NEVER_SUCCESSFUL.some((part) => name.includes(part))) return true;

@@ -6,8 +6,8 @@ import { Hono } from 'hono';
 
 /**
  * This program is a server that does only what every service must do for a webhook delivery: it reads the request,
- * verifies the signature and responds. It stores nothing. The parent process sends it the integrations. `secrets` maps
- * their ids to their secrets.
+ * verifies the signature and responds. It stores nothing. The parent process sends it `secrets`, a map from the ids of
+ * integrations to their secrets.
  */
 const secrets = new Map<string, string>();
 

@@ -29,8 +29,8 @@ const consumeWith = async (nats: NatsConnection, stream: string, consumer: strin
 };
 
 /**
- * Publishes small messages to a separate NATS stream and receives them, at the same rate as the deliveries are sent.
- * @returns a function that stops the probe and returns the times from the publication of a message to its receipt
+ * Publishes small messages to a separate NATS stream at the rate at which deliveries are sent, and receives them.
+ * @returns a function that stops this, and returns for each message the time from its publication to its receipt
  */
 const startProbe = async (nats: NatsConnection): Promise<() => Promise<Figures>> => {
   const { streams, consumers } = await nats.jetstreamManager();

@@ -69,8 +69,8 @@ const select = async (job: Kind<'select'>): Promise<Figures> => {
 };
 
 /**
- * Measures the broker with a stream on disk. The measured time of a message starts when the message is due to be
- * published, and ends when a subscriber receives it.
+ * Measures the broker with a stream on disk. The time of a message is measured from the moment at which it is due to be
+ * published until a subscriber receives it.
  */
 const publish = async (job: Kind<'publish'>): Promise<Figures> => {
   const nats = await connect({ servers: job.url, authenticator: credsAuthenticator(Buffer.from(job.credentials)) });

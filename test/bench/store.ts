@@ -7,7 +7,10 @@ import { count, median, milliseconds, ratio, table } from './format.ts';
 import { startCommand, startTracked } from './platform.ts';
 import { memoryOf } from './processes.ts';
 
-/** The directory of the scripts that put load on an event store through the unmodified client. */
+/**
+ * A directory outside this repository, with the scripts that put load on an event store through the unmodified
+ * EventStoreDB client, and with a store to compare with (yardstick.cjs).
+ */
 const scripts = join(root, '../shared/bench/store');
 
 type Candidate = {

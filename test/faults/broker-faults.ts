@@ -117,7 +117,7 @@ const damageBroker = async (platform: Platform, damage: BrokerDamage): Promise<n
 };
 
 /**
- * Removes the findings about the broker's stream and about the order at the runners. They are expected, because the
+ * Removes the findings about the broker's stream and about the order at the runners. These are expected, because the
  * damaged broker has lost messages that it had confirmed.
  */
 const withoutStream = (findings: Findings): Findings => {

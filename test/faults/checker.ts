@@ -142,8 +142,8 @@ const lateIds = (ids: readonly string[], indexOf: ReadonlyMap<string, number>): 
 };
 
 /**
- * Checks that the messages in the broker's stream and the effects of each runner are in log order. Up to `maxLate` late
- * messages per runner are allowed: each loss of its connection to the broker can delay one message.
+ * Checks that the messages in the broker's stream and the effects of each runner are in log order. Each loss of a
+ * runner's connection to the broker can delay one message, so up to `maxLate` late messages per runner are allowed.
  */
 const checkOrder = ({ log, messages, effects }: FinalState, maxLate: number): string[] => {
   const indexOf = new Map(log.map(({ event_id }, index) => [event_id, index]));

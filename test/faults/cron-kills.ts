@@ -95,8 +95,9 @@ const wrongCalls = (calls: readonly Call[], fired: ReadonlyMap<string, string>):
 };
 
 /**
- * Kills the worker `kills` times while cron jobs fire (fault F27). Each occurrence must have exactly one decision. The
- * target of each run must be called. All calls of a run must have the same idempotency key and the same body.
+ * Kills the worker `kills` times while cron jobs fire (fault F27). There must be exactly one decision for each
+ * occurrence, the target of each run must be called, and all calls of a run must have the same idempotency key and the
+ * same body.
  */
 export const runCronKills = async (platform: Platform, target: CronTarget, kills: number): Promise<OutageReport> => {
   // A restart of the worker takes about two seconds.

@@ -97,8 +97,8 @@ export type Load = {
   /** Resolves when `maxDeliveries` deliveries have been sent or `finish` has been called. */
   readonly allSent: Promise<void>;
   /**
-   * Stops sending new deliveries, but posts unanswered ones again for up to `retryMs` (90 seconds by default). Resolves
-   * when every delivery is answered or this time is over.
+   * Stops sending new deliveries, but posts unanswered ones again for up to `retryMs` milliseconds (90 seconds if
+   * absent). Resolves when every delivery is answered or this time is over.
    */
   readonly finish: (retryMs?: number) => Promise<void>;
 };

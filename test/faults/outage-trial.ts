@@ -50,9 +50,9 @@ const acknowledgedAt = ({ answers }: SentDelivery): number =>
   answers.reduce((first, { kind, sentAt, ms }) => (kind === 'unknown' ? first : Math.min(first, sentAt + ms)), Number.POSITIVE_INFINITY);
 
 /**
- * Returns a message for each delivery that is too late in the log: it comes after another delivery of the same
- * integration that was sent only after the first one was acknowledged. The order of concurrent deliveries is not
- * checked.
+ * Returns one error text for each delivery that is too late in the log. A delivery A is too late if it comes after a
+ * delivery B of the same integration in the log, although B was sent only after A was acknowledged. The order of
+ * deliveries that were sent concurrently is not checked.
  */
 const lateInLog = (sent: readonly SentDelivery[], log: readonly LoggedDelivery[]): string[] => {
   const byId = new Map(sent.map((delivery) => [delivery.deliveryId, delivery]));
@@ -149,8 +149,8 @@ export const runStoreOutage = async (deployment: Deployment, kind: OutageKind, o
 };
 
 /**
- * Posts deliveries while nothing can be stored. Each must be refused in time, with a valid Retry-After header. @returns
- * a message for each wrong response
+ * Posts deliveries while nothing can be stored. Each must be refused in time, with a valid Retry-After header.
+ * @returns one error text for each wrong response
  */
 const checkRefusals = async ({ platform, hooks }: Deployment): Promise<string[]> => {
   const wrong: string[] = [];

@@ -82,8 +82,8 @@ export type BadRunnerOptions = {
   /** The time that the slow runner takes for one delivery. */
   readonly slowMs: number;
   /**
-   * The time in milliseconds after which the broker sends an unanswered message again. If absent, the platform's
-   * setting is used; a message is then given up after 5 minutes.
+   * The broker sends an unanswered message again after this many milliseconds, and gives it up after 5 minutes. If
+   * absent, the platform's own settings are used.
    */
   readonly ackWaitMs?: number;
 };
@@ -117,8 +117,8 @@ const settledByAgent = async (platform: Platform): Promise<Settled> => {
 };
 
 /**
- * Runs four runners (fault F15): one is slow, one never answers, one refuses every delivery, and one works normally.
- * The slow runner must get each of its deliveries once. The deliveries of the silent and of the refusing runner must be
+ * Runs four runners (fault F15): one is slow, one never answers, one sends negative acknowledgements, and one works
+ * normally. The slow runner must get each of its deliveries once. The deliveries of the second and third runner must be
  * given up after ten attempts. The normal runner must not be delayed.
  */
 export const runBadRunners = async (

@@ -13,8 +13,8 @@ export type RotationOptions = {
 };
 
 /**
- * Shortly before and after the end of the overlap, a request with the old secret may be accepted or refused. This is
- * how long before and after, in milliseconds.
+ * For this many milliseconds before and after the end of the overlap, a request with the old secret may be accepted or
+ * refused.
  */
 const MARGIN_MS = 1_000;
 const AFTER_MS = 3_000;

@@ -7,8 +7,8 @@ const filesIn = (dir: string): string[] =>
     .map((entry) => join(entry.parentPath, entry.name));
 
 /**
- * Returns three encodings of a text in base64. They differ in the offset of the text in a group of three bytes. The
- * characters at both ends are left out, because they depend on the neighbouring bytes.
+ * Returns three base64 encodings of a text, one for each offset of the text in a group of three bytes. The characters
+ * at both ends are left out, because they depend on the neighbouring bytes.
  */
 const base64Of = (text: string): string[] =>
   [0, 1, 2].map((offset) => {

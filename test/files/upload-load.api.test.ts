@@ -86,7 +86,7 @@ test('while 200 files of 25 MiB are uploaded at once, memory grows by less than 
   assert.ok(p99! <= MAX_P99_MS * loadFactor(), `p99 of small deliveries: ${p99} ms`);
   assert.is(countFiles() - stored, results[201]);
   assert.ok(results[201]! >= 2);
-  // EPIPE and ECONNRESET are allowed: the server closes the connection when it refuses an upload, and some clients
+  // EPIPE and ECONNRESET are allowed: when the server refuses an upload, it closes the connection, and some clients
   // notice this before they read the response.
   assert.equal(
     Object.keys(results).filter((result) => !['201', '503', 'EPIPE', 'ECONNRESET'].includes(result)),

@@ -213,8 +213,8 @@ test("an as-of read of a delivery shows the delivery's state at that position, e
   ] as const) {
     const recorded = await recordOutcomes(sequence, outcome, isOwn);
     const token = tokenOf(recorded.position!);
-    // An acknowledgement changes the response of a read of the delivery, but not the ETag, which only has the revision
-    // of the delivery's stream. Therefore, If-None-Match must not lead to 304.
+    // An acknowledgement changes the response of a read of the delivery, but not the ETag, which is the revision of the
+    // delivery's own stream. So If-None-Match must not lead to 304.
     const { attempts } = (await send(path, { 'consistency-token': token, 'if-none-match': '*' })).body as { attempts: unknown };
     steps.push([token, attempts]);
   }

@@ -14,7 +14,7 @@ const later = (p: TestPlatform, ms: number): void => {
 
 /**
  * Sends a request with an idempotency key, calls `meanwhile`, moves the clock forward, and repeats the request. Asserts
- * that the second response equals the first, and that the repetition appends no events.
+ * that the second response equals the first one, and that repeating appends no events.
  */
 const assertRepeatable = async (
   p: TestPlatform,

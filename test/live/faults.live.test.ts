@@ -15,9 +15,9 @@ test('if any process is killed under load, no acknowledged delivery is lost or h
     assert.is(kills.length, KILLS * TARGETS.length);
     assert.is(figures['unknown at the end'], 0);
     assert.ok(figures['answered 503 or cut off']! > 0, 'no sender has noticed a kill');
-    // Each kill of the broker may hide one acknowledgement for some time: the broker received it, but was killed before
-    // it reported this to the platform. It does so only after it has delivered the message again. Therefore, up to one
-    // acknowledgement per kill may be missing here.
+    // Each kill of the broker can hide one acknowledgement for some time: the broker had received it, but was killed
+    // before it reported it to the platform. The broker reports it only after it has delivered the message again. So up
+    // to one acknowledgement per kill may be missing here.
     assert.ok(figures['acknowledgements in the log']! >= figures['events in the log']! - KILLS, 'the log misses acknowledgements');
     assert.ok(figures['events in the log']! > 500, `only ${figures['events in the log']} deliveries were accepted`);
   }));

@@ -40,7 +40,7 @@ test('while 200 imports of 25 MiB are sent at once, memory grows by less than 20
   console.log(`${JSON.stringify(results)}; memory grew by ${Math.round((most - before) / MEBIBYTE)} MiB`);
   assert.is(countImports() - started, results[202]);
   assert.ok(results[202]! >= 2);
-  // When the server refuses an upload, it closes the connection. Some clients get this error before they read the
+  // When the server refuses an upload, it closes the connection, and some clients get this error before they read the
   // response.
   assert.equal(
     Object.keys(results).filter((result) => !['202', '503', 'EPIPE', 'ECONNRESET'].includes(result)),

@@ -12,9 +12,9 @@ import { createUserCredentials } from '../../infra/nats/jwt.ts';
 import { deadline } from '../fixtures/load-factor.ts';
 import { services } from '../fixtures/test-services.ts';
 
-// These tests check whether a NATS server meets the platform's requirements. The variable NATS_URL selects a server; by
-// default, this file starts one. A selected server may have the streams of a platform. Therefore, the streams of these
-// tests have unique names and are deleted at the end.
+// These tests check whether a NATS server meets the platform's requirements. NATS_URL selects the server; if it is not
+// set, this file starts one. A selected server may have the streams of a platform, so the streams of these tests have
+// unique names and are deleted at the end.
 const address = await services();
 const nats = await connectNats(address);
 const { streams, consumers } = await manager(nats);

@@ -106,8 +106,8 @@ test(
     await broker.start();
     await waitUntil(() => ensureConsumer(nats, TENANT, AGENT).then(Boolean, () => false));
     let acknowledged = 60;
-    // The killed broker may have lost acknowledgements; it delivers those messages again. A message that is
-    // acknowledged twice counts once. Therefore, continue until 70 different messages are recorded as acknowledged.
+    // The killed broker may have lost acknowledgements, and then delivers those messages again. A message that is
+    // acknowledged twice counts once. So continue until 70 different messages are recorded as acknowledged.
     const isOver = deadline(90_000);
     for (; acknowledged < 70; acknowledged = await acknowledgedCount(log)) {
       assert.not(isOver(), `only ${acknowledged} acknowledgements are recorded`);

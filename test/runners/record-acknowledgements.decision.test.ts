@@ -28,7 +28,7 @@ const deliveriesIn = (events: Events): string[] =>
 
 /**
  * Creates acknowledgement streams in memory. If `rival` has events, they are stored just before the first append, as if
- * another process had appended them; the first append is then a conflict and stores nothing.
+ * another process had appended them. The first append then fails with a conflict and stores nothing.
  */
 const memoryStreams = (rival: Events = []) => {
   const streams = new Map<string, Acknowledgement.AcknowledgementEvent[]>();

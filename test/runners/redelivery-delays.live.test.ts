@@ -8,8 +8,8 @@ import { AGENT, publish } from '../fixtures/runner-test.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
 /**
- * Receives a message `count` times and passes it to `refuse` each time. @returns the milliseconds between the
- * deliveries of the message
+ * Receives a message `count` times, and calls `refuse` with the message each time.
+ * @returns the milliseconds between the deliveries of the message
  */
 const delaysOf = async (
   nats: NatsConnection,

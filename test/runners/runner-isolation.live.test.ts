@@ -171,8 +171,8 @@ test(
     await sleep(500);
     const after = await storedMessages(nats);
     assert.equal(after.slice(0, 3), before);
-    // The broker's status message is stored, because it lacks the header that names the expected last message in the
-    // stream. The relay must be able to publish after it.
+    // The status message of the broker is stored, because it lacks the header that names the expected last message of
+    // the stream. The relay must still be able to publish after it.
     assert.ok(after.length > 3);
     assert.equal(await readTip(nats), { sequence: after.length, messageId: null, token: '2:2' });
   }),

@@ -31,8 +31,8 @@ const read = async (id: unknown, query = ''): Promise<Json> => (await p.send('GE
 const runs = async (id: unknown): Promise<Json[]> => (await p.send('GET', `${JOBS}/${id}/runs`)).body as Json[];
 const issuesOf = ({ body }: Answer) => (body as { errors: { pointer: string; code: string }[] }).errors;
 /**
- * Returns the types of the events after the first `index` events. Events about refused access are left out, because
- * they are appended with a delay.
+ * Returns the types of the events after the first `index` events, without events about refused access, because these
+ * are appended with a delay.
  */
 const typesSince = (index: number) =>
   p.log.events

@@ -32,8 +32,8 @@ const localMinuteOf = (ms: number, zone: string): string =>
   Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(zone).toPlainDateTime().toString({ smallestUnit: 'minute' });
 
 /**
- * A minute, and the local times that are due in it. This is the local time that clocks show in this minute, unless they
- * have shown it before. If clocks have just been put forward, the skipped local times are due in this minute, too.
+ * A minute, and the local times that are due in it: the local time that clocks show in this minute, unless they have
+ * shown it before, and local times that clocks have skipped just before.
  */
 type Minute = { readonly at: string; readonly locals: readonly string[] };
 

@@ -95,8 +95,8 @@ for (const count of [20, 40, 100, 170])
       await eventually('the spool is empty', isDrained(stage));
       const ids = await stage.recorded();
       equal([inversions(ids), ids.length], [[], count + 1]);
-      // The store may have executed some of the first attempts although they got no answer. It recognises their event
-      // ids, so every delivery must be reported as recorded.
+      // The event store may have executed some of the first attempts although they got no answer. It recognises the ids
+      // of their events, so every delivery must be reported as recorded.
       equal([...new Set(stage.given.drained)], ['recorded']);
       equal((await stage.deliver('d-5'))[0], 200);
     },

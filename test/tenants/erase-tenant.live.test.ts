@@ -66,8 +66,8 @@ const appendLate = (log: Log) => {
 };
 
 /**
- * Builds the projections again in an empty database. Asserts that they have no rows of the erased tenant, and that the
- * platform's audit log has the same entries as before.
+ * Builds the projections again in an empty database. Asserts that they contain no rows of the erased tenant, and that
+ * the platform's audit log has the same entries as before.
  */
 const assertRebuilt = async (log: Log, entries: readonly object[]): Promise<void> => {
   const databaseUrl = await freshDatabase();

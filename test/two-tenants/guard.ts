@@ -5,8 +5,8 @@
 export type Edit = readonly [file: string, from: string, to: string];
 /**
  * A mutant: a copy of the code without one guard. `edits` remove the guard; if several guards protect the same data,
- * and each would be enough, they remove all of them. `by` is the test that must fail for the mutant, by default the one
- * with the tenant isolation probes.
+ * and any one of them suffices, all of them are removed. `by` is the test that must fail for the mutant; if absent, the
+ * test with the tenant isolation probes.
  */
 export type Mutant = { readonly name: string; readonly edits: readonly Edit[]; readonly by?: string };
 

@@ -213,9 +213,9 @@ export const expectedStatuses = (call: Call, variant: Variant, who: PrincipalNam
 const SUPER_ADMINS: readonly PrincipalName[] = ['super-admin', 'guest'];
 
 /**
- * Returns whether a refused request must get the same response as one with a missing id. It need not if the request
- * names another tenant and the caller may know that this tenant exists: as a super-admin, or as a member of a suspended
- * tenant.
+ * Returns whether a refused request must get the same response as one with an id that does not exist. It need not if
+ * the request names another tenant and the caller may know that this tenant exists, as a super-admin or as a member of
+ * a suspended tenant.
  */
 export const isComparable = (who: PrincipalName, { differs, label }: Variant): boolean =>
   !(differs?.type === 'tenant' && (SUPER_ADMINS.includes(who) || (who === 'signed in' && label.endsWith('suspended'))));
@@ -261,8 +261,8 @@ export const positionError = (
 const OVER_TENANTS: readonly string[] = ['listAssistants', 'endMySignIn'];
 
 /**
- * Returns whether the foreign tenant of this variant is the principal's own tenant. In this case, the test expects
- * nothing.
+ * Returns whether a `foreign` id of this variant belongs to the tenant `away`, of which the principal is a caller. The
+ * test does not send such a probe, because the principal may have access there.
  */
 export const isOwnTenant = (who: PrincipalName, call: Call, { states }: Variant): boolean =>
   OTHER_TENANT_PRINCIPALS.includes(who) &&

@@ -48,8 +48,8 @@ const refusedCall = async (prepare: (exposed: Exposed) => Promise<unknown>, toke
 const noop = async () => undefined;
 
 /**
- * Reasons for which the call of a skill webhook is refused. Each row has the reason, a function that brings it about,
- * and the token that the call sends (by default, the right one).
+ * Why the call of a skill webhook is refused: the reason, a function that brings it about, and the token that the call
+ * sends (the right one if absent).
  */
 const REFUSED: readonly [string, (exposed: Exposed) => Promise<unknown>, string?][] = [
   ['token_invalid', noop, `ann_skill_${'x'.repeat(40)}`],

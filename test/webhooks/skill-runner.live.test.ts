@@ -65,8 +65,8 @@ const eventsOf = async (log: Log, { agent }: Exposed): Promise<Recorded[]> =>
   (await Array.fromAsync(log.readAll())).filter(({ tenant, type }) => tenant === agent.tenant.id || type === 'MessagesPublished');
 
 /**
- * Calls a skill of another tenant and waits until the call is published. The call's message is then the broker's last
- * one, by which the relay knows how far it has published. The test can thus remove earlier messages.
+ * Calls a skill of another tenant and waits until the call is published. The message of this call is then the last one
+ * at the broker, from which the relay knows how far it has published, so the test can remove earlier messages.
  */
 const callAnother = async (platform: Platform, slug: string): Promise<void> => {
   const other = await exposeSkill(platform, slug);
