@@ -45,7 +45,10 @@ const assertMember = async (runtime: Runtime, principal: Principal, tenant_id: s
     throw new Refusal('forbidden', 'Changes are streamed to members of the tenant only: each read of a super-admin is recorded');
 };
 
-/** Whether the error says that the caller may no longer read. Any other error means that the check itself failed. */
+/**
+ * Returns whether the error says that the caller may no longer read. Any other error means that the check itself
+ * failed.
+ */
 const isRefused = (error: unknown): boolean => error instanceof Refusal && [401, 403, 404].includes(PROBLEMS[error.code].status);
 
 /**

@@ -148,19 +148,19 @@ export type Operations = Readonly<Record<string, Operation>>;
 export const isRead = ({ method }: Pick<Operation, 'method'>): boolean => method === 'get';
 
 /**
- * Whether a request creates a new resource. If-Match does not apply to such a request, because there is no existing
- * resource to compare with.
+ * Returns whether a request creates a new resource. If-Match does not apply to such a request, because there is no
+ * existing resource to compare with.
  */
 export const createsResource = ({ status, location }: Pick<Operation, 'status' | 'location'>): boolean =>
   status === 201 && location?.endsWith('/:id') === true;
 
 /**
- * Whether a request must have a body. It need not if the operation has no fields, or if it is a POST and all fields are
- * optional.
+ * Returns whether a request must have a body. It need not if the operation has no fields, or if it is a POST and all
+ * fields are optional.
  */
 export const needsBody = ({ method, body }: Pick<Operation, 'method' | 'body'>): boolean =>
   body !== undefined && (method !== 'post' || !body.safeParse({}).success);
 
-/** Whether the body of a request is read. The body of a DELETE is read only if the operation has fields. */
+/** Returns whether the body of a request is read. The body of a DELETE is read only if the operation has fields. */
 export const readsBody = ({ method, body }: Pick<Operation, 'method' | 'body'>): boolean =>
   method !== 'get' && (method !== 'delete' || body !== undefined);

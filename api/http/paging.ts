@@ -86,7 +86,7 @@ export const windowOf = ({ limit, cursor, sort }: PageWindow, columns: readonly 
   cursor,
 });
 
-/** Whether at least one of these filters is set. */
+/** Returns whether at least one of these filters is set. */
 export const hasFilters = (filter: object): boolean => Object.values(filter).some((value) => value !== undefined);
 
 /**

@@ -61,7 +61,7 @@ const suppressedOccurrences = async (ctx: Ctx, blackout: z.output<typeof CronBla
   return found.flat().sort((a, b) => (a.due_at < b.due_at ? -1 : 1));
 };
 
-/** Whether the caller may see every agent of the tenant. OWNER, ADMIN and AUDITOR may. */
+/** Returns whether the caller may see every agent of the tenant. OWNER, ADMIN and AUDITOR may. */
 const seesAllAgents = async (ctx: Ctx): Promise<boolean> =>
   (await ctx.may('tenant:settings:write')) || (await ctx.may('tenant:audit:read'));
 
@@ -77,8 +77,8 @@ const visibleAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> =
 };
 
 /**
- * Whether the caller may see a blackout. A blackout for a single agent is visible only to callers who may see the
- * agent.
+ * Returns whether the caller may see a blackout. A blackout for a single agent is visible only to callers who may see
+ * the agent.
  */
 const isVisible = async (ctx: Ctx, agent_id: string | null): Promise<boolean> =>
   agent_id === null || (await seesAllAgents(ctx)) || ctx.may('agent:read', agent_id);

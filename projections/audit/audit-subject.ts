@@ -95,7 +95,7 @@ const TENANTS: Readonly<Record<string, (event: Recorded) => unknown>> = {
   [Benchmark.category]: () => null,
 };
 
-/** Whether an event in the stream of a tenant is about one of its members. */
+/** Returns whether an event in the stream of a tenant is about one of its members. */
 export const isAboutMember = ({ type, data }: Recorded): boolean => type.startsWith('Member') && 'user_id' in data;
 
 /** Returns the id of the subject that an event is about. */
