@@ -72,7 +72,7 @@ const run = ([command, ...args], stdio) =>
 const QUIET = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
 
 /**
- * Runs `npm ci` without install scripts: no package needs them, and the user's npm settings may forbid them.
+ * Runs `npm ci` without install scripts, which no package needs and which the user's npm settings may forbid.
  * @returns the exit code
  */
 const installPackages = (...options) => {

@@ -14,8 +14,8 @@ export type ProcessLock = { readonly release: () => void };
  * @throws Error if the file cannot be opened
  */
 export const lockFile = (file: string): ProcessLock | undefined => {
-  // Only a missing file is opened here. When a process closes any descriptor of a file, it loses all its locks on the
-  // file, and this process may have locked an existing file already.
+  // Open only a missing file here. When a process closes any descriptor of a file, it loses all its locks on the file,
+  // and this process may have locked an existing file already.
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
   const database = new DatabaseSync(file, { timeout: 0 });
   try {

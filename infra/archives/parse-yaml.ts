@@ -2,8 +2,7 @@ import { parseDocument } from 'yaml';
 import type { ParseYaml } from '../../commands/skills/import-skill.ts';
 
 /**
- * Parses a YAML text (see `ParseYaml`). Aliases are refused, because a short text could use them to describe a huge
- * value.
+ * Parses a YAML text (see `ParseYaml`). Aliases are refused, because with them a short text can describe a huge value.
  */
 export const parseYaml: ParseYaml = (text) => {
   const document = parseDocument(text, { schema: 'core', uniqueKeys: true, logLevel: 'silent', prettyErrors: false });

@@ -16,8 +16,8 @@ const ENCRYPTED_FLAGS = 0x1 | 0x40 | 0x2000;
 const damaged = (reason: string): Refusal => badArchive('damaged', `The archive is damaged or no zip archive: ${reason}`);
 
 /**
- * Throws the refusal that corresponds to an error of the library. Messages of the library describe only the archive, so
- * users may see them.
+ * Throws the refusal that corresponds to an error of the library. The error texts of the library describe only the
+ * archive, so users may see them.
  */
 const refuse = (error: unknown): never => {
   if (error instanceof Refusal) throw error;

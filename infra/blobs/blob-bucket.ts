@@ -6,9 +6,9 @@ import { createS3Client, parseXml, S3_TIMEOUTS, type S3Request, textOf } from '.
 import { abortUpload, uploadFile } from './s3-upload.ts';
 
 /**
- * A blob that was stored less than this many milliseconds ago is not uploaded again. An older blob is uploaded again.
- * This renews its age, so that it is not removed as an orphan before an event refers to it. The value is half of the
- * shortest grace period of `annals blobs gc`.
+ * If a blob was stored less than this many milliseconds ago, it is not uploaded again. An older one is, so that its age
+ * is 0 again and it is not removed as an orphan before an event refers to it. The value is half of the shortest grace
+ * period of `annals blobs gc`.
  */
 const MAX_REUSE_AGE_MS = 1_800_000;
 const NAME = /^([a-z0-9]{1,64})\/([0-9a-f]{64})$/;

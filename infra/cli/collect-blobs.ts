@@ -17,8 +17,8 @@ export const graceOf = (text: string): number => {
 export type CollectOptions = { readonly graceHours: number; readonly isDryRun: boolean; readonly json: boolean };
 
 /**
- * Finds the stored files to which no event refers, and the remains of interrupted uploads. Removes both, unless it is a
- * dry run. Prints their numbers and sizes.
+ * Finds the stored files to which no event refers, and the remains of interrupted uploads. Removes both (in a dry run,
+ * removes nothing), and prints their numbers and sizes.
  * @returns the exit code
  */
 export const collectBlobs = async (config: Config, { graceHours, isDryRun, json }: CollectOptions): Promise<number> => {

@@ -42,8 +42,8 @@ const examineStore = async (config: Config, url: string): Promise<{ finding: Fin
 const serviceUrlOf = (config: Config): string => config.annalsUrl ?? loopback(listenUrl(config));
 
 /**
- * The parts that store their state in the database, or are compared with it. They cannot be checked without the
- * database.
+ * The parts that store their state in the database or are compared with it. Without the database, they cannot be
+ * checked.
  */
 const PARTS_OF_DATABASE = ['worker', 'projections', 'parked events', 'dead letters', 'audit anchor', 'clock'] as const;
 

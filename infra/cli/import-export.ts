@@ -60,7 +60,7 @@ const importInto = async ({ annalsData, masterKeyFile }: Config, file: string, {
   if ([store, join(annalsData, 'postgres')].some((path) => existsSync(path)))
     throw wrongDirectory(`${annalsData} contains a platform already: set ANNALS_DATA to a new directory`);
   rmSync(staged, { recursive: true, force: true });
-  // The directory is marked before it is filled, so that no reactor runs on it, even after a crash.
+  // Mark the directory before it is filled, so that no reactor runs on it, even after a crash.
   markForInspection(annalsData, { tenant_id, imported_at: new Date().toISOString() });
   const { count, key } = await fillStore({ file, staged, masterKeyFile, tenant: tenant_id! });
   renameSync(staged, store);

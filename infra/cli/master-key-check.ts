@@ -43,8 +43,8 @@ const missing = (file: string, wrapped: WrappedKeys | null): Result => {
 };
 
 /**
- * Checks that the master key exists, that only its owner can read it, and that it decrypts a key of the log. Reports
- * all problems.
+ * Checks that the master key exists, that only the owner of its file can read it, and that it decrypts a key of the
+ * log. All problems are reported.
  */
 export const checkMasterKey = async (file: string, eventstoreUrl: string | null): Promise<Result> => {
   const wrapped = eventstoreUrl === null ? [] : await wrappedKeysIn(eventstoreUrl);

@@ -3,8 +3,8 @@ import { EgressError } from './egress-error.ts';
 export type PlaceLimits = { readonly total: number; readonly perHost: number };
 
 /**
- * Creates the limiter of concurrent requests, in total and to each host. With it, one slow host cannot use up all
- * requests. A request counts until its body has been read, or until it is aborted.
+ * Creates the limiter of concurrent requests, in total and to each host, so that one slow host cannot take the places
+ * of all others. A request counts until its body has been read, or until it is aborted.
  */
 export const createPlaces = ({ total, perHost }: PlaceLimits) => {
   const takenOf = new Map<string, number>();

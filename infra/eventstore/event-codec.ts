@@ -26,8 +26,8 @@ const toEventData = ({ id, type, data, meta }: NewEvent): EventData => {
 const sizeOf = ({ data }: NewEvent): number => (data instanceof Uint8Array ? data.length : Buffer.byteLength(JSON.stringify(data)));
 
 /**
- * Validates and encodes the events of one append. Invalid events must never be sent: EventStoreDB answers them twice,
- * and the second answer crashes the client's process.
+ * Validates and encodes the events of one append. Invalid events must never be sent, because EventStoreDB answers them
+ * twice, and the second answer crashes the client's process.
  * @throws LogError wrong-request, too-large
  */
 export const encodeEvents = (events: readonly NewEvent[]): EventData[] => {

@@ -26,8 +26,8 @@ export type Follower = {
   from?: Position | 'end' | undefined;
   filter?: Filter | undefined;
   /**
-   * Called for each event, in log order. If it returns a promise, the next event is delivered after it has resolved. If
-   * it throws or rejects, the subscription ends with that error.
+   * Called for each event, in log order. If it returns a promise, the next event is delivered after the promise has
+   * resolved. If it throws or the promise rejects, the subscription ends with that error.
    */
   event: (event: Recorded) => void | Promise<void>;
   /** Called when every event up to this position was either delivered or rejected by the filter. */
@@ -68,7 +68,8 @@ export type Log = {
    */
   tombstone: (stream: string) => Promise<void>;
   /**
-   * Hides the stream's events before this revision forever. The store frees their disk space when it is scavenged.
+   * Hides the stream's events before this revision forever. The store frees the disk space of these events when it is
+   * scavenged.
    * @throws LogError gone, unavailable, damaged
    */
   truncate: (stream: string, before: number) => Promise<void>;
@@ -81,13 +82,13 @@ export type Log = {
    */
   readAll: (options?: { from?: Position; backwards?: boolean; limit?: number }) => AsyncIterable<Recorded>;
   /**
-   * Delivers the log's events to the follower until it is stopped. After a connection error, it pauses for a short time
-   * and subscribes again at the last handled position.
+   * Delivers the events of the log to the follower until it is stopped. After a connection error, it waits for a short
+   * time and subscribes again at the last handled position.
    */
   follow: (follower: Follower) => Subscription;
   /**
-   * Checks with one cheap read that the store answers. Returns the last event of the log; null if the log is empty, or
-   * its last event is not one of the application.
+   * Checks with one fast read that the store answers. Returns the last event of the log; null if the log is empty, or
+   * if the platform did not write its last event.
    * @throws LogError unavailable
    */
   ping: () => Promise<Pick<Recorded, 'position' | 'at'> | null>;
@@ -101,7 +102,7 @@ export type Subscription = {
    * Returns the log position up to which the follower has handled every event; undefined if no position is known yet.
    */
   readonly position: () => Position | undefined;
-  /** Resolves when the subscription ends: with the error that ended it, or null if it was stopped. */
+  /** Resolves when the subscription ends: with the error that ended it, or with null if it was stopped. */
   readonly failure: Promise<Error | null>;
 };
 

@@ -65,8 +65,8 @@ const runSubscription = (client: EventStoreDBClient, { follower, from, onPositio
     const passes = typeFilter(follower.filter);
     const isIdle = () => !isHandling && subscription.readableLength === 0;
     // The client may report a checkpoint while earlier events are still in its buffer. So a checkpoint counts only if
-    // the buffer is empty and no event is being handled. After a failure, the client still delivers its buffer and
-    // checkpoints, which must be ignored.
+    // the buffer is empty and no event is being handled. After a failure, the client still delivers what is in its
+    // buffer, which must be ignored.
     const subscription = openSubscription(client, from, follower.filter, async (_, position) => {
       if (isOver || !isIdle()) return;
       await follower.checkpoint?.(position);
@@ -119,7 +119,7 @@ const runSubscription = (client: EventStoreDBClient, { follower, from, onPositio
   });
 
 /**
- * Delivers the log's events to the follower until it is stopped. After a connection error, it pauses and subscribes
+ * Delivers the events of the log to the follower until it is stopped. After a connection error, it waits and subscribes
  * again at the last handled position. An error of the follower or a damaged record ends the subscription.
  */
 export const follow = (client: () => EventStoreDBClient, follower: Follower, toLogError = classify): Subscription => {

@@ -67,7 +67,7 @@ const tokenIn = (tokens: Readonly<Record<string, string>>, url: string): string 
 const refLister =
   ({ client, tokens = {}, timeoutMs = LIST_TIMEOUT_MS }: CodeHostOptions) =>
   async (url: string, prefix: string): Promise<Listed> => {
-    // The git library is loaded at first use. Most processes never need it, and it would delay their start.
+    // Load the git library at its first use: most processes never need it, and it would delay their start.
     const { listServerRefs } = await import('isomorphic-git');
     const token = tokenIn(tokens, url);
     const { http, hasMore } = openListing({ client, url, maxLines: MAX_REFS, timeoutMs, hasToken: token !== null });

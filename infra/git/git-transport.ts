@@ -34,7 +34,7 @@ async function* single(bytes: Uint8Array): AsyncIterableIterator<Uint8Array> {
   yield bytes;
 }
 
-/** Checks the answer of a host. @throws EgressError, NoRepositoryError unless it is a valid answer to git */
+/** Checks the answer of a host. @throws EgressError or NoRepositoryError if it is not a valid answer to git */
 const checkAnswer = ({ status, headers, url }: Pick<EgressResponse, 'status' | 'headers' | 'url'>, type: string): void => {
   const host = hostOf(url);
   if (NO_ACCESS.includes(status))

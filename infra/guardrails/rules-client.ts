@@ -10,7 +10,7 @@ import type { RulesReply, RulesTask } from './rules-worker.ts';
 const TIME_LIMIT_MS = 1_000;
 /** The time limit is one millisecond longer for each of this many bytes of the body. */
 const BYTES_PER_MS = 10_000;
-/** A delivery is refused if it has waited this long (milliseconds) for the thread. Its sender can repeat it. */
+/** A delivery is refused if it has waited for the thread for this many milliseconds. Its sender can send it again. */
 const MAX_WAIT_MS = 2_000;
 const MAX_WAITING = 1_000;
 const RETRY_AFTER_SECONDS = 10;

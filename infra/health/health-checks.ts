@@ -217,7 +217,8 @@ const checkReadiness = (isReady: boolean, { degraded }: ServiceStatus, isCompare
 };
 
 /**
- * Checks the HTTP service, and that it serves this platform and not another one. `startAdvice` says how to start it.
+ * Checks that the HTTP service works, and that it belongs to this platform and not to another one. `startAdvice` says
+ * how to start it.
  */
 export const checkHttpService = async (url: string, { isKnown, platform }: Expected, startAdvice: string): Promise<Result> => {
   const response = await fetch(`${url}/readyz`).catch(() => null);

@@ -66,8 +66,8 @@ export const listen = async (
   const server = createServer(SERVER_OPTIONS, onRequest);
   server.on('clientError', answerClientError);
   server.on('connect', refuseTunnel);
-  // A request with an unknown Expect header is served as if it had none, which HTTP allows. By default, Node would
-  // answer 417, without a problem document.
+  // Serve a request with an unknown Expect header as if it had none, which HTTP allows. Node would otherwise answer 417
+  // without a problem document.
   server.on('checkExpectation', onRequest);
   return {
     port: await bind(server, address),

@@ -115,9 +115,9 @@ type HttpSocket = Duplex & { readonly _httpMessage?: ServerResponse | null };
 const waitingSockets = new WeakSet<Duplex>();
 
 /**
- * Answers an invalid request after all earlier requests of its connection are answered. Otherwise the client would take
- * this response for the response to an earlier request. If the response to the invalid request itself has already
- * begun, only closes the connection.
+ * Answers an invalid request after all earlier requests of its connection are answered; otherwise the client would take
+ * this response for the response to one of them. If the response to the invalid request has already begun, only closes
+ * the connection.
  */
 const answerClientError = async (error: NodeJS.ErrnoException, socket: Duplex, report: ReportMalformed): Promise<void> => {
   const current = (socket as HttpSocket)._httpMessage;

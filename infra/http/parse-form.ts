@@ -83,8 +83,8 @@ export const parseForm: ParseForm = async (body, { boundary, maxFileBytes, maxPa
     }
     parser.end();
     await done;
-    // The parser skips parts without a name. If it reported fewer parts than there are delimiters, some were skipped.
-    // The last delimiter does not count, because it is the end of the form.
+    // The parser skips parts without a name. So if it has reported fewer parts than there are delimiters (without the
+    // last one, which is the end of the form), some parts were skipped.
     if (parts < delimiters - 1) throw malformed();
   } catch (error) {
     for (const file of files) file.destroy(error as Error);

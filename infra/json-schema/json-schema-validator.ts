@@ -64,8 +64,8 @@ const dialectOf = ({ $schema }: JsonObject): Dialect | null => {
 };
 
 /**
- * Compiles a prepared schema. Each schema gets an instance of the library of its own, because an instance keeps
- * everything that it has compiled. Every check of a part of a value is charged to `budget`.
+ * Compiles a prepared schema. Each schema gets its own instance of the library, because an instance keeps everything
+ * that it has compiled. Every check of a part of a value is charged to `budget`.
  */
 const compile = (dialect: Dialect, schema: JsonObject, budget: Budget) => {
   const regExp = (pattern: string) => {

@@ -136,8 +136,8 @@ const checkRefs = ({ refs, targets }: Visit): void => {
 };
 
 /**
- * Copies a schema that is valid by its meta-schema, and adds the keyword COST to each of its parts. Returns a fault if
- * the schema is too large, if it refers to other documents, or if it has patterns or keywords that are not supported.
+ * Copies a schema that is valid by its meta-schema, and adds the keyword COST to each of its parts. Returns a fault
+ * instead if the schema is too large, refers to other documents, or has patterns or keywords that are not supported.
  */
 export const prepareSchema = (schema: JsonObject): { prepared: JsonObject } | { fault: SchemaFault } => {
   const visit: Visit = { depth: 0, subschemas: 0, patternSize: 0, targets: new Map(), refs: [] };

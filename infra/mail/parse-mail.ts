@@ -27,8 +27,8 @@ const textOf = (content: ArrayBuffer | Uint8Array | string): string => new TextD
 /** Reads the delivery report of a mail server from a message; null if the message is not such a report. */
 const reportIn = async (raw: Uint8Array, email: Email): Promise<DeliveryReport | null> => {
   if (!/^multipart\/report\b/i.test(headerOf(email, 'content-type') ?? '')) return null;
-  // The option `forceRfc822Attachments` makes the parser return the reported message as an attachment. By default, the
-  // parser adds it to the text.
+  // With the option `forceRfc822Attachments`, the parser returns the reported message as an attachment, instead of
+  // adding it to the text.
   const { attachments } = await PostalMime.parse(raw, { ...LIMITS, forceRfc822Attachments: true });
   const part = (type: RegExp): string => {
     const found = attachments.find(({ mimeType }) => type.test(mimeType));

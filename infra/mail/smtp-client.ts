@@ -18,7 +18,7 @@ type SmtpError = Error & {
 const FIRST_PERMANENT_CODE = 500;
 
 /**
- * Converts an error to the answer for an address. Of the server's answer, only the code is kept, because its text can
+ * Converts an error to the answer for an address. Only the code in the server's answer is kept, because its text can
  * contain addresses.
  */
 const answerFor = (address: string, { responseCode, code }: SmtpError): SmtpAnswer => ({
@@ -58,8 +58,8 @@ export const createSmtpClient = (url: string, blobs: BlobStore) => {
   } as Parameters<typeof createTransport>[0]);
   return {
     /**
-     * Sends a message. Returns the server's answers for the addresses that it refused. If the server cannot be reached,
-     * returns an answer for every address.
+     * Sends a message. Returns the server's answers for the addresses that it refused; if the server cannot be reached,
+     * an answer for every address.
      */
     send: async ({ content, envelope, files, tenant_id, sent_at }: OutgoingMail): Promise<readonly SmtpAnswer[]> => {
       const { from, to, cc, subject, text, html, header_id, references } = content;

@@ -41,8 +41,8 @@ export type SmtpReceiverParts = AcceptPorts & {
 };
 
 /**
- * Creates a reader that reads messages into memory. If there is not enough memory left for a message, it reads the rest
- * of the message and drops it.
+ * Creates a reader that reads messages into memory. If there is not enough memory for a message, the rest of the
+ * message is read and dropped.
  */
 const createBuffers = () => {
   let buffered = 0;
@@ -81,8 +81,8 @@ const createBuffers = () => {
 };
 
 /**
- * Converts an error to the answer for the client. If the client did not cause the error, logs it, and the answer lets
- * the client try again.
+ * Converts an error to the answer for the client. An error that the client did not cause is logged, and the answer
+ * tells the client to try again.
  */
 const answerFor = (error: unknown, logger: SmtpReceiverParts['logger']): SmtpError => {
   if (isSmtpError(error)) return error;

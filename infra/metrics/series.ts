@@ -1,8 +1,8 @@
 import type { Metric, Registry } from 'prom-client';
 
-// The counters and histograms in this file replace those of prom-client. prom-client looks up a series by its labels at
-// every call, which takes about half a microsecond. Here, a caller looks up its series once and keeps it. prom-client
-// only renders the values.
+// The counters and histograms in this file replace those of prom-client, which looks up a series by its labels at every
+// call; this takes about half a microsecond. Here, a caller looks up a series once and keeps it. prom-client only
+// renders the values.
 
 export type Labels = Readonly<Record<string, string>>;
 

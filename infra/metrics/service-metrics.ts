@@ -14,8 +14,8 @@ const BLOCK_BYTES = 512;
 type Check = () => boolean | Promise<boolean>;
 
 /**
- * For each service, a function that checks whether the service answers this process. If it does not, the function's
- * promise rejects.
+ * For each service, a function that checks whether the service answers this process. If it does not, the promise of the
+ * function rejects.
  */
 export type DependencyChecks = Readonly<Record<'event_store' | 'postgres' | 'nats', Check> & { file_store?: Check }>;
 

@@ -53,7 +53,7 @@ type DescribedMessage = {
 };
 
 /**
- * An advisory. `receivedAt` is the time at which its delivery was received; null if the message does not contain it.
+ * An advisory. `receivedAt` is the time at which the delivery was received; null if the message does not contain it.
  */
 export type ReceivedAdvisory = AddressedAdvisory & { readonly receivedAt: string | null };
 

@@ -36,8 +36,8 @@ export const manager = (nats: NatsConnection): Promise<JetStreamManager> => nats
 const replicas = (nats: NatsConnection): number => ((nats.info as { cluster?: string } | undefined)?.cluster ? CLUSTER_REPLICAS : 1);
 
 /**
- * Finds an object, or creates it if it does not exist. If another process creates it at the same time, returns that
- * process's object.
+ * Finds an object, or creates it if it does not exist. If another process creates it at the same time, returns the
+ * object of that process.
  */
 const findOrCreate = async <T>(find: () => Promise<T | null>, create: () => Promise<T>): Promise<T> =>
   (await find()) ??

@@ -26,7 +26,7 @@ export type ServiceExport = {
   name: string;
   /** The subject of the requests. An import may use a part of it. */
   subject: string;
-  /** For how long the server forwards answers, in milliseconds after the request or after the latest answer to it. */
+  /** The server forwards answers for this many milliseconds after the request, or after the latest answer to it. */
   answersWithinMs: number;
 };
 

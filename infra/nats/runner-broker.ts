@@ -36,7 +36,7 @@ const orUnavailable = <T>(work: Promise<T>): Promise<T> =>
     throw error instanceof Refusal ? error : unavailable(error);
   });
 
-/** Sends a request to all servers of the cluster, and returns their answers. @throws NatsError if none answers */
+/** Sends a request to all servers of the cluster, and returns their answers. @throws NatsError if no server answers */
 const ask = async (nats: NatsConnection, question: string): Promise<Msg[]> => {
   if ((nats.info as { cluster?: string } | undefined)?.cluster === undefined)
     return [await nats.request(CONNECTIONS_SUBJECT, question, { timeout: ANSWER_TIMEOUT_MS })];

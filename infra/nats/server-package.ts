@@ -23,8 +23,8 @@ const PINNED: Partial<Record<NodeJS.Architecture, { file: string; sha256: string
 type Download = (dir: string) => Promise<void>;
 
 /**
- * Returns options with which apt keeps its package lists and its cache in `dir`. With them, apt needs no root
- * permissions and changes nothing on the system.
+ * Returns options with which apt keeps its package lists and its cache in `dir`, so that it needs no root permissions
+ * and changes nothing on the system.
  */
 const ownDirectories = (dir: string): string[] => {
   for (const subdirectory of ['lists/partial', 'cache/archives/partial']) mkdirSync(join(dir, subdirectory), { recursive: true });

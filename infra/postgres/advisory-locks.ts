@@ -3,8 +3,8 @@ import pg from 'pg';
 import { CONNECTION_TIMEOUT_MS, connectionConfig } from './pool.ts';
 
 /**
- * The database server ends a session that has sent nothing for this long (milliseconds), and releases its locks. The
- * process that opened such a session probably hangs, or its machine is unreachable.
+ * If a session has sent nothing for this many milliseconds, the database server ends it and releases its locks. The
+ * process that opened the session then probably hangs, or its machine cannot be reached.
  */
 const IDLE_TIMEOUT_MS = 4_000;
 const HEARTBEAT_INTERVAL_MS = 1_000;
@@ -33,8 +33,8 @@ export type AdvisoryLocks = {
 const keyOf = (name: string): string => createHash('sha256').update(`annals projection ${name}`).digest().readBigInt64BE().toString();
 
 /**
- * Sends a query every second, so that the server does not end the session. It waits for the answer to each query before
- * it sends the next one. Calls `onSilence` if a query fails.
+ * Sends a query every second, each after the answer to the one before, so that the server does not end the session.
+ * Calls `onSilence` if a query fails.
  */
 const startHeartbeat = (client: pg.Client, onSilence: () => void): void => {
   let isWaiting = false;

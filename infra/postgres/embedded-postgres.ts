@@ -44,8 +44,8 @@ const INITDB = [
 ];
 
 /**
- * Settings that make glibc keep freed memory. Without them, glibc returns memory to the system after each transaction
- * and allocates it again. For a small batch, this would take a tenth of the time.
+ * Settings that make glibc keep freed memory. Otherwise, glibc would return memory to the system after each transaction
+ * and allocate it again, which takes a tenth of the time of a small batch.
  */
 const MALLOC_SETTINGS = {
   MALLOC_TOP_PAD_: String(1 << 20),
@@ -145,7 +145,7 @@ const reasonOf = (error: unknown): string => {
 type Run = (command: string, args: string[]) => Promise<unknown>;
 
 /**
- * Runs initdb, which fails if its user has no name in /etc/passwd. If it fails, runs it again in a user namespace, in
+ * Runs initdb, which fails if its user has no name in /etc/passwd. If it fails, it is run again in a user namespace, in
  * which the user may have a name.
  */
 const initdb = async (run: Run, binary: string, args: string[]): Promise<void> => {

@@ -26,8 +26,8 @@ export const CONNECTION_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000;
 
 /**
  * Options for every session. Table scans are switched off: all queries of Annals can use an index, but PostgreSQL would
- * choose a scan while it has no statistics about a new table. JIT compilation is switched off, because it makes short
- * queries slower.
+ * choose a scan as long as it has no statistics about a new table. JIT compilation is switched off, because it makes
+ * short queries slower.
  */
 const COMMON_OPTIONS = `-c timezone=UTC -c datestyle=ISO -c jit=off -c enable_seqscan=off -c statement_timeout=${STATEMENT_TIMEOUT_MS}`;
 

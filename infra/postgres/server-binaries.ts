@@ -104,8 +104,8 @@ const version = (native: string): string =>
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12);
 
 /**
- * Copies the binaries, unless this version has been copied before. If two processes copy them at the same time, each
- * process makes a complete copy.
+ * Copies the binaries, unless this version was copied before. If two processes do so at the same time, each of them
+ * makes a complete copy.
  */
 const copyBinaries = async (native: string, dir: string): Promise<string> => {
   const home = join(dir, `postgres-${version(native)}-${digest(readFileSync(join(native, 'pg-symlinks.json'), 'latin1'))}`);
@@ -120,9 +120,9 @@ const copyBinaries = async (native: string, dir: string): Promise<string> => {
 };
 
 /**
- * Returns a directory from which initdb and postgres can be run. If `byOtherUser` is true, another user can run them,
- * too. If possible, it is the directory of the npm package. Otherwise it is a copy: in a shared directory if another
- * user runs the binaries, otherwise in `ownDir`.
+ * Returns a directory from which initdb and postgres can be run (if `byOtherUser` is true, also by another user). If
+ * possible, it is the directory of the npm package; otherwise a copy, in a shared directory if another user runs the
+ * binaries, and in `ownDir` if not.
  */
 export const runnableBinaries = async (byOtherUser: boolean, ownDir: string): Promise<string> => {
   const native = packagedBinaries();

@@ -60,7 +60,8 @@ export type ApplicationOptions = {
 const SYSTEM = { kind: 'system', name: 'annals' } as const;
 
 /**
- * Converts an unexpected error to the refusal that the client gets. Logs the details that the refusal does not contain.
+ * Converts an unexpected error to the refusal that the client gets, and logs the details, which the refusal does not
+ * contain.
  */
 const unexpectedError =
   (logger: Logger) =>

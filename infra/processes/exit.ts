@@ -4,8 +4,8 @@ const firstLineOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] || 'the command failed without giving a reason';
 
 /**
- * Prints the first line of the error and exits with its `exitCode`, by default 1. If LOG_LEVEL is debug or trace, also
- * prints the stack.
+ * Prints the first line of the error, and exits with its `exitCode` or, if it has none, with 1. If LOG_LEVEL is debug
+ * or trace, the stack is printed, too.
  */
 export const fail = (error: unknown): never => {
   printError(firstLineOf(error));

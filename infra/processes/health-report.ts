@@ -164,8 +164,8 @@ const fileResult = (place: BlobPlace | null, config: HealthConfig): Promise<Resu
 const STATUSES = { ok: 'ok', warn: 'degraded', fail: 'down', none: 'ok' } as const satisfies Record<Level, string>;
 
 /**
- * Converts a finding to a part of the report. Some parts report through Postgres. While Postgres does not answer, it is
- * not known whether they work.
+ * Converts a finding to a part of the report. For parts that report through Postgres, it is not known whether they work
+ * while Postgres does not answer.
  */
 const partOf = ({ part, level, message, advice, figures = {} }: Finding) =>
   advice === DATABASE_ADVICE

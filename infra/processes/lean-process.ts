@@ -11,8 +11,8 @@ type Program =
 /** The data that a process passes to the process that replaces it. */
 type Handover = Program & {
   /**
-   * The value of NODE_COMPILE_CACHE that the user has set; null if it is not set. The programs that this process starts
-   * get it.
+   * The value of NODE_COMPILE_CACHE that the user has set; null if none. It is passed on to the programs that this
+   * process starts.
    */
   readonly userCache: string | null;
   readonly isRetry: boolean;

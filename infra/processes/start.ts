@@ -60,7 +60,7 @@ const exportLines = ({ url, firstKey }: Launched): string[] => {
 };
 
 /**
- * Runs the platform in the foreground until it gets a signal, then stops all processes. A second signal kills them.
+ * Runs the platform in the foreground until it gets a signal, and then stops all processes. A second signal kills them.
  * @returns the exit code
  */
 export const start = (config: StartConfig): Promise<number> =>

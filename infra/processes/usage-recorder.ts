@@ -25,8 +25,8 @@ export type UsageRecorderDeps = {
 
 /**
  * Records when API keys were used, and when users and their browsers made requests, at most once an hour for each.
- * Requests do not wait for the append. A failed append is only logged, because its only effect is that a time of last
- * use is outdated.
+ * Requests do not wait for the append. If an append fails, this is only logged, because only a time of last use is then
+ * outdated.
  */
 export const createUsageRecorder = ({ contextOf, systemContext, logger, now }: UsageRecorderDeps): UsageRecorder => {
   const lastHours = createLruMap<string, number>({ capacity: 50_000 });

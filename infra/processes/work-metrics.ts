@@ -29,9 +29,9 @@ export type WorkParts = {
 };
 
 /**
- * Returns a function that says whether this process exports the values that describe the whole platform. Of several
- * workers, only the writer of the projection `deliveries` exports them. While the database is down, the worker that was
- * this writer last continues to export them.
+ * Creates a function that returns whether this process exports the values that describe the whole platform. Of several
+ * workers, only the writer of the projection `deliveries` does. While the database is down, the worker that was this
+ * writer last still does.
  */
 const exporterCheck = (projector: Projections, isDatabaseUp: () => Promise<boolean>): (() => Promise<boolean>) => {
   let isExporter = false;

@@ -6,7 +6,7 @@ import type { Log, Subscription } from '../eventstore/event-log.ts';
 const ERASED = 'TenantErased';
 /** How often the position up to which the log has been searched is stored, in milliseconds. */
 const STORE_INTERVAL_MS = 60_000;
-/** The delay before the search is repeated if it failed because a record of the log is damaged, in milliseconds. */
+/** If the search failed because a record of the log is damaged, it is repeated after this many milliseconds. */
 const SEARCH_AGAIN_MS = 30_000;
 
 /**
@@ -99,7 +99,7 @@ export const openErasedTenants = (log: Log, logger: Pick<Logger, 'warn'>, onRead
       logger.warn({ reason: error.message }, 'erasures of tenants cannot be followed; trying again');
       searchAgainAt = performance.now() + SEARCH_AGAIN_MS;
       subscription = undefined;
-      // The search failed at a damaged record. The projections stop at the same record. Until they reach it, they note
+      // The search failed at a damaged record, at which the projections stop, too. Until they reach it, they note
       // erasures themselves.
       isReady = true;
       onReady();

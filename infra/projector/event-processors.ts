@@ -9,8 +9,9 @@ import { type EventProcessor, startEventProcessor } from './event-processor.ts';
 import type { ProjectionWriter } from './projection-writer.ts';
 
 /**
- * The event processors of this process. All projections that have caught up share one processor, the live processor.
- * Projections that lag are grouped by position. Each group has a processor of its own until it has caught up.
+ * The event processors of this process. All projections that have caught up with the log share one of them, the live
+ * processor. Projections that lag are grouped by position, and each group has a processor of its own until it has
+ * caught up.
  */
 export type EventProcessors = {
   readonly live: () => EventProcessor | null;
@@ -98,9 +99,9 @@ const mergeInto = async ({ options }: State, target: EventProcessor, stopped: Ev
 };
 
 /**
- * Called when a processor has caught up. Stops it and hands its writers over to the live processor. If there is no live
- * processor, opens one for them. Meanwhile the stopped processor stays in `processors`, so that `processorOf` still
- * finds its writers.
+ * Called when a processor has caught up with the log. It is stopped, and its writers go to the live processor; if there
+ * is none, one is opened for them. In the meantime, the stopped processor stays in `processors`, so that `processorOf`
+ * still finds its writers.
  */
 const join = async (state: State, processor: EventProcessor): Promise<void> => {
   if (!state.processors.has(processor)) return;

@@ -35,8 +35,8 @@ const retryOnce = async (projector: Projector, running: RunningProjection): Prom
 };
 
 /**
- * When the rebuild has caught up, compares its rows with the old rows and records the result. The rebuild then waits
- * until an operator promotes or aborts it.
+ * When the rebuild has caught up with the log, compares its rows with the live rows and records the result. The rebuild
+ * then waits until an operator promotes or aborts it.
  */
 const compareAndWait = async (projector: Projector, running: RunningProjection, request: MaintenanceRequest): Promise<void> => {
   if (request.outcome !== null) return;

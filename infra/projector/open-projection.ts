@@ -68,9 +68,9 @@ export const createShadow = (db: ClientBase, projection: AnyProjection, parts: W
   emptyWriter(db, shadowSchemaOf(projection.name), projection, parts);
 
 /**
- * Opens the writers of a projection. Creates its schema if there is none. Continues an interrupted rebuild. Starts a
- * rebuild if the stored version is older or its tables have other definitions. During a rebuild, the old rows are still
- * updated if their tables have the same definitions.
+ * Opens the writers of a projection. If it has no schema, one is created. An interrupted rebuild is continued. A
+ * rebuild is started if the stored version is older or has other table definitions. During a rebuild, the live rows are
+ * still updated if their tables have the same definitions.
  */
 export const openProjection = async (
   db: ClientBase,

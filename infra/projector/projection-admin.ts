@@ -78,7 +78,7 @@ const DECISION_TIMEOUT_MS = 2_000;
 const POLL_INTERVAL_MS = 25;
 
 /**
- * Waits until the rebuild has ended, and returns it. After two seconds, returns it in its present state, because the
+ * Waits until the rebuild has ended, and returns it. After two seconds it is returned as it is then, because the
  * projector may be busy or down.
  */
 const endedRebuild = async (pool: pg.Pool, name: string, id: string): Promise<Rebuild | null> => {

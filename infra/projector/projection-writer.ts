@@ -16,8 +16,8 @@ import { openRowCache, type RowBudget, type RowCache } from './row-cache.ts';
 import { openSchemaStore, type SchemaStore } from './table-store.ts';
 
 /**
- * The changes that one projection writes for one batch. `from` is its position before the batch, `to` its position
- * after the batch.
+ * The changes that one projection writes for one batch. `from` is the position of the projection before the batch, and
+ * `to` its position after it.
  */
 export type WriteSet = {
   readonly name: string;
@@ -83,7 +83,8 @@ export type ProjectionWriter = {
 };
 
 /**
- * Where a writer starts. `checkpoint` is the position in the database; it is set only if it differs from `position`.
+ * Where a writer starts. `checkpoint` is the position in the database; it is present only if it differs from
+ * `position`.
  */
 export type StartingPoint = {
   readonly position: Position | null;

@@ -33,7 +33,7 @@ const WRITER_OPTIONS = '-c synchronous_commit=off -c plan_cache_mode=force_gener
 const REPORT_INTERVAL_MS = 1_000;
 const LOG_PROBE_TIMEOUT_MS = 2_000;
 /**
- * The time in milliseconds after which this process releases its locks if the log does not answer. Another process may
+ * If the log does not answer for this many milliseconds, this process releases its locks, because another process may
  * still be able to reach the log.
  */
 const LOG_UNREACHABLE_MS = 3_000;

@@ -67,8 +67,8 @@ export const withSchemaLock = async <T>(client: ClientBase, work: () => Promise<
 };
 
 /**
- * Creates the missing tables of the schema `annals`. Also creates the extensions for searches, if the server has them
- * and the user may create them. Without these extensions, a search reads all rows of its tenant.
+ * Creates the missing tables of the schema `annals`, and the extensions for searches, if the server has them and the
+ * user may create them. Without these extensions, a search reads all rows of the tenant.
  */
 export const createSystemTables = async (client: ClientBase): Promise<void> => {
   await withSchemaLock(client, () => client.query(systemTables));
@@ -166,8 +166,8 @@ const schemaSql = (schema: string, { tables }: AnyProjection, trigrams: string |
 ];
 
 /**
- * Returns the shape of a projection: a digest of its table definitions. If the stored tables have a different shape,
- * the projection cannot write to them and must be rebuilt.
+ * Returns the shape of a projection, which is a digest of its table definitions. If the shape of the stored tables is
+ * different, the projection cannot write to them and must be rebuilt.
  */
 export const shapeOf = (projection: AnyProjection): string =>
   createHash('sha256')
@@ -187,7 +187,7 @@ const assertNotForeign = async (client: ClientBase, schema: string): Promise<voi
 };
 
 /**
- * Creates the empty schema of a projection, and its checkpoint. If a schema with this name exists, it is dropped first.
+ * Creates the empty schema of a projection, and its checkpoint. A schema with this name that exists is dropped first.
  */
 export const createSchema = (client: ClientBase, schema: string, projection: AnyProjection): Promise<unknown> =>
   withSchemaLock(client, async () => {

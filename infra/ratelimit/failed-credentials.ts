@@ -27,8 +27,8 @@ const networkOf = (address: string): string => {
 const clientOf = (address: string | null): string => (address?.includes(':') ? networkOf(address) : (address ?? ''));
 
 /**
- * The number of characters of three texts together: `Bearer `, the prefix of an API key, and its public id. This start
- * of a credential identifies the API key without revealing it.
+ * The length of the part of a credential that identifies the API key without revealing it: `Bearer `, the prefix of an
+ * API key, and its public id.
  */
 const IDENTIFIER_LENGTH = 19;
 
@@ -65,7 +65,7 @@ export const createFailedCredentialLimit = (
       if (!allowed && !valid.peek(identifierOf(credential ?? ''))) throw tooManyFailures(retry);
     },
     /**
-     * Counts an invalid credential that an IP address has sent.
+     * Counts an invalid credential from an IP address.
      * @returns the refusal to respond with if the address is now beyond the limit; otherwise null
      */
     countFailedCredential: async (address: string | null, now: number): Promise<Refusal | null> => {

@@ -4,8 +4,8 @@ import type { QuotaTable } from './settlement-queue.ts';
 
 const ANSWER_TIMEOUT_MS = 500;
 /**
- * The time in milliseconds after which the pool drops its only connection if a statement gets no answer. The next
- * statement opens a new connection.
+ * If a statement gets no answer for this many milliseconds, the pool drops its only connection. The next statement
+ * opens a new one.
  */
 const CONNECTION_TIMEOUT_MS = 3_000;
 const PRUNE_INTERVAL_MS = 60_000;

@@ -42,9 +42,9 @@ const limitDebt = (state: BucketState, now: number): void => {
 };
 
 /**
- * Creates the queue of the buckets to settle. Settling a bucket means that its row is charged with what this process
- * has spent. One statement settles all queued buckets: ten times a second, and at once when `flush` is called. While
- * the table is unreachable, it tries once per second. `clock` returns Unix milliseconds.
+ * Creates the queue of the buckets to settle, which means that their rows are charged with what this process has spent.
+ * One statement settles all queued buckets: ten times a second, and at once when `flush` is called. While the table
+ * cannot be reached, this is tried once per second. `clock` returns Unix milliseconds.
  */
 export const createSettlementQueue = (table: QuotaTable, clock: () => number) => {
   let queued: BucketState[] = [];

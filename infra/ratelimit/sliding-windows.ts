@@ -74,8 +74,8 @@ export const createSlidingWindows = (table?: WindowTable) => {
   const takeShared = async (limits: readonly RateLimit[], now: number): Promise<number | null> => {
     const isRead = limits.every(({ key }) => windowOf(key).version !== UNREAD);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      // Another process may have counted since the windows were read. So before this process refuses the delivery, it
-      // reads them again.
+      // Another process may have counted since the windows were read, so read them again before the delivery is
+      // refused.
       if (attempt > 0 || !isRead || reachedLimit(limits, now) >= 0) remember(await table!.read(limits, now));
       const reached = reachedLimit(limits, now);
       if (reached >= 0) return reached;

@@ -10,8 +10,8 @@ const addStatement = preparedStatement(`
   select key, 0, '[]', expires_at from unnest($1::text[], $2::double precision[]) as missing(key, expires_at) order by key
   on conflict do nothing`);
 const readStatement = preparedStatement('select key, version, state from annals.windows where key = any($1::text[])');
-// Updates rows of windows. It locks them in the order of their keys. If the version of one row is not the expected one,
-// it updates none.
+// Updates rows of windows, which are locked in the order of their keys. If the version of one row is not the expected
+// one, no row is updated.
 const storeStatement = preparedStatement(`
   with changed as (
     select * from unnest($1::text[], $2::integer[], $3::text[], $4::double precision[]) as row(key, version, state, expires_at)

@@ -89,8 +89,8 @@ const portsOf = (log: Log, { vault, blobs }: BenchmarkServices, now: () => numbe
 const OUTCOMES: Readonly<Record<string, OpenRun['outcome']>> = { done: 'acknowledged', dead: 'given_up' };
 
 /**
- * Starts the reactor for benchmark runs. It sends runs to the runners of their agents, and records the results that the
- * runners publish. It ends runs whose message was acknowledged or given up, or whose time is over. Only one process
+ * Starts the reactor for benchmark runs. It sends runs to the runners of their agents, records the results that the
+ * runners publish, and ends runs whose message was acknowledged or given up, or whose time is over. Only one process
  * does this at a time. A step that is repeated after a crash has no second effect.
  */
 export const startBenchmarkRunner = ({ log, nats, services, ...parts }: BenchmarkRunnerParts) => {

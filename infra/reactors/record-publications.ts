@@ -18,8 +18,8 @@ const INTERVAL_MS = 2_000;
 const STREAM = streamName(Publication.category, PLATFORM, Publication.STREAM_ID);
 
 /**
- * Appends the event, unless the log already has it.
- * @returns the position up to which publications are recorded after this
+ * Appends the event, unless the log already contains it.
+ * @returns the position up to which publications are then recorded
  */
 const record = async (log: Log, published: Position): Promise<Position> => {
   const last = (await log.last(STREAM)) as Recorded<Publication.PublicationEvent> | null;

@@ -62,8 +62,8 @@ const UNCONNECTED: RelayStatus = {
  */
 const run = (task: RelayTask) => {
   const log = openLog(task.eventstoreUrl, { onDamage: (message) => void send({ kind: 'damaged', message }) });
-  // This connection logs no warnings. The parent process has its own connection, which logs them when the broker cannot
-  // be reached.
+  // This connection logs no warnings, because the parent process has a connection of its own, which logs them when the
+  // broker cannot be reached.
   const broker = connectInBackground(task, { warn: () => {} });
   let relay: Relay | undefined;
   const { openEvent, close: closeOpener } = openEventOpener({ log, masterKeyFile: task.masterKeyFile });

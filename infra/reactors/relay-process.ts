@@ -15,8 +15,8 @@ const ANSWER_TIMEOUT_MS = 500;
 /** The maximum time in milliseconds that `close` waits for the process. After that, it kills the process. */
 const CLOSE_TIMEOUT_MS = 10_000;
 /**
- * While the relay catches up, it creates many short-lived objects, but needs only a few at the same time. Without this
- * limit, its process would keep up to 48 MiB for them.
+ * While the relay catches up, it creates many short-lived objects, of which it needs only a few at the same time.
+ * Without this limit, its process would keep up to 48 MiB for them.
  */
 const NODE_FLAGS = ['--max-semi-space-size=2'];
 

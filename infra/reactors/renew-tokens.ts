@@ -11,7 +11,7 @@ import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 15_000;
 const LOCK = 'reactor token renewal';
-/** The time in milliseconds after which an identity is tried again if its provider did not answer. */
+/** If the provider of an identity did not answer, the identity is tried again after this many milliseconds. */
 const RETRY_MS = 60_000;
 
 /** The parts that are needed to renew tokens. `services` is called when tokens are due for the first time. */

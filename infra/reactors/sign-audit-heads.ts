@@ -55,8 +55,8 @@ type Parts = TimedReactorParts & { readonly log: Log; readonly openKey: () => Pr
 
 /**
  * Starts the reactor that signs audit heads (the signed hash of all entries of an audit log so far). Every ten seconds,
- * it looks for tenants with entries that no head covers. It signs a head if there are 1,000 such entries, or if one of
- * them is five minutes old.
+ * it looks for tenants with entries that no head covers, and signs a head if there are 1,000 of them, or if one of them
+ * is five minutes old.
  */
 export const startHeadSigner = ({ log, openKey, ...parts }: Parts) =>
   startTimedReactor(

@@ -27,7 +27,7 @@ type State = {
   readonly logger: Logger;
   readonly positions: ProjectionPositions;
   /**
-   * The checkpoints at the last read of the database. They may be lower than `positions`, because a projection without
+   * The checkpoints when the database was last read. They may be lower than `positions`, because a projection without
    * new rows announces its position first and stores its checkpoint later.
    */
   readonly checkpoints: Map<string, Position>;

@@ -86,7 +86,8 @@ export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = 
       return all.length - pending.length;
     },
     /**
-     * Whether the counter can be discarded: no event or count is pending, and the minute of the last refusal is over.
+     * Returns whether the counter can be discarded: no event or count is pending, and the minute of the last refusal is
+     * over.
      */
     isIdle: (at: string): boolean => pending.length === 0 && sums.size === 0 && at.slice(0, MINUTE_LENGTH) !== minute,
   };

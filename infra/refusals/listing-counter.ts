@@ -11,9 +11,8 @@ const MINUTE_LENGTH = 16;
 type Timed<T> = { readonly refused: T; readonly at: string; readonly isSingle: boolean };
 
 /**
- * Creates a counter that converts refusals to events, without leaving any out. The first 60 refusals of each minute
- * become one event each. The others become events with many refusals each. `eventOf` returns the event for a list of
- * refusals.
+ * Creates a counter that converts all refusals to events. The first 60 refusals of each minute become one event each;
+ * the others become events with many refusals each. `eventOf` returns the event for a list of refusals.
  */
 export const listingCounter = <T, E>(eventOf: (refused: readonly T[]) => E): CappedCounter<T, E> => {
   let minute = '';

@@ -67,14 +67,15 @@ export type RenewingConnection = {
 export type CredentialSource = {
   readonly issue: () => Promise<Credential>;
   /**
-   * Runs `work`, and retries it if it fails for a temporary reason. Any other error is thrown, and stops the runner.
+   * Runs `work`, and runs it again if it fails for a temporary reason. Any other error is thrown, which stops the
+   * runner.
    */
   readonly retry: <T>(work: () => Promise<T>) => Promise<T>;
   readonly onRenewed: () => void;
   /** The connection calls it when the broker becomes unavailable, and when the broker is available again. */
   readonly outage: OutageReport;
   /**
-   * The time in milliseconds that the old connection stays open after a renewal, so that its requests can be answered.
+   * After a renewal, the old connection stays open for this many milliseconds, so that its requests can be answered.
    */
   readonly lingerMs: number;
 };

@@ -51,7 +51,7 @@ export type ReceiveLimits = {
   readonly stop: AbortSignal;
   /** The maximum number of events that are processed at the same time. Default: 1. */
   readonly concurrency?: number | undefined;
-  /** The number of runs of the handler after which the runner ends. By default, it runs until it is stopped. */
+  /** After this many runs of the handler, the runner ends. If absent, it runs until it is stopped. */
   readonly max?: number | undefined;
 };
 

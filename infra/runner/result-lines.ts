@@ -51,8 +51,8 @@ const LINE_FEED = 0x0a;
 let count = 0;
 
 /**
- * Creates an empty file that only the owner can read, and calls `work` with its absolute path. Publishes the lines that
- * are added to the file, while `work` runs and when it has ended. Then removes the file.
+ * Creates an empty file that only the owner can read, and calls `work` with the absolute path of the file. The lines
+ * that are added to the file are published, while `work` runs and when it has ended; then the file is removed.
  * @returns the result of `work`, and the problem with the first line that is not a valid result
  */
 export const withResultFile = async <T>(

@@ -15,8 +15,8 @@ export type { Attachment, End, Message, NewAttachment, NewMessage, NewSession, R
 export { Refusal };
 
 /**
- * A CloudEvent for an agent, as `/asyncapi.json` describes it. It always contains the body, even a large one: `data` if
- * the body is JSON, otherwise `data_base64`.
+ * A CloudEvent for an agent, as `/asyncapi.json` describes it. It always contains the body, even a large one: as `data`
+ * if the body is JSON, and otherwise as `data_base64`.
  */
 export type RunnerEvent = {
   readonly specversion: '1.0';
@@ -84,9 +84,9 @@ export type ConnectOptions = {
 export type ReceiveOptions = Omit<ReceiveLimits, 'stop'> & { readonly progressMs?: number };
 
 /**
- * Processes an event. If it throws, the event is delivered again after a growing delay, at most ten times. If the
- * runner ends just after the effect of the handler, the event is processed twice. So a handler should use `id` to
- * recognise an event that it has already processed.
+ * Processes an event. If it throws, the event is delivered again after an increasing delay, at most ten times. If the
+ * runner ends just after the effect of the handler, the event is processed twice; so a handler should recognise by `id`
+ * an event that it has already processed.
  */
 export type Handler = (event: RunnerEvent, context: HandlerContext) => Promise<unknown>;
 

@@ -17,8 +17,8 @@ export type RunnerOptions = {
   /** The URL to which the CloudEvents are posted, if there is no command. */
   forward?: string | undefined;
   /**
-   * If this signal is aborted, the runner stops as soon as the running commands have ended. If there is no such signal,
-   * the runner reacts to process signals. The first one stops it in the same way, the second one sends SIGTERM to the
+   * If this signal is aborted, the runner stops as soon as the running commands have ended. Without such a signal, the
+   * runner reacts to process signals: the first one stops it in the same way, the second one sends SIGTERM to the
    * commands, and the third one kills them.
    */
   signal?: AbortSignal;

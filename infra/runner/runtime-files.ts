@@ -49,8 +49,8 @@ const remove = (path: string): void => {
 const removeAll = (): void => openFiles.forEach(remove);
 
 /**
- * Opens the directory for the files, and removes stale files. Only the owner can read the directory. When the process
- * exits, it removes its remaining files.
+ * Opens the directory for the files, which only the owner can read, and removes stale files. When the process exits,
+ * its remaining files are removed.
  */
 export const openRuntimeFiles = (dir: string): RuntimeFiles => {
   mkdirSync(dir, { recursive: true, mode: 0o700 });

@@ -4,8 +4,8 @@ type Call = () => Promise<void>;
 type HostCalls = { running: number; readonly waiting: Call[] };
 
 /**
- * Creates a queue that runs calls to other hosts. The number of calls at the same time is limited. The calls to one
- * host keep their order, and the hosts take turns. So a host that answers slowly does not delay the calls to other
+ * Creates a queue that runs calls to other hosts, with a limit for the number of calls at the same time. The calls to
+ * one host keep their order, and the hosts take turns, so a host that answers slowly does not delay the calls to other
  * hosts.
  */
 export const createCallQueue = ({ total, perHost }: PlaceLimits) => {

@@ -2,8 +2,8 @@ const MAX_FAILURES = 3;
 const PROBE_INTERVAL_MS = 1_000;
 
 /**
- * Decides whether calls to a service are made. After three consecutive failures, the breaker is open, and calls are not
- * made. The next success closes it. While it is open, one call per second may be made as a test.
+ * Says whether calls to a service may be made. After three failures in a row, the breaker is open, and none may be
+ * made, except one per second as a test. The next success closes the breaker.
  */
 export type CircuitBreaker = {
   readonly isOpen: () => boolean;

@@ -96,8 +96,8 @@ export const openSpoolFile = (path: string) => {
   return {
     /**
      * Adds rows in one transaction.
-     * @returns for each row, whether it was added; false if it was already present
-     * @throws Error; in this case, no row is added
+     * @returns for each row whether it was added; false if it was there before
+     * @throws Error if adding fails; no row is then added
      */
     add: (rows: readonly SealedEntry[]): boolean[] =>
       inTransaction(() =>

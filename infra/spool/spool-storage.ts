@@ -25,7 +25,7 @@ const LIMITS: SpoolLimits = { rows: 1_000_000, bytes: 4 * 1024 ** 3 };
 const MIN_FREE_BYTES = 32 * 1024 ** 2;
 const FREE_SPACE_TTL_MS = 250;
 const ADOPTED_AT_ONCE: SpoolLimits = { rows: 1_000, bytes: 16 * 1024 ** 2 };
-/** The size in bytes above which a file returns its space to the file system when it is empty. */
+/** A file with more bytes than this returns its space to the file system when it is empty. */
 const SHRINK_ABOVE_BYTES = 16 * 1024 ** 2;
 
 /** `canTake` is false if the latest deliveries could not be written, or if the disk or the file is full. */
@@ -44,7 +44,7 @@ export type SpoolStorageOptions = {
 };
 
 /**
- * Opens and locks the file of this process in the directory of the spool. Creates both if they do not exist. All
+ * Opens and locks the file of this process in the directory of the spool. If they do not exist, both are created. All
  * methods block the calling thread, so they must run in a separate thread.
  * @throws Error if the directory cannot be used
  */
@@ -126,8 +126,8 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
       const moved = source.first(ADOPTED_AT_ONCE);
       const added = add(moved);
       if (moved.length === 0 || added.includes('full')) return [];
-      // If this process ends before it removes the rows here, both files contain them. That is safe, because the event
-      // ids are the same.
+      // If this process ends before it removes the rows here, both files contain them. This does no harm, because their
+      // event ids are the same.
       source.remove(moved.map(({ seq }) => seq));
       return moved.flatMap(({ integration }, index) => (added[index] === 'stored' ? [integration] : []));
     } finally {

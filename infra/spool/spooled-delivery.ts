@@ -76,10 +76,7 @@ export const sealEntry = ({ kid, key }: NamedKey, entry: SpoolEntry): SealedEntr
   return { ...rest, kid, content: Buffer.concat([nonce, ...parts, cipher.final(), cipher.getAuthTag()]) };
 };
 
-/**
- * Decrypts a row of the spool.
- * @throws Error if none of these keys has encrypted it, or if it was changed
- */
+/** Decrypts a row of the spool. @throws Error if the row was encrypted with none of these keys, or was changed */
 export const openEntry = (keys: readonly NamedKey[], sealed: SealedEntry): SpoolEntry => {
   const { kid, content, ...rest } = sealed;
   const key = keys.find((named) => named.kid === kid)?.key;
@@ -90,7 +87,7 @@ export const openEntry = (keys: readonly NamedKey[], sealed: SealedEntry): Spool
     .setAuthTag(bytes.subarray(-TAG_BYTES));
   const plain = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
   const bodyAt = LENGTH_BYTES + plain.readUInt32BE(0);
-  // The body is copied, because it is transferred to another thread. The buffer of `plain` cannot be transferred,
-  // because a small buffer may share its memory with others.
+  // Copy the body, because it is transferred to another thread: the buffer of `plain` cannot be transferred, because a
+  // small buffer may share its memory with others.
   return { ...rest, facts: plain.toString('utf8', LENGTH_BYTES, bodyAt), body: new Uint8Array(plain.subarray(bodyAt)) };
 };

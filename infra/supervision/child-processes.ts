@@ -19,9 +19,7 @@ const annalsCommand = (name: string, args: readonly string[], env: NodeJS.Proces
 
 export type StoreProcess = ManagedProcess & {
   readonly url: () => string;
-  /**
-   * Whether `url` can already be read. It contains the secret, which the store creates in a file at its first start.
-   */
+  /** Whether `url` can be read: it contains the secret, which the store writes to a file at its first start. */
   readonly isUrlKnown: () => boolean;
 };
 

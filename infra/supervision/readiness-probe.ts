@@ -36,9 +36,9 @@ const readiness = async (base: string, ended: AbortSignal): Promise<Readiness | 
 };
 
 /**
- * Waits until /readyz answers 200 and names no degraded part. If parts stay degraded, stops waiting
- * `DEGRADED_TIMEOUT_MS` after /readyz began to answer 200. If the process ends, stops at once. Every ten seconds,
- * reports what is missing.
+ * Waits until /readyz answers 200 and names no degraded part. If parts stay degraded, the wait ends
+ * `DEGRADED_TIMEOUT_MS` after /readyz first answered 200. If the process ends, so does the wait. Every ten seconds,
+ * what is missing is reported.
  */
 export const waitUntilReady = async (base: string, report: (line: string) => void, ended: AbortSignal): Promise<void> => {
   let readySince: number | undefined;

@@ -195,7 +195,8 @@ const keepRunning = async (supervision: Supervision): Promise<void> => {
 };
 
 /**
- * Starts a process, and restarts it whenever it ends, until `stop` is called. The delay grows with every failed start.
+ * Starts a process, and starts it again whenever it ends, until `stop` is called. The delay increases with every failed
+ * start.
  */
 export const supervise = (spec: ManagedProcess, dirs: ProcessDirs): Supervised => {
   const supervision: Supervision = {

@@ -3,7 +3,7 @@ import type { SealedText, SecretLocation } from '../../commands/context.ts';
 
 const VERSION = 'v1';
 export const ALGORITHM = 'aes-256-gcm';
-// With this option, Node accepts only authentication tags of 16 bytes. By default, it would also accept tags of four
+// With this option, Node accepts only authentication tags of 16 bytes. It would otherwise also accept tags of four
 // bytes, which are easier to forge.
 export const OPTIONS = { authTagLength: 16 } as const;
 const SEALED_TEXT = /^v1\.([\w-]{1,32})\.([\w-]{16})\.([\w-]*)\.([\w-]{22})$/;

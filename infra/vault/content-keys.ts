@@ -32,8 +32,8 @@ const derive = (tenant: string, { kid, key }: NamedKey): ContentKey => ({
 /** Creates the function that returns content keys. It keeps the most recently used ones in memory. */
 export const createContentKeys = ({ newestDataKey, dataKeyById }: Pick<DataKeyCache, 'newestDataKey' | 'dataKeyById'>): ContentKeyCache => {
   const cached = createLruMap<string, ContentKey>({ capacity: MAX_KEYS });
-  // How often keys were dropped. A key that was being loaded when keys were dropped is not kept, because it may be one
-  // of them.
+  // How often keys were removed from memory. A key that was being loaded at that time is not kept, because it may be
+  // one of them.
   let drops = 0;
 
   const load = async (name: string, tenant: string, kid: string | undefined): Promise<ContentKey> => {

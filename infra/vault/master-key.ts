@@ -48,8 +48,8 @@ const copyAccess = async (file: string, path: string): Promise<void> => {
 };
 
 /**
- * Returns the next master key, from the file beside MASTER_KEY_FILE. If that file does not exist, creates it with a new
- * key, and lets the same users read it.
+ * Returns the next master key, from the file beside MASTER_KEY_FILE. If that file does not exist, it is created with a
+ * new key, and the same users get access to it.
  * @throws Error with a one-line message for the operator
  */
 export const ensureNextKey = async (file: string): Promise<NamedKey> => {

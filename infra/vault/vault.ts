@@ -86,8 +86,8 @@ export type VaultParts = {
 };
 
 /**
- * Opens the vault. Its keys are stored in `log`. If the log has no platform keys yet, creates them. In this case, also
- * creates the master key if its file does not exist.
+ * Opens the vault, whose keys are stored in `log`. If the log has no platform keys yet, they are created, and so is the
+ * master key if its file does not exist.
  * @throws Error with a one-line message for the operator
  */
 export const openVault = async ({ log, masterKeyFile, reportKeys }: VaultParts): Promise<Vault> => {

@@ -87,8 +87,8 @@ export const writeChunks = async (log: Log, sealChunk: SealChunk, delivery: Larg
 export type ChunkSource = { readonly log: Log; readonly vault: Pick<SealedEvents, 'openEvent'> };
 
 /**
- * Yields the chunks of a body. Before it yields the last chunk, it checks the size and the digest of the whole body.
- * @throws Error if a chunk is missing, or the size or the digest is wrong; ContentUnreadable; Refusal unavailable
+ * Yields the chunks of a body. Before the last chunk is yielded, the size and the digest of the whole body are checked.
+ * @throws Error if a chunk is missing or if the size or the digest is wrong, ContentUnreadable, Refusal unavailable
  */
 export async function* readChunks({ log, vault }: ChunkSource, tenant: string, id: string, facts: DeliveryFacts): BodyChunks {
   const { parts = 0, sha256, size_bytes } = facts;

@@ -25,10 +25,7 @@ const WAITING_LIMITS: Limits = { total: 64, tenant: 32, integration: 16 };
 const INTERVAL_MS = 2_000;
 /** The minimum speed of a body in bytes per second. A body that arrives more slowly is refused. */
 const MIN_SPEED = 64 * 1024;
-/**
- * The minimum speed of a body, in bytes per second, while another body needs its memory. A body that arrives more
- * slowly is then refused.
- */
+/** If another body needs memory, a body that arrives at fewer bytes per second than this is refused. */
 const MIN_SPEED_WHILE_OTHERS_WAIT = 1024 * 1024;
 /** The maximum time that a body waits for memory, in milliseconds. Providers wait ten seconds for the response. */
 const MAX_WAIT_MS = 7_000;

@@ -16,8 +16,7 @@ export type Usage = {
 };
 
 /**
- * A body that uses memory. `chunks` are its present chunks. `maxChunks` is the maximum number of chunks that it can
- * need.
+ * A body that uses memory. `chunks` are the chunks that it has now, and `maxChunks` is how many it can need at most.
  */
 export type Holder = { readonly owner: BodyOwner; readonly chunks: { readonly length: number }; readonly maxChunks: number };
 

@@ -10,7 +10,7 @@ import { type ChunkSource, readChunks } from './body-chunks.ts';
 export type DeliverySource = ChunkSource & { readonly logger: Pick<Logger, 'error'> };
 
 /**
- * Returns the reason why a body cannot be decrypted. Logs it, unless the tenant was erased.
+ * Returns the reason why a body cannot be decrypted, and logs it, unless the reason is that the tenant was erased.
  * @throws any other error
  */
 const reasonOf = ({ logger }: DeliverySource, error: unknown): ContentUnreadable['reason'] => {

@@ -96,8 +96,8 @@ export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRe
   const timeoutAt = (startedAt: number): number =>
     Math.min(startedAt + APPEND_TIMEOUT_MS, Math.max(startedAt, lastAnswerAt) + STORE_SILENCE_TIMEOUT_MS);
 
-  // Records a delivery, with a timer of its own. The deadline of the event store client is not enough, because it does
-  // not include the time for connecting.
+  // Records a delivery, with a timer of its own: the deadline of the event store client does not suffice, because it
+  // does not include the time for connecting.
   const record = (delivery: NewDelivery, attempt: Attempt): Promise<RecordedDelivery> => {
     if (isFull()) throw retryLater();
     const startedAt = performance.now();
@@ -142,8 +142,8 @@ export const deliveryStream = ({ integration, id }: Pick<NewDelivery, 'integrati
   streamName(category, integration.tenant_id, id);
 
 /**
- * Creates the refusal that tells the sender to repeat the delivery. The delay is random, so that not all senders repeat
- * their deliveries at the same time.
+ * Returns the refusal that tells the sender to repeat the delivery. The delay is random, so that not all senders do
+ * this at the same time.
  */
 export const retryLater = (): Refusal => {
   const range = MAX_RETRY_AFTER_SECONDS - MIN_RETRY_AFTER_SECONDS + 1;
@@ -152,8 +152,8 @@ export const retryLater = (): Refusal => {
 };
 
 /**
- * Waits at most 900 ms for the result of a look-up, and returns it. If the result is in memory, returns it without a
- * promise.
+ * Waits at most 900 ms for the result of a look-up, and returns this result. If it is in memory, it is returned without
+ * a promise.
  * @throws Refusal unavailable
  */
 export const withTimeout = <T>(found: T | Promise<T>): T | Promise<T> =>

@@ -58,9 +58,9 @@ export const createSpooledRecording = (deps: Deps): SpooledRecording => {
   };
 
   /**
-   * Counts a failed attempt, unless its reason was the data key of one tenant. If the spool can take deliveries, the
-   * other waiting appends are given up, too. So their deliveries are put into the spool before any delivery that
-   * arrives later.
+   * Counts a failed attempt, unless it failed because of the data key of one tenant. If the spool can take deliveries,
+   * the other waiting appends are given up, too, so that their deliveries are written to the spool before any delivery
+   * that arrives later.
    */
   const onFailure = (error: unknown): void => {
     if (error instanceof DataKeyUnreadable) return;

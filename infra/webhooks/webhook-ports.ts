@@ -37,7 +37,10 @@ export type WebhookDeps = {
   readonly logger: Pick<Logger, 'warn'>;
   /** The rate limiter. If it is absent, no quota is enforced. */
   readonly limits?: Pick<RateLimiter, 'chargeDelivery'> | undefined;
-  /** The windows in which guardrails count deliveries. By default, this process counts only its own deliveries. */
+  /**
+   * The windows in which guardrails count deliveries. If absent, this process counts only the deliveries that it
+   * receives itself.
+   */
   readonly windows?: SlidingWindows;
   readonly now?: () => string;
   /** Stores deliveries while the log cannot be reached. If it is absent, such deliveries are refused. */

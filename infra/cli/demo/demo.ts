@@ -27,8 +27,8 @@ const tenantOf = async (api: Client): Promise<string> => {
 };
 
 /**
- * Creates, over REST, an agent, a webhook integration for it, and an API key for its runner. Adds the path of each to
- * `created` at once, so that it can be deleted even if the next step fails.
+ * Creates, over REST, an agent, a webhook integration for this agent, and an API key for its runner. The path of each
+ * is added to `created` at once, so that it can be deleted even if the next step fails.
  */
 const createSetup = async (api: Client, tenant: string, created: string[]): Promise<Setup> => {
   const slug = `demo-${randomUUID().slice(0, 8)}`;
@@ -142,8 +142,8 @@ const report = (total: number, sent: Sent, observed: Observed): number => {
 };
 
 /**
- * Everything that the demo must undo at its end: its runner, and the resources at the paths in `created`. While `setup`
- * is pending, more resources can be created.
+ * What the demo must remove at its end: its runner, and the resources at the paths in `created`. More resources can be
+ * added to `created` while `setup` is pending.
  */
 type Traces = { readonly runners: ChildProcess[]; readonly created: string[]; setup?: Promise<Setup> };
 

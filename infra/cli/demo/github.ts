@@ -23,8 +23,8 @@ const RETRY_DELAY_MS = 500;
 export type Answer = { readonly status: number; readonly posts: number };
 
 /**
- * Posts a delivery with GitHub's headers, signed with the secret. Posts it again while the service answers 503, as a
- * provider would.
+ * Posts a delivery with GitHub's headers, signed with the secret. While the service answers 503, it is posted again, as
+ * a provider would do.
  */
 export const deliver = async (hook: string, secret: string, delivery: Delivery): Promise<Answer> => {
   for (let posts = 1; ; posts++) {

@@ -31,8 +31,7 @@ export const exceededLimit = ({ data, total }: Size): number | undefined => {
 };
 
 /**
- * Returns the limit in bytes that the unfinished appends of one call exceed together; undefined if they do not exceed
- * it.
+ * Returns the limit in bytes that the unfinished appends of one call exceed together; undefined if they exceed none.
  */
 export const exceededUnfinishedLimit = (total: number): number | undefined =>
   total > MAX_UNFINISHED_BYTES ? MAX_UNFINISHED_BYTES : undefined;

@@ -18,7 +18,7 @@ const appendTo = (segment: Segment, bytes: Buffer, onDiskFull: () => void): void
   segment.length += bytes.length;
 };
 
-/** Creates the functions that append batches to the last segment. When it is full, they begin a new segment. */
+/** Creates the functions that append batches to the last segment and, when it is full, begin a new segment. */
 export const createLogWriter = (dir: string, segments: Segment[], batch: LogBatch) => {
   let preallocation: Preallocation | undefined;
   const last = (): Segment => segments.at(-1)!;

@@ -69,8 +69,8 @@ export const readStream = async (parts: Parts, reading: Reading, source: StreamS
 const notAPosition = unknown('Unexpected ReadAllResult: Error');
 
 /**
- * Converts the requested start position to a number. Undefined unless it is the position of an event, or is at or
- * beyond the log's end.
+ * Converts the requested start position to a number. Returns undefined unless an event is at this position, or it is at
+ * or beyond the end of the log.
  */
 export const startPositionOf = ({ log }: Parts, { commit, prepare }: LogPosition): number | undefined => {
   if (prepare > commit) return undefined;

@@ -60,7 +60,7 @@ const createTable = () => {
 export type RecentIds = ReturnType<typeof createRecentIds>;
 
 /**
- * Creates the memory of recent event ids, with the place where each was first written. With it, the store recognises a
+ * Creates the memory of recent event ids, with the place where each was first written. From it, the store recognises a
  * repeated append that expects no particular revision. As in EventStoreDB, a restart loses this memory.
  */
 export const createRecentIds = () => {

@@ -14,8 +14,8 @@ const rethrow = (error: unknown): never => {
 };
 
 /**
- * Removes events that are no longer visible because of their stream's metadata or deletion. If the store is running,
- * its process does the work.
+ * Removes events that readers can no longer see because of the metadata or the deletion of their stream. If the store
+ * is running, its process does the work.
  * @returns the exit code
  */
 export const scavengeStore = async (dir: string): Promise<number> => {

@@ -27,7 +27,7 @@ const PUBLIC_METHODS = new Set<unknown>([FEATURES, GOSSIP]);
 /** Rejects every call that does not send the secret as its connection name. */
 export const requireSecret = (secret: string): ((headers: IncomingHttpHeaders) => Status | undefined) => {
   const expected = digest(secret);
-  // The connection name contains the secret and is compared by its digest. The last accepted name is kept, so that its
+  // The connection name contains the secret, and its digest is compared. The last accepted name is kept, so that its
   // digest is not computed again for every call.
   let accepted = '';
   return (headers) => {

@@ -33,8 +33,8 @@ const headerOf = (magic: string, base: number, table: number): Buffer => {
 export const createSegment = (dir: string, base: number): Segment => {
   const path = join(dir, segmentName(base));
   try {
-    // The file gets its final name only when its header is durable, because a store cannot start if a segment has no
-    // header.
+    // Give the file its final name only after its header is safely on the disk, because a store cannot start if a
+    // segment has no header.
     replaceFile(path, headerOf(MAGIC, base, 0));
     syncDirectory(dir);
     return openSegment(path);
@@ -104,9 +104,9 @@ export const openSegment = (path: string): Segment => {
 };
 
 /**
- * Sets the length of each plain segment except the last one: it ends where the next segment starts. After a power
- * failure, its file may contain preallocated zeros beyond this end.
- * @throws Error if anything but zeros follows
+ * Sets the length of each plain segment except the last one, which is the distance to the start of the next segment.
+ * After a power failure, the file of a segment may contain preallocated zeros beyond this length.
+ * @throws Error if it contains anything but zeros there
  */
 export const setSegmentEnds = (segments: Segment[]): Segment[] => {
   for (const [i, next] of segments.slice(1).entries()) {

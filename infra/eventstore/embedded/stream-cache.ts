@@ -5,7 +5,7 @@ import type { Index } from './stream-index.ts';
 import { keyOf } from './stream-key.ts';
 
 /**
- * The state of a stream. `last` is the revision of its last event, or -1 if it has none. `metadata` is undefined until
+ * The state of a stream. `last` is the revision of the last event; -1 if there is none. `metadata` is undefined until
  * it is first needed.
  */
 export type Stream = {

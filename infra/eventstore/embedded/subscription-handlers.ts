@@ -91,7 +91,7 @@ const createCheckpoints = (interval: number, start: number) => {
 
 /**
  * Returns the start position. If the record at this position is damaged, also returns the position at which to
- * continue. The subscriber does not need the damaged event, because it has already received it.
+ * continue: the subscriber has already received the damaged event, and does not need it.
  */
 const startOf = (parts: Parts, from: LogPosition): [number | undefined, number?] => {
   try {

@@ -101,7 +101,7 @@ export const createWriter = (parts: Parts) => {
       if (queue.push(job) === 1) setImmediate(flush);
     },
     /**
-     * Calls `callback` once, when all requests of the next batch are answered. With this, a connection can send all its
+     * Calls `callback` once, after all requests of the next batch are answered. So a connection can send all its
      * responses in one write.
      */
     afterBatch: (callback: () => void): void => void callbacks.add(callback),
