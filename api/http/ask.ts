@@ -73,7 +73,7 @@ export type ReplyOf<Row> = Row extends { readonly reply?: infer R }
     : null
   : null;
 
-/** An operation that is called by its row. */
+/** A row of a table of operations, as far as it is needed to call the operation. */
 type AskedRow = Callable & Pick<Operation, 'method' | 'summary'>;
 
 export type AskOptions = { readonly headers?: Readonly<Record<string, string>> };

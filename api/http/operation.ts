@@ -130,8 +130,8 @@ export type TypedOperation<Path extends string, Query, Body, Reply> = Omit<Opera
 };
 
 /**
- * Defines one API operation, as an entry of a table of operations: its route, permission, schemas and handler. `permit` is required, so that no
- * operation lacks a permission by mistake.
+ * Defines one API operation, as an entry of a table of operations: its route, permission, schemas and handler. `permit`
+ * is required, so that no operation lacks a permission by mistake.
  */
 export const operation = <
   const Path extends string,

@@ -26,8 +26,8 @@ export type PlainRoute<Deps, Path extends string = string> = {
   /** The schema of the fields in the request body, used only for the types of clients. */
   readonly body?: z.ZodType;
   /**
-   * The schema of a JSON response, or `z.null()` if a response has no body. Used only for the types of clients. If it is
-   * absent, clients get the response as it is, such as a file.
+   * The schema of a JSON response, or `z.null()` if a response has no body. Used only for the types of clients. If it
+   * is absent, clients get the response as it is, such as a file.
    */
   readonly reply?: z.ZodType;
   /** Additional parameters, such as headers, in the format of OpenAPI. */

@@ -110,7 +110,8 @@ export const loadAgentSkill = async (
 
 /**
  * Replaces all permissions of an agent on skills.
- * @throws Refusal not_found if the agent does not exist, invalid if an entry is new and the caller may not see its skill
+ * @throws Refusal not_found if the agent does not exist, invalid if an entry is new and the caller may not see its
+ * skill
  */
 export const replaceSkillPermissions = async (
   ctx: Ctx,

@@ -53,8 +53,8 @@ export const createCacheSubscription = ({ log, categories, onEvent, onLost }: Op
       await subscription?.stop();
     },
     /**
-     * Whether the subscription was lost and has not been re-established. Meanwhile, `onEvent` is not called, so the
-     * cache misses changes.
+     * Whether the subscription was lost and has not been re-established. In the meantime, `onEvent` is not called, so
+     * the cache misses changes.
      */
     isLost: (): boolean => isLost,
     /** Whether the subscription has started and is not lost. */

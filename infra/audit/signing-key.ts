@@ -38,8 +38,8 @@ const privateKeyOf = async ({ vault }: Deps, { key_id, sealed_private_key }: Aud
   createPrivateKey((await vault.open(privateKeyLocation(key_id), sealed_private_key as never)).reveal());
 
 /**
- * Creates a key pair. From now on, it signs in place of the previous one. The previous private key signs the new public
- * key.
+ * Creates a key pair, which signs from now on instead of the previous one. The previous private key signs the new
+ * public key.
  */
 const addKey = async (deps: Deps, { keys }: AuditKey.AuditKeys): Promise<AuditKey.AuditKeys> => {
   const { log, vault, now = Date.now, actor = ACTOR } = deps;

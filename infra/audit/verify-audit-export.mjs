@@ -1,21 +1,15 @@
 #!/usr/bin/env node
 // Verifies an export of `annals export`. It needs only this file and Node.js 18 or later, no network and no other
-// packages:
-//
-//   node verify-audit-export.mjs <export file> [--key <key id>] [--anchors <file>]
-//
-// Each line of an export is {"line":<number>,"digest":"<digest>","<kind>":<content>}. The digest is the SHA-256 of a
-// zero byte and the text of the content, as base64url. The lines come in this order:
-//
-//   manifest  the tenant, and the newest head: how many entries there are, their root, and the position of the last one
-//   key       each public key of the platform; the previous key has signed it
-//   event     an entry of the audit log, exactly as the event log stores it: a leaf of the Merkle tree (RFC 9162)
-//   head      each head, after the last entry that it covers: the root of the tree so far, signed with Ed25519
-//   end       the number of lines before this one, and the SHA-256 of their bytes
-//
-// If somebody without the private key changes the file, it no longer matches the signed roots. The file alone does not
-// prove that the first key belongs to the platform (compare it with the key id that you got from the platform, --key),
-// and that no newer heads exist (compare it with the heads that the platform has posted to AUDIT_ANCHOR_URL, --anchors).
+// packages:  node verify-audit-export.mjs <export file> [--key <key id>] [--anchors <file>]  Each line of an export is
+// {"line":<number>,"digest":"<digest>","<kind>":<content>}. The digest is the SHA-256 of a zero byte and the text of
+// the content, as base64url. The lines come in this order:  manifest  the tenant, and the newest head: how many entries
+// there are, their root, and the position of the last one key       each public key of the platform; the previous key
+// has signed it event     an entry of the audit log, exactly as the event log stores it: a leaf of the Merkle tree (RFC
+// 9162) head      each head, after the last entry that it covers: the root of the tree so far, signed with Ed25519 end
+// the number of lines before this one, and the SHA-256 of their bytes  If somebody without the private key changes the
+// file, it no longer matches the signed roots. The file alone does not prove that the first key belongs to the platform
+// (compare it with the key id that you got from the platform, --key), and that no newer heads exist (compare it with
+// the heads that the platform has posted to AUDIT_ANCHOR_URL, --anchors).
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { createReadStream, readFileSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

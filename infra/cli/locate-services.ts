@@ -48,7 +48,7 @@ export const findServices = (config: Config): ServiceLocations | null => {
 };
 
 /**
- * Like `findServices`.
+ * Does the same as `findServices`, but does not return null.
  * @throws Error with a one-line message for the operator if the event store or the database cannot be found
  */
 export const locateServices = (config: Config): ServiceLocations => {

@@ -126,8 +126,8 @@ export const ignoreBrokenPipe = (): void => {
 };
 
 /**
- * Ends the process when its output cannot be written. If the reader is gone, the process ends silently. Otherwise, the
- * reason is printed with `printError`. Has no effect after `ignoreBrokenPipe`.
+ * Ends the process when its output cannot be written: without a text if the reader has closed the pipe, and otherwise
+ * after printing the reason with `printError`. Has no effect after `ignoreBrokenPipe`.
  */
 export const watchOutput = (printError: (line: string) => void): void => {
   const onError = ({ code }: NodeJS.ErrnoException): void => {

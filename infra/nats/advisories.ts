@@ -156,8 +156,9 @@ export const openAdvisories = async (nats: NatsConnection) => {
      */
     epoch,
     /**
-     * Waits up to `ms` milliseconds for messages. @returns null if none arrived @throws if the server no longer knows
-     * this reader
+     * Waits up to `ms` milliseconds for messages.
+     * @returns null if none arrived
+     * @throws Error if the server no longer knows this reader
      */
     next: async (ms: number): Promise<AdvisoryBatch | null> => {
       const received: JsMsg[] = [];

@@ -16,7 +16,7 @@ const STOP_TIMEOUT_MS = 5_000;
 /**
  * Prepares a nats-server with JetStream on 127.0.0.1. The server accepts only users of its own accounts. The NATS
  * command-line tools can connect with the file `annals.creds`.
- * @throws if there is no nats-server and none can be downloaded
+ * @throws Error if there is no nats-server and none can be downloaded
  */
 export const natsProcess = async ({ dir, port, report }: NatsOptions): Promise<NatsProcess> => {
   mkdirSync(dir, { recursive: true, mode: 0o700 });

@@ -47,7 +47,7 @@ export const openAccount = async (parts: AccountParts, onReconnect: () => void) 
     /**
      * Makes the server reject these users and close their connections. `revocations` maps a user's public key to a Unix
      * time in seconds. Credentials issued up to that time are revoked.
-     * @throws if the server does not accept the update
+     * @throws Error if the server does not accept the update
      */
     revoke: async (revocations: Readonly<Record<string, number>>): Promise<void> => {
       const jwt = runnerAccountJwt(seeds, revocations);

@@ -65,7 +65,7 @@ const reportOldServers = (report: (line: string) => void): void => {
  * Returns the path of a usable nats-server: one that an earlier start has cached, an installed one, or a new download.
  * Needs no root permissions. Downloads are stored in this package's cache directory or, if that is not writable, in
  * `ownDir`.
- * @throws if none can be found or downloaded
+ * @throws Error if none can be found or downloaded
  */
 export const natsBinary = async (ownDir: string, report: (line: string) => void = () => {}): Promise<string> => {
   const caches = [packageCache, ownDir];

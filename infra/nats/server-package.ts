@@ -19,7 +19,7 @@ const PINNED: Partial<Record<NodeJS.Architecture, { file: string; sha256: string
   arm64: { file: 'nats-server_2.10.27-1+b2_arm64.deb', sha256: '0c9a617510b28c1b4fb4a38aabea6ab8cd7f026247f2abdff8b955b2278ce049' },
 };
 
-/** Downloads a Debian package of nats-server into a directory. @throws if the download fails */
+/** Downloads a Debian package of nats-server into a directory. @throws Error if the download fails */
 type Download = (dir: string) => Promise<void>;
 
 /**

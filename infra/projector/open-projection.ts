@@ -4,7 +4,7 @@ import type { AnyProjection } from '../../projections/projection.ts';
 import { openProjectionWriter, type ProjectionWriter, type WriterParts } from './projection-writer.ts';
 import { createSchema, dropSchema, shapeOf } from './schema.ts';
 
-/** Returns the name of the schema in which a projection is rebuilt. Meanwhile, queries read the live schema. */
+/** Returns the name of the schema in which a projection is rebuilt. In the meantime, queries read the live schema. */
 export const shadowSchemaOf = (name: string): string => `${name}__next`;
 
 type Checkpoint = { name: string; version: number; shape: string; commit_position: string; prepare_position: string };

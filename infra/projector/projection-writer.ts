@@ -25,7 +25,7 @@ export type WriteSet = {
   /** The position that is stored in the database. It may lag behind `from`. */
   readonly checkpoint: Position | null;
   readonly to: Position;
-  /** The time of the last event in the batch; null if the batch has no events. */
+  /** The time of the last event in the batch; null if there is no event in it. */
   readonly lastEventAt: string | null;
   /** The number of events in the batch that come after position `from`. */
   readonly eventCount: number;

@@ -33,8 +33,8 @@ export const createTextMask = (): MaskTexts => {
 const keepTexts: MaskTexts = (value) => value;
 
 /**
- * Returns the mask for the rows of a table. Operators see the texts of tenants only through the tenants' own operations,
- * which need break-glass access and record each read. Rows of the platform are not masked.
+ * Returns the mask for the rows of a table. Operators see the texts of tenants only through the tenants' own
+ * operations, which need break-glass access and record each read. Rows of the platform are not masked.
  */
 export const maskFor = (table: Table | undefined, mask: MaskTexts): MaskTexts =>
   table && tenantColumnOf({ ...table, isKeptAfterErasure: false }) === null ? keepTexts : mask;

@@ -70,9 +70,9 @@ const settlementOf = ({ settled_message, settled_outcome, settled_at, settled_pu
 });
 
 /**
- * Starts the reactor that sends the messages of cron jobs that call agents, and records their outcomes. Only one
- * process does this at a time. If a message is sent twice after a crash, both copies have the same id, so that runners
- * recognise the repeat.
+ * Starts the reactor that sends the messages of those cron jobs that call agents, and records how these messages end.
+ * Only one process does this at a time. If a message is sent twice after a crash, both copies have the same id, so that
+ * runners recognise the second one.
  */
 export const startAgentMessenger = ({ log, openVault, ...parts }: AgentMessengerParts) => {
   const { logger, now = Date.now } = parts;

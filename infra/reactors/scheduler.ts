@@ -44,7 +44,10 @@ export const schedulerPorts = (log: Log, reads: Pick<Reads, 'rows'>, at: string)
   };
 };
 
-/** The decisions about a job: the plan in the read model that they are about, and when the job is due next. */
+/**
+ * What was decided about a job: the plan in the read model for which this was decided, and the next due time of the
+ * job.
+ */
 type Decided = { readonly plan: string; readonly next: string | null };
 type Plan = { readonly next_fire_at: string | null; readonly schedule_revision: number | null };
 type PlannedJob = Plan & { readonly id: string };

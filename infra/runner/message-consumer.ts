@@ -60,7 +60,7 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
     },
     /**
      * Sends the acknowledgement of a message, such as `+ACK`, and waits until the server has confirmed it.
-     * @throws if the acknowledgement cannot be sent
+     * @throws Error if the acknowledgement cannot be sent
      */
     settle: async (message: Msg, acknowledgement: string): Promise<void> => {
       for (let attempt = 1; ; attempt++) {

@@ -10,7 +10,8 @@ export type OutageReport = {
   readonly lost: (reason: string) => void;
   readonly regained: () => void;
   /**
-   * Runs `work`, which needs the service. Reports if the availability of the service changes.
+   * Runs `work`, which needs the service. If it fails because the service is unavailable, or succeeds after that, this
+   * is reported.
    * @throws the errors of `work`
    */
   readonly watch: <T>(work: () => Promise<T>) => Promise<T>;

@@ -85,7 +85,8 @@ const process = async (receiver: Receiver, message: Msg, event: CloudEvent): Pro
 };
 
 /**
- * Processes an event. Meanwhile, reports progress to the broker, so that the broker does not deliver the message again.
+ * Processes an event. In the meantime, reports progress to the broker, so that the broker does not deliver the message
+ * again.
  */
 const processWithProgress = async (receiver: Receiver, message: Msg, event: CloudEvent): Promise<Failure | null> => {
   const { messages, progressMs = ACK_WAIT_MS / 2 } = receiver;

@@ -82,7 +82,7 @@ export const runCommand = ({ exec, input, env, timeoutMs, kill, force }: Command
     force.addEventListener('abort', forceEnd);
     child.once('error', (error) => finish(error.message));
     child.once('exit', (code, signal) => finish(code ?? `signal ${signal}`));
-    // If a command exits without reading its input, a write error occurs, which is ignored.
+    // If a command exits without reading its input, writing to it fails; this error is ignored.
     for (const pipe of [stdin, watcher]) pipe.on('error', () => {});
     stdin.end(input);
   });

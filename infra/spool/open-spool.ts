@@ -15,7 +15,7 @@ export type Spool = {
    * file contains.
    */
   readonly opened: Promise<void>;
-  /** Stores a delivery. Resolves when it is durable, or cannot be written. Never rejects. */
+  /** Stores a delivery. Resolves when the delivery is safely on the disk, or cannot be written; never rejects. */
   readonly put: (entry: SpoolEntry) => Promise<PutResult>;
   /**
    * Whether deliveries of this integration wait. If so, later deliveries must also be put into the spool, to keep the

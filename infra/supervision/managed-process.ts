@@ -14,7 +14,10 @@ export type ManagedProcess = {
   cwd?: string;
   uid?: number;
   gid?: number;
-  /** The signal that asks the process to end. A process that still runs after `graceMs` milliseconds is killed (SIGKILL). */
+  /**
+   * The signal that asks the process to end. A process that still runs after `graceMs` milliseconds is killed
+   * (SIGKILL).
+   */
   stopSignal: NodeJS.Signals;
   graceMs: number;
   /**

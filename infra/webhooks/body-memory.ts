@@ -144,7 +144,10 @@ const release = (pool: Pool, body: Body): void => {
   if (freed.length > 0) grantWaiting(pool);
 };
 
-/** Marks that a body no longer waits for its next chunk. Returns the promise on which it waited; null if it did not wait. */
+/**
+ * Marks that a body no longer waits for its next chunk. Returns the promise on which it waited; null if it did not
+ * wait.
+ */
 const endWait = (pool: Pool, body: Body): Body['awaited'] => {
   const { awaited } = body;
   if (awaited) pool.waiting.add(body.owner, -1);

@@ -15,7 +15,7 @@ const isOver = new AbortController();
 
 const attribute = (html: string, pattern: RegExp): string => pattern.exec(html)?.[1]?.replaceAll('&amp;', '&') ?? '';
 
-/** Fetches the page and returns its HTML. Records the duration. @throws if the page is refused */
+/** Fetches the page and returns its HTML. Records the duration. @throws Error if the page is refused */
 const fetchPage = async ({ port, path, cookie }: ConsoleJob & { cookie: string }, token = ''): Promise<string> => {
   const startedAt = performance.now();
   const headers = { cookie, 'accept-encoding': 'gzip', ...(token && { 'consistency-token': token }) };

@@ -30,7 +30,10 @@ const signIn = async ({ port }: RunningPlatform, key: string): Promise<string> =
   return headers.getSetCookie()[0]!.split(';')[0]!;
 };
 
-/** Opens consoles that show the deliveries of a tenant. @returns a function that closes them and returns their figures */
+/**
+ * Opens consoles that show the deliveries of a tenant.
+ * @returns a function that closes them and returns their figures
+ */
 const openConsoles = async ({ platform, dataset }: Bench): Promise<() => Promise<Figures>> => {
   const { id, key } = dataset.tenants[0]!;
   const cookies: string[] = [];

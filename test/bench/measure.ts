@@ -18,7 +18,7 @@ export const startHelper = (file: string): ChildProcess => {
   return child;
 };
 
-/** Returns the next message of a helper. @throws if the helper ends without sending a message */
+/** Returns the next message of a helper. @throws Error if the helper ends without sending a message */
 export const nextMessage = <T>(child: ChildProcess): Promise<T> =>
   new Promise((resolve, reject) => {
     child.once('message', (message) => resolve(message as T));

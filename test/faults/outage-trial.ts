@@ -171,8 +171,8 @@ const checkRefusals = async ({ platform, hooks }: Deployment): Promise<string[]>
 };
 
 /**
- * Removes the findings about the order at the runners. While the API does not answer, a runner cannot read data that its
- * command needs. It then asks the broker to send the message again later.
+ * Removes the findings about the order at the runners. While the API does not answer, a runner cannot read data that
+ * its command needs. It then asks the broker to send the message again later.
  */
 const withoutRunnerOrder = (findings: OutageReport['findings']): OutageReport['findings'] => ({
   ...findings,

@@ -199,7 +199,7 @@ export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {
 
 export type Platform = Awaited<ReturnType<typeof openPlatform>>;
 
-/** Returns the parsed body of a response. @throws if the response has a status other than `status` */
+/** Returns the parsed body of a response. @throws Error if the response has a status other than `status` */
 export const expectReply = async <T>(reply: Promise<Reply>, status = 201): Promise<T> => {
   const { status: actual, text } = await reply;
   if (actual !== status) throw new Error(`${actual} instead of ${status}: ${text}`);

@@ -32,7 +32,7 @@ const list = async (query: Readonly<Record<string, string>>, key?: string): Prom
 const day = { from: '2126-03-04T00:00:00Z', to: '2126-03-05T00:00:00Z' };
 const marks = (found: readonly Json[]) => found.map(({ decision, reason, predicted }) => [decision, reason ?? null, predicted]);
 
-test("the list of a day's occurrences predicts them in the order of their due times before anything is due", async () => {
+test('before any occurrence of a day is due, the list predicts all occurrences of the day, in the order of their due times', async () => {
   const found = await list(day);
   assert.is(found.length, 18);
   assert.equal(

@@ -22,8 +22,8 @@ import { freshDatabase } from '../fixtures/test-services.ts';
 
 const JOBS = 10_000;
 /**
- * A limit for slow machines, in milliseconds. The decisions take less than 10 s on an idle machine with two fast cores; the
- * test prints the time.
+ * A limit for slow machines, in milliseconds. The decisions take less than 10 s on an idle machine with two fast cores;
+ * the test prints the time.
  */
 const MAX_MS = 60_000;
 const CONCURRENCY = 200;

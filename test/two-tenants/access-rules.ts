@@ -1,20 +1,17 @@
 /**
  * The access rule of each operation, as in spec/operations.md: the permission that it requires (or `any` for any valid
- * credential, or `platform` for super-admins), followed by these words if they apply:
- * - `+ runner`: the operation also accepts the runner key of the agent in the path.
- * - `+ runner only`: it accepts only that key. Other callers are refused as if they lacked the permission.
- * - `in body`: the permission is required on the agent whose id is in the body.
- * - `on delivery`: it requires tenant:integrations:read, or agent:chat:read on the agent of the delivery.
- * - `on session`: the permission is required on the agent of the session in the path.
- * - `of starter`: in addition, only the user who started the session has access.
- * - `on reservation`: only the runner has access. For all other callers, the reservation does not exist.
- * - `on own sign-in`: only the user who signed in has access, in the dataset with the API key of the sign-in. Runner keys
- *   are refused; for all other callers, the sign-in does not exist.
- * - `in a tenant of the caller`: the path contains no tenant. The agent may be in any tenant of the credential.
- * - `of a user`: runner keys, and API keys with a lower role than that of their owner, are refused.
- * - `but runners`: runner keys are refused.
- * - `but guests`: super-admins who are not members are refused, even if the tenant is open to them.
- * - `naming an agent`: the body names an agent. Callers who may see no agent get the same 422 as for a missing one.
+ * credential, or `platform` for super-admins), followed by these words if they apply: - `+ runner`: the operation also
+ * accepts the runner key of the agent in the path. - `+ runner only`: it accepts only that key. Other callers are
+ * refused as if they lacked the permission. - `in body`: the permission is required on the agent whose id is in the
+ * body. - `on delivery`: it requires tenant:integrations:read, or agent:chat:read on the agent of the delivery. - `on
+ * session`: the permission is required on the agent of the session in the path. - `of starter`: in addition, only the
+ * user who started the session has access. - `on reservation`: only the runner has access. For all other callers, the
+ * reservation does not exist. - `on own sign-in`: only the user who signed in has access, in the dataset with the API
+ * key of the sign-in. Runner keys are refused; for all other callers, the sign-in does not exist. - `in a tenant of the
+ * caller`: the path contains no tenant. The agent may be in any tenant of the credential. - `of a user`: runner keys,
+ * and API keys with a lower role than that of their owner, are refused. - `but runners`: runner keys are refused. -
+ * `but guests`: super-admins who are not members are refused, even if the tenant is open to them. - `naming an agent`:
+ * the body names an agent. Callers who may see no agent get the same 422 as for a missing one.
  */
 const TABLE = `
 GET    /tenant/{tenant_id}                                              tenant:read

@@ -36,7 +36,7 @@ export const textMethod =
 /**
  * Calls a method made with `textMethod` on the process that serves this store directory.
  * @returns the text
- * @throws if the process rejects the call or does not answer
+ * @throws Error if the process rejects the call or does not answer
  */
 export const callRunningStore = (dir: string, method: string): Promise<string> =>
   new Promise((resolve, reject) => {

@@ -17,5 +17,5 @@ export type Outcome =
   /** A record that is needed for the decision is damaged. */
   | { kind: 'damaged'; reason: string };
 
-/** The outcome of a request; 'late' if its deadline passed before it was decided. */
+/** The outcome of a request; 'late' if its deadline had passed before the writer came to it. */
 export type AppendResult = Outcome | { kind: 'late' };

@@ -74,7 +74,7 @@ const intactRecordsFrom = (segment: Segment, offset: number | undefined, size: n
 };
 
 /**
- * Like `readPage`, but returns only verified records: the page ends before the first damaged record.
+ * Does the same as `readPage`, but returns only verified records: the page ends before the first damaged record.
  * @throws Error if the first record is damaged
  */
 export const readIntactPage = (segments: Segment[], position: number, size: number): Page => {

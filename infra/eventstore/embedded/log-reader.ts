@@ -37,7 +37,7 @@ const isFreed = (segment: Segment, position: number): boolean => {
 /**
  * Finds an event's record after the normal look-up has failed, for example because an earlier record is damaged.
  * @returns undefined if scavenging has removed the record
- * @throws if the record is damaged
+ * @throws Error if the record is damaged
  */
 const findMissedRecord = (segments: Segment[], position: number): Buffer | undefined => {
   const segment = segmentAt(segments, position);
@@ -49,7 +49,7 @@ const findMissedRecord = (segments: Segment[], position: number): Buffer | undef
 
 /**
  * Returns whether scavenging may have removed an event at a position. Call it only if no intact record begins there.
- * @throws if a damaged event is there
+ * @throws Error if a damaged event is there
  */
 const isFreeable = (segment: Segment, position: number): boolean => {
   if (segment.packed) return true;
@@ -92,17 +92,19 @@ export const createLogReader = (segments: Segment[], batch: LogBatch) => {
 
     /**
      * Returns verified records that end right before a position. `next` is the position of the first of them.
-     * @throws if the record just before the position is damaged
+     * @throws Error if the record just before the position is damaged
      */
     pageBefore: (position: number, size = PAGE_BYTES): Page => readPageBefore(segments, position, size),
 
     /**
      * Returns the record at the position of an event; undefined if scavenging has removed the record.
-     * @throws if it is damaged
+     * @throws Error if it is damaged
      */
     recordOrFreed: (position: number): Buffer | undefined => record(position) ?? findMissedRecord(segments, position),
 
-    /** Like `recordOrFreed`, but the result is a view of a shared buffer, which the next call overwrites. */
+    /**
+     * Does the same as `recordOrFreed`, but the result is a view of a shared buffer, which the next call overwrites.
+     */
     viewRecord: (position: number): Buffer | undefined => {
       const found = read(position, readBuffer.reuse());
       readBuffer.remember(position, segmentAt(segments, position), found);

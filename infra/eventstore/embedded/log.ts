@@ -21,7 +21,7 @@ const openSegments = (dir: string): Segment[] => {
 /**
  * Opens the log in a directory. The log consists of segment files. Batches are appended to the last file and synced.
  * Records can be read from any position.
- * @throws if a segment is damaged before its end
+ * @throws Error if a segment is damaged before its end
  */
 export const openLog = (dir: string) => {
   makeDirectory(dir);

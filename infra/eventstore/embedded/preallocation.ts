@@ -62,7 +62,7 @@ export const createPreallocation = (segment: Segment) => {
         writing = undefined;
       });
     },
-    /** Whether this many bytes can be appended now without overlapping zeros that are being written. */
+    /** Returns whether this many bytes can be appended now: no zeros are being written, or only behind these bytes. */
     fits: (bytes: number): boolean => writing === undefined || segment.length + bytes <= end,
     /**
      * Must be called after the file is truncated to the segment's length. Preallocation then starts again from there,

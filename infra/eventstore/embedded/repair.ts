@@ -67,7 +67,7 @@ const rewriteLastBatch = (segment: Segment, { batch, complete }: Scan): void => 
 /**
  * Checks the log from a position on, and cuts off an append that a crash left incomplete at its end.
  * @returns the number of bytes cut off
- * @throws if the log is damaged before its end
+ * @throws Error if the log is damaged before its end
  */
 export const repair = (segments: Segment[], from: number): number => {
   const last = segments.at(-1)!;

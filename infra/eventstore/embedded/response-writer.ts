@@ -22,7 +22,7 @@ export const createResponseWriter = (call: Call, parts: Parts, { resolveLinks, s
 
   /**
    * Sends the collected responses.
-   * @returns false if the reader is slow; the caller must then await `call.drained()`
+   * @returns whether more can be sent at once; if false, the reader is slow, and the caller must await `call.drained()`
    */
   const flush = (): boolean => {
     const bytes = chunk.subarray(0, filled);

@@ -91,7 +91,7 @@ const readPacked = (file: number, size: number, bytes: number): { packed: Packed
   return { packed: { positions: column(0), offsets: column(1), bytes }, length: table[0]! };
 };
 
-/** Opens a plain or a packed segment. @throws if the file is neither */
+/** Opens a plain or a packed segment. @throws Error if the file is neither */
 export const openSegment = (path: string): Segment => {
   const file = fs.openSync(path, 'r+');
   const head = readUpTo(file, 0, SEGMENT_HEADER_BYTES);

@@ -91,7 +91,7 @@ export type ServeOptions = {
   /** Whether every user of this machine may call the store without the secret. */
   open: boolean;
   host?: string;
-  /** Called with each line of text for the operator. By default, the lines are printed. */
+  /** Called with each line of text for the operator; if absent, the lines are printed. */
   print?: (line: string) => void;
 };
 

@@ -106,7 +106,7 @@ export type Table = ReturnType<typeof openTable>;
 /**
  * Opens a table of the index: a file of sorted entries. The first entry of each page and the Bloom filter are kept in
  * memory.
- * @throws if the file is damaged
+ * @throws Error if the file is damaged
  */
 export const openTable = (path: string) => {
   const file = fs.openSync(path, 'r');

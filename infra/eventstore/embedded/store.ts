@@ -28,7 +28,7 @@ const writeFirstEvent = (streams: StreamCache, writer: Writer): void => {
 /**
  * Opens the store of a directory, without a server. After a failed write, the contents of the disk are unknown; then
  * `onFatalError` is called.
- * @throws if its log is damaged
+ * @throws Error if its log is damaged
  */
 export const openStore = (dir: string, onFatalError: (error: unknown) => void) => {
   const log = openLog(join(dir, 'log'));

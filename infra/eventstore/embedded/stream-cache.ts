@@ -67,10 +67,7 @@ export const createStreamCache = (log: Log, index: Index, hash: typeof keyOf = k
 
   const get = (name: string): Stream => young.get(name) ?? remember(old.get(name) ?? load(name));
 
-  /**
-   * Returns the stream's metadata; null if it has none.
-   * @throws if the record of the metadata is damaged
-   */
+  /** Returns the stream's metadata; null if it has none. @throws Error if the record of the metadata is damaged */
   const metadata = (stream: Stream): StreamMetadata | null => {
     if (stream.metadata !== undefined) return stream.metadata;
     const meta = get(`$$${stream.name}`);

@@ -118,7 +118,9 @@ export const openIndex = (dir: string) => {
       if (state.active.size() > 0 && !state.frozen) startFlush(state, end);
       await state.background;
     },
-    /** Like `flushIfFull`, but blocks until the table is written. Used while the log is read into the index. */
+    /**
+     * Does the same as `flushIfFull`, but blocks until the table is written. Used while the log is read into the index.
+     */
     flushIfFullNow: (end: number): void => {
       if (isFull()) writeActive(state, end);
     },

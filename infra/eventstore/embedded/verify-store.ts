@@ -79,7 +79,7 @@ const printable = (bytes: Buffer): string => JSON.stringify(bytes.toString().sli
 /** Describes a damaged event. The text contains as much as the header of the event's record allows. */
 const describeDamage = (segment: Segment, { offset, bytes }: Extract<Finding, { isIntact: false }>): string => {
   const isComplete = bytes.length >= OVERHEAD_BYTES && hasPlausibleSize(bytes, 0);
-  // In a packed segment, a record's position is only in its header. The position is accepted if it is within the
+  // In a packed segment, only the header of a record contains its position, which is accepted if it is within the
   // segment.
   const position = segment.packed && isComplete ? positionAt(bytes, 0) : segment.base + offset;
   const isReadable = isComplete && positionAt(bytes, 0) === position && position > segment.base && position < segment.base + segment.length;
