@@ -18,7 +18,7 @@ type Address = { readonly host: string; readonly port: number };
 /**
  * Starts to listen.
  * @returns the port; if `port` is 0, the system chooses one
- * @throws Error of one line if the port is taken
+ * @throws Error with a one-line message for the operator if the port is taken
  */
 const bind = async (server: Server, { host, port }: Address): Promise<number> => {
   await new Promise<void>((resolve, reject) => {
@@ -45,7 +45,7 @@ const drain = (server: Server): Promise<void> =>
  * Serves an application over HTTP. `close` stops accepting connections, and closes each open connection after the
  * response to its next request. Requests that are still running after 10 s are aborted. `checkHost` can refuse requests
  * by their Host header.
- * @throws Error of one line if the port is taken
+ * @throws Error with a one-line message for the operator if the port is taken
  */
 export const listen = async (
   app: Hono,
