@@ -68,9 +68,11 @@ export type Sent<Row extends Callable> = { readonly [Name in Params<Row['path']>
 
 /** The type of the reply of an operation; null if it has none. */
 export type ReplyOf<Row> = Row extends { readonly reply?: infer R }
-  ? NonNullable<R> extends z.ZodType
-    ? z.output<NonNullable<R>>
-    : null
+  ? [NonNullable<R>] extends [never]
+    ? null
+    : NonNullable<R> extends z.ZodType
+      ? z.output<NonNullable<R>>
+      : null
   : null;
 
 /** A row of a table of operations, as far as it is needed to call the operation. */

@@ -63,6 +63,7 @@ const INFRA_FOLDERS = [
   'audit',
   'benchmarks',
   'blobs',
+  'client',
   'cli',
   'cli/api',
   'cli/demo',

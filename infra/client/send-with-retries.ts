@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { retryDelay } from '../backoff.ts';
+import { retryAfterMs } from '../runner/retry-after.ts';
+
+const RETRY_DELAY = { minMs: 250, maxMs: 10_000, jitter: 0.25 };
+/** If the service asks for a longer delay, its answer is final: the caller should not wait for so long without knowing. */
+const MAX_WAIT_MS = 60_000;
+const TEMPORARY_STATUSES = [408, 429, 502, 503, 504];
+
+export type RetryOptions = {
+  /** How many times a request is repeated after the first attempt. */
+  readonly retries: number;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/**
+ * Whether a repeat can be answered differently. A conflict with Retry-After means that an earlier attempt of the same
+ * request is still being processed.
+ */
+const isTemporary = ({ status, headers }: Response): boolean =>
+  TEMPORARY_STATUSES.includes(status) || (status === 409 && headers.has('retry-after'));
+
+/**
+ * Sends a request, and repeats it while it fails for a temporary reason: after the delay that Retry-After names, else
+ * after growing delays. Only for requests whose repetition has no second effect.
+ * @throws the error of the last attempt if the service does not answer
+ */
+export const sendWithRetries = async (send: () => Promise<Response>, { retries, signal }: RetryOptions): Promise<Response> => {
+  for (let failures = 1; ; failures += 1) {
+    const isLast = failures > retries;
+    const outcome = await send().catch((error: Error) => {
+      if (isLast || signal?.aborted) throw error;
+      return null;
+    });
+    if (outcome !== null && (isLast || !isTemporary(outcome))) return outcome;
+    const delayMs = retryAfterMs(outcome?.headers.get('retry-after') ?? null) ?? retryDelay(RETRY_DELAY, failures);
+    if (outcome !== null && delayMs > MAX_WAIT_MS) return outcome;
+    await sleep(delayMs, undefined, { signal });
+  }
+};

@@ -1,0 +1,70 @@
+// The types of the operations need the types that the application adds to Hono.
+import type {} from '../../api/http/app.ts';
+import type { Answer, Problem, ReplyOf, Sent } from '../../api/http/ask.ts';
+import type { PlainRows } from '../../api/plain-routes.ts';
+import type { Rows } from '../../api/routes.ts';
+
+type AllRows = Rows & PlainRows;
+
+/** The id of an operation, as in the OpenAPI document. */
+export type OperationName = keyof AllRows & string;
+/** The path parameters, query and body fields of an operation in one object. A body that is a list is the field `items`. */
+export type Fields<Name extends OperationName> = Sent<AllRows[Name]>;
+/** The reply of an operation; for files and streams, the response whose body the caller reads. */
+export type Reply<Name extends OperationName> = ReplyOf<AllRows[Name]>;
+type ListName = { [Name in OperationName]: Reply<Name> extends readonly unknown[] ? Name : never }[OperationName];
+type ListItem<Name extends ListName> = Reply<Name> extends readonly (infer Item)[] ? Item : never;
+
+export type ClientOptions = {
+  /** The URL of the platform. Default: ANNALS_URL. */
+  readonly url?: string | undefined;
+  /** An API key, or a token of the configured OIDC issuer. Default: ANNALS_KEY. */
+  readonly key?: string | undefined;
+  readonly fetch?: typeof globalThis.fetch;
+  /** How long an attempt may take, in milliseconds. Default: 30,000, and 120,000 for uploads. */
+  readonly timeoutMs?: number;
+  /** How many times a request is repeated after a temporary failure. Default: 4. */
+  readonly retries?: number;
+};
+
+export type CallOptions = Pick<ClientOptions, 'timeoutMs' | 'retries'> & {
+  /** The ETag of an earlier answer. If the resource has changed since, the call is refused with `precondition_failed`. */
+  readonly ifMatch?: string | null;
+  /** Replaces the key that the client creates, so that even another process repeats the same request. */
+  readonly idempotencyKey?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+};
+
+/** The fields can be omitted if the operation needs none. */
+type Arguments<Name extends OperationName> =
+  object extends Fields<Name> ? [sent?: Fields<Name>, options?: CallOptions] : [sent: Fields<Name>, options?: CallOptions];
+
+export type Client = {
+  /**
+   * Calls an operation. If it is refused, the result is an answer with `ok: false` and the problem. An answer also has
+   * the status, the headers, the ETag and the position in the log.
+   * @throws Error of one line if the platform does not answer
+   */
+  readonly ask: <Name extends OperationName>(name: Name, ...rest: Arguments<Name>) => Promise<Answer<Reply<Name>>>;
+  /** Calls an operation and returns its reply. @throws an error from which `problemIn` reads the problem */
+  readonly call: <Name extends OperationName>(name: Name, ...rest: Arguments<Name>) => Promise<Reply<Name>>;
+  /** Reads the items of a list, page after page. @throws as `call` does */
+  readonly each: <Name extends ListName>(name: Name, ...rest: Arguments<Name>) => AsyncGenerator<ListItem<Name>, void>;
+  /**
+   * Returns a client that reads the state at an earlier time (RFC 3339) or consistency token. It refuses changes, and
+   * reads that show only the present.
+   */
+  readonly at: (asOf: string) => Client;
+};
+
+/** Returns the problem with which the platform refused a call; null if the error has another reason. */
+export const problemIn = (error: unknown): Problem | null =>
+  error instanceof Error && error.name === 'ProblemError' ? (error as Error & { readonly problem: Problem }).problem : null;
+
+/** Creates the error for a refused call of an operation. */
+export const problemError = (name: string, problem: Problem): Error => {
+  const fields = (problem.errors ?? []).map(({ pointer, message }) => `; ${pointer} ${message}`).join('');
+  const message = `${name}: ${problem.status} ${problem.title}: ${problem.detail}${fields} (request id ${problem.request_id})`;
+  return Object.assign(new Error(message), { name: 'ProblemError', problem });
+};
