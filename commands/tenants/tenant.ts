@@ -31,9 +31,13 @@ export const ExternalLink = z
     url: z
       .string()
       .max(1_024)
-      .refine(isLinkTemplate, 'must be an http or https URL; after the host it may contain {trace_id}, {delivery_id} and {tenant_id}')
+      .refine(
+        isLinkTemplate,
+        'must be an http or https URL; after the host it may contain {id}, {request_id}, {trace_id}, {delivery_id} and {tenant_id}',
+      )
       .meta({
-        description: 'An http or https URL. After the host, it may contain `{trace_id}`, `{delivery_id}` and `{tenant_id}`',
+        description:
+          'An http or https URL. After the host, it may contain `{id}` (of the delivery, session, agent or event that is shown), `{request_id}`, `{trace_id}`, `{delivery_id}` and `{tenant_id}`. Where one of these has no value, the link is not shown',
         examples: ['https://traces.example.com/trace/{trace_id}'],
       }),
   })

@@ -3,8 +3,11 @@ export type ExternalLink = { label: string; url: string };
 
 export const MAX_EXTERNAL_LINKS = 10;
 
-/** The names of the placeholders that the URL of an external link may contain. */
-const LINK_PLACEHOLDERS = ['trace_id', 'delivery_id', 'tenant_id'] as const;
+/**
+ * The names of the placeholders that the URL of an external link may contain. `id` is the id of the resource on whose
+ * page the link is shown, and `request_id` that of the request that caused an event.
+ */
+const LINK_PLACEHOLDERS = ['id', 'request_id', 'trace_id', 'delivery_id', 'tenant_id'] as const;
 
 const PLACEHOLDER = /\{([^{}]*)\}/g;
 

@@ -7,6 +7,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { gaps } from '../../api/console/parts/trail.ts';
 import { createAgent, createIntegration, deliver, findDelivery, startConsole } from '../fixtures/console-platform.ts';
+import { seedSession } from '../fixtures/console-sessions.ts';
 import { addMember } from '../fixtures/users.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
 
@@ -65,7 +66,7 @@ test('a delivery shows its trace id, and those external links of the tenant for 
   assert.match(
     traced,
     new RegExp(
-      `href="https://traces.example.com/trace/${TRACE_ID}\\?tenant=${tenant_id}" rel="noreferrer" target="_blank">Trace &lt;1&gt;<`,
+      `href="https://traces.example.com/trace/${TRACE_ID}\\?tenant=${tenant_id}" rel="noopener noreferrer" target="_blank">Trace &lt;1&gt;<`,
     ),
   );
   assert.match(traced, new RegExp(`href="https://logs.example.com/\\?q=${id}"`));
@@ -74,6 +75,33 @@ test('a delivery shows its trace id, and those external links of the tenant for 
   assert.match(untraced, new RegExp(`href="https://logs.example.com/\\?q=${accepted}"`));
   assert.is((await p.send('PATCH', p.tenant, { body: { external_links: null } })).status, 200);
   assert.not.match(await pageOf(`/deliveries/${accepted}`), /logs\.example\.com/);
+});
+
+test('external links lead from agents, events and sessions, too; a link is left out where one of its values does not exist', async () => {
+  const external_links = [
+    { label: 'Wiki', url: 'https://wiki.example.com/{id}' },
+    { label: 'Requests', url: 'https://logs.example.com/?request={request_id}' },
+    { label: 'Traces', url: 'https://traces.example.com/{trace_id}' },
+    { label: 'Runs', url: 'https://runs.example.com/{delivery_id}' },
+  ];
+  assert.is((await p.send('PATCH', p.tenant, { body: { external_links } })).status, 200);
+  const linksIn = async (path: string) =>
+    [...(await pageOf(path)).matchAll(/href="(https:\/\/\w+\.example\.com[^"]*)" rel="noopener noreferrer"/g)].map(([, href]) => href);
+  assert.equal(await linksIn(`/agents/${agent}`), [`https://wiki.example.com/${agent}`]);
+  const created = p.eventsOf('AgentCreated')[0]!;
+  const request = created.meta.$correlationId!;
+  assert.equal(await linksIn(`/events/${created.event_id}`), [
+    `https://wiki.example.com/${created.event_id}`,
+    `https://logs.example.com/?request=${request}`,
+  ]);
+  const traced = p.eventsOf('WebhookAccepted').find(({ meta }) => meta.facts?.traceparent)!;
+  assert.ok((await linksIn(`/events/${traced.event_id}`)).includes(`https://traces.example.com/${TRACE_ID}`));
+  const session = await seedSession(p, agent, { delivery_id: accepted });
+  assert.equal(await linksIn(`/sessions/${session.id}`), [
+    `https://wiki.example.com/${session.id}`,
+    `https://runs.example.com/${accepted}`,
+  ]);
+  assert.is((await p.send('PATCH', p.tenant, { body: { external_links: [] } })).status, 200);
 });
 
 test('an external link gets 422 unless it is an http(s) URL without a password, and with known placeholders only after the host', async () => {
@@ -91,6 +119,7 @@ test('an external link gets 422 unless it is an http(s) URL without a password, 
   ])
     assert.is(await statusOf(url), 422, url);
   assert.is(await statusOf('http://traces.test:3000/#/{trace_id}'), 200);
+  assert.is(await statusOf('https://example.com/{id}/{request_id}/{trace_id}/{delivery_id}/{tenant_id}'), 200);
   assert.is((await p.send('PATCH', p.tenant, { body: { external_links: [] } })).status, 200);
 });
 

@@ -7,6 +7,7 @@ import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { deliveryTable } from '../parts/delivery-row.ts';
 import { emptyState } from '../parts/empty-state.ts';
+import { externalLinks, linksOf } from '../parts/external-links.ts';
 import { card, facts } from '../parts/facts.ts';
 import { moduleScript } from '../parts/module-script.ts';
 import { panel } from '../parts/problem-panel.ts';
@@ -33,19 +34,10 @@ export const presenceFacts = ({ connected_since, last_seen_at, waiting, running,
     'Oldest waiting': oldest_waiting_at ? ago(oldest_waiting_at) : null,
   });
 
-const agentFacts = ({
-  id,
-  slug,
-  kind,
-  repo_url,
-  code_ref,
-  resource_class,
-  image_ref,
-  is_admin_only,
-  environment_mode,
-  created_at,
-  updated_at,
-}: Agent) =>
+const agentFacts = (
+  links: Child,
+  { id, slug, kind, repo_url, code_ref, resource_class, image_ref, is_admin_only, environment_mode, created_at, updated_at }: Agent,
+) =>
   facts({
     Agent: shortId(id),
     Slug: code(null, slug),
@@ -58,6 +50,7 @@ const agentFacts = ({
     Access: is_admin_only ? 'administrators only' : null,
     Created: ago(created_at),
     Changed: ago(updated_at),
+    'See also': links,
   });
 
 type Models = ReplyOf<Rows['listAgentModels']>;
@@ -120,6 +113,7 @@ export const agentPage = page({
     const path = agentParams(visit);
     return {
       ...agentCalls(visit),
+      tenant: ask(rows.readTenant, { tenant_id: path.tenant_id }),
       models: ask(rows.listAgentModels, path),
       catalogue: ask(rows.listModels, { tenant_id: path.tenant_id }),
       presence: ask(rows.getRunnerPresence, path),
@@ -128,9 +122,10 @@ export const agentPage = page({
   },
   title: ({ agent }) => (agent.ok ? agent.value.name : 'Agent'),
   trail: agentTrail(null),
-  view: ({ agent, may, models, catalogue, presence, deliveries }, visit) =>
+  view: ({ agent, may, tenant, models, catalogue, presence, deliveries }, visit) =>
     agentTab(visit, 'Overview', { agent, may }, (value, onAgent) => {
       const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
+      const links = externalLinks(linksOf(tenant), { id: value.id, tenant_id: visit.params.tenant_id! });
       const recent = panel(deliveries, (found) =>
         found.length === 0
           ? emptyState({ icon: 'inbox', title: 'No deliveries yet', why: 'This agent has not received any, or you may not see them.' })
@@ -154,7 +149,7 @@ export const agentPage = page({
               'Models',
               panel(models, (found) => chainOf(found, catalogue, visit, onAgent)),
             ),
-            card('Settings', agentFacts(value)),
+            card('Settings', agentFacts(links, value)),
           ),
         ),
       ];

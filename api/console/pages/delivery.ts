@@ -5,7 +5,7 @@ import { historyLink } from '../history-link.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { stateOf } from '../parts/delivery-row.ts';
-import { externalLinks, traceIdOf } from '../parts/external-links.ts';
+import { externalLinks, linksOf, traceIdOf } from '../parts/external-links.ts';
 import { card, facts } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
 import { icon } from '../parts/icon.ts';
@@ -21,7 +21,7 @@ import { tenantPath, type Visit } from '../visit.ts';
 const { a, div, span, code, p, aside, pre } = tags;
 
 type Detail = ReplyOf<Rows['getDelivery']>;
-type Links = ReplyOf<Rows['readTenant']>['external_links'];
+type Links = ReturnType<typeof linksOf>;
 
 const STEP_TITLES: Readonly<Record<string, string>> = {
   WebhookAccepted: 'Stored in the log',
@@ -143,7 +143,7 @@ const factsOf = (delivery: Detail, links: Links, { params, may }: Visit) => {
     'SHA-256': sha256 ? shortId(sha256, 'the digest') : null,
     'Led here by': cause ? a({ href: at(`/deliveries/${cause.delivery_id}`) }, 'another delivery') : null,
     Trace: trace_id ? shortId(trace_id, 'the trace id') : null,
-    'See also': externalLinks(links, { trace_id, delivery_id: id, tenant_id: params.tenant_id! }),
+    'See also': externalLinks(links, { id, trace_id, delivery_id: id, tenant_id: params.tenant_id! }),
     Session: session_id
       ? may('tenant:audit:read')
         ? a({ href: at(`/sessions/${session_id}`) }, 'Open the session')
@@ -192,10 +192,7 @@ export const deliveryPage = page({
         div(
           { class: 'detail' },
           div({ class: 'detail-main' }, card('What happened', trailOf(stepsOf(value))), payloadCard(value, body), curlCard(value, visit)),
-          aside(
-            { class: 'detail-side', 'aria-label': 'Facts' },
-            card('Facts', factsOf(value, tenant.ok ? tenant.value.external_links : [], visit)),
-          ),
+          aside({ class: 'detail-side', 'aria-label': 'Facts' }, card('Facts', factsOf(value, linksOf(tenant), visit))),
         ),
       ),
     ];

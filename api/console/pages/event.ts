@@ -1,5 +1,6 @@
 import { page } from '../page.ts';
 import { type EventDetail, eventLinks, resourceLinks } from '../parts/event-links.ts';
+import { externalLinks, linksOf, traceIdOf } from '../parts/external-links.ts';
 import { card, facts } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
 import { wordsOf } from '../parts/history.ts';
@@ -27,7 +28,11 @@ const step = (id: string | null, label: string, iconName: 'arrow-left' | 'arrow-
 
 const requestOf = ({ metadata }: EventDetail): string | null => (metadata as { $correlationId?: string }).$correlationId ?? null;
 
-const factsOf = (event: EventDetail, at: At) => {
+/** Returns the trace context with which a delivery came; null for other events. */
+const traceparentOf = ({ metadata }: EventDetail): string | null =>
+  (metadata as { facts?: { traceparent?: string } }).facts?.traceparent ?? null;
+
+const factsOf = (event: EventDetail, at: At, links: Child) => {
   const request = requestOf(event);
   return facts({
     Event: shortId(event.id, 'the event id'),
@@ -37,6 +42,7 @@ const factsOf = (event: EventDetail, at: At) => {
     Position: a({ href: at(`/events?order=oldest&from_position=${encodeURIComponent(event.position)}`) }, code(null, event.position)),
     Recorded: exact(event.at),
     Request: request ? a({ href: at(`/events?${new URLSearchParams({ correlation_id: request })}`) }, 'all events of this request') : null,
+    'See also': links,
   });
 };
 
@@ -45,17 +51,23 @@ export const eventPage = page({
   path: '/console/t/:tenant_id/events/:event_id',
   permit: 'tenant:audit:read',
   nav: 'Events',
-  asks: ({ ask, rows, params }) => ({ event: ask(rows.readEvent, { tenant_id: params.tenant_id!, event_id: params.event_id! }) }),
+  asks: ({ ask, rows, params }) => ({
+    event: ask(rows.readEvent, { tenant_id: params.tenant_id!, event_id: params.event_id! }),
+    tenant: ask(rows.readTenant, { tenant_id: params.tenant_id! }),
+  }),
   title: ({ event }) => (event.ok ? wordsOf(event.value.type) : 'Event'),
   trail: ({ params, tenant }) => [
     [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
     ['Events', tenantPath(params.tenant_id!, '/events')],
   ],
-  view: ({ event }, visit) => {
+  view: ({ event, tenant }, visit) => {
     const { params } = visit;
     if (!event.ok) return [heading('Event', null), problemPanel(event.problem)];
     const { value } = event;
     const at: At = (rest) => tenantPath(params.tenant_id!, rest);
+    const trace_id = traceIdOf(traceparentOf(value));
+    const values = { id: value.id, request_id: requestOf(value), trace_id, tenant_id: params.tenant_id! };
+    const links = externalLinks(linksOf(tenant), values);
     const steps = [step(value.previous_id, 'Before in the stream', 'arrow-left', at), step(value.next_id, 'After', 'arrow-right', at)];
     return [
       div(
@@ -66,7 +78,7 @@ export const eventPage = page({
           div({ class: 'detail-main' }, card('Data', jsonTree(value.data)), card('Metadata', jsonTree(value.metadata))),
           aside(
             { class: 'detail-side', 'aria-label': 'Facts' },
-            card('Place in the log', factsOf(value, at)),
+            card('Place in the log', factsOf(value, at, links)),
             card('Proof', entryProof(params.tenant_id!, value)),
             card('Causes', eventLinks(value.causes, at, 'It names no event as its cause.')),
             card('Effects', eventLinks(value.effects, at, 'No event names it as its cause.')),

@@ -7,6 +7,7 @@ import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';
+import { externalLinks, linksOf } from '../parts/external-links.ts';
 import { card, facts } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
 import { icon } from '../parts/icon.ts';
@@ -106,7 +107,9 @@ const deliveryLink = (id: string, visit: Visit, onAgent: MayOnAgent): Child =>
     ? a({ href: tenantPath(visit.params.tenant_id!, `/deliveries/${id}`) }, 'Open the delivery')
     : shortId(id, 'the id of the delivery');
 
-const originFacts = ({ session, user_email, user_name }: Detail, visit: Visit, onAgent: MayOnAgent) =>
+type Origin = { readonly visit: Visit; readonly onAgent: MayOnAgent; readonly links: Child };
+
+const originFacts = ({ session, user_email, user_name }: Detail, { visit, onAgent, links }: Origin) =>
   facts({
     Session: shortId(session.id),
     Delivery: session.delivery_id ? deliveryLink(session.delivery_id, visit, onAgent) : null,
@@ -116,6 +119,7 @@ const originFacts = ({ session, user_email, user_name }: Detail, visit: Visit, o
     Ended: session.completed_at ? exact(session.completed_at) : null,
     Took: session.completed_at ? duration(Math.max(0, between(session.started_at, session.completed_at))) : null,
     Expires: OPEN.includes(session.status) ? exact(session.expires_at) : null,
+    'See also': links,
   });
 
 const filesCard = ({ attachments }: Detail) =>
@@ -162,6 +166,7 @@ export const sessionPage = page({
     const session = ask(rows.getTenantSession, { tenant_id, session_id: params.session_id!, ...(cursor ? { cursor } : {}) });
     return {
       session,
+      tenant: ask(rows.readTenant, { tenant_id }),
       models: ask(rows.listModels, { tenant_id, limit: 200 }),
       access: session.then((found) =>
         found.ok ? ask(rows.readEffectivePermissions, { tenant_id, agent_id: found.value.session.agent_id }) : found,
@@ -173,7 +178,7 @@ export const sessionPage = page({
     [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
     ['Sessions', tenantPath(params.tenant_id!, '/sessions')],
   ],
-  view: ({ session, models, access }, visit) => {
+  view: ({ session, tenant, models, access }, visit) => {
     if (!session.ok) return [heading('Session', null), problemPanel(session.problem)];
     const { value } = session;
     const { id, title, status, agent_name } = value.session;
@@ -185,6 +190,8 @@ export const sessionPage = page({
       next: next && withQuery(visit, { cursor: next }),
     };
     const onAgent = mayOf(access as Parameters<typeof mayOf>[0]);
+    const { delivery_id } = value.session;
+    const links = externalLinks(linksOf(tenant), { id, delivery_id, tenant_id: visit.params.tenant_id! });
     const cancel = mayCancel(onAgent, value)
       ? actionButton(visit, visit.rows.cancelSession, { tenant_id: visit.params.tenant_id!, session_id: id }, 'Cancel the session', {
           icon: 'ban',
@@ -210,8 +217,8 @@ export const sessionPage = page({
             card('Agent', agentFacts(value, names, at)),
             card(
               'Origin',
-              originFacts(value, visit, onAgent),
-              value.session.delivery_id ? null : p({ class: 'quiet' }, 'It processes no delivery.'),
+              originFacts(value, { visit, onAgent, links }),
+              delivery_id ? null : p({ class: 'quiet' }, 'It processes no delivery.'),
             ),
           ),
         ),

@@ -1,9 +1,15 @@
+import type { Answer, ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { type Child, tags } from './tags.ts';
 
 const { a, span } = tags;
 
 type ExternalLink = { readonly label: string; readonly url: string };
 type LinkValues = Readonly<Record<string, string | null>>;
+
+/** Returns the external links of a tenant; none if the tenant cannot be read. */
+export const linksOf = (tenant: Answer<ReplyOf<Rows['readTenant']>>): readonly ExternalLink[] =>
+  tenant.ok ? tenant.value.external_links : [];
 
 /** Replaces the placeholders of a link by values. Null if the value of one placeholder is unknown. */
 export const linkUrl = ({ url }: ExternalLink, values: LinkValues): string | null => {
@@ -24,7 +30,10 @@ export const externalLinks = (links: readonly ExternalLink[], values: LinkValues
   if (filled.length === 0) return null;
   return span(
     null,
-    ...filled.flatMap(({ label, href }, index) => [index > 0 ? ' · ' : null, a({ href, rel: 'noreferrer', target: '_blank' }, label)]),
+    ...filled.flatMap(({ label, href }, index) => [
+      index > 0 ? ' · ' : null,
+      a({ href, rel: 'noopener noreferrer', target: '_blank' }, label),
+    ]),
   );
 };
 
