@@ -59,6 +59,9 @@ const problemStatusesOf = (row: Operation): number[] => [
   503,
 ];
 
+/** The field that contains the path of the operation's form in the console. */
+const FORM_PATH = 'x-console-form';
+
 const operationEntry = (name: string, row: Operation, schemas: Schemas) => {
   const status = row.status ?? (row.reply ? 200 : 204);
   const headers = Object.fromEntries(responseHeadersOf(row).map((name) => [name, { $ref: `#/components/headers/${name}` }]));
@@ -72,6 +75,7 @@ const operationEntry = (name: string, row: Operation, schemas: Schemas) => {
     description: [row.details, row.permissionNote ?? permissionText(row.permit)].filter((text) => text !== undefined).join(' '),
     tags: [row.area ?? 'Others'],
     ...(row.permit === 'none' ? { security: [] } : {}),
+    ...(isRead(row) ? {} : { [FORM_PATH]: `/console/run/${name}` }),
     parameters: [...parametersOf(row.path, row.query, schemas), ...headerParametersOf(row)],
     ...(row.body ? { requestBody: { required: needsBody(row), content: jsonContentOf(row.body, 'input', schemas) } } : {}),
     responses: {

@@ -10,13 +10,18 @@ const SCALAR_SETTINGS = {
 
 /**
  * The script that renders the page. It sends API requests to the page's own origin instead of the server in the OpenAPI
- * document, because the content security policy allows no other origin. It leaves out the optional parameters in sample
- * requests: Scalar would send them empty, and the API refuses empty parameters.
+ * document, because the content security policy allows no other origin. It disables the optional parameters in sample
+ * requests. Scalar would send them empty, and the API refuses empty parameters. It adds a link to the form in the
+ * console to the description of each operation that has one.
  */
 export const BOOT_SCRIPT = `fetch('/openapi.json').then((answer) => answer.json()).then((content) => {
   const operations = Object.values(content.paths).flatMap((path) => Object.values(path));
   const parameters = [content.components, ...operations].flatMap((one) => Object.values(one.parameters ?? []));
   for (const one of parameters) if (one.in && !one.required) one.examples = { default: { value: '', 'x-disabled': true } };
+  for (const one of operations) {
+    const form = one['x-console-form'];
+    if (form) one.description += '\\n\\n[Open the form in the console](' + form + ')';
+  }
   Scalar.createApiReference('#app', { ...${JSON.stringify(SCALAR_SETTINGS)}, content, servers: [{ url: location.origin }] });
 });
 `;

@@ -8,7 +8,7 @@ import { createTestPlatform } from '../fixtures/test-platform.ts';
 
 type Parameter = { in: string; name: string; required: boolean; examples?: { default: { 'x-disabled': boolean } } };
 type Content = {
-  paths: Record<string, Record<string, { parameters?: (Parameter | { $ref: string })[] }>>;
+  paths: Record<string, Record<string, { operationId: string; description?: string; parameters?: (Parameter | { $ref: string })[] }>>;
   components: { parameters: Record<string, Parameter> };
 };
 type Shown = { content: Content; servers: { url: string }[] };
@@ -36,6 +36,17 @@ test('the docs page sends requests to its own origin, and the sample requests on
   const shared = Object.values(content.components.parameters);
   assert.ok(all.length > 100 && shared.length === 3);
   for (const one of [...all, ...shared]) assert.is(one.examples?.default['x-disabled'], one.required ? undefined : true, one.name);
+});
+
+test('the docs page links each change of the API to its form in the console, and no other route', async () => {
+  const p = await createTestPlatform();
+  const changes = Object.keys(p.operations).filter((name) => p.operations[name]!.method !== 'get');
+  await p.close();
+  const { content } = await opened('http://localhost:4100');
+  const linked = Object.values(content.paths)
+    .flatMap((path) => Object.values(path))
+    .flatMap(({ description = '' }) => /\n\n\[Open the form in the console\]\(\/console\/run\/(\w+)\)$/.exec(description)?.[1] ?? []);
+  assert.equal(linked.sort(), changes.sort());
 });
 
 test.run();

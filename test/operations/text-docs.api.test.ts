@@ -10,6 +10,26 @@ const textOf = async (path: string, type: string): Promise<string> => {
   return response.text();
 };
 
+type Document = { readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>> };
+
+/** Returns the id, the method and the path of everything in the OpenAPI document: operations, uploads, hooks, streams … */
+const documented = async (): Promise<readonly (readonly [id: string, call: string])[]> => {
+  const { paths } = (await (await p.app.request('/openapi.json')).json()) as Document;
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId }]) => [operationId, `${method.toUpperCase()} ${path}`] as const),
+  );
+};
+
+test('/llms.txt and /docs.md have every route of the OpenAPI document, also those of uploads, hooks, downloads and streams', async () => {
+  const [lines, markdown] = [await textOf('/llms.txt', 'text/plain'), await textOf('/docs.md', 'text/markdown')];
+  const all = await documented();
+  assert.ok(all.length > Object.keys(p.operations).length + 20);
+  for (const [id, call] of all) {
+    assert.is(lines.split(`/docs.md#${id.toLowerCase()}): ${call}. `).length, 2, id);
+    assert.is(markdown.split(`\n### ${id}\n\n\`${call}\`\n`).length, 2, id);
+  }
+});
+
 test('/llms.txt names the other documents, and every operation once with its method, path and summary', async () => {
   const text = await textOf('/llms.txt', 'text/plain');
   assert.match(text, /^# Annals\n\n> .+\n\n## Documents\n/);
