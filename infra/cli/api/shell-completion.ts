@@ -2,6 +2,20 @@ import { type CommandDef, runCommand } from 'citty';
 import { usageError } from '../arguments.ts';
 import { readConfig } from '../command-runs.ts';
 
+/**
+ * The script for bash splits the typed words by a function of the package bash-completion. This one replaces it where
+ * the package is not installed.
+ */
+const BASH_WORDS = `if ! declare -F _get_comp_words_by_ref > /dev/null; then
+  _get_comp_words_by_ref() {
+    words=("\${COMP_WORDS[@]}")
+    cword=$COMP_CWORD
+    cur=\${COMP_WORDS[COMP_CWORD]}
+    prev=\${COMP_WORDS[COMP_CWORD - 1]}
+  }
+fi
+`;
+
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell'];
 
 /** Returns the names and summaries of the operations of the running platform; an empty list if it does not answer. */
@@ -29,5 +43,6 @@ export const completeWords = async (main: CommandDef, words: readonly string[]):
     for (const [name, summary] of names) complete(name, summary);
   };
   await tab(main, { subCommands: { api: { args: { operation } } } });
+  if (shell === 'bash') process.stdout.write(BASH_WORDS);
   await runCommand(main, { rawArgs: [...words] });
 };
