@@ -13,6 +13,11 @@ export const apiCommand = defineCommand({
     operation: { type: 'positional', description: 'The operation, such as listAgents; its --help shows its fields', required: false },
     json: { type: 'string', description: 'The request body as JSON, or - for standard input' },
     all: { type: 'boolean', description: 'Read all pages of a list' },
+    watch: { type: 'boolean', description: 'Print the answer of a read again whenever it changes, until Ctrl-C' },
+    'as-of': {
+      type: 'string',
+      description: 'Read the state at an earlier time (RFC 3339) or Consistency-Token; only for reads that have this field',
+    },
     output: { type: 'string', description: 'json or table (default: a table on a terminal if the answer is a list)' },
   },
   run: async ({ rawArgs }) => {

@@ -13,12 +13,18 @@ export type ApiRequest = {
 };
 
 /** The options of the command itself. All other options are fields of the operation. */
-export type ApiOptions = { readonly json: string | null; readonly all: boolean; readonly output: 'json' | 'table' | null };
+export type ApiOptions = {
+  readonly json: string | null;
+  readonly all: boolean;
+  readonly watch: boolean;
+  readonly output: 'json' | 'table' | null;
+};
 
 type Given = { readonly name: string; readonly value: string | null };
 
 const OUTPUTS = ['json', 'table'] as const;
-const OWN_OPTIONS = ['json', 'all', 'output'];
+const OWN_OPTIONS = ['json', 'all', 'watch', 'output'];
+const OWN_FLAGS = ['all', 'watch'];
 
 /** Returns the name of the option for a field: `If-Match` becomes `if-match`. An underscore becomes a hyphen. */
 export const optionName = (name: string): string => name.toLowerCase().replaceAll('_', '-');
@@ -67,11 +73,19 @@ const optionsOf = (operation: ApiOperation): ReadonlyMap<string, FieldSchema> =>
     ...operation.parameters.map(({ name, schema }) => [optionName(name), schema] as const),
   ]);
 
+/** Creates the error for `--as-of` with an operation that has no such field. */
+const withoutPast = ({ name, method }: ApiOperation): Error =>
+  new Error(
+    method === 'get'
+      ? `${name} can only show the present: call it without --as-of`
+      : `${name} makes a change, which cannot be made at an earlier time: call it without --as-of`,
+  );
+
 /** Divides the words into options with values. A boolean option needs no value. @throws a usage error */
 const givenOptions = (words: readonly string[], operation: ApiOperation): readonly Given[] => {
   const fields = optionsOf(operation);
   const isFlag = (name: string): boolean =>
-    name === 'all' || (fields.has(name) && typesOf(fields.get(name)!).every((type) => type === 'boolean'));
+    (OWN_FLAGS.includes(name) && !fields.has(name)) || (fields.has(name) && typesOf(fields.get(name)!).every((type) => type === 'boolean'));
   const normalized = words.map((word) => word.replace(/^--[^=]+/, (name) => `--${optionName(name.slice(2))}`));
   const names = [...OWN_OPTIONS, ...fields.keys()];
   const options = Object.fromEntries(names.map((name) => [name, { type: isFlag(name) ? 'boolean' : 'string', multiple: true } as const]));
@@ -79,6 +93,7 @@ const givenOptions = (words: readonly string[], operation: ApiOperation): readon
   return tokens.flatMap((token): Given[] => {
     if (token.kind === 'option-terminator') return [];
     if (token.kind === 'positional') throw usageError(`Unexpected argument ${token.value}`);
+    if (token.name === 'as-of' && !names.includes(token.name)) throw withoutPast(operation);
     if (!names.includes(token.name))
       throw usageError(`${operation.name} has no field ${token.rawName}; annals api ${operation.name} --help shows them`);
     if (token.value === undefined && !isFlag(token.name)) throw usageError(`--${token.name} needs a value`);
@@ -90,7 +105,7 @@ const ownOptions = (given: readonly Given[], isOwn: (name: string) => boolean): 
   const last = (name: string): Given | undefined => (isOwn(name) ? given.findLast((one) => one.name === name) : undefined);
   const output = last('output')?.value ?? null;
   if (output !== null && !OUTPUTS.some((one) => one === output)) throw usageError(`--output must be ${OUTPUTS.join(' or ')}`);
-  return { json: last('json')?.value ?? null, all: !!last('all'), output: output as ApiOptions['output'] };
+  return { json: last('json')?.value ?? null, all: !!last('all'), watch: !!last('watch'), output: output as ApiOptions['output'] };
 };
 
 /**

@@ -1,0 +1,82 @@
+import type { ApiOptions, ApiRequest } from './operation-arguments.ts';
+import { isTabular, tableLines } from './print-table.ts';
+
+const RESPONSE_TIMEOUT_MS = 120_000;
+const DEFAULT_WIDTH = 120;
+
+/** The platform that the command calls, and the API key with which it does so. */
+export type Service = { readonly url: string; readonly key: string | undefined };
+
+type Problem = {
+  readonly title?: string;
+  readonly detail?: string;
+  readonly request_id?: string;
+  readonly errors?: readonly { readonly pointer: string; readonly message: string }[];
+};
+
+/** Sends a request. A stream passes a `signal` of its own, because it has no end. @throws Error of one line if nothing answers */
+export const sendRequest = async (
+  { url, key }: Service,
+  { method, path, headers, body }: ApiRequest,
+  signal: AbortSignal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
+): Promise<Response> => {
+  const init = { method, headers: { ...(key && { authorization: `Bearer ${key}` }), ...headers }, body: body ?? null };
+  return fetch(url + path, { ...init, redirect: 'manual', signal }).catch(({ message, cause }) => {
+    throw new Error(`${url} does not answer: ${cause?.code ?? message}`);
+  });
+};
+
+/** Prints a problem document to standard error, one fact per line. */
+export const printProblem = async (response: Response): Promise<void> => {
+  const text = await response.text();
+  const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '');
+  const { title, detail, errors = [], request_id }: Problem = isJson ? (JSON.parse(text) as Problem) : { detail: text.slice(0, 500) };
+  console.error(`${response.status} ${title ?? response.statusText}${detail ? `: ${detail}` : ''}`);
+  for (const { pointer, message } of errors) console.error(`  ${pointer || '/'}: ${message}`);
+  if (request_id) console.error(`  request id: ${request_id}`);
+};
+
+/** Prints JSON or, if it is wanted or the answer is a list on a terminal, a table. */
+export const printJson = (value: unknown, { output }: ApiOptions): void => {
+  const isTable = output === 'table' || (output === null && process.stdout.isTTY && isTabular(value));
+  const rows = isTabular(value) ? value : Object.entries(value ?? {}).map(([field, content]) => ({ field, content }));
+  if (isTable) for (const line of tableLines(rows, process.stdout.columns ?? DEFAULT_WIDTH)) console.log(line);
+  else console.log(JSON.stringify(value, null, process.stdout.isTTY ? 2 : undefined));
+};
+
+const nextPage = (response: Response): string | null => /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1] ?? null;
+
+/**
+ * Reads a JSON response and, with `--all`, the pages that follow it. If the service refuses a page, prints the problem
+ * and returns undefined.
+ */
+export const readPages = async (service: Service, first: Response, options: ApiOptions): Promise<unknown> => {
+  const value: unknown = await first.json();
+  if (!options.all || !Array.isArray(value)) return value;
+  const items: unknown[] = [...value];
+  for (let next = nextPage(first); next !== null; ) {
+    const response = await sendRequest(service, { method: 'GET', path: next, headers: {} });
+    if (!response.ok) {
+      await printProblem(response);
+      return undefined;
+    }
+    items.push(...((await response.json()) as unknown[]));
+    next = nextPage(response);
+  }
+  return items;
+};
+
+/** Prints a response. @returns the exit code: 1 if it is a problem */
+export const printAnswer = async (service: Service, response: Response, options: ApiOptions): Promise<number> => {
+  if (response.status >= 400) {
+    await printProblem(response);
+    return 1;
+  }
+  const type = response.headers.get('content-type') ?? '';
+  if (/^application\/json\b/.test(type)) {
+    const value = await readPages(service, response, options);
+    if (value === undefined) return 1;
+    printJson(value, options);
+  } else if (response.body) for await (const chunk of response.body) process.stdout.write(chunk);
+  return 0;
+};
