@@ -1,25 +1,47 @@
 import { defineCommand } from 'citty';
 import { finish } from '../processes/exit.ts';
 import { rejectUnknownArguments, usageError } from './arguments.ts';
+import { readConfig } from './command-runs.ts';
+
+type Named = { readonly provider?: string | undefined; readonly event?: string | undefined };
+
+/** Splits `github.push` into provider and event, unless the event is given as a word of its own. */
+const splitName = ({ provider, event }: Named): Named => {
+  const [, name, rest] = /^([^.]+)\.(.+)$/.exec(provider ?? '') ?? [];
+  if (name === undefined) return { provider, event };
+  if (event !== undefined) throw usageError(`Name the event once: as ${provider}, or as ${event}`);
+  return { provider: name, event: rest };
+};
 
 export const triggerCommand = defineCommand({
   meta: { name: 'trigger', description: 'Send a signed sample of a provider to a webhook integration' },
   args: {
-    provider: { type: 'positional', description: 'The provider, such as github', required: false },
+    provider: {
+      type: 'positional',
+      description: 'The provider, such as github, or provider and event, such as github.push',
+      required: false,
+    },
     event: { type: 'positional', description: "The provider's name of the event; without it, its ping or first sample", required: false },
-    url: { type: 'string', description: 'The URL of the integration' },
-    secret: { type: 'string', description: 'The secret of the integration' },
+    integration: { type: 'string', description: 'The id of the integration; the platform signs (with ANNALS_URL and ANNALS_KEY)' },
+    tenant: { type: 'string', description: 'The id of the tenant, if the user of ANNALS_KEY has several' },
+    url: { type: 'string', description: 'Instead of --integration: the URL of the integration' },
+    secret: { type: 'string', description: 'With --url: the secret of the integration' },
     list: { type: 'boolean', description: 'Only print the events that have samples' },
   },
   setup: rejectUnknownArguments,
   run: async ({ args }) => {
+    const { integration, tenant, url, secret, list } = args;
+    const { provider, event } = splitName(args);
     const { listSamples, triggerDelivery } = await import('./trigger-delivery.ts');
-    const { provider, event, url, secret, list } = args;
     if (list) {
       listSamples(provider);
       return finish(0);
     }
     if (provider === undefined) throw usageError('Name a provider; --list shows them');
-    return finish(await triggerDelivery({ provider, event, url, secret }));
+    if (integration === undefined) return finish(await triggerDelivery({ provider, event, url, secret }));
+    if (url !== undefined || secret !== undefined) throw usageError('--integration cannot be combined with --url and --secret');
+    const { annalsUrl, annalsKey } = await readConfig('annalsUrl', 'annalsKey');
+    const { triggerIntegration } = await import('./trigger-integration.ts');
+    return finish(await triggerIntegration({ url: annalsUrl!, key: annalsKey! }, { provider, event, integration, tenant }));
   },
 });

@@ -30,19 +30,28 @@ export const listSamples = (provider: string | undefined): void => {
 };
 
 /**
+ * Returns the provider with this name, and its sample of the event.
+ * @throws a usage error that lists the providers, or the events of the provider for which there are samples
+ */
+export const checkedSample = (name: string, event: string | undefined) => {
+  const provider = providerOf(name);
+  const sample = sampleOf(provider, event);
+  if (!sample) throw usageError(`There is no sample of ${event}; ${describe(provider)}`);
+  return { provider, sample };
+};
+
+/**
  * Sends a signed sample to the URL of an integration, and prints the response.
  * @returns the exit code: 0 if the delivery was recorded, 1 if it was refused or nothing answers
  * @throws a usage error
  */
 export const triggerDelivery = async ({ provider: name, event, url, secret }: TriggerOptions): Promise<number> => {
-  const provider = providerOf(name);
+  const { provider, sample } = checkedSample(name, event);
   if (url === undefined || !isWebUrl(url)) throw usageError('--url must be the URL of a webhook integration');
   if (secret === undefined) throw usageError('--secret must be the secret of the integration');
   const owner = { provider, delivery_id_source: null, options: {} };
   const { scheme } = presetOf(owner);
   if (!canSign(scheme)) throw usageError(`only ${provider} itself can sign: the secret of an integration is a public key`);
-  const sample = sampleOf(provider, event);
-  if (!sample) throw usageError(`There is no sample of ${event}; ${describe(provider)}`);
   const now = Date.now();
   const { headers, body } = sampleRequest(owner, sample, randomUUID(), new Date(now).toISOString());
   const unsigned = { body: Buffer.from(body), url: () => url, header: (wanted: string) => headers[wanted] };

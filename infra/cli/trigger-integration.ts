@@ -1,0 +1,49 @@
+import { type Client, createClient, problemIn } from '../client/create-client.ts';
+import { usageError } from './arguments.ts';
+import { checkedSample } from './trigger-delivery.ts';
+
+export type IntegrationTrigger = {
+  readonly provider: string;
+  readonly event?: string | undefined;
+  readonly integration: string;
+  readonly tenant?: string | undefined;
+};
+
+/** Returns the tenant of the key's user. @throws a usage error if the user has several or none */
+const onlyTenant = async (client: Client): Promise<string> => {
+  const { tenants } = await client.call('readMe');
+  if (tenants.length === 1) return tenants[0]!.id;
+  throw usageError('Name the tenant with --tenant');
+};
+
+const testDelivery = async (client: Client, { provider, event, integration: id, tenant }: IntegrationTrigger): Promise<string> => {
+  const tenant_id = tenant ?? (await onlyTenant(client));
+  const found = await client.call('getWebhookIntegration', { tenant_id, id });
+  if (found.provider !== provider) throw usageError(`The integration ${id} is one of ${found.provider}, not of ${provider}`);
+  const delivery = await client.call('sendTestDelivery', { tenant_id, id, ...(event === undefined ? {} : { event }) });
+  return `${delivery.outcome} ${delivery.id}`;
+};
+
+/**
+ * Has the platform sign a sample and send it to one of its integrations, and prints the outcome and the id of the
+ * delivery.
+ * @returns the exit code: 1 after a problem, which is printed to standard error
+ * @throws a usage error, or an Error of one line if the platform does not answer
+ */
+export const triggerIntegration = async (
+  service: { readonly url: string; readonly key: string },
+  options: IntegrationTrigger,
+): Promise<number> => {
+  checkedSample(options.provider, options.event);
+  try {
+    console.log(await testDelivery(createClient(service), options));
+    return 0;
+  } catch (error) {
+    const problem = problemIn(error);
+    if (problem === null) throw error;
+    console.error(`${problem.status} ${problem.title}: ${problem.detail}`);
+    for (const { pointer, message } of problem.errors ?? []) console.error(`  ${pointer}: ${message}`);
+    console.error(`  request id: ${problem.request_id}`);
+    return 1;
+  }
+};
