@@ -15,20 +15,47 @@ const CODE_CHARACTERS = 43;
 
 const noEvents = () => [];
 
-/**
- * Issues a link with which the user with this e-mail address can sign in once. Returns the code for the link. If no
- * address is given, the user is the super-admin that the first start creates.
- * @throws Refusal not_found if no active user has this e-mail address
- */
-export const issueSignInLink = async (ctx: KeyContext, email: string = ADMIN_EMAIL): Promise<string> => {
-  const { id: user_id, state: user } = await ctx.transact(User, userIdOf(ctx, email), noEvents, { tenant: PLATFORM });
-  if (!User.isActive(user)) throw new Refusal('not_found', `No active user has the e-mail address ${email}`);
+const issueLink = async (ctx: KeyContext, user_id: string): Promise<string> => {
   const random = ctx.random(CODE_CHARACTERS);
   const id = ctx.uniqueId('signinlink', random);
   const code = `${id}.${random}`;
   const expires_at = new Date(Date.parse(ctx.at()) + LINK_TTL_MINUTES * 60_000).toISOString();
   await ctx.transact(SignInLink, id, SignInLink.issue({ user_id, digest: ctx.digest(code), expires_at }), { expectNew: true });
   return code;
+};
+
+/**
+ * Issues a link with which the user with this e-mail address can sign in once. Returns the code for the link. If no
+ * address is given, the user is the super-admin that the first start creates.
+ * @throws Refusal not_found if no active user has this e-mail address
+ */
+export const issueSignInLink = async (ctx: KeyContext, email: string = ADMIN_EMAIL): Promise<string> => {
+  const { id, state: user } = await ctx.transact(User, userIdOf(ctx, email), noEvents, { tenant: PLATFORM });
+  if (!User.isActive(user)) throw new Refusal('not_found', `No active user has the e-mail address ${email}`);
+  return issueLink(ctx, id);
+};
+
+/** A user who can get the link of a super-admin. */
+type SuperAdminLink = { readonly code: string; readonly email: string };
+
+/**
+ * Issues a link for the first active super-admin: the one that the first start creates, or else the first of
+ * `candidates`. These are ids of users who have been super-admins, and are asked for only if they are needed.
+ * @throws Refusal not_found if no super-admin is active
+ */
+export const issueSuperAdminLink = async (ctx: KeyContext, candidates: () => Promise<readonly string[]>): Promise<SuperAdminLink> => {
+  const activeEmail = async (id: string): Promise<string | null> => {
+    const { state: user } = await ctx.transact(User, id, noEvents, { tenant: PLATFORM });
+    return User.isActive(user) && user.is_super_admin ? user.email : null;
+  };
+  const own = userIdOf(ctx, ADMIN_EMAIL);
+  const ownEmail = await activeEmail(own);
+  if (ownEmail !== null) return { code: await issueLink(ctx, own), email: ownEmail };
+  for (const id of await candidates()) {
+    const email = await activeEmail(id);
+    if (email !== null) return { code: await issueLink(ctx, id), email };
+  }
+  throw new Refusal('not_found', 'No super-admin is active: annals keys create --super-admin resumes the one of the first start');
 };
 
 /**
