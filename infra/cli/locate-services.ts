@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import { readJson, readText } from '../durable-files.ts';
 import { LogError } from '../eventstore/event-log.ts';
 import { reasonOf } from '../health/finding.ts';
+import { listenUrl } from '../listen-url.ts';
 import { isUnavailable } from '../postgres/pool.ts';
 
 /** The URLs of a platform's services. The URL of NATS may be unknown. */
@@ -14,7 +15,7 @@ export type ServiceLocations = {
   readonly natsRunnerAccountSeed?: string;
 };
 
-type State = { readonly ports?: { readonly store?: number; readonly nats?: number } };
+type State = { readonly ports?: { readonly store?: number; readonly nats?: number }; readonly url?: string };
 
 type BrokerLocation = Pick<ServiceLocations, 'natsUrl' | 'natsAccountSeed' | 'natsRunnerAccountSeed'>;
 
@@ -45,6 +46,15 @@ export const findServices = (config: Config): ServiceLocations | null => {
   };
   const nats = natsUrl ? configured : embeddedNats(config, ports?.nats);
   return { eventstoreUrl: store, databaseUrl: database, ...nats };
+};
+
+/**
+ * Returns the URL for links to the platform: the configured one, or else that of the platform in the data directory,
+ * which may have been started with another PORT.
+ */
+export const publicUrlOf = (config: Config): string => {
+  if (config.publicUrl !== listenUrl(config)) return config.publicUrl;
+  return readJson<State>(join(config.annalsData, 'state.json'))?.url ?? config.publicUrl;
 };
 
 /**

@@ -15,7 +15,12 @@ import { type Supervised, supervise } from '../supervision/supervisor.ts';
 import { lockDataDirectory } from './data-directory.ts';
 import { type ServiceConfig, type ServicePorts, type ServiceUrls, startEmbeddedServices } from './embedded-services.ts';
 
-export type LaunchConfig = ServiceConfig & { readonly host: string; readonly port: number };
+export type LaunchConfig = ServiceConfig & {
+  readonly host: string;
+  readonly port: number;
+  /** The URL in links. By default, it is that on which the HTTP service listens. */
+  readonly publicUrl?: string;
+};
 
 /**
  * The message with which the process `serve` sends the first API key to the supervisor, after creating it in an empty
@@ -125,7 +130,7 @@ const begin = async (launching: Launching): Promise<Launched> => {
     report: dirs.report,
     onStarting: (starting) => preparing.push(starting),
   });
-  writeFileSync(stateFile, JSON.stringify({ ports }), { mode: 0o600 });
+  writeFileSync(stateFile, JSON.stringify({ ports, url: config.publicUrl ?? url }), { mode: 0o600 });
   const env = { ...baseEnv, ...urls };
   const processes = await Promise.all([run(launching, serve(env)), run(launching, workProcess(env, onMessage))]);
   await Promise.all([ready, ...processes.map((each) => each.ready)]);

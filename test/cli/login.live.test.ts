@@ -11,9 +11,9 @@ import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/c
 
 const onPlatform = sharedPlatform();
 
-const login = async ({ data, url }: Platform, words: readonly string[] = [], more: NodeJS.ProcessEnv = {}) => {
+const login = async ({ data }: Platform, words: readonly string[] = [], more: NodeJS.ProcessEnv = {}) => {
   const { DISPLAY: _, WAYLAND_DISPLAY: __, ...base } = unconfiguredEnvironment();
-  const env = { ...base, ANNALS_DATA: data, PUBLIC_URL: url, ...more };
+  const env = { ...base, ANNALS_DATA: data, ...more };
   const program = startProgram(process.execPath, [mainFile, 'login', ...words], { env });
   const code = await program.ended;
   const [link] = /^http:\S+\/console\/in#\S+$/m.exec(program.output()) ?? [];
@@ -34,6 +34,9 @@ test('annals login prints a link that signs in the super-admin of the first star
   onPlatform(async (platform) => {
     const { code, output, link } = await login(platform);
     assert.is(code, 0, output);
+    assert.ok(link!.startsWith(`${platform.url}/console/in#`), link);
+    const other = await login(platform, [], { PUBLIC_URL: 'https://annals.example.com' });
+    assert.match(other.output, /^https:\/\/annals\.example\.com\/console\/in#/);
     assert.match(output, /^Opens the console once as admin@annals\.localhost, within 10 minutes\. /m);
     assert.is(await signIn(platform, link!), 'admin@annals.localhost');
     const unknown = await login(platform, ['--user', 'nobody@example.com']);
