@@ -18,10 +18,13 @@ const messagesIn = (text: string): Message[] =>
     .map((part) => ({ event: /^event: (.*)$/m.exec(part)![1]!, id: /^id: (.*)$/m.exec(part)?.[1] }));
 
 /** Opens the stream of a tenant's changes. The returned `messages` are those received so far, without heartbeats. */
-const open = async (options: { key?: string; query?: string; headers?: Record<string, string> } = {}) => {
+const open = (options: { key?: string; query?: string; headers?: Record<string, string> } = {}) =>
+  openAs({ authorization: `Bearer ${options.key ?? p.key}`, ...options.headers }, options.query);
+
+/** Opens the stream with the given headers, which contain the credential. */
+const openAs = async (headers: Record<string, string>, query = '') => {
   await p.waitForProjections();
-  const headers = { authorization: `Bearer ${options.key ?? p.key}`, ...options.headers };
-  const response = await p.app.request(`${path}${options.query ?? ''}`, { headers });
+  const response = await p.app.request(`${path}${query}`, { headers });
   assert.is(response.status, 200);
   const reader = response.body!.getReader();
   const decoder = new TextDecoder();
@@ -97,13 +100,39 @@ test('a stream of changes continues after the position in Last-Event-ID or `afte
   await unknown.cancel();
 });
 
-test('a stream of changes ends within seconds after the API key is revoked with which it was opened; a new request with that key gets 401', async () => {
+/** Checks that a stream ends at most two seconds after its caller has lost the access. */
+const assertEnds = async (stream: Awaited<ReturnType<typeof open>>, what: string): Promise<void> => {
+  for (const isOver = deadline(2_000); !stream.state.isOver; await sleep(20))
+    assert.not.ok(isOver(), `${what}: the stream ends within 2 s`);
+};
+
+test('a stream of changes ends within two seconds after its API key is revoked; a new request with that key gets 401', async () => {
   const made = await p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'Short' } });
   const { id, key } = made.body as { id: string; key: string };
   const stream = await open({ key });
   assert.is((await p.send('DELETE', `${p.tenant}/api-keys/${id}`)).status, 204);
-  await until('the stream ends', () => stream.state.isOver);
+  await assertEnds(stream, 'a revoked key');
   assert.is((await p.send('GET', path, { key })).status, 401);
+});
+
+test('the streams of all tabs of a browser end within two seconds after it is signed out', async () => {
+  const own = { origin: 'http://annals.test', 'sec-fetch-site': 'same-origin' };
+  const signedIn = await p.send('POST', '/auth/key', { key: '', headers: own, body: { key: p.key } });
+  const cookie = signedIn.headers.getSetCookie()[0]!.split(';')[0]!;
+  const streams = [await openAs({ cookie }), await openAs({ cookie })];
+  assert.is((await p.send('POST', '/auth/logout', { key: '', headers: { ...own, cookie } })).status, 204);
+  await Promise.all(streams.map((stream) => assertEnds(stream, 'a sign-out')));
+});
+
+test('the streams of a member end within two seconds after the user, or the tenant, is suspended', async () => {
+  const member = await addMember(p, 'MEMBER', p.tenant_id, 'suspended@example.com');
+  const ofMember = await open({ key: member.key });
+  assert.is((await p.send('PATCH', `/api/v1/admin/users/${member.user_id}`, { body: { is_suspended: true } })).status, 200);
+  await assertEnds(ofMember, 'a suspended user');
+  const stream = await open();
+  assert.is((await p.send('POST', `/admin/tenants/${p.tenant_id}/suspend`, { body: { reason: 'unpaid' } })).status, 200);
+  await assertEnds(stream, 'a suspended tenant');
+  assert.is((await p.send('POST', `/admin/tenants/${p.tenant_id}/resume`, { body: { reason: 'paid' } })).status, 200);
 });
 
 test('a caller can have twenty open streams of changes; a request for another one gets 429 until one of them is closed', async () => {

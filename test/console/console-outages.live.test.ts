@@ -1,0 +1,130 @@
+// limit: 420
+import type { Browser, Page } from 'playwright-core';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { mainFile, type Platform, type ProcessName, sharedPlatform } from '../faults/platform.ts';
+import { killAgainAndAgain } from '../faults/store-outage.ts';
+import { createDataset } from '../faults/tenants.ts';
+import { browserTest } from '../fixtures/browser-test.ts';
+import { eventually, startProgram } from '../fixtures/child-process.ts';
+import { launchChromium, openPage } from '../fixtures/chromium.ts';
+import { loadFactor } from '../fixtures/load-factor.ts';
+
+const PUBLIC_URL = 'http://annals.test';
+const OWN_PAGE = { origin: PUBLIC_URL, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
+const MAX_RECOVERY_MS = 5_000;
+const MAX_PRESENCE_MS = 5_000;
+const AGENT = '#main [data-kind="agent"]';
+const CONNECTED = '#main [data-state="connected"]';
+
+type Outage = { readonly process: ProcessName; readonly named: string; readonly maxNamedMs: number };
+
+/** The parts that are stopped one by one, and the name by which a page must name each of them in time. */
+const OUTAGES: readonly Outage[] = [
+  { process: 'postgres', named: 'read models', maxNamedMs: 5_000 },
+  { process: 'nats', named: 'message broker', maxNamedMs: 5_000 },
+  { process: 'store', named: 'event store', maxNamedMs: 5_000 },
+  // A worker counts as missing if it has reported nothing for ten seconds.
+  { process: 'work', named: 'worker', maxNamedMs: 15_000 },
+];
+
+const timeout = (ms: number) => ({ timeout: ms * loadFactor() });
+
+/** Signs in as a browser does. @returns the session cookie */
+const signIn = async ({ url }: Platform, key: string): Promise<string> => {
+  const answer = await fetch(`${url}/auth/key`, { method: 'POST', headers: OWN_PAGE, body: JSON.stringify({ key }) });
+  assert.is(answer.status, 204, await answer.text());
+  return answer.headers.getSetCookie()[0]!.split(';')[0]!;
+};
+
+const degradedParts = async ({ url }: Platform): Promise<readonly string[]> => {
+  const answer = await fetch(`${url}/readyz`).catch(() => null);
+  return answer === null ? ['serve'] : ((await answer.json()) as { degraded: string[] }).degraded;
+};
+
+/** Waits until a page names the part that does not work, in the strip or in the place of its content. */
+const waitUntilNamed = (page: Page, { named, maxNamedMs }: Outage) =>
+  page.waitForSelector(`#main [data-degraded*="${named}"]`, timeout(maxNamedMs));
+
+/** Waits until a page shows its content and no problem. */
+const waitUntilBack = async (page: Page): Promise<void> => {
+  await page.waitForSelector(AGENT, timeout(MAX_RECOVERY_MS));
+  await page.waitForSelector('#main :is([data-degraded], [data-problem])', { state: 'detached', ...timeout(MAX_RECOVERY_MS) });
+};
+
+const onPlatform = sharedPlatform({ PUBLIC_URL });
+
+/** Signs a browser in as the owner of a new tenant with an agent. `base` is the path of the tenant's pages. */
+const stage = async (platform: Platform, name: string) => {
+  const { tenants, agents } = await createDataset(platform, { tenants: 1, agents: 1, hooks: 0 }, name);
+  const cookie = await signIn(platform, tenants[0]!.key);
+  return { agent: agents[0]!, cookie, base: `/console/t/${tenants[0]!.id}` };
+};
+
+const withBrowser = async (platform: Platform, use: (browser: Browser) => Promise<void>): Promise<void> => {
+  const browser = await launchChromium(Number(new URL(platform.url).port));
+  await use(browser).finally(() => browser.close());
+};
+
+browserTest('when a runner is killed, the pages that show it say within seconds that it is not connected', () =>
+  onPlatform(async (platform) => {
+    const { agent, cookie, base } = await stage(platform, 'presence');
+    const env = { PATH: process.env.PATH, ANNALS_URL: platform.url, ANNALS_KEY: agent.runnerKey };
+    const runner = startProgram(process.execPath, [mainFile, 'runner', '--agent', agent.slug, '--exec', 'cat'], { cwd: platform.dir, env });
+    platform.stopOnClose(runner);
+    await runner.waitForOutput(/waiting for deliveries/);
+    await withBrowser(platform, async (browser) => {
+      const open = async (path: string): Promise<Page> => {
+        const { page } = await openPage(browser, cookie);
+        await page.goto(`${base}${path}`);
+        await page.waitForSelector(CONNECTED, timeout(15_000));
+        return page;
+      };
+      const paths = ['/agents', `/agents/${agent.id}`, `/agents/${agent.id}/runner`, '/start'];
+      const pages = await Promise.all(paths.map(open));
+      await runner.stop('SIGKILL');
+      const killedAt = Date.now();
+      await Promise.all(pages.map((page) => page.waitForSelector(CONNECTED, { state: 'detached', ...timeout(MAX_PRESENCE_MS) })));
+      console.log(`the pages do not show the runner as connected after ${Date.now() - killedAt} ms`);
+    });
+  }),
+);
+
+browserTest(
+  'while Postgres, NATS, the event store or the worker is down, pages keep their frame and name the part; they come back by themselves',
+  () =>
+    onPlatform(async (platform) => {
+      const { cookie, base } = await stage(platform, 'outage');
+      await withBrowser(platform, async (browser) => {
+        const { page: open } = await openPage(browser, cookie);
+        await eventually('the page shows the agent', async () => {
+          await open.goto(`${base}/agents`);
+          return (await open.$(AGENT)) !== null;
+        });
+        await open.waitForSelector('#live[data-state="live"]', timeout(15_000));
+        await open.evaluate('document.mark = true');
+        const { page: late } = await openPage(browser, cookie);
+        for (const outage of OUTAGES) {
+          const startedAt = Date.now();
+          const restart = killAgainAndAgain(platform, outage.process);
+          try {
+            await waitUntilNamed(open, outage);
+            console.log(`${outage.named}: named after ${Date.now() - startedAt} ms`);
+            await late.goto(`${base}/agents`, timeout(30_000));
+            await waitUntilNamed(late, outage);
+            for (const page of [open, late]) assert.ok(await page.isVisible(`#nav a[href="${base}/deliveries"]`), outage.named);
+          } finally {
+            restart();
+          }
+          await eventually(`${outage.named} works again`, async () => (await degradedParts(platform)).length === 0);
+          const worksAt = Date.now();
+          await Promise.all([open, late].map(waitUntilBack));
+          console.log(`${outage.named}: the pages are back after ${Date.now() - worksAt} ms`);
+        }
+        assert.ok(await open.evaluate('document.mark'), 'the page that was open was not loaded again');
+        await late.waitForSelector('#live[data-state="live"]', timeout(15_000));
+      });
+    }),
+);
+
+test.run();
