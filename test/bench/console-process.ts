@@ -5,6 +5,8 @@ import { sendResult } from './measure.ts';
 /** `cookies` contains one session cookie per console. `path` is the page that all of them show. */
 export type ConsoleJob = { readonly port: number; readonly path: string; readonly cookies: readonly string[] };
 
+/** How often a console asks which parts of the platform do not work. */
+const HEALTH_MS = 2_000;
 const REFRESH = /data-refresh="([^"]+)"/;
 const STREAM = /data-stream="([^"]+)"/;
 const CATEGORIES = /data-categories="([^"]+)"/;
@@ -45,6 +47,9 @@ const keepLive = async (console: ConsoleJob & { cookie: string }): Promise<void>
       if (isStale) schedule();
     }, pace.delay());
   };
+  const checkHealth = () => fetch(`http://127.0.0.1:${console.port}/readyz`, { signal: isOver.signal }).then((answer) => answer.text());
+  const timer = setInterval(() => checkHealth().catch(() => {}), HEALTH_MS);
+  isOver.signal.addEventListener('abort', () => clearInterval(timer));
   const headers = { cookie: console.cookie, accept: 'text/event-stream' };
   const { body } = await fetch(`http://127.0.0.1:${console.port}${stream}`, { headers, signal: isOver.signal });
   const read = async (): Promise<void> => {

@@ -97,14 +97,16 @@ const noteAge = (/** @type {Element} */ root) => {
 
 /**
  * Replaces the content by that of the fetched page. If the page is scrolled down, only announces how many rows are new.
+ * `isRefused` says that there were too many requests: the page then keeps its content and waits.
  */
-const show = (/** @type {string} */ html) => {
+const show = (/** @type {string} */ html, /** @type {boolean} */ isRefused) => {
   const page = new DOMParser().parseFromString(html, 'text/html');
   const next = /** @type {HTMLElement | null} */ (page.querySelector('#main'));
   if (!next) return;
   // A problem has replaced the whole page until now, so its navigation and its modules are missing, too.
   if (incomplete !== undefined && next.dataset.incomplete === undefined) return location.reload();
   noteAge(next);
+  if (isRefused) return;
   stream = next.dataset.stream ?? stream;
   nameRows(main);
   nameRows(next);
@@ -145,7 +147,7 @@ const refresh = async () => {
     if (response.type === 'opaqueredirect') return endSession('');
     if (response.status === 401) return endSession((await response.json()).detail);
     const isPage = response.headers.get('content-type')?.startsWith('text/html');
-    if (isPage && response.status !== 429) show(await response.text());
+    if (isPage) show(await response.text(), response.status === 429);
     else retryMs = RETRY_MS;
     // The reader may not see the page any more, or it does not exist any more. The page now says so.
     if (response.status === 403 || response.status === 404) return stop();
