@@ -10,7 +10,8 @@ import { retryOf } from './live.ts';
 import { entryAt, mayAtPath } from './navigation.ts';
 import type { Page } from './page.ts';
 import { emptyState } from './parts/empty-state.ts';
-import { problemPanel } from './parts/problem-panel.ts';
+import { heading } from './parts/heading.ts';
+import { isTemporary, problemPanel } from './parts/problem-panel.ts';
 import { tags } from './parts/tags.ts';
 import { type ConsoleEnv, isRefresh, visitOf, withVisitor } from './request-visit.ts';
 import type { Visit } from './visit.ts';
@@ -83,17 +84,19 @@ export const unknownPage: Frame = {
   ],
 };
 
-const tryAgain = p(null, a({ class: 'button', href: '' }, 'Try again'));
+const tryAgain = p({ class: 'below' }, a({ class: 'button', href: '' }, 'Try again'));
+const triesAgain = 'This page tries again by itself until it can be shown.';
 
 /**
  * Answers a request that has failed because of a problem. The frame of the page stays, with the navigation that follows
  * from the URL, because it is not known who the visitor is. The page tries again by itself until the problem is over.
  */
 const failedResponse = (c: Context, { assets, cookies }: ConsoleDeps, visit: Visit, problem: Problem): Response => {
-  const content = [h1(null, problem.status >= 500 ? 'This page is not available now' : problem.title), problemPanel(problem)];
+  const live = c.req.method === 'GET' && isTemporary(problem) ? retryOf(visit, true) : null;
+  const title = problem.status >= 500 ? 'This page is not available now' : problem.title;
+  const content = [heading(title, live && triesAgain), problemPanel(problem)];
   const isSignedIn = cookies.session(c) !== undefined;
   if (!isSignedIn) return htmlResponse(c, plainDocument(assets, visit, problem.title, ...content), problem.status);
-  const live = c.req.method === 'GET' ? retryOf(visit, true) : null;
   const frame = { title: 'Not available', nav: entryAt(visit), trail: [], content: [...content, tryAgain], live };
   return htmlResponse(c, framed(assets, { ...visit, may: mayAtPath(visit) }, frame), problem.status);
 };

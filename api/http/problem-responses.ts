@@ -36,6 +36,7 @@ const RESPONSES: Readonly<Record<number, { readonly name: string; readonly descr
   412: { name: 'PreconditionFailed', description: 'The resource has another ETag than If-Match names' },
   413: { name: 'TooLarge', description: 'The body is too large; `limit` says how many bytes it may have' },
   415: { name: 'UnsupportedMediaType', description: 'The content type, its charset or the Content-Encoding is not supported' },
+  421: { name: 'Misdirected', description: 'The header Host has a name that does not belong to this service' },
   422: { name: 'Invalid', description: 'A field, a query parameter or the Idempotency-Key is not valid; `errors` says which and why' },
   429: {
     name: 'RateLimited',
@@ -98,7 +99,7 @@ export const PROBLEM_RESPONSES: Json = {
 };
 
 /** The statuses of the problems that any request can have. */
-const COMMON = [431, 500];
+const COMMON = [421, 431, 500];
 
 const reference = (name: string) => ({ $ref: `#/components/responses/${name}` });
 

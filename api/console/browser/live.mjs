@@ -151,7 +151,7 @@ const refresh = async () => {
     else retryMs = RETRY_MS;
     // The reader may not see the page any more, or it does not exist any more. The page now says so.
     if (response.status === 403 || response.status === 404) return stop();
-    if (!stream) lostSince = 0;
+    if (!stream && incomplete === undefined) lostSince = 0;
   } catch {
     retryMs = RETRY_MS;
     lost();

@@ -67,7 +67,6 @@ export const driftPage = page({
   path: DRIFT,
   permit: 'platform',
   nav: 'Projections',
-  polls: true,
   asks: ({ ask, rows, query }) => {
     const projection = query.get('projection');
     const sample = () => ask(rows.readDrift, projection ? { projection } : {});
