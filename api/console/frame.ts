@@ -7,6 +7,7 @@ import type { NavEntry } from './page.ts';
 import { icon } from './parts/icon.ts';
 import { type Child, htmlOf, tags } from './parts/tags.ts';
 import { formatIn } from './parts/time.ts';
+import { shortcutButtons } from './shortcuts.ts';
 import { staleStrip } from './stale-strip.ts';
 import { type MyTenant, THEMES, tenantPath, type Visit } from './visit.ts';
 import { unknownZoneNote, zoneButton } from './zone.ts';
@@ -52,11 +53,11 @@ export type Framed = {
 
 const SCRIPTS = ['console.mjs', 'live.mjs'] as const;
 
-type Looks = Pick<Visit, 'theme'> & Partial<Pick<Visit, 'zone'>>;
+type Looks = Pick<Visit, 'theme'> & Partial<Pick<Visit, 'zone' | 'singleKeys'>>;
 
-const document = (assets: string, { theme, zone = 'UTC' }: Looks, name: string, content: Child): string => {
+const document = (assets: string, { theme, zone = 'UTC', singleKeys = true }: Looks, name: string, content: Child): string => {
   const page = html(
-    { lang: 'en', 'data-theme': theme },
+    { lang: 'en', 'data-theme': theme, 'data-keys': singleKeys ? null : 'off' } as never,
     head(
       null,
       meta({ charset: 'utf-8' }),
@@ -107,10 +108,7 @@ const navList = (entries: readonly NavEntry[], current: string) =>
   ul(
     null,
     ...entries.map(({ label, icon: name, path, hotkey }) =>
-      li(
-        null,
-        a({ href: path, 'aria-current': label === current ? 'page' : null, 'data-hotkey': hotkey ?? null }, icon(name), span(null, label)),
-      ),
+      li(null, a({ href: path, 'aria-current': label === current ? 'page' : null, 'data-hotkey': hotkey }, icon(name), span(null, label))),
     ),
   );
 
@@ -155,6 +153,7 @@ const visitor = (visit: Visit) => {
       ),
     ),
     zoneButton(visit),
+    shortcutButtons(visit),
   );
 };
 

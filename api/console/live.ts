@@ -37,7 +37,16 @@ const shownPosition = (answers: readonly (Answer<unknown> | null)[]): string | n
  */
 const stateButton = () =>
   button(
-    { type: 'button', id: 'live', class: 'ghost live', hidden: true, 'data-state': 'connecting', 'data-hotkey': '.', title: 'Pause (.)' },
+    {
+      type: 'button',
+      id: 'live',
+      class: 'ghost live',
+      hidden: true,
+      'data-state': 'connecting',
+      'data-hotkey': '.',
+      'data-key-name': 'Pause or follow the changes',
+      title: 'Pause (.)',
+    },
     span({ class: 'live-dot', 'aria-hidden': 'true' }),
     span({ 'data-label': '' }, 'Connecting'),
   );

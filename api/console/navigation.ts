@@ -10,8 +10,8 @@ const TENANT_PAGES: readonly NavEntry[] = [
   { label: 'Schedules', icon: 'calendar-clock', path: '/schedules', permit: 'tenant:read', hotkey: 'g t' },
   { label: 'Costs', icon: 'gauge', path: '/costs', permit: 'tenant:billing:read', hotkey: 'g c' },
   { label: 'Sessions', icon: 'message-square', path: '/sessions', permit: 'tenant:audit:read', hotkey: 'g s' },
-  { label: 'Access', icon: 'shield-check', path: '/access', permit: 'tenant:audit:read' },
-  { label: 'Members', icon: 'users', path: '/members', permit: 'tenant:read' },
+  { label: 'Access', icon: 'shield-check', path: '/access', permit: 'tenant:audit:read', hotkey: 'g x' },
+  { label: 'Members', icon: 'users', path: '/members', permit: 'tenant:read', hotkey: 'g m' },
   { label: 'Audit log', icon: 'scroll-text', path: '/audit', permit: 'tenant:audit:read', hotkey: 'g l' },
   { label: 'Events', icon: 'list-tree', path: '/events', permit: 'tenant:audit:read', hotkey: 'g e' },
   { label: 'First steps', icon: 'zap', path: '/start', permit: 'tenant:integrations:write', hotkey: 'g f' },
@@ -21,12 +21,12 @@ const TENANT_PAGES: readonly NavEntry[] = [
 const PLATFORM_PAGES: readonly NavEntry[] = [
   { label: 'Health', icon: 'activity', path: platformPath(), permit: 'platform', hotkey: 'g h' },
   { label: 'Projections', icon: 'database', path: platformPath('/projections'), permit: 'platform', hotkey: 'g p' },
-  { label: 'Tenants', icon: 'building-2', path: platformPath('/tenants'), permit: 'platform' },
-  { label: 'Users', icon: 'user-round', path: platformPath('/users'), permit: 'platform' },
-  { label: 'Accounts', icon: 'key-round', path: platformPath('/allowed-accounts'), permit: 'platform' },
-  { label: 'Models', icon: 'cpu', path: platformPath('/models'), permit: 'platform' },
-  { label: 'Plans', icon: 'layers', path: platformPath('/plans'), permit: 'platform' },
-  { label: 'Platform audit', icon: 'scroll-text', path: platformPath('/audit-logs'), permit: 'platform' },
+  { label: 'Tenants', icon: 'building-2', path: platformPath('/tenants'), permit: 'platform', hotkey: 'g n' },
+  { label: 'Users', icon: 'user-round', path: platformPath('/users'), permit: 'platform', hotkey: 'g u' },
+  { label: 'Accounts', icon: 'key-round', path: platformPath('/allowed-accounts'), permit: 'platform', hotkey: 'g w' },
+  { label: 'Models', icon: 'cpu', path: platformPath('/models'), permit: 'platform', hotkey: 'g y' },
+  { label: 'Plans', icon: 'layers', path: platformPath('/plans'), permit: 'platform', hotkey: 'g q' },
+  { label: 'Platform audit', icon: 'scroll-text', path: platformPath('/audit-logs'), permit: 'platform', hotkey: 'g j' },
 ];
 
 /**

@@ -49,5 +49,6 @@ export type NavEntry = {
   readonly icon: IconName;
   readonly path: string;
   readonly permit: string;
-  readonly hotkey?: string;
+  /** The keys that open the page, for example `g d`. */
+  readonly hotkey: string;
 };

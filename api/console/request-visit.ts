@@ -9,6 +9,8 @@ import { type Freshness, type Me, THEMES, type Theme, type Visit } from './visit
 
 export const THEME_COOKIE = 'annals_theme';
 export const ZONE_COOKIE = 'annals_zone';
+/** Its value is `off` if keys that are pressed without a modifier key must not act. */
+export const KEYS_COOKIE = 'annals_keys';
 
 /**
  * The headers that are copied from the visitor's request to the API calls. So the calls are authorized and recorded
@@ -133,6 +135,7 @@ export const visitOf = (c: Context, { app, rows, origin }: VisitDeps): Visit => 
     rows,
     calls,
     theme: themeOf(c),
+    singleKeys: getCookie(c, KEYS_COOKIE) !== 'off',
     zone,
     unknownZone,
     degraded: [],

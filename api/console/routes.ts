@@ -26,7 +26,7 @@ import { TIME_FILTERS } from './parts/filter-form.ts';
 import { zoneNamed } from './parts/local-time.ts';
 import { type Child, tags } from './parts/tags.ts';
 import { pastTime } from './past-time.ts';
-import { type ConsoleEnv, isRefresh, sendAsVisitor, THEME_COOKIE, visitOf, ZONE_COOKIE } from './request-visit.ts';
+import { type ConsoleEnv, isRefresh, KEYS_COOKIE, sendAsVisitor, THEME_COOKIE, visitOf, ZONE_COOKIE } from './request-visit.ts';
 import { mountForms } from './run-form.ts';
 import { linkPage, signInPage } from './sign-in.ts';
 import { readTicks, timeEntry, timeStrip } from './time-machine.ts';
@@ -206,12 +206,13 @@ const themeIn = (c: Context, { app, operations, cookies }: ConsoleDeps) =>
 const mountPreferences = (app: Hono, { cookies }: ConsoleDeps): void => {
   app.post('/console/preferences', async (c) => {
     assertOwnPage(c, cookies);
-    const { theme, zone, return_to } = await readSmallForm(c.req.raw);
+    const { theme, zone, keys, return_to } = await readSmallForm(c.req.raw);
     const secure = cookies.origin.startsWith('https:');
     const save = (name: string, value: string) =>
       setCookie(c, name, value, { path: '/console', sameSite: 'Lax', secure, maxAge: PREFERENCE_TTL_SECONDS });
     const known = THEMES.find((each) => each === theme);
     if (known) save(THEME_COOKIE, known);
+    if (keys === 'on' || keys === 'off') save(KEYS_COOKIE, keys);
     const target = consolePath(return_to);
     if (zone === undefined) return redirect(c, target);
     const name = zoneNamed(zone);

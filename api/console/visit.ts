@@ -46,6 +46,8 @@ export type Visit = {
   /** The API calls that the page has made so far. */
   readonly calls: readonly Call[];
   readonly theme: Theme;
+  /** Whether keys act that are pressed without a modifier key. The visitor can switch them off. */
+  readonly singleKeys: boolean;
   /** The time zone in which times are shown. */
   readonly zone: string;
   /** The time zone that was asked for, if it does not exist; otherwise null. */

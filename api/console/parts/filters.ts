@@ -21,6 +21,15 @@ export const searchField = (
     { method: 'get', action, class: 'search', role: 'search' },
     ...Object.entries(kept).map(([key, one]) => input({ type: 'hidden', name: key, value: one })),
     label({ class: 'hidden', for: `search-${name}` }, placeholder),
-    input({ id: `search-${name}`, type: 'search', name, value, placeholder, 'data-hotkey': '/', autocomplete: 'off' }),
+    input({
+      id: `search-${name}`,
+      type: 'search',
+      name,
+      value,
+      placeholder,
+      'data-hotkey': '/',
+      'data-key-name': 'Search',
+      autocomplete: 'off',
+    }),
     button({ class: 'hidden' }, span(null, 'Search')),
   );

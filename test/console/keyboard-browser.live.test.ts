@@ -1,0 +1,160 @@
+// limit: 240
+import type { Page } from 'playwright-core';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { listen } from '../../infra/http/listen.ts';
+import { browserTest } from '../fixtures/browser-test.ts';
+import { chromium, launchChromium, openPage } from '../fixtures/chromium.ts';
+import { seedConsole, startConsole } from '../fixtures/console-platform.ts';
+
+const stage = async () => {
+  const p = await startConsole();
+  const seeded = await seedConsole(p);
+  await p.waitForProjections();
+  const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
+  return { p, seeded, server, browser: await launchChromium(server.port) };
+};
+const given = chromium === undefined ? null : await stage();
+
+/** Opens a page of the tenant. `act` gets the page; afterwards, the page must be without faults. */
+const onPage = async (path: string, act: (page: Page) => Promise<void>): Promise<void> => {
+  const { browser, p } = given!;
+  const { page, faults } = await openPage(browser, p.cookie, { viewport: { width: 1280, height: 800 } });
+  await page.goto(path.startsWith('/console') ? path : `${p.base}${path}`);
+  await act(page);
+  assert.equal(faults.found, []);
+  await page.context().close();
+};
+
+const pressAll = async (page: Page, keys: string): Promise<void> => {
+  for (const key of keys.split(' ')) await page.keyboard.press(key);
+};
+const focused = (page: Page): Promise<unknown> =>
+  page.evaluate(`document.activeElement.getAttribute('href') ?? document.activeElement.name ?? document.activeElement.localName`);
+
+browserTest('`?` lists exactly the keys that the page offers; Escape closes the list', async () => {
+  await onPage('/agents', async (page) => {
+    await page.keyboard.press('?');
+    const keys = (await page.locator('dialog.keys dt').allInnerTexts()).map((text) => text.replaceAll('\n', ' '));
+    const named = (await page.evaluate(
+      `[...document.querySelectorAll('[data-hotkey]')].filter((one) => !one.hidden).map((one) => one.dataset.hotkey)`,
+    )) as string[];
+    assert.equal(new Set(keys), new Set([...named, 'j', 'k', 'Enter', 'Ctrl K']));
+    for (const key of ['/', '[', '.', '?', 'g d', 'g a', 'g p', 'g x']) assert.ok(keys.includes(key), key);
+    await page.keyboard.press('Escape');
+    assert.is(await page.locator('dialog.keys').count(), 0);
+  });
+});
+
+browserTest('each navigation entry has its own keys, and they open its page', async () => {
+  const { p } = given!;
+  await onPage('', async (page) => {
+    const entries = (await page.evaluate(
+      `[...document.querySelectorAll('.sidebar nav a')].map((one) => [one.dataset.hotkey ?? '', one.getAttribute('href')])`,
+    )) as [string, string][];
+    assert.ok(entries.length > 15);
+    assert.is(new Set(entries.map(([keys]) => keys)).size, entries.length);
+    for (const [keys, path] of entries.filter((_, index) => index % 4 === 1)) {
+      assert.match(keys, /^g [a-z]$/);
+      await page.goto(p.base);
+      await pressAll(page, keys);
+      await page.waitForURL(`**${path}`);
+    }
+  });
+});
+
+browserTest('`/` focuses the first filter of a list, also if the filters are closed', async () => {
+  const fields = { '/agents': 'q', '/deliveries': 'event', '/sessions': 'agent_id', '/audit': 'action', '/events': 'stream' };
+  for (const [path, name] of Object.entries(fields))
+    await onPage(path, async (page) => {
+      await page.keyboard.press('/');
+      assert.is(await focused(page), name, path);
+      assert.ok(await page.isVisible(`[name="${name}"]`));
+      await page.keyboard.press('/');
+      assert.is(await page.inputValue(`main [name="${name}"]`), '/', 'in a field, a key is typed');
+    });
+});
+
+browserTest('`j` and `k` move through the rows of each list, also of lists whose rows are no links', async () => {
+  const lists = ['/agents', '/deliveries', '/integrations', '/sessions', '/access', '/members', '/audit', '/events', '/api-keys'];
+  const rows = `[...document.querySelectorAll('main :is(table.list tbody tr, ol.history > li)')]`;
+  const rowNow = `${rows}.findIndex((row) => row.contains(document.activeElement))`;
+  for (const path of lists)
+    await onPage(path, async (page) => {
+      const last = ((await page.evaluate(`${rows}.length`)) as number) - 1;
+      assert.ok(last >= 0, `${path} has rows`);
+      await page.keyboard.press('j');
+      assert.is(await page.evaluate(rowNow), 0, path);
+      await page.keyboard.press('j');
+      assert.is(await page.evaluate(rowNow), Math.min(1, last), path);
+      await page.keyboard.press('k');
+      assert.is(await page.evaluate(rowNow), 0, path);
+    });
+  await onPage('/audit', async (page) => {
+    await pressAll(page, 'j Enter');
+    assert.ok(await page.evaluate(`document.activeElement.parentElement.open`), 'Enter opens an entry of the audit log');
+  });
+});
+
+browserTest('`[` goes one event back from a page of the present, `]` forth, and `n` to the present', async () => {
+  const { p, seeded } = given!;
+  const path = `${p.base}/agents/${seeded.agent}`;
+  await onPage(path, async (page) => {
+    await page.keyboard.press('[');
+    await page.waitForURL(/as_of=/);
+    const newest = page.url();
+    await page.keyboard.press('[');
+    await page.waitForURL((url) => url.href !== newest);
+    await page.keyboard.press(']');
+    await page.waitForURL(newest);
+    await page.keyboard.press('n');
+    await page.waitForURL(`**${path}`);
+  });
+});
+
+browserTest('while a dialog is open, keys do nothing outside of it', async () => {
+  const { p, seeded } = given!;
+  await onPage(`/agents/${seeded.agent}/settings`, async (page) => {
+    const before = page.url();
+    await page.locator('main button[popovertarget]').first().click();
+    await pressAll(page, 'g d [ j n');
+    await page.waitForTimeout(300);
+    assert.is(page.url(), before);
+    assert.ok(await page.isVisible('dialog.confirm:popover-open'));
+    await page.keyboard.press('Escape');
+    await pressAll(page, 'g d');
+    await page.waitForURL(`**${p.base}/deliveries`);
+  });
+});
+
+browserTest('if the visitor has switched single keys off, only Ctrl+K and the button that lists the keys act', async () => {
+  const { p } = given!;
+  await onPage('/agents', async (page) => {
+    const form = new URLSearchParams(
+      (await page.evaluate(`[...new FormData(document.querySelector('button[name="keys"]').form)]`)) as [string, string][],
+    );
+    const saved = await p.submit('/console/preferences', { ...Object.fromEntries(form), keys: 'off' });
+    assert.equal([saved.status, saved.headers.get('location')], [303, `${p.base}/agents`]);
+    assert.match(saved.headers.getSetCookie()[0]!, /^annals_keys=off; Max-Age=\d+; Path=\/console; SameSite=Lax$/);
+    await page.context().addCookies([{ name: 'annals_keys', value: 'off', url: 'http://annals.test/console' }]);
+    await page.reload();
+    assert.is(await page.getAttribute('button[name="keys"]', 'aria-pressed'), 'false');
+    await pressAll(page, 'j ? g d');
+    await page.waitForTimeout(300);
+    assert.ok(page.url().endsWith('/agents'));
+    assert.equal([await focused(page), await page.locator('dialog.keys').count()], ['body', 0]);
+    await page.click('[data-hotkey="?"]');
+    await page.waitForSelector('dialog.keys');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+k');
+    await page.waitForSelector('dialog.palette[open]');
+  });
+});
+
+test('clean-up: the browser and the platform close', async () => {
+  await given?.browser.close();
+  await given?.p.close();
+  await given?.server.close();
+});
+
+test.run();
