@@ -6,7 +6,7 @@ import { notFound } from '../../domain/refusal.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
 import { EXCLUDED_CATEGORIES, entryOf } from '../../projections/audit/audit-entry.ts';
 import { effectsOf, MAX_EFFECTS } from '../../projections/audit/audit-head.queries.ts';
-import { positionOfEvent } from '../../projections/audit/audit-log.queries.ts';
+import { positionOfTenantEvent } from '../../projections/audit/audit-log.queries.ts';
 import { deliveryById } from '../../projections/webhooks/delivery.queries.ts';
 import type { Ctx } from '../http/operation.ts';
 
@@ -69,7 +69,8 @@ const fieldsOf = ({ data, meta }: Recorded): Fields => (data instanceof Uint8Arr
 
 /** Returns the event if it belongs to the tenant and the audit log shows it; otherwise null. */
 export const eventOf = async (ctx: Ctx, event_id: string): Promise<Recorded | null> => {
-  const position = await positionOfEvent(ctx.reads, event_id);
+  // An event of another tenant is not read, so that the answer takes no longer than for an id that does not exist.
+  const position = await positionOfTenantEvent(ctx.reads, ctx.tenant, event_id);
   const event = position && (await ctx.eventAt(position));
   return event && event.meta.tenant === ctx.tenant && !EXCLUDED_CATEGORIES.has(event.category) ? event : null;
 };

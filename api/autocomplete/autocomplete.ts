@@ -28,9 +28,13 @@ const AutocompleteItem = z
       .nullable()
       .meta({
         description:
-          'The slug of an agent or skill, the e-mail address of a user, the name of a tool, the content type of a file, the status of a session, the outcome of a delivery, the time of an event',
+          'The slug of an agent or skill, the e-mail address of a user, the name of a tool, the content type of a file, the status of a session or cron job, the provider of an integration, the outcome of a delivery, the time of an event',
         examples: ['reviewer'],
       }),
+    agent_id: z
+      .string()
+      .optional()
+      .meta({ description: 'The agent of a cron job; absent in other items', examples: ['czdoc9is0j8ht9lgmxg9edn58'] }),
   })
   .meta({ id: 'AutocompleteItem' });
 type Item = z.output<typeof AutocompleteItem>;
@@ -58,7 +62,12 @@ const filterFor = async (ctx: Ctx, type: MentionType): Promise<MentionFilter> =>
     case 'skill':
       return { tenant_id, visibility: (await seesAllSkills(ctx)) ? undefined : 'public' };
     case 'tool':
+    case 'integration':
       return { tenant_id };
+    case 'cron_job':
+      return { tenant_id, only: await visibleAgents(ctx) };
+    case 'session':
+      return { tenant_id, only: (await ctx.may('tenant:audit:read')) ? undefined : await agentsWithReadableChats(ctx) };
     default:
       return { tenant_id, only: await agentsWithReadableChats(ctx) };
   }
@@ -68,9 +77,9 @@ const filterFor = async (ctx: Ctx, type: MentionType): Promise<MentionFilter> =>
  * Returns the item for a row that matches the search; an empty list if the row has no text to show. For a user without
  * a name, the text is the e-mail address.
  */
-const itemOf = (type: MentionType, { id, label, detail }: Mention): Item[] => {
+const itemOf = (type: MentionType, { id, label, detail, agent_id }: Mention): Item[] => {
   const shown = label ?? (type === 'user' ? detail : null);
-  return shown === null ? [] : [{ id, label: shown, type, detail }];
+  return shown === null ? [] : [{ id, label: shown, type, detail, ...(agent_id === undefined ? {} : { agent_id }) }];
 };
 
 const NOWHERE = 3;
@@ -107,7 +116,7 @@ export const autocompleteOperations = {
     path: '/tenant/:tenant_id/autocomplete',
     summary: 'Complete the name of what a text mentions',
     details:
-      'Finds agents, users, skills, tools, files of sessions and sessions that the caller may see, the best matches first. A whole id also finds its agent, session, delivery or event. Texts of less than three characters must be the start of a name.',
+      'Finds agents, users, skills, tools, files of sessions, sessions, integrations and cron jobs that the caller may see, the best matches first. A whole id finds its agent, session, integration, cron job, delivery or event, the id of a request its newest event, and a position of the log the event there. Texts of less than three characters must be the start of a name.',
     permit: 'tenant:read',
     query: Query,
     reply: z.array(AutocompleteItem),

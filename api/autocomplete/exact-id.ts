@@ -1,20 +1,35 @@
+import type { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
+import { MAX_SORT_KEY, parseToken, sortKey, tokenOf } from '../../domain/event.ts';
 import { isId25 } from '../../domain/id.ts';
 import * as Session from '../../domain/sessions/session.ts';
+import { positionsOf } from '../../projections/audit/audit-head.queries.ts';
+import { cronJobById } from '../../projections/schedule/cron-job.queries.ts';
+import type { CronJobRead } from '../../projections/schedule/cron-job.ts';
 import { deliveryById } from '../../projections/webhooks/delivery.queries.ts';
+import { integrationName } from '../../projections/webhooks/integration.queries.ts';
 import { eventOf } from '../audit/event-detail.ts';
 import type { Ctx } from '../http/operation.ts';
 
-/** The types of resources that can be found only by their complete id. */
-export const EXACT_TYPES = ['delivery', 'event'] as const;
-type ExactType = 'agent' | 'session' | (typeof EXACT_TYPES)[number];
+/** The types of what can be found only by its complete id. */
+export const EXACT_TYPES = ['delivery', 'event', 'request', 'position'] as const;
+type ExactType = 'agent' | 'session' | 'integration' | 'cron_job' | (typeof EXACT_TYPES)[number];
 
 /**
- * A resource that was found by its id. `label` is the text that people see. `detail` is an additional text, or null.
+ * Something that was found by its id. `label` is the text that people see. `detail` is an additional text, or null.
+ * `agent_id` is the agent to which a cron job belongs.
  */
-type Found = { readonly id: string; readonly label: string; readonly type: ExactType; readonly detail: string | null };
+type Found = {
+  readonly id: string;
+  readonly label: string;
+  readonly type: ExactType;
+  readonly detail: string | null;
+  readonly agent_id?: string;
+};
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Matches ids of requests. Callers can choose them; short ones are too likely to be the start of a name. */
+const REQUEST_ID = /^[\w.:/+=-]{12,128}$/;
 
 const agentById = async (ctx: Ctx, id: string): Promise<Found | null> => {
   const { state } = await ctx.load(Agent, id);
@@ -26,8 +41,9 @@ const mayReadChats = async (ctx: Ctx, agent_id: string): Promise<boolean> => ctx
 
 const sessionById = async (ctx: Ctx, id: string): Promise<Found | null> => {
   const { state } = await ctx.load(Session, id);
-  if (state.status === 'absent' || !(await mayReadChats(ctx, state.agent_id))) return null;
-  return { id, label: state.title ?? 'Session', type: 'session', detail: state.status };
+  if (state.status === 'absent') return null;
+  const isReadable = (await ctx.may('tenant:audit:read')) || (await mayReadChats(ctx, state.agent_id));
+  return isReadable ? { id, label: state.title ?? 'Session', type: 'session', detail: state.status } : null;
 };
 
 const deliveryOf = async (ctx: Ctx, id: string): Promise<Found | null> => {
@@ -38,25 +54,61 @@ const deliveryOf = async (ctx: Ctx, id: string): Promise<Found | null> => {
   return isReadable ? { id, label: event ?? 'Delivery', type: 'delivery', detail: outcome } : null;
 };
 
+const integrationOf = async (ctx: Ctx, id: string): Promise<Found | null> => {
+  const found = await integrationName(ctx.reads, ctx.tenant, id);
+  return found && { id, label: found.label ?? 'Integration', type: 'integration', detail: found.provider };
+};
+
+const cronJobOf = async (ctx: Ctx, id: string): Promise<Found | null> => {
+  const found = await cronJobById(ctx.reads, ctx.tenant, id);
+  if (!found) return null;
+  const { agent_id, name, status } = JSON.parse(found.doc) as z.output<typeof CronJobRead>;
+  return (await ctx.may('agent:read', agent_id)) ? { id, label: name, type: 'cron_job', detail: status, agent_id } : null;
+};
+
 const eventById = async (ctx: Ctx, id: string): Promise<Found | null> => {
   const event = (await ctx.may('tenant:audit:read')) ? await eventOf(ctx, id) : null;
   return event && { id, label: event.type, type: 'event', detail: event.at };
 };
 
+/** Returns the newest event of the tenant that a request has caused. */
+const requestById = async (ctx: Ctx, id: string): Promise<Found | null> => {
+  if (!(await ctx.may('tenant:audit:read'))) return null;
+  const [position] = await positionsOf(ctx.reads, { tenant_id: ctx.tenant, from: '', to: MAX_SORT_KEY, request_id: id }, 1, 'newest');
+  const event = position && (await ctx.eventAt(position));
+  return event ? { id, label: event.type, type: 'request', detail: event.at } : null;
+};
+
+/** Returns the event of the tenant that is at a position. */
+const eventAtPosition = async (ctx: Ctx, id: string): Promise<Found | null> => {
+  const wanted = parseToken(id);
+  if (!wanted || !(await ctx.may('tenant:audit:read'))) return null;
+  const [from, to] = [sortKey(wanted), sortKey(wanted)];
+  const [position] = await positionsOf(ctx.reads, { tenant_id: ctx.tenant, from, to }, 1);
+  const event = position && (await ctx.eventAt(position));
+  return event ? { id: tokenOf(event.position), label: event.type, type: 'position', detail: event.at } : null;
+};
+
+type Search = (ctx: Ctx, id: string) => Promise<Found | null>;
+
+/** For each form of an id: the searches for it. */
+const SEARCHES: readonly (readonly [hasForm: (text: string) => boolean, type: ExactType, search: Search])[] = [
+  [isId25, 'agent', agentById],
+  [isId25, 'session', sessionById],
+  [isId25, 'delivery', deliveryOf],
+  [isId25, 'integration', integrationOf],
+  [isId25, 'cron_job', cronJobOf],
+  [(text) => UUID.test(text), 'event', eventById],
+  [(text) => REQUEST_ID.test(text) && !isId25(text), 'request', requestById],
+  [(text) => parseToken(text) !== null, 'position', eventAtPosition],
+];
+
 /**
- * Returns the agent, session, delivery or event of the tenant with this id. The list is empty if there is none, or the
- * caller may not see it. Ids are random, so at most one resource has an id.
+ * Returns what the tenant has under this id. The list is empty if there is nothing, or the caller may not see it. An id
+ * of another tenant is searched for like one that does not exist, so that the time of the answer does not reveal it.
  */
 export const findById = async (ctx: Ctx, text: string, types: readonly string[]): Promise<Found[]> => {
-  const searches: readonly (readonly [ExactType, (ctx: Ctx, id: string) => Promise<Found | null>])[] = isId25(text)
-    ? [
-        ['agent', agentById],
-        ['session', sessionById],
-        ['delivery', deliveryOf],
-      ]
-    : UUID.test(text)
-      ? [['event', eventById]]
-      : [];
-  const found = await Promise.all(searches.filter(([type]) => types.includes(type)).map(([, search]) => search(ctx, text)));
+  const searches = SEARCHES.filter(([hasForm, type]) => types.includes(type) && hasForm(text));
+  const found = await Promise.all(searches.map(([, , search]) => search(ctx, text)));
   return found.filter((one) => one !== null);
 };

@@ -38,12 +38,37 @@ export const mayAtPath = ({ path, params }: Pick<Visit, 'path' | 'params'>): Vis
   return (permission) => permission === 'platform' && path.startsWith(platformPath());
 };
 
-/** Returns the navigation entries of the pages that the visitor may open. */
-export const navigationOf = (visit: Visit): { readonly tenant: readonly NavEntry[]; readonly platform: readonly NavEntry[] } => {
+type FoundPage = Omit<NavEntry, 'hotkey'>;
+
+/** Pages that the navigation omits. The search finds them. */
+const OTHER_PAGES: readonly FoundPage[] = [
+  { label: 'Delivery problems', icon: 'circle-alert', path: '/deliveries/problems', permit: 'tenant:integrations:read' },
+  { label: 'Audit heads and export', icon: 'fingerprint', path: '/audit/heads', permit: 'tenant:audit:read' },
+];
+const OTHER_PAGES_ANYWHERE: readonly FoundPage[] = [
+  { label: 'Your account and browsers', icon: 'user', path: '/console/me', permit: 'any' },
+  { label: 'Time zone', icon: 'clock', path: '/console/zone', permit: 'any' },
+  { label: 'Drift of the projections', icon: 'database', path: platformPath('/drift'), permit: 'platform' },
+];
+
+/** The pages that a visitor may open: those in the navigation, and others. */
+export type Navigation = {
+  readonly tenant: readonly NavEntry[];
+  readonly platform: readonly NavEntry[];
+  readonly others: readonly FoundPage[];
+};
+
+/** Returns the pages that the visitor may open. */
+export const navigationOf = (visit: Visit): Navigation => {
   const { tenant_id } = visit.params;
-  const ofTenant = tenant_id === undefined ? [] : TENANT_PAGES.map((entry) => ({ ...entry, path: tenantPath(tenant_id, entry.path) }));
-  const allowed = (entries: readonly NavEntry[]) => entries.filter(({ permit }) => visit.may(permit));
-  return { tenant: allowed(ofTenant), platform: allowed(PLATFORM_PAGES) };
+  const inTenant = <Entry extends FoundPage>(entries: readonly Entry[]) =>
+    tenant_id === undefined ? [] : entries.map((entry) => ({ ...entry, path: tenantPath(tenant_id, entry.path) }));
+  const allowed = <Entry extends FoundPage>(entries: readonly Entry[]) => entries.filter(({ permit }) => visit.may(permit));
+  return {
+    tenant: allowed(inTenant(TENANT_PAGES)),
+    platform: allowed(PLATFORM_PAGES),
+    others: allowed([...inTenant(OTHER_PAGES), ...OTHER_PAGES_ANYWHERE]),
+  };
 };
 
 /** Returns the label of the navigation entry to which a page belongs, as far as its path shows this. */

@@ -1,5 +1,5 @@
 import type { SelectQueryBuilder } from 'kysely';
-import { PLATFORM, type Position, parseToken, sortKey } from '../../domain/event.ts';
+import { PLATFORM, type Position, parseToken, positionOfSortKey, sortKey } from '../../domain/event.ts';
 import type { Database, RowOf } from '../database.ts';
 import { defineList, defineQuery, prefixPattern } from '../query.ts';
 import { byKey, DOC_SEPARATOR, type Page, type PageWindow, pagesOf, type Reads, tenantCount } from '../read-model.ts';
@@ -111,6 +111,16 @@ export type ActorNames = { readonly name: string | null; readonly email: string 
 export const actorNamesOf = async (reads: Reads, event_id: string): Promise<ActorNames | null> => {
   const entry = await byKey<{ readonly actor: ActorNames }, typeof table>(reads, { projection: audit.name, table }, { id: event_id });
   return entry && { name: entry.actor.name, email: entry.actor.email };
+};
+
+const placeOfEvent = defineQuery((db, { tenant_id, id }: { tenant_id: string; id: string }) =>
+  db.selectFrom('audit.audit_logs as entry').select('entry.place').where('entry.id', '=', id).where('entry.tenant_id', '=', tenant_id),
+);
+
+/** Returns the log position of an event of a tenant; null if the audit log of the tenant has no entry for it. */
+export const positionOfTenantEvent = async (reads: Reads, tenant_id: string, event_id: string): Promise<Position | null> => {
+  const [entry] = await reads.rows(placeOfEvent, { tenant_id, id: event_id });
+  return entry ? positionOfSortKey(entry.place!) : null;
 };
 
 /**

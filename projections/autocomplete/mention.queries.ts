@@ -3,11 +3,14 @@ import { containsPattern, defineQueryOn, searchKey, searchKeyRange } from '../qu
 import type { Reads } from '../read-model.ts';
 
 /** The types of resources that people can mention in texts. */
-export const MENTION_TYPES = ['agent', 'user', 'skill', 'tool', 'file', 'session'] as const;
+export const MENTION_TYPES = ['agent', 'user', 'skill', 'tool', 'file', 'session', 'integration', 'cron_job'] as const;
 export type MentionType = (typeof MENTION_TYPES)[number];
 
-/** A row that matches a text. `label` is the text that people see; null if the row has none. */
-export type Mention = { readonly id: string; readonly label: string | null; readonly detail: string | null };
+/**
+ * A row that matches a text. `label` is the text that people see; null if the row has none. `agent_id` is the agent to
+ * which a cron job belongs.
+ */
+export type Mention = { readonly id: string; readonly label: string | null; readonly detail: string | null; readonly agent_id?: string };
 
 /** Restricts the rows that are searched. */
 export type MentionFilter = {
@@ -27,17 +30,28 @@ type Source = {
   readonly detail: string;
   /** The column that `only` restricts. */
   readonly only: string;
-  /** Whether deleted rows stay in the table; their column `deleted` is then true. */
-  readonly keepsDeleted?: true;
+  /** The column that marks deleted rows, if these stay in the table. */
+  readonly deleted?: 'deleted' | 'disconnected';
+  /** Whether the id of the agent to which a row belongs is returned. */
+  readonly isOfAgent?: true;
 };
 
 const SOURCES: Readonly<Record<MentionType, Source>> = {
-  agent: { from: 'agents.agents', id: 'id', label: 'name', detail: 'slug', only: 'id', keepsDeleted: true },
+  agent: { from: 'agents.agents', id: 'id', label: 'name', detail: 'slug', only: 'id', deleted: 'deleted' },
   user: { from: 'users.users', id: 'id', label: 'name', detail: 'email', only: 'id' },
-  skill: { from: 'skills.skills', id: 'id', label: 'name', detail: 'slug', only: 'id', keepsDeleted: true },
-  tool: { from: 'tools.tools', id: 'id', label: 'display_name', detail: 'name', only: 'id', keepsDeleted: true },
+  skill: { from: 'skills.skills', id: 'id', label: 'name', detail: 'slug', only: 'id', deleted: 'deleted' },
+  tool: { from: 'tools.tools', id: 'id', label: 'display_name', detail: 'name', only: 'id', deleted: 'deleted' },
   file: { from: 'sessions.attachments', id: 'sha256', label: 'filename', detail: 'content_type', only: 'agent_id' },
   session: { from: 'sessions.sessions', id: 'id', label: 'title', detail: 'status', only: 'agent_id' },
+  integration: {
+    from: 'integrations.integrations',
+    id: 'id',
+    label: 'label',
+    detail: 'provider',
+    only: 'agent_id',
+    deleted: 'disconnected',
+  },
+  cron_job: { from: 'cron_jobs.jobs', id: 'id', label: 'name', detail: 'status', only: 'agent_id', deleted: 'deleted', isOfAgent: true },
 };
 
 type Args = MentionFilter & {
@@ -58,7 +72,8 @@ const mentionsIn = (source: Source) =>
       .selectFrom(`${source.from} as row`)
       .select([`row.${source.id} as id`, `row.${source.label} as label`, `row.${source.detail} as detail`])
       .$if(tenant_id !== undefined, (query) => query.where('row.tenant_id', '=', tenant_id))
-      .$if(source.keepsDeleted === true, (query) => query.where('row.deleted', 'is not', true))
+      .$if(source.isOfAgent === true, (query) => query.select('row.agent_id'))
+      .$if(source.deleted !== undefined, (query) => query.where(`row.${source.deleted}`, 'is not', true))
       .$if(only !== undefined, (query) => query.where(({ eb, fn, val }) => eb(`row.${source.only}`, '=', fn.any(val(only)))))
       .$if(visibility !== undefined, (query) => query.where('row.visibility', '=', visibility))
       .$if(pattern !== undefined, (query) => query.where('row.search', 'ilike', pattern))

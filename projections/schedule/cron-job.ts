@@ -107,6 +107,7 @@ export const table = {
   key: ['tenant_id', 'id'],
   stream: CronJob.category,
   softDelete: 'deleted',
+  search: ['name'],
   columns: {
     tenant_id: 'text',
     id: 'text',
@@ -252,7 +253,7 @@ const attempted = ({ tenant, id, event_id, at, type, data }: Attempted): readonl
  */
 export const cronJobs = {
   name: 'cron_jobs',
-  version: 4,
+  version: 5,
   categories: [CronJob.category, CronRun.category, 'acknowledgement', 'session'],
   tables: [table, runTable, cronJobCounter.table],
   on: {

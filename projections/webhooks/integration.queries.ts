@@ -26,6 +26,19 @@ export const integrationById = async (reads: Reads, tenant_id: string, id: strin
   return found && doc?.tenant_id === tenant_id ? { ...found, doc: JSON.stringify(complete(doc, publicUrl)) } : null;
 };
 
+const nameById = defineQuery((db, { tenant_id, id }: { tenant_id: string; id: string }) =>
+  db
+    .selectFrom('integrations.integrations as integration')
+    .select(['integration.label', 'integration.provider'])
+    .where('integration.id', '=', id)
+    .where('integration.tenant_id', '=', tenant_id)
+    .where('integration.disconnected', 'is not', true),
+);
+
+/** Returns the label and the provider of an integration of a tenant; null if the tenant has no such integration. */
+export const integrationName = async (reads: Reads, tenant_id: string, id: string) =>
+  (await reads.rows(nameById, { tenant_id, id }))[0] ?? null;
+
 /** Returns the times of the last deliveries to an integration. The integration's own stream does not contain them. */
 export const lastDeliveries = async (
   reads: Reads,

@@ -74,6 +74,7 @@ export const table = {
   key: ['id'],
   stream: Integration.category,
   softDelete: 'disconnected',
+  search: ['label'],
   columns: {
     id: 'text',
     tenant_id: 'text',
@@ -104,7 +105,7 @@ const patchLastDelivery = (event: Recorded<Extract<DeliveryEvent, { data: Uint8A
  */
 export const integrations = {
   name: 'integrations',
-  version: 3,
+  version: 4,
   categories: [Integration.category, 'delivery'],
   tables: [table, integrationCounter.table],
   on: {

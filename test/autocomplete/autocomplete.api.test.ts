@@ -1,10 +1,27 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { tokenOf } from '../../domain/event.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import { createSessionPlatform, type Json } from '../fixtures/session-platform.ts';
 import { addMember } from '../fixtures/users.ts';
+import { SECRET, sign } from '../fixtures/webhook-platform.ts';
+import { type Classes, compareTimings, type Difference } from '../fixtures/welch-t-test.ts';
 
 type Item = { id: string; label: string; type: string; detail: string | null };
+
+type Stored = {
+  id: string;
+  event_id: string;
+  meta: { $correlationId: string };
+  position: { commit: bigint; prepare: bigint };
+};
+
+const RUNS = 250;
+const TRIES = 3;
+/** A difference in time counts as a leak if it is significant and at least this fraction of the time of a search. */
+const MIN_SHARE = 0.05;
+const MAX_T_VALUE = 4.5;
+const leaks = ({ t, share }: Difference): boolean => Math.abs(t) >= MAX_T_VALUE && share >= MIN_SHARE;
 
 const p = await createSessionPlatform();
 const post = async (path: string, body: object): Promise<Json> => {
@@ -24,6 +41,32 @@ const raw = formBody({ name: 'upload', filename: 'review-notes.txt', content: 'n
 const file = await p.send('POST', `${session}/attachments`, { key: p.agent.runner, raw, headers: { 'content-type': FORM_TYPE } });
 assert.is(file.status, 201, file.text);
 const member = await addMember(p, 'MEMBER', p.tenant_id, 'reviewer@example.com');
+const connect = async (label: string) =>
+  String((await post('/webhook-integrations', { provider: 'github', agent_id: agents.Emil, label, secret: SECRET })).id);
+const [integration, unused] = [await connect('annals/inbox'), await connect('annals/unused')];
+const payload = JSON.stringify({ zen: 'Keep it simple' });
+const delivery = String(
+  (
+    (
+      await p.send('POST', `/hooks/inbound/${integration}`, {
+        key: '',
+        raw: payload,
+        headers: { 'x-github-event': 'push', 'x-github-delivery': crypto.randomUUID(), 'x-hub-signature-256': sign(payload) },
+      })
+    ).body as Json
+  ).id,
+);
+const job = String(
+  (
+    await post(`/agents/${agents.Emil}/cron-jobs`, {
+      name: 'Weekly report',
+      kind: 'recurring',
+      target_kind: 'internal_agent',
+      target: agents.Emil,
+      cron_expr: '0 9 * * MON',
+    })
+  ).id,
+);
 await p.waitForProjections();
 
 const find = async (query: string, key = p.key): Promise<Item[]> => {
@@ -62,8 +105,11 @@ test('searching for a complete id finds the agent, session, delivery or event wi
   assert.equal(await found(sessionId), [[sessionId, 'session']]);
   const event = p.eventsOf('AgentCreated')[0]!.event_id;
   assert.equal(await found(event), [[event, 'event']]);
+  assert.equal(await found(integration), [[integration, 'integration']]);
+  assert.equal(await find(`q=${job}`), [{ id: job, label: 'Weekly report', type: 'cron_job', detail: 'active', agent_id: agents.Emil }]);
+  assert.equal(await found(delivery), [[delivery, 'delivery']]);
   assert.equal(await found(`c${'0'.repeat(24)}`), []);
-  for (const id of [agents.Emil!, sessionId, event]) assert.equal(await found(id, member.key), []);
+  for (const id of [agents.Emil!, sessionId, event, job, delivery]) assert.equal(await found(id, member.key), []);
   assert.equal(await find(`q=${agents.Emil}&types=user`), []);
 });
 
@@ -99,9 +145,58 @@ test('the search shows a member all tools and users of the tenant, but only thos
   assert.equal(await labels('q=review&types=agent,session,file', member.key), ['review-notes.txt', 'Review of the release', 'Preview']);
 });
 
-test('the search shows an AUDITOR all agents, but no sessions and no files', async () => {
+test('the search shows an AUDITOR all agents and sessions, but no files', async () => {
   const { key } = await addMember(p, 'AUDITOR');
-  assert.equal(await labels('q=review&types=agent,session,file', key), ['Review', 'Code Review', 'Preview']);
+  assert.equal(await labels('q=review&types=agent,session,file', key), ['Review', 'Review of the release', 'Code Review', 'Preview']);
+  assert.equal(await labels(`q=${session.split('/').at(-1)}`, key), ['Review of the release']);
+});
+
+test('the search finds integrations and cron jobs by their names; a member finds the cron jobs of agents that they may see', async () => {
+  const [found] = await find('q=annals%2Fin');
+  assert.equal(found, { id: integration, label: 'annals/inbox', type: 'integration', detail: 'github' });
+  assert.equal(await labels('q=weekly'), ['Weekly report']);
+  assert.equal(await labels('q=weekly', member.key), []);
+  await p.send('DELETE', `${p.tenant}/webhook-integrations/${unused}`);
+  await p.waitForProjections();
+  assert.equal(await labels('q=unused'), []);
+});
+
+test('the id of a request finds its newest event, and a position the event there, but only for those who may read the audit log', async () => {
+  const { meta, position } = p.eventsOf('AgentCreated')[0]! as unknown as Stored;
+  const token = tokenOf(position);
+  const found = async (id: string, key?: string) =>
+    (await find(`q=${encodeURIComponent(id)}`, key)).map(({ id: one, type, label }) => [one, type, label]);
+  assert.equal(await found(meta.$correlationId), [[meta.$correlationId, 'request', 'AgentCreated']]);
+  assert.equal(await found(token), [[token, 'position', 'AgentCreated']]);
+  assert.equal(await found(token.replace(/^./, (digit) => String((Number(digit) + 1) % 10))), []);
+  for (const id of [meta.$correlationId, token]) assert.equal(await found(id, member.key), []);
+  assert.equal(await find(`q=${meta.$correlationId}&types=event,agent`), []);
+});
+
+test('an id of another tenant finds nothing, and takes as long as an id that does not exist', async () => {
+  const other = (await p.send('POST', '/admin/tenants', { body: { name: 'Other', slug: 'other', owner_email: 'far@example.com' } }))
+    .body as Json;
+  const { key } = await addMember(p, 'OWNER', String(other.id), 'owner@far.example.com');
+  const made = await p.send('POST', `/tenant/${other.id}/agents`, { key, body: { name: 'Foreign', slug: 'foreign' } });
+  assert.is(made.status, 201, made.text);
+  await p.waitForProjections();
+  const { event_id, meta, position, id } = p.eventsOf('AgentCreated').at(-1)! as unknown as Stored;
+  const uuid = () => crypto.randomUUID();
+  const pairs: Record<string, readonly [foreign: string, invented: () => string]> = {
+    agent: [id, () => `c${uuid().replaceAll('-', '').slice(0, 24)}`],
+    event: [event_id, uuid],
+    request: [meta.$correlationId, uuid],
+    position: [tokenOf(position), () => `9${Math.floor(Math.random() * 1e9)}:9${Math.floor(Math.random() * 1e9)}`],
+  };
+  for (const [type, [foreign, invented]] of Object.entries(pairs)) {
+    for (const text of [foreign, invented()]) assert.equal(await find(`q=${encodeURIComponent(text)}`), [], type);
+    const classes: Classes<string> = [[foreign], Array.from({ length: 64 }, invented)];
+    const measured: Difference[] = [];
+    do measured.push(await compareTimings((text) => find(`q=${encodeURIComponent(text)}&types=${type}`), classes, RUNS));
+    while (leaks(measured.at(-1)!) && measured.length < TRIES);
+    console.log(`${type}: ${measured.map(({ t, share }) => `t = ${t.toFixed(1)} (${(share * 100).toFixed(1)} %)`).join(', ')}`);
+    assert.not(leaks(measured.at(-1)!), type);
+  }
 });
 
 test('the search does not find deleted agents', async () => {

@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { consolePages } from '../../api/console-pages.ts';
+import { tokenOf } from '../../domain/event.ts';
 import { type OpenedProjectionAdmin, openProjectionAdmin } from '../../infra/projector/projection-admin.ts';
 import {
   type ConsolePlatform,
@@ -133,8 +134,21 @@ test('the search finds pages, forms and resources by a name or an id, but only t
   };
   assert.ok((await found('review')).includes(`${p.base}/agents/${agent}`));
   assert.equal(await found(accepted), [`${p.base}/deliveries/${accepted}`]);
-  const event = p.eventsOf('AgentCreated')[0]!.event_id;
-  assert.equal(await found(event), [`${p.base}/events?correlation_id=${event}`, `${p.base}/events/${event}`]);
+  const { event_id: event, meta, position } = p.eventsOf('AgentCreated')[0]!;
+  assert.equal(await found(event), [`${p.base}/events/${event}`]);
+  const request = String(meta.$correlationId);
+  assert.equal(await found(request), [`${p.base}/events?correlation_id=${request}`]);
+  const token = tokenOf(position);
+  assert.equal(await found(token), [`${p.base}/events?to_position=${encodeURIComponent(token)}`]);
+  for (const unknown of [crypto.randomUUID(), '9999999:9999999']) assert.equal(await found(unknown), [], unknown);
+  const session = (p.eventsOf('SessionStarted')[0] as { id: string }).id;
+  const auditor = await p.signIn((await addMember(p, 'AUDITOR', p.tenant_id, 'found@example.com')).key);
+  assert.equal(await found(session, auditor), [`${p.base}/sessions/${session}`]);
+  const reader = await addMember(p, 'MEMBER', p.tenant_id, 'reader@example.com');
+  await p.send('PUT', `${p.tenant}/agents/${agent}/roles/${reader.user_id}`, { body: { role: 'OWNER' } });
+  await p.waitForProjections();
+  assert.equal(await found(session, await p.signIn(reader.key)), [], 'a page of a session is only for those who may read the audit log');
+  assert.equal(await found('reader@example.com'), [`${p.base}/members#member-${reader.user_id}`]);
   assert.ok((await found('deliveries')).includes(`${p.base}/deliveries`));
   assert.ok((await found('create an agent')).includes(`/console/run/createAgent?tenant_id=${p.tenant_id}`));
   assert.equal(await found(`c${'0'.repeat(24)}`), []);

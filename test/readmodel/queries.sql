@@ -1850,6 +1850,15 @@ from
       1
   ) found;
 
+-- positionOfTenantEvent: call
+select
+  "entry"."place"
+from
+  "audit"."audit_logs" as "entry"
+where
+  "entry"."id" = $1
+  and "entry"."tenant_id" = $2;
+
 -- latestEntry: of all
 select
   "entry"."doc"
@@ -5002,6 +5011,17 @@ from
       1
   ) found;
 
+-- integrationName: call
+select
+  "integration"."label",
+  "integration"."provider"
+from
+  "integrations"."integrations" as "integration"
+where
+  "integration"."id" = $1
+  and "integration"."tenant_id" = $2
+  and "integration"."disconnected" is not true;
+
 -- connectedIntegrations: call
 select
   "integration"."id"
@@ -6743,6 +6763,72 @@ from
 where
   "row"."tenant_id" = $1
   and "row"."deleted" is not true
+  and "row"."search" ilike $2
+limit
+  $3;
+
+-- findMentions: of cron jobs
+select
+  "row"."id" as "id",
+  "row"."name" as "label",
+  "row"."status" as "detail",
+  "row"."agent_id"
+from
+  "cron_jobs"."jobs" as "row"
+where
+  "row"."tenant_id" = $1
+  and "row"."deleted" is not true
+  and lower(left("row"."search", 64)) collate "C" >= $2
+  and lower(left("row"."search", 64)) collate "C" < $3
+order by
+  lower(left("row"."search", 64)) collate "C",
+  "row"."id"
+limit
+  $4;
+
+-- findMentions: of cron jobs
+select
+  "row"."id" as "id",
+  "row"."name" as "label",
+  "row"."status" as "detail",
+  "row"."agent_id"
+from
+  "cron_jobs"."jobs" as "row"
+where
+  "row"."tenant_id" = $1
+  and "row"."deleted" is not true
+  and "row"."search" ilike $2
+limit
+  $3;
+
+-- findMentions: of integrations
+select
+  "row"."id" as "id",
+  "row"."label" as "label",
+  "row"."provider" as "detail"
+from
+  "integrations"."integrations" as "row"
+where
+  "row"."tenant_id" = $1
+  and "row"."disconnected" is not true
+  and lower(left("row"."search", 64)) collate "C" >= $2
+  and lower(left("row"."search", 64)) collate "C" < $3
+order by
+  lower(left("row"."search", 64)) collate "C",
+  "row"."id"
+limit
+  $4;
+
+-- findMentions: of integrations
+select
+  "row"."id" as "id",
+  "row"."label" as "label",
+  "row"."provider" as "detail"
+from
+  "integrations"."integrations" as "row"
+where
+  "row"."tenant_id" = $1
+  and "row"."disconnected" is not true
   and "row"."search" ilike $2
 limit
   $3;

@@ -17,6 +17,12 @@ const recentHits = () => {
   }
 };
 
+/** Puts the results first that were opened last. */
+const recentFirst = (/** @type {Hit[]} */ found) => {
+  const recent = recentHits().flatMap(({ href }) => found.find((hit) => hit.href === href) ?? []);
+  return [...recent, ...found.filter((hit) => !recent.includes(hit))];
+};
+
 const remember = (/** @type {Hit} */ hit) => {
   const others = recentHits().filter(({ href }) => href !== hit.href);
   sessionStorage.setItem(recentKey, JSON.stringify([hit, ...others].slice(0, MAX_RECENT)));
@@ -110,7 +116,7 @@ const createPalette = () => {
     timer = setTimeout(async () => {
       try {
         const found = await search(text, signal);
-        if (!signal.aborted) show(found, 'Nothing that you may see has this name or id.');
+        if (!signal.aborted) show(recentFirst(found), 'Nothing that you may see has this name or id.');
       } catch {
         if (!signal.aborted) show([], 'The search failed. Try again.');
       }

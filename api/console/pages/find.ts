@@ -23,15 +23,38 @@ type Hit = { readonly href: string; readonly label: string; readonly kind: strin
 const MAX_FORMS = 8;
 const MAX_ITEMS = '20';
 const MIN_FORM_QUERY = 2;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const POSITION = /^\d{1,20}:\d{1,20}$/;
 
-/** For each type of item with its own page: the start of the page's path, and an icon. */
-const ITEM_PAGES: Readonly<Partial<Record<Item['type'], readonly [path: string, icon: IconName]>>> = {
-  agent: ['/agents/', 'bot'],
-  session: ['/sessions/', 'message-square'],
-  delivery: ['/deliveries/', 'inbox'],
-  event: ['/events/', 'list-tree'],
+type ItemPage = {
+  readonly icon: IconName;
+  /** The permission on the tenant that the page needs; absent if whoever sees the item may open it. */
+  readonly permit?: string;
+  /** Returns the path of the page below that of the tenant. */
+  readonly path: (item: Item) => string;
+};
+
+const historyOf = ({ id }: Item): string => `/audit?resource_id=${id}`;
+
+/** For each type of item, the pages about it. The first page that the visitor may open is offered. */
+const ITEM_PAGES: Readonly<Record<Item['type'], readonly ItemPage[]>> = {
+  agent: [{ icon: 'bot', path: ({ id }) => `/agents/${id}` }],
+  user: [{ icon: 'user', path: ({ id }) => `/members#member-${id}` }],
+  session: [{ icon: 'message-square', permit: 'tenant:audit:read', path: ({ id }) => `/sessions/${id}` }],
+  integration: [{ icon: 'plug', permit: 'tenant:integrations:read', path: ({ id }) => `/integrations/${id}` }],
+  cron_job: [{ icon: 'calendar-clock', path: ({ id, agent_id }) => `/agents/${agent_id}/cron-jobs/${id}` }],
+  skill: [{ icon: 'zap', permit: 'tenant:audit:read', path: historyOf }],
+  tool: [{ icon: 'settings', permit: 'tenant:audit:read', path: historyOf }],
+  file: [],
+  delivery: [{ icon: 'inbox', path: ({ id }) => `/deliveries/${id}` }],
+  event: [{ icon: 'list-tree', permit: 'tenant:audit:read', path: ({ id }) => `/events/${id}` }],
+  request: [{ icon: 'list-tree', permit: 'tenant:audit:read', path: ({ id }) => `/events?${new URLSearchParams({ correlation_id: id })}` }],
+  position: [{ icon: 'list-tree', permit: 'tenant:audit:read', path: ({ id }) => `/events?${new URLSearchParams({ to_position: id })}` }],
+};
+
+/** What the results of some types are called, if the name of the type does not say it. */
+const KINDS: Readonly<Partial<Record<Item['type'], string>>> = {
+  cron_job: 'cron job',
+  request: 'events of this request, the newest',
+  position: 'events up to this position, the newest',
 };
 
 const queryOf = ({ query }: Visit): string => (query.get('q') ?? '').trim().slice(0, 255);
@@ -46,8 +69,8 @@ const containsWords = (text: string, query: string): boolean => {
 };
 
 const pageHits = (visit: Visit, query: string): Hit[] => {
-  const { tenant, platform } = navigationOf(visit);
-  return [...tenant, ...platform]
+  const { tenant, platform, others } = navigationOf(visit);
+  return [...tenant, ...platform, ...others]
     .filter(({ label }) => containsWords(label, query))
     .map(({ label, path, icon: name }) => ({ href: path, label, kind: 'page', icon: name }));
 };
@@ -59,26 +82,29 @@ const tenantHits = ({ me }: Visit, query: string, listed: readonly Tenant[]): Hi
   ...listed.map(({ id, name }): Hit => ({ href: platformPath(`/tenants/${id}`), label: name, kind: 'tenant', icon: 'building-2' })),
 ];
 
-/** Returns links to the list of events, for a query that is the id of a request or a log position. */
-const eventHits = (visit: Visit, query: string): Hit[] => {
-  const { tenant_id } = visit.params;
-  if (tenant_id === undefined || !visit.may('tenant:audit:read')) return [];
-  const events = (parameter: string, kind: string): Hit => ({
-    href: tenantPath(tenant_id, `/events?${new URLSearchParams({ [parameter]: query })}`),
-    label: query,
-    kind,
-    icon: 'list-tree',
-  });
-  if (UUID.test(query)) return [events('correlation_id', 'events of this request')];
-  return POSITION.test(query) ? [events('to_position', 'events up to this position')] : [];
+/**
+ * Returns the page about an item that the visitor may open. People who may change a skill or tool get its form, and
+ * those who find a file get the file itself. Null if there is no such page.
+ */
+const itemHref = (visit: Visit, item: Item): readonly [href: string, icon: IconName] | null => {
+  const { rows, may, params } = visit;
+  const tenant_id = params.tenant_id!;
+  const { id, type } = item;
+  if (type === 'file') return [`/tenant/${tenant_id}/files/${id}`, 'download'];
+  if (type === 'skill' && mayOpenForm(visit, rows.updateSkill))
+    return [`/console/run/updateSkill?${new URLSearchParams({ tenant_id, skill_id: id })}`, 'zap'];
+  if (type === 'tool' && mayOpenForm(visit, rows.updateTool))
+    return [`/console/run/updateTool?${new URLSearchParams({ tenant_id, tool_id: id })}`, 'settings'];
+  const found = ITEM_PAGES[type].find(({ permit }) => permit === undefined || may(permit));
+  return found ? [tenantPath(tenant_id, found.path(item)), found.icon] : null;
 };
 
 const itemHits = (visit: Visit, items: readonly Item[]): Hit[] =>
-  items.flatMap(({ id, label, type, detail }) => {
-    const [path, name] = ITEM_PAGES[type] ?? [];
-    return path && name
-      ? [{ href: tenantPath(visit.params.tenant_id!, path + id), label, kind: detail ? `${type} · ${detail}` : type, icon: name }]
-      : [];
+  items.flatMap((item) => {
+    const [href, name] = itemHref(visit, item) ?? [];
+    const { label, type, detail } = item;
+    const kind = [KINDS[type] ?? type, detail].filter((one) => one).join(' · ');
+    return href && name ? [{ href, label, kind, icon: name }] : [];
   });
 
 /** Returns the forms whose titles contain the query. A form about an agent first asks which agent it is about. */
@@ -115,7 +141,6 @@ const hitRow = ({ href, label, kind, icon: name }: Hit) =>
 const view = ({ items, tenants }: Found, visit: Visit) => {
   const query = queryOf(visit);
   const hits = [
-    ...eventHits(visit, query),
     ...(items?.ok ? itemHits(visit, items.value) : []),
     ...pageHits(visit, query),
     ...tenantHits(visit, query, tenants?.ok ? tenants.value : []),
@@ -123,7 +148,7 @@ const view = ({ items, tenants }: Found, visit: Visit) => {
   ];
   const seen = [...new Map(hits.map((hit) => [hit.href, hit])).values()];
   return [
-    heading('Find', 'Pages, forms, agents, sessions, tenants, and anything by its id.'),
+    heading('Find', 'Pages, forms, agents, people, integrations, sessions, and anything by its id.'),
     searchField(visit.path, { name: 'q', value: query, placeholder: 'Name or id' }),
     items && !items.ok ? problemPanel(items.problem) : null,
     seen.length > 0

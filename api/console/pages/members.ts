@@ -43,7 +43,7 @@ const actionsFor = (member: Member, owners: number, visit: Visit): Child => {
 
 const rowOf = (member: Member, owners: number, visit: Visit) =>
   tr(
-    { 'data-kind': 'member', 'data-id': member.user_id },
+    { 'data-kind': 'member', 'data-id': member.user_id, id: `member-${member.user_id}` },
     td({ class: 'main-cell' }, div({ class: 'clip' }, strong(null, memberName(member))), div({ class: 'quiet clip' }, member.email)),
     td(null, span({ class: 'badge calm' }, member.role)),
     td({ class: 'number wide-only' }, ago(member.created_at)),
