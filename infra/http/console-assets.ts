@@ -25,8 +25,8 @@ const require = createRequire(import.meta.url);
 const CONSOLE = join(import.meta.dirname, '../../api/console');
 /** The files that make up the style sheet, in this order. */
 const STYLES = [
-  'tokens', 'base', 'frame', 'parts', 'lists', 'details', 'forms', 'audit', 'access', 'chart', 'sessions', 'costs', 'steps', 'integrations',
-  'deliveries', 'schedules', 'time', 'live', 'palette', 'sign-in',
+  'tokens', 'base', 'sidebar', 'frame', 'parts', 'lists', 'details', 'fields', 'forms', 'audit', 'access', 'chart', 'sessions', 'costs',
+  'steps', 'integrations', 'deliveries', 'schedules', 'time', 'live', 'palette', 'sign-in',
 ] as const; // biome-ignore format: a list of names
 /**
  * The modules of every page that import and export nothing. They are served as one file together with the element for

@@ -9,8 +9,7 @@ import { RESOURCE_GUARDS } from '../two-tenants/resource-guards.ts';
 import { SESSION_GUARDS } from '../two-tenants/session-guards.ts';
 import { SKILL_GUARDS } from '../two-tenants/skill-guards.ts';
 import { TOOL_GUARDS } from '../two-tenants/tool-guards.ts';
-
-const root = join(import.meta.dirname, '../..');
+import { filesOf, importedFiles, importsOf, root, textOf, withoutComments } from './source-files.ts';
 
 /**
  * What each top-level source folder ('room', see README) may import: other rooms, and packages. The room domain may
@@ -110,28 +109,11 @@ const FOLDERS: Record<string, string[]> = {
   test: [...AREAS, ...INFRA_FOLDERS, 'architecture', 'bench', 'console', 'faults', 'fixtures', 'http', 'live', 'store', 'two-tenants'],
 };
 
+/** The packages that a module for browsers may import by name. At the moment, it may import none. */
+const BROWSER_PACKAGES: readonly string[] = [];
+
 const MAX_LINES = 300;
 const VAGUE_NAMES = ['utils', 'types', 'services', 'helpers', 'index'];
-
-const filesOf = (room: string): string[] => globSync(`${room}/**/*.{ts,mjs}`, { cwd: root }).map((file) => file.replaceAll('\\', '/'));
-
-const textOf = (file: string): string => readFileSync(join(root, file), 'utf8');
-
-const withoutComments = (file: string): string =>
-  textOf(file)
-    .replace(/\/\*[\s\S]*?\*\//g, '')
-    .replace(/(^|\s)\/\/.*$/gm, '$1');
-
-const IMPORTS = [/^(?:import|export)\b[^;'`]*?\bfrom '([^']+)'/gm, /^import '([^']+)'/gm, /\bimport\('([^']+)'\)/g];
-
-const importsOf = (file: string): string[] =>
-  IMPORTS.flatMap((pattern) => [...withoutComments(file).matchAll(pattern)].map((found) => found[1]!));
-
-/** Returns the project files that a file imports, as paths relative to the project's root. */
-const importedFiles = (file: string): string[] =>
-  importsOf(file)
-    .filter((name) => name.startsWith('.'))
-    .map((name) => normalize(join(dirname(file), name)).replaceAll('\\', '/'));
 
 const rooms = Object.keys(ALLOWED_IMPORTS);
 const roomsAndInfra = [...rooms, 'infra'];
@@ -195,6 +177,26 @@ for (const room of rooms)
       [],
     ));
 
+test('the console imports only from the folder api, so it can do nothing that the API cannot', () =>
+  equal(
+    filesOf('api/console').flatMap((file) =>
+      importedFiles(file)
+        .filter((target) => !target.startsWith('api/'))
+        .map((target) => `${file} imports ${target}`),
+    ),
+    [],
+  ));
+
+test('the modules for browsers import only modules of their own folder, and named packages', () =>
+  equal(
+    filesOf('api/console/browser').flatMap((file) =>
+      importsOf(file)
+        .filter((name) => !/^\.\/[\w-]+\.mjs$/.test(name) && !BROWSER_PACKAGES.includes(name))
+        .map((name) => `${file} imports ${name}`),
+    ),
+    [],
+  ));
+
 for (const [room, forbidden] of Object.entries(FORBIDDEN_CODE))
   test(`the code of the folder ${room} uses no clock and no randomness${room === 'domain' ? ', and is never asynchronous' : ''}`, () =>
     equal(
@@ -254,9 +256,11 @@ test('every test file ends in test.run()', () =>
     [],
   ));
 
-test('no file has more than 300 lines', () =>
+const styleSheets = globSync('api/console/style/*.css', { cwd: root }).map((file) => file.replaceAll('\\', '/'));
+
+test('no file of code or styles has more than 300 lines', () =>
   equal(
-    everywhere.flatMap(filesOf).filter((file) => textOf(file).trimEnd().split('\n').length > MAX_LINES),
+    [...everywhere.flatMap(filesOf), ...styleSheets].filter((file) => textOf(file).trimEnd().split('\n').length > MAX_LINES),
     [],
   ));
 
