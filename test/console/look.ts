@@ -3,6 +3,7 @@
 // Usage: node test/console/look.ts <folder for the PNG files> [part of a page's name]
 
 import { join } from 'node:path';
+import { test } from 'uvu';
 import { issueSignInLink } from '../../commands/identity/sign-in-link.ts';
 import { listen } from '../../infra/http/listen.ts';
 import { type OpenedProjectionAdmin, openProjectionAdmin } from '../../infra/projector/projection-admin.ts';
@@ -99,3 +100,5 @@ await server.close();
 await worker.close();
 await projectionAdmin!.close();
 await p.close();
+// The fixtures close their database connections after the last test. There is none, so they do so now.
+test.run();
