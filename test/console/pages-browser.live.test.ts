@@ -1,92 +1,25 @@
 // limit: 240
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { Page } from 'playwright-core';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { listen } from '../../infra/http/listen.ts';
+import { ALL_RULES, violationsOn } from '../fixtures/accessibility.ts';
 import { browserTest } from '../fixtures/browser-test.ts';
 import { chromium, launchChromium, openPage } from '../fixtures/chromium.ts';
-import { createAgent, deliver, seedConsole, startConsole } from '../fixtures/console-platform.ts';
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-/** The rules of the accessibility checker axe for WCAG 2.2, levels A and AA, and its rules for best practices. */
-const ALL_RULES = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'], resultTypes: ['violations'] };
-/** The rules whose results depend on colours. Only these rules can have different results in light and in dark mode. */
-const COLOUR_RULES = { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }, resultTypes: ['violations'] };
-/**
- * A text that would do harm without escaping: it would run as a script, end an attribute, or make the page too wide.
- */
-const HOSTILE = `<img src=x onerror=alert(1)>"'\`</script>{{7*7}}${'W'.repeat(120)}`;
+import { seedConsole, startConsole } from '../fixtures/console-platform.ts';
 
 const stage = async () => {
   const p = await startConsole();
   const seeded = await seedConsole(p);
-  await createAgent(p, 'W'.repeat(255), { slug: 'hostile', description: HOSTILE });
-  await deliver(p, seeded.integration, HOSTILE, { [HOSTILE]: HOSTILE, direction: '\u202e' });
-  await p.waitForProjections();
   const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
   const browser = await launchChromium(server.port);
   const pages: Readonly<Record<string, string>> = {
-    overview: p.base,
     deliveries: `${p.base}/deliveries`,
     delivery: `${p.base}/deliveries/${seeded.accepted}`,
-    rejected: `${p.base}/deliveries/${seeded.rejected}`,
-    agents: `${p.base}/agents`,
-    agent: `${p.base}/agents/${seeded.agent}`,
-    ...Object.fromEntries(
-      ['runner', 'skills', 'cost', 'history', 'settings', 'access'].map((tab) => [tab, `${p.base}/agents/${seeded.agent}/${tab}`]),
-    ),
-    start: `${p.base}/start`,
-    past: `${p.base}/agents?as_of=back`,
-    'api-keys': `${p.base}/api-keys`,
-    me: '/console/me',
-    zone: '/console/zone',
-    find: `${p.base}/find?q=review`,
-    form: `/console/run/createAgent?tenant_id=${p.tenant_id}`,
-    unknown: `${p.base}/nowhere`,
-    'form-cron-job': `/console/run/createCronJob?tenant_id=${p.tenant_id}&agent_id=${seeded.agent}`,
     ...seeded.pages,
   };
   return { p, server, browser, pages, agent: seeded.agent };
 };
 const given = chromium === undefined ? null : await stage();
-
-type Violation = { readonly id: string; readonly nodes: readonly { readonly html: string }[] };
-
-const violationsOn = async (page: Page, rules: object): Promise<string[]> => {
-  await page.evaluate(AXE);
-  const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(rules)})`)) as { violations: Violation[] };
-  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]!.html.slice(0, 160)} (${nodes.length})`);
-};
-
-const isTooWide = (page: Page): Promise<unknown> => page.evaluate('document.documentElement.scrollWidth > innerWidth');
-
-browserTest(
-  'no page has an error or an accessibility violation in light or dark mode, or is wider than a window of 320 or 375 pixels',
-  async () => {
-    const { browser, p, pages } = given!;
-    const found: string[] = [];
-    for (const colorScheme of ['light', 'dark'] as const) {
-      const { page, faults } = await openPage(browser, p.cookie, { colorScheme, viewport: { width: 1280, height: 800 } });
-      for (const [name, path] of Object.entries(pages)) {
-        const response = await page.goto(path);
-        if (response!.status() !== (name === 'unknown' ? 404 : 200)) found.push(`${name}: status ${response!.status()}`);
-        const violations = await violationsOn(page, colorScheme === 'light' ? ALL_RULES : COLOUR_RULES);
-        found.push(...violations.map((violation) => `${name} ${colorScheme}: ${violation}`));
-        if (colorScheme === 'dark') continue;
-        for (const width of [375, 320]) {
-          await page.setViewportSize({ width, height: 800 });
-          if (await isTooWide(page)) found.push(`${name}: wider than ${width} px`);
-        }
-        await page.setViewportSize({ width: 1280, height: 800 });
-      }
-      found.push(...faults.found.filter((fault) => !fault.includes('404')));
-      await page.context().close();
-    }
-    assert.equal(found, []);
-  },
-);
 
 browserTest('with the keyboard alone, the first Tab reaches the skip link, and `j` and Enter open the first row of a list', async () => {
   const { browser, p, pages } = given!;

@@ -1,0 +1,25 @@
+// limit: 240
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { browserTest } from '../fixtures/browser-test.ts';
+import { chromium } from '../fixtures/chromium.ts';
+import { walkPages } from '../fixtures/walk-pages.ts';
+import { openHostileConsole } from './hostile-tenant.ts';
+
+const given = chromium === undefined ? null : await openHostileConsole();
+
+browserTest(
+  'the pages of a tenant with hostile texts in every field run none of them, have no accessibility violation, and fit a window of 320 pixels',
+  async () => {
+    const { browser, p, pages, states } = given!;
+    const ofTenant = [...pages, ...states].filter(({ url }) => url.startsWith(p.base));
+    assert.ok(ofTenant.length > 30);
+    assert.equal(await walkPages(browser, p.cookie, ofTenant), []);
+  },
+);
+
+test('clean-up: the browser and the platform close', async () => {
+  await given?.close();
+});
+
+test.run();
