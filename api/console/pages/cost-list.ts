@@ -73,13 +73,19 @@ const groupRow = (visit: Visit, group: Breakdown['groups'][number]) => {
   );
 };
 
+/** The filters that set the period. */
+const PERIOD_NAMES = ['start', 'end'];
+
 const COLUMNS: readonly Column[] = [['Name'], ['Requests', 'number wide-only'], ['Repriced', 'number wide-only'], ['Billed', 'number']];
 
 const groupTable = (visit: Visit, { groups, total_cost_usd, total_repriced_usd }: Breakdown) => {
+  const isFiltered = Object.keys(valuesIn(visit.query, PERIOD_NAMES)).length > 0;
   if (groups.length === 0)
     return emptyState(
       { icon: 'gauge', title: 'No costs in this period', why: 'Costs appear when runners report the use of models in sessions.' },
-      a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/agents') }, 'Open the agents'),
+      isFiltered
+        ? a({ class: 'button', href: withQuery(visit, { start: null, end: null }) }, 'Clear the filters')
+        : a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/agents') }, 'Open the agents'),
     );
   const total = tr(
     { 'data-total': '' },
@@ -154,7 +160,7 @@ export const costListPage = page({
   asks: (visit) => {
     const { ask, rows, params, query } = visit;
     const tenant_id = params.tenant_id!;
-    const period = valuesIn(query, ['start', 'end']);
+    const period = valuesIn(query, PERIOD_NAMES);
     const group_by = groupOf(visit) as 'day';
     const agent_id = query.get('agent_id');
     const limit_usd = query.get('limit_usd');
@@ -184,7 +190,7 @@ export const costListPage = page({
     const kept = valuesIn(visit.query, ['group_by', 'agent_id', 'limit_usd']);
     return [
       heading('Costs', 'What the use of models has cost: as it was billed, and at the present prices.'),
-      div({ class: 'toolbar' }, tabs, filterForm(visit.path, PERIOD, valuesIn(visit.query, ['start', 'end']), kept)),
+      div({ class: 'toolbar' }, tabs, filterForm(visit.path, PERIOD, valuesIn(visit.query, PERIOD_NAMES), kept)),
       panel(days ?? groups, dayChart),
       div(
         { class: 'below' },

@@ -78,11 +78,16 @@ export const overviewPage = page({
                     ),
                   ),
                 )
-              : emptyState({
-                  icon: 'bot',
-                  title: 'No agents yet',
-                  why: 'Deliveries are sent to the runner of an agent, so an agent comes first.',
-                }),
+              : emptyState(
+                  {
+                    icon: 'bot',
+                    title: 'No agents yet',
+                    why: 'Deliveries are sent to the runner of an agent, so an agent comes first.',
+                  },
+                  visit.may('tenant:integrations:write')
+                    ? a({ href: at('/start'), class: 'button' }, 'First steps')
+                    : a({ href: at('/agents'), class: 'button' }, 'To the agents'),
+                ),
           ),
         ),
         audit
@@ -90,12 +95,21 @@ export const overviewPage = page({
               'Latest changes',
               at('/audit'),
               panel(audit, (found) =>
-                ul(
-                  { class: 'lines' },
-                  ...found.map(({ id, summary, created_at }) =>
-                    li({ 'data-kind': 'audit', 'data-id': id }, span({ class: 'sentence' }, summary), ago(created_at)),
-                  ),
-                ),
+                found.length > 0
+                  ? ul(
+                      { class: 'lines' },
+                      ...found.map(({ id, summary, created_at, position }) =>
+                        li(
+                          { 'data-kind': 'audit', 'data-id': id, 'data-position': position },
+                          span({ class: 'sentence' }, summary),
+                          ago(created_at),
+                        ),
+                      ),
+                    )
+                  : emptyState(
+                      { icon: 'scroll-text', title: 'Nothing happened yet', why: 'Every change of this tenant appears here.' },
+                      a({ href: at('/audit'), class: 'button' }, 'To the audit log'),
+                    ),
               ),
             )
           : null,
