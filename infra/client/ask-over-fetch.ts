@@ -68,7 +68,7 @@ const headersOf = ({ token, options, asOf }: Shared, { target, call, isJson, ret
   };
 };
 
-/** Calls an operation over the network. @throws Error of one line if the platform does not answer */
+/** Calls an operation over the network. @throws Error with a one-line message if the platform does not answer */
 export const askOverFetch = async (shared: Shared, name: string, sent: AnySent, call: CallOptions): Promise<Answer<unknown>> => {
   const target = await targetNamed(shared, name);
   const { path, body: fields } = splitFields(target, shared.asOf === null ? sent : { ...sent, as_of: shared.asOf });
@@ -83,6 +83,8 @@ export const askOverFetch = async (shared: Shared, name: string, sent: AnySent, 
   const startedAt = performance.now();
   const response = await sendWithRetries(() => shared.send(request, { timeoutMs, signal, readsBody }), { retries, signal });
   shared.token.advance(response.headers.get('consistency-token'));
-  const done = { method, path, ...(typeof body === 'string' ? { body } : {}), milliseconds: performance.now() - startedAt };
+  const sentHeaders = Object.fromEntries(Object.entries(headers).filter(([header]) => header !== 'authorization'));
+  const milliseconds = performance.now() - startedAt;
+  const done = { method, path, ...(typeof body === 'string' ? { body } : {}), headers: sentHeaders, milliseconds };
   return readsBody ? answerOf(response, done) : answerOf(response, done, async () => response);
 };

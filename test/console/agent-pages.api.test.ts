@@ -59,7 +59,10 @@ test('the page of a deleted agent says what a restore brings back, and what neve
   await p.send('DELETE', `${p.tenant}/agents/${gone}`);
   await p.waitForProjections();
   const { text } = await p.open(`${p.base}/agents/${gone}`);
-  assert.match(text, /can be restored with its settings[\s\S]+data-lost[^>]*>What never comes back: the deliveries[\s\S]+data-form="restoreAgent"/);
+  assert.match(
+    text,
+    /can be restored with its settings[\s\S]+data-lost[^>]*>What never comes back: the deliveries[\s\S]+data-form="restoreAgent"/,
+  );
 });
 
 test('clean-up: the console stops without an error', async () => {
