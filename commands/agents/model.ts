@@ -97,8 +97,9 @@ export const openModelToTenant = async (ctx: Ctx, { model_id, tenant_id }: Model
 };
 
 /**
- * Takes back `openModelToTenant`: the tenant can use the model only if it is available to all tenants.
- * @throws Refusal not_found
+ * Reverses `openModelToTenant`: from now on, the tenant can use the model only if the model is available to all
+ * tenants.
+ * @throws Refusal not_found if the model does not exist
  */
 export const closeModelToTenant = async (ctx: Ctx, { model_id, tenant_id }: ModelAndTenant) => {
   await assertTenant(ctx, tenant_id);

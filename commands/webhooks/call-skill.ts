@@ -155,7 +155,7 @@ const record = async (ports: SkillCallPorts, webhook: SkillWebhook, delivery: Ne
   return { id, outcome: earlier.isBlocked ? 'blocked' : 'accepted', token, isRepeat: true };
 };
 
-/** Handles a call whose token is valid. @throws Refusal */
+/** Handles a call whose token is valid. @throws Refusal as `callSkill` does */
 const accept = async (ports: SkillCallPorts, call: VerifiedCall, reportRateLimit: ReportRateLimit): Promise<SkillCallOutcome> => {
   const { webhook, header, readBody } = call;
   const { eligibility, verification } = ports.deliveries;

@@ -28,7 +28,7 @@ const ignoreRequest: LogRequest = () => {};
 type LineLimit = {
   /** Counts a line. @returns whether it may be logged */
   readonly mayLog: () => boolean;
-  /** Reports the number of the lines that were left out, and starts a new interval. */
+  /** Ends the present interval, and reports the number of lines that were left out in it. */
   readonly endInterval: () => void;
 };
 

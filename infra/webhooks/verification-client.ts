@@ -19,7 +19,7 @@ export const openVerificationClient = (logger: Pick<Logger, 'warn'>) => {
     started.on('message', ({ id, result }: TaskResult) => {
       pending.get(id)?.resolve(result);
       pending.delete(id);
-      // No task is pending, so the process may exit although the thread is running.
+      // No task is pending, so let the process exit although the thread is running.
       if (pending.size === 0) started.unref();
     });
     started.on('error', (error) =>
