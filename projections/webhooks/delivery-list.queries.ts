@@ -3,6 +3,7 @@ import { REPLAY_WINDOW_MS } from '../../domain/webhooks/replay-guard.ts';
 import { defineList, defineQuery } from '../query.ts';
 import type { Page, PageWindow, Reads } from '../read-model.ts';
 import { type DeliveryListRow, type DeliveryRead, table } from './delivery.ts';
+import { withRedeliveries } from './delivery-redeliveries.ts';
 import { type SelectedDeliveries, selectDeliveries, selectionArgs } from './delivery-selection.ts';
 
 const deliveryList = defineList({ table, doc: 'list_doc' }, selectDeliveries);
@@ -79,7 +80,8 @@ export const deliveryPage = async (
   const marked = await Promise.all(found.map(({ sha256, integration_id }) => sha256 !== null && marksReplays(integration_id)));
   const ids = found.filter((delivery, n) => marked[n] || delivery.status === 'waiting').map(({ id }) => id);
   const markOf = ids.length > 0 ? await deliveryMarks(reads, selected.tenant_id, ids) : NO_MARKS;
-  const complete = ({ place: _, ...delivery }: StoredDoc, n: number): ListDoc => {
+  const complete = ({ place: _, ...stored }: StoredDoc, n: number): ListDoc => {
+    const delivery = withRedeliveries(stored);
     const mark = markOf.get(delivery.id);
     const replay_suspect = marked[n] === true && mark?.is_replay === true;
     // If the page has only deliveries with one status, the page query has already decided the status. The mark is

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Recorded } from '../../domain/event.ts';
+import { type Recorded, tokenOf } from '../../domain/event.ts';
 import { EventId, Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 
@@ -8,6 +8,7 @@ export const Step = z.object({
   event_id: EventId,
   type: z.string().meta({ description: 'The type of the event', examples: ['WebhookAccepted'] }),
   at: Timestamp.meta({ description: 'When it happened' }),
+  position: z.string().meta({ description: 'Its position in the log, as a consistency token', examples: ['48211:48211'] }),
   actor: z
     .object({
       kind: z.enum(['user', 'agent', 'system']).meta({ description: 'A user, the runner of an agent, or the platform' }),
@@ -27,12 +28,13 @@ type Step = z.output<typeof Step>;
 type StepFields = Pick<Step, 'agent_id'> & Partial<Pick<Step, 'session_id' | 'cause'>>;
 
 export const stepOf = (
-  { event_id, type, at, actor: { kind, id } }: Recorded,
+  { event_id, type, at, position, actor: { kind, id } }: Recorded,
   { agent_id, session_id = null, cause = null }: StepFields,
 ): Step => ({
   event_id,
   type,
   at,
+  position: tokenOf(position),
   actor: { kind, id },
   agent_id,
   session_id,

@@ -6,6 +6,7 @@ import { defineList, defineQuery } from '../query.ts';
 import { type Doc, pagesOf, type Reads, type Source } from '../read-model.ts';
 import { type DeliveryDetailRow, type DeliveryRead, deliveries, table } from './delivery.ts';
 import { allAttempts } from './delivery-attempts.ts';
+import { withRedeliveries } from './delivery-redeliveries.ts';
 
 const from: Source<typeof table> = { projection: deliveries.name, table };
 
@@ -109,7 +110,7 @@ export type FoundDelivery = { readonly delivery: DetailDoc; readonly revision: n
  * if it is given.
  */
 export const deliveryOf = async (reads: Reads, { doc, revision }: Doc, until?: Position): Promise<FoundDelivery> => {
-  const { failures, ...row } = JSON.parse(doc) as WithPlace<StoredDoc>;
+  const { failures, ...row } = withRedeliveries(JSON.parse(doc) as WithPlace<StoredDoc>);
   const messages = row.causation.map(({ event_id }) => event_id);
   const found: WithPlace<DetailDoc> = { ...row, attempts: allAttempts(row.attempts, failures, messages) };
   const through = found.status === 'waiting' ? await publishedThrough(reads, until) : '';

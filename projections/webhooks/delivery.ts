@@ -11,6 +11,7 @@ import { type Change, insert, type Projection, patch, type Row } from '../projec
 import type { Table } from '../table.ts';
 import { Caller } from './caller.ts';
 import { Attempt, StoredFailure, storedFailure } from './delivery-attempts.ts';
+import { Redeliveries, storedRedeliveries } from './delivery-redeliveries.ts';
 import { Origin, Step, stepOf } from './delivery-steps.ts';
 import { insertPublication, publicationTable } from './publication.ts';
 
@@ -61,6 +62,9 @@ export const DeliveryRead = z
       description: 'When the last message to the runner was published; while `running`, up to a few seconds later than it was',
     }),
     acknowledged_at: Timestamp.nullable().meta({ description: 'When the runner had processed the last message' }),
+    redeliveries: Redeliveries.default({ count: 0, last_at: null, differed: false }).meta({
+      description: 'How often the delivery was sent to a runner again, and whether the provider has repeated it with another body',
+    }),
   })
   .meta({ id: 'DeliveryRead' });
 
@@ -94,13 +98,17 @@ export const DeliveryDetailRow = DeliveryRead.extend({
 });
 
 /** `failures` are the failed attempts. In a stored row, `attempts` are only those attempts that ended a message. */
-const StoredDetail = DeliveryDetailRow.extend({ place: z.string().nullable(), failures: z.array(StoredFailure).default([]) });
+const StoredDetail = DeliveryDetailRow.extend({
+  place: z.string().nullable(),
+  failures: z.array(StoredFailure).default([]),
+  ...storedRedeliveries,
+});
 
 /**
  * A delivery in a list. `place` is the sort key of the position of the event that started the delivery's last message;
  * null if there is no message. From `place`, queries find out whether the message is published.
  */
-export const DeliveryListRow = DeliveryRead.extend({ place: z.string().nullable() });
+export const DeliveryListRow = DeliveryRead.extend({ place: z.string().nullable(), ...storedRedeliveries });
 
 export const table = {
   name: 'deliveries',
@@ -144,7 +152,10 @@ export const table = {
 } as const satisfies Table;
 
 const NO_MESSAGE = { status: null, place: null, message_id: null, message_agent_id: null, unsettled: null };
-const UNPROCESSED = { redactions: 0, published_at: null, acknowledged_at: null, attempts: [], failures: [], session_id: null };
+const UNPROCESSED = {
+  ...{ redactions: 0, published_at: null, acknowledged_at: null, attempts: [], failures: [], session_id: null },
+  ...{ requeues: [], differed: false },
+};
 
 /** Returns the fields for a message to an agent that this event starts, and that has not ended yet. */
 const newMessage = ({ event_id, position }: Recorded, message_agent_id: string): Row => ({
@@ -217,7 +228,9 @@ const patchRequeued = (event: Recorded<Extract<DeliveryEvent, { type: 'DeliveryR
   const { agent_id, repeats } = data;
   const fields = { ...newMessage(event, agent_id), outcome: 'accepted', reason: null };
   const cause = meta.$causationId ?? repeats ?? null;
-  return patch('deliveries', { tenant_id, id }, fields, { items: { causation: [stepOf(event, { agent_id, cause })] } });
+  // A message in place of one that the broker has lost is no redelivery.
+  const requeues = repeats === undefined ? [{ event_id: event.event_id, at: event.at }] : [];
+  return patch('deliveries', { tenant_id, id }, fields, { items: { causation: [stepOf(event, { agent_id, cause })], requeues } });
 };
 
 /**
@@ -262,7 +275,7 @@ const patchSession = (event: Recorded<SessionStarted>): readonly Change[] => {
 /** Accepted, blocked and rejected deliveries, and how far they are processed. Their bodies are only in the log. */
 export const deliveries = {
   name: 'deliveries',
-  version: 7,
+  version: 8,
   categories: ['delivery', 'rejection', 'acknowledgement', 'publication', 'session'],
   tables: [table, publicationTable],
   on: {
@@ -274,7 +287,7 @@ export const deliveries = {
     BenchmarkRunTriggered: (event) => insertVerified(event, 'accepted'),
     MailReceived: (event) => insertVerified(event, 'accepted'),
     MailBlocked: (event) => insertVerified(event, 'blocked'),
-    WebhookRedeliveryDiffered: 'ignore',
+    WebhookRedeliveryDiffered: ({ tenant: tenant_id, id }) => patch('deliveries', { tenant_id, id }, { differed: true }),
     DeliveryRequeued: patchRequeued,
     WebhookRejected: insertRejected,
     WebhookRejectionsCounted: 'ignore',

@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { redriveLost } from '../../commands/webhooks/redeliver.ts';
+import { tokenOf } from '../../domain/event.ts';
 import { openOperatorPorts } from '../../infra/reactors/operator-ports.ts';
 import { advanceReplays } from '../../infra/reactors/replay-deliveries.ts';
 import { runningJobs } from '../../projections/webhooks/replay-job.queries.ts';
@@ -48,7 +49,7 @@ test('the details of a delivery show each step from the provider to a session, w
   assert.equal([shown.cause, shown.session_id], [null, session]);
   const common = { agent_id: agent.id, session_id: null, cause: null };
   assert.equal(
-    stepsOf(shown).map(({ event_id: _, at: __, ...step }) => step),
+    stepsOf(shown).map(({ event_id: _, at: __, position: ___, ...step }) => step),
     [
       { ...common, type: 'WebhookAccepted', actor: { kind: 'system', id: hook } },
       { ...common, type: 'DeliveryRequeued', actor: { kind: 'user', id: user.id } },
@@ -57,6 +58,8 @@ test('the details of a delivery show each step from the provider to a session, w
       { ...common, type: 'SessionStarted', actor: { kind: 'agent', id: agent.id }, session_id: session },
     ],
   );
+  for (const { event_id, position } of stepsOf(shown))
+    assert.is(position, tokenOf(p.log.events.find((event) => event.event_id === event_id)!.position));
   const { position } = p.eventsOf('SessionStarted').at(-1)!;
   const then = await show(id, `?as_of=${position.commit}:${position.prepare}`);
   assert.equal([then.causation, then.cause], [shown.causation, shown.cause], 'as of a position, the steps are the same');

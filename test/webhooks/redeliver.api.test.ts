@@ -52,6 +52,30 @@ test("after a delivery is sent again, the outcome of the earlier message does no
   await given.close();
 });
 
+test('a delivery shows how often it was sent again on request, when last, and whether its provider repeated it with another body', async () => {
+  const given = await createWebhookPlatform();
+  const id = (await given.deliver('{"n":1}')).json.id as string;
+  const shown = async () => {
+    await given.waitForProjections();
+    const [listed] = JSON.parse((await given.call('GET', 'deliveries')).text) as { redeliveries: unknown }[];
+    const { redeliveries } = (await given.call('GET', `deliveries/${id}`)).json;
+    assert.equal(redeliveries, listed!.redeliveries);
+    return redeliveries;
+  };
+  assert.equal(await shown(), { count: 0, last_at: null, differed: false });
+  await given.deliver('{"n":1}');
+  await redeliver(given, id);
+  const { requeued_at } = (await redeliver(given, id)).json;
+  assert.equal(await shown(), { count: 2, last_at: requeued_at, differed: false });
+  await given.deliver('{"n":2}');
+  await given.ports.close();
+  assert.equal(await shown(), { count: 2, last_at: requeued_at, differed: true });
+  const first = given.ofType('DeliveryRequeued')[0]!;
+  const then = await given.call('GET', `deliveries/${id}?as_of=${first.position.commit}:${first.position.prepare}`);
+  assert.equal(then.json.redeliveries, { count: 1, last_at: first.at, differed: false });
+  await given.close();
+});
+
 test('if a delivery is sent again to another agent, the runner of that agent can read the body, and its acknowledgement completes the delivery', async () => {
   const given = await createWebhookPlatform();
   const id = (await given.deliver()).json.id as string;
