@@ -32,6 +32,7 @@ const FIELD_NAMES = FIELDS.map(({ name }) => name);
 /** The query parameters of the page that are passed to the API operations. */
 const PASSED = ['outcome', 'status', ...FIELD_NAMES] as const;
 const AGENT_NAMES = 200;
+const INTEGRATION_NAMES = 200;
 const BUCKETS = 48;
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
@@ -109,21 +110,25 @@ export const deliveryListPage = page({
     return {
       deliveries: visit.ask(visit.rows.listTenantDeliveries, { tenant_id, ...filters, ...valuesIn(visit.query, ['cursor']) }),
       agents: visit.ask(visit.rows.listAgents, { tenant_id, limit: AGENT_NAMES }),
+      integrations: visit.may('tenant:integrations:read')
+        ? visit.ask(visit.rows.listWebhookIntegrations, { tenant_id, limit: INTEGRATION_NAMES })
+        : Promise.resolve(null),
       summary: visit.ask(visit.rows.summarizeDeliveries, { tenant_id, ...unfiltered, ...chartRange(visit), buckets: BUCKETS }),
     };
   },
   title: () => 'Deliveries',
   trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
-  view: ({ deliveries, agents, summary }, visit) => {
+  view: ({ deliveries, agents, integrations, summary }, visit) => {
     const tenant_id = visit.params.tenant_id!;
     const filters = valuesIn(visit.query, PASSED);
     const names = new Map(agents.ok ? agents.value.map(({ id, name }) => [id, name]) : []);
+    const labels = new Map(integrations?.ok ? integrations.value.map(({ id, label }) => [id, label]) : []);
     const at = (rest: string) => tenantPath(tenant_id, rest);
     const isFiltered = Object.keys(filters).length > 0;
     const list = () => {
       if (!deliveries.ok) return problemPanel(deliveries.problem);
       if (deliveries.value.length === 0) return nothing(visit, isFiltered);
-      return deliveryTable(deliveries.value, { tenantPath: at, agents: names }, 'Deliveries');
+      return deliveryTable(deliveries.value, { tenantPath: at, agents: names, integrations: labels }, 'Deliveries');
     };
     const { from, to } = valuesIn(visit.query, ['from', 'to']);
     const title = from || to ? 'Deliveries in this period' : 'Deliveries in the last 24 hours';

@@ -4,126 +4,92 @@ import { actionButton } from '../action.ts';
 import { historyLink } from '../history-link.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
+import { countText } from '../parts/count-text.ts';
 import { stateOf } from '../parts/delivery-row.ts';
+import { stepsOf } from '../parts/delivery-trail.ts';
 import { externalLinks, linksOf, traceIdOf } from '../parts/external-links.ts';
 import { card, facts } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
 import { icon } from '../parts/icon.ts';
 import { jsonTree } from '../parts/json-tree.ts';
+import { cents } from '../parts/money.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
 import { copyButton, shortId } from '../parts/short-id.ts';
 import { signedCurl } from '../parts/signed-curl.ts';
-import { tags } from '../parts/tags.ts';
+import { type Child, tags } from '../parts/tags.ts';
 import { ago, exact } from '../parts/time.ts';
-import { type TrailStep, trailOf } from '../parts/trail.ts';
+import { trailOf } from '../parts/trail.ts';
 import { tenantPath, type Visit } from '../visit.ts';
 
 const { a, div, span, code, p, aside, pre } = tags;
 
 type Detail = ReplyOf<Rows['getDelivery']>;
+type Integration = ReplyOf<Rows['getWebhookIntegration']>;
+type Session = ReplyOf<Rows['getTenantSession']>;
 type Links = ReturnType<typeof linksOf>;
 
-const STEP_TITLES: Readonly<Record<string, string>> = {
-  WebhookAccepted: 'Stored in the log',
-  WebhookBlocked: 'Stored in the log',
-  DeliveryRequeued: 'Sent again',
-  SessionStarted: 'A session was started',
-};
-
-const ATTEMPTS = {
-  acknowledged: ['check-check', 'good', 'Acknowledged by the runner'],
-  failed: ['circle-x', 'warn', 'Refused by the runner'],
-  expired: ['timer', 'warn', 'No answer from the runner'],
-  max_deliveries: ['skull', 'dead', 'Given up after the last attempt'],
-  terminated: ['skull', 'dead', 'Given up by the runner'],
-} as const;
-
-const signatureStep = ({ received_at, matched_secret, outcome, reason, provider }: Detail): TrailStep => {
-  if (outcome === 'rejected')
-    return {
-      icon: 'shield-x',
-      tone: 'bad',
-      title: 'Rejected',
-      detail: `Reason: ${reason ?? 'unknown'}. No body was stored.`,
-      at: received_at,
-    };
-  if (matched_secret === null)
-    return { icon: 'shield-check', tone: 'calm', title: `Received from ${provider ?? 'an unknown sender'}`, at: received_at };
-  const detail = matched_secret === 'previous' ? 'It was signed with the previous secret.' : 'It was signed with the current secret.';
-  return {
-    icon: 'shield-check',
-    tone: matched_secret === 'previous' ? 'warn' : 'good',
-    title: 'Signature verified',
-    detail,
-    at: received_at,
+/**
+ * Returns the list of deliveries with the same value, if a value of the payload is the event name or the provider's id
+ * of the delivery. The list has no filters for other values, because no read model contains payloads.
+ */
+const listWith =
+  ({ event, provider_delivery_id }: Detail, at: (rest: string) => string) =>
+  (value: unknown): string | null => {
+    if (typeof value !== 'string' || value === '') return null;
+    if (value === event) return at(`/deliveries?${new URLSearchParams({ event })}`);
+    return value === provider_delivery_id ? at(`/deliveries?${new URLSearchParams({ provider_delivery_id })}`) : null;
   };
-};
 
-/** Returns the steps in the processing of a delivery, in order: signature, verdict, log, broker, attempts, sessions. */
-const stepsOf = (delivery: Detail): TrailStep[] => {
-  const { outcome, reason, published_at, attempts, causation, received_at, redactions } = delivery;
-  const first = { icon: 'webhook', tone: 'calm', title: 'Received', detail: `${delivery.size_bytes} bytes`, at: received_at } as const;
-  if (outcome === 'rejected') return [first, signatureStep(delivery)];
-  const verdict: TrailStep[] =
-    outcome === 'blocked' ? [{ icon: 'ban', tone: 'warn', title: 'Blocked', detail: `Reason: ${reason ?? 'unknown'}`, at: null }] : [];
-  const redacted: TrailStep[] =
-    redactions > 0 ? [{ icon: 'fingerprint', tone: 'calm', title: `${redactions} parts were redacted`, at: null }] : [];
-  const logged = causation.map(
-    (step): TrailStep => ({
-      icon: step.type === 'SessionStarted' ? 'message-square' : step.type === 'DeliveryRequeued' ? 'rotate-ccw' : 'database',
-      tone: 'good',
-      title: STEP_TITLES[step.type] ?? step.type,
-      detail: span(
-        null,
-        'Event ',
-        shortId(step.event_id, 'the event id'),
-        ` by ${step.actor.kind === 'system' ? step.actor.id : `a ${step.actor.kind}`}`,
-      ),
-      at: step.at,
-    }),
-  );
-  const published: TrailStep[] = published_at ? [{ icon: 'send', tone: 'good', title: 'Published for the runner', at: published_at }] : [];
-  const tried = attempts.map(({ outcome: result, at, count }): TrailStep => {
-    const [name, tone, title] = ATTEMPTS[result];
-    return { icon: name, tone, title, detail: `Attempt ${count}`, at };
-  });
-  const timed = [...logged, ...published, ...tried];
-  const ordered = timed.every(({ at }) => at !== null)
-    ? timed.toSorted((one, other) => Date.parse(one.at!) - Date.parse(other.at!))
-    : timed;
-  const waits: TrailStep[] =
-    delivery.status === 'waiting' || delivery.status === 'running'
-      ? [{ icon: 'clock', tone: 'busy', title: delivery.status === 'waiting' ? 'Waits to be published' : 'Waits for the runner', at: null }]
-      : [];
-  return [first, signatureStep(delivery), ...redacted, ...verdict, ...ordered, ...waits];
-};
-
-const payloadCard = ({ payload, payload_missing, outcome }: Detail, bodyPath: string) => {
+const payloadCard = (delivery: Detail, bodyPath: string, at: (rest: string) => string) => {
+  const { payload, payload_missing, outcome } = delivery;
   if (outcome === 'rejected') return card('Payload', p({ class: 'quiet' }, 'The sender was not verified, so the platform stored no body.'));
   if (payload_missing !== null)
     return card('Payload', p({ class: 'quiet' }, `The payload is not shown: ${payload_missing.replaceAll('_', ' ')}.`));
   return card(
     'Payload',
     div({ class: 'actions' }, a({ class: 'button small', href: bodyPath }, icon('download'), 'Bytes as received')),
-    jsonTree(payload),
+    jsonTree(payload, { listWith: listWith(delivery, at) }),
   );
 };
 
 /** The providers whose deliveries come through no integration: skills, cron jobs, benchmark runs and mail. */
 const WITHOUT_INTEGRATION: readonly (string | null)[] = ['skill', 'cron', 'benchmark', 'mail'];
 
-const curlCard = (delivery: Detail, { origin, params }: Visit) => {
-  const command = signedCurl(delivery, origin, params.tenant_id!);
-  return command === null
+const curlCard = (delivery: Detail, integration: Integration | null, { origin, params }: Visit) => {
+  const found = signedCurl(delivery, integration, { origin, tenant_id: params.tenant_id! });
+  return found === null
     ? null
     : card(
         'As signed curl',
-        p({ class: 'quiet' }, 'Sends the same bytes again under a new id, signed with $SECRET, which is not shown here.'),
-        div({ class: 'copyable' }, pre(null, command), copyButton(command, 'the commands')),
+        p({ class: 'quiet' }, `${found.note} The secret is read from $SECRET, and not shown here.`),
+        div({ class: 'copyable' }, pre(null, found.command), copyButton(found.command, 'the commands')),
       );
 };
 
-const factsOf = (delivery: Detail, links: Links, { params, may }: Visit) => {
+/** Says how often the delivery was sent to a runner again, and whether its provider has repeated it with another body. */
+const redeliveriesText = ({ redeliveries: { count, last_at, differed } }: Detail): Child =>
+  span(
+    { 'data-redeliveries': String(count) },
+    last_at === null ? 'not sent again' : span(null, `${countText(count)} more, last `, ago(last_at)),
+    differed ? '; its provider repeated it with another body, which was ignored' : null,
+  );
+
+const costText = ({ total_cost_cents, total_tokens }: Session): string => cents(total_cost_cents, total_tokens > 0);
+
+/** Returns the function that renders what is known about a session of the delivery: a link to it, and its cost. */
+const sessionText =
+  (session: Session | null, { params, may }: Visit) =>
+  (id: string): Child =>
+    span(
+      null,
+      ' · ',
+      may('tenant:audit:read') ? a({ href: tenantPath(params.tenant_id!, `/sessions/${id}`) }, 'Open the session') : shortId(id),
+      session?.session.id === id ? span({ 'data-cost': '' }, ` · cost ${costText(session)}`) : null,
+    );
+
+type Beside = { readonly links: Links; readonly integration: Integration | null; readonly session: Session | null };
+
+const factsOf = (delivery: Detail, { links, integration, session }: Beside, { params, may }: Visit) => {
   const at = (rest: string) => tenantPath(params.tenant_id!, rest);
   const { id, provider, agent_id, integration_id, provider_delivery_id, sha256, size_bytes, caller, session_id, cause } = delivery;
   const trace_id = traceIdOf(delivery.traceparent);
@@ -135,10 +101,11 @@ const factsOf = (delivery: Detail, links: Links, { params, may }: Visit) => {
     Agent: a({ href: at(`/agents/${agent_id}`) }, 'Open the agent'),
     Integration:
       may('tenant:integrations:read') && !WITHOUT_INTEGRATION.includes(provider)
-        ? a({ href: at(`/integrations/${integration_id}`) }, 'Open the integration')
+        ? a({ href: at(`/integrations/${integration_id}`) }, integration?.label ?? 'Open the integration')
         : shortId(integration_id),
     Sender: caller?.ip ? code(null, caller.ip) : null,
     'User agent': caller?.user_agent ?? null,
+    'Content type': delivery.content_type,
     Size: `${size_bytes} bytes`,
     'SHA-256': sha256 ? shortId(sha256, 'the digest') : null,
     'Led here by': cause ? a({ href: at(`/deliveries/${cause.delivery_id}`) }, 'another delivery') : null,
@@ -149,6 +116,8 @@ const factsOf = (delivery: Detail, links: Links, { params, may }: Visit) => {
         ? a({ href: at(`/sessions/${session_id}`) }, 'Open the session')
         : shortId(session_id)
       : null,
+    Cost: session === null ? null : costText(session),
+    Redeliveries: delivery.outcome === 'rejected' ? null : redeliveriesText(delivery),
     Published: delivery.published_at ? exact(delivery.published_at) : null,
     Acknowledged: delivery.acknowledged_at ? exact(delivery.acknowledged_at) : null,
   });
@@ -160,16 +129,33 @@ export const deliveryPage = page({
   permit: 'tenant:read',
   nav: 'Deliveries',
   categories: ['delivery', 'acknowledgement', 'publication', 'session'],
-  asks: ({ ask, rows, params }) => ({
-    delivery: ask(rows.getDelivery, { tenant_id: params.tenant_id!, delivery_id: params.delivery_id! }),
-    tenant: ask(rows.readTenant, { tenant_id: params.tenant_id! }),
-  }),
+  asks: ({ ask, rows, params, may }) => {
+    const tenant_id = params.tenant_id!;
+    const delivery = ask(rows.getDelivery, { tenant_id, delivery_id: params.delivery_id! });
+    /** Makes a call that needs a field of the delivery. The call is not made if there is no such delivery. */
+    const after = async <T>(next: (value: Detail) => Promise<T> | null): Promise<T | null> => {
+      const found = await delivery;
+      return found.ok ? next(found.value) : null;
+    };
+    return {
+      delivery,
+      tenant: ask(rows.readTenant, { tenant_id }),
+      integration: after(({ provider, integration_id: id }) =>
+        may('tenant:integrations:read') && !WITHOUT_INTEGRATION.includes(provider)
+          ? ask(rows.getWebhookIntegration, { tenant_id, id })
+          : null,
+      ),
+      session: after(({ session_id }) =>
+        session_id !== null && may('tenant:audit:read') ? ask(rows.getTenantSession, { tenant_id, session_id }) : null,
+      ),
+    };
+  },
   title: ({ delivery }) => (delivery.ok ? (delivery.value.event ?? 'Delivery') : 'Delivery'),
   trail: ({ params, tenant }) => [
     [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
     ['Deliveries', tenantPath(params.tenant_id!, '/deliveries')],
   ],
-  view: ({ delivery, tenant }, visit) => {
+  view: ({ delivery, tenant, integration, session }, visit) => {
     if (!delivery.ok) return [heading('Delivery', null), problemPanel(delivery.problem)];
     const { value } = delivery;
     const redeliver = actionButton(
@@ -179,6 +165,12 @@ export const deliveryPage = page({
       'Redeliver',
       { icon: 'rotate-ccw', returnTo: visit.path, confirm: 'The runner of the agent gets the same bytes again, as a new attempt.' },
     );
+    const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
+    const beside: Beside = {
+      links: linksOf(tenant),
+      integration: integration?.ok ? integration.value : null,
+      session: session?.ok ? session.value : null,
+    };
     const body = `/tenant/${visit.params.tenant_id}/deliveries/${value.id}/body`;
     return [
       div(
@@ -191,8 +183,13 @@ export const deliveryPage = page({
         ),
         div(
           { class: 'detail' },
-          div({ class: 'detail-main' }, card('What happened', trailOf(stepsOf(value))), payloadCard(value, body), curlCard(value, visit)),
-          aside({ class: 'detail-side', 'aria-label': 'Facts' }, card('Facts', factsOf(value, linksOf(tenant), visit))),
+          div(
+            { class: 'detail-main' },
+            card('What happened', trailOf(stepsOf(value, sessionText(beside.session, visit)))),
+            payloadCard(value, body, at),
+            curlCard(value, beside.integration, visit),
+          ),
+          aside({ class: 'detail-side', 'aria-label': 'Facts' }, card('Facts', factsOf(value, beside, visit))),
         ),
       ),
     ];

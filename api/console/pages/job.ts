@@ -74,7 +74,7 @@ export const jobPage = page({
           value.error === null ? null : p({ role: 'status' }, value.error),
           factsOf(value),
           div(
-            { class: 'actions' },
+            { class: 'actions form-actions' },
             a({ class: 'button', href: tenantPath(visit.params.tenant_id!, above[1]) }, `To ${above[0].toLowerCase()}`),
           ),
         ),

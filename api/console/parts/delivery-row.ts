@@ -21,9 +21,14 @@ export const stateOf = ({ outcome, status }: Pick<Delivery, 'outcome' | 'status'
 const tookOf = ({ received_at, acknowledged_at }: Delivery): Child =>
   acknowledged_at ? duration(Math.max(0, between(received_at, acknowledged_at))) : span({ class: 'quiet' }, '—');
 
-export type Names = { readonly tenantPath: (rest: string) => string; readonly agents: ReadonlyMap<string, string> };
+export type Names = {
+  readonly tenantPath: (rest: string) => string;
+  readonly agents: ReadonlyMap<string, string>;
+  /** The names of the integrations; absent on a page whose visitor may not see them, or that is about one of them. */
+  readonly integrations?: ReadonlyMap<string, string>;
+};
 
-const rowOf = (delivery: Delivery, { tenantPath, agents }: Names) =>
+const rowOf = (delivery: Delivery, { tenantPath, agents, integrations }: Names) =>
   tr(
     { 'data-kind': 'delivery', 'data-id': delivery.id },
     td(
@@ -32,6 +37,7 @@ const rowOf = (delivery: Delivery, { tenantPath, agents }: Names) =>
       div(
         { class: 'quiet' },
         delivery.provider ?? 'not verified',
+        integrations?.has(delivery.integration_id) ? ` · ${integrations.get(delivery.integration_id)}` : '',
         delivery.reason ? ` · ${delivery.reason}` : '',
         delivery.replay_suspect ? ' · seen before' : '',
       ),

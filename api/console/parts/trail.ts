@@ -4,13 +4,17 @@ import { duration, exact } from './time.ts';
 
 const { ol, li, div, strong, span } = tags;
 
-/** A step in the processing of a delivery. `at` is null if the time of the step is unknown. */
+/**
+ * A step in the processing of a delivery. `at` is null if the time of the step is unknown. `position` is the log
+ * position of a step that is an event.
+ */
 export type TrailStep = {
   readonly icon: IconName;
   readonly tone: 'good' | 'warn' | 'bad' | 'dead' | 'busy' | 'calm';
   readonly title: Child;
   readonly detail?: Child;
   readonly at: string | null;
+  readonly position?: string;
 };
 
 /**
@@ -28,17 +32,21 @@ export const gaps = (steps: readonly Pick<TrailStep, 'at'>[]): (number | null)[]
   });
 };
 
-const totalOf = (durations: readonly (number | null)[]): number => durations.reduce<number>((sum, gap) => sum + (gap ?? 0), 0);
+/** Returns the time from the first step with a known time to the latest one. */
+const totalOf = (steps: readonly Pick<TrailStep, 'at'>[]): number => {
+  const times = steps.flatMap(({ at }) => (at === null ? [] : [Date.parse(at)]));
+  return times.length === 0 ? 0 : Math.max(...times) - times[0]!;
+};
 
 /** Renders the steps in the processing of a delivery, each with its duration. */
 export const trailOf = (steps: readonly TrailStep[]) => {
   const durations = gaps(steps);
-  const total = totalOf(durations);
+  const total = totalOf(steps);
   const list = ol(
     { class: 'trail' },
-    ...steps.map(({ icon: name, tone, title, detail, at }, index) =>
+    ...steps.map(({ icon: name, tone, title, detail, at, position }, index) =>
       li(
-        { class: tone, 'data-step': '' },
+        { class: tone, 'data-step': '', 'data-position': position ?? null, 'data-at': at } as never,
         span({ class: 'dot' }, icon(name)),
         div(
           { class: 'step' },
