@@ -49,6 +49,12 @@ for (const every of [5, 100, 450, 700, 900, 1_500, 4_000])
       assert.ok(Math.min(...gaps) >= 500, `only ${Math.min(...gaps)} ms between two refreshes`);
     });
 
+test('while changes go on, slow refreshes of 500 ms start at most 900 ms after each other', () => {
+  const { starts } = simulate({ every: 50, duration: 500 });
+  const gaps = starts.slice(2).map((at, index) => at - starts[index + 1]!);
+  assert.ok(Math.max(...gaps) <= 900, String(gaps));
+});
+
 test('the first change after a quiet time is shown at once', () => assert.is(simulate({ every: 3_000, duration: 20 }).lateness, 20));
 
 test('if refreshes take longer than a second, the page waits for half of that time between them', () => {
