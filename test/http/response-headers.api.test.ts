@@ -158,6 +158,7 @@ const COVERED_ELSEWHERE = [
   'idempotency_mismatch',
   'key_expired',
   'key_owner_inactive',
+  'misdirected',
   'not_configured',
   'plan_limit',
   'rate_limited',
