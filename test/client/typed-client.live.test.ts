@@ -170,6 +170,31 @@ test('if nothing answers in time, the call throws an error of one line, from whi
   assert.is(problemIn(error), null);
 });
 
+test('a read sends the position of the latest earlier change, but a read of the past does not; a change has a key of its own', async () => {
+  const document = await fetch(`${url}/openapi.json`).then((response) => response.text());
+  const sent: Headers[] = [];
+  const positions = ['7:7', '12:12', '9:9'];
+  const recording: typeof fetch = async (input, init) => {
+    if (String(input).endsWith('/openapi.json')) return new Response(document);
+    sent.push(new Headers(init?.headers));
+    return new Response('{}', { headers: init?.method === 'GET' ? {} : { 'consistency-token': positions.shift()! } });
+  };
+  const client = createClient({ url, key: 'x', fetch: recording });
+  const agent = { tenant_id, agent_id: 'c1' };
+  await client.call('getAgent', agent);
+  for (const name of ['One', 'Two', 'Three']) await client.call('updateAgent', { ...agent, name });
+  await client.call('getAgent', agent);
+  await client.at('7:7').call('getAgent', agent);
+  assert.equal(
+    sent.map((headers) => headers.get('consistency-token')),
+    [null, null, null, null, '12:12', null],
+  );
+  const keys = sent.map((headers) => headers.get('idempotency-key'));
+  assert.equal([keys[0], keys[4], new Set(keys.slice(1, 4)).size, keys.slice(1, 4).includes(null)], [null, null, 3, false]);
+  await createClient({ url, fetch: recording, retries: 0 }).ask('getAgent', agent);
+  assert.is(sent.at(-1)!.get('authorization'), process.env.ANNALS_KEY ? `Bearer ${process.env.ANNALS_KEY}` : null);
+});
+
 test('clean-up: the server and the platform stop without an error', async () => {
   server.close();
   await p.close();

@@ -32,6 +32,8 @@ const p = await startConsole({
 });
 const worker = await startProjections({ log: p.log, databaseUrl, projections, logger: silentLogger });
 const seeded = await seedConsole(p);
+const external_links = ['Traces', 'Runs'].map((label) => ({ label, url: `https://${label.toLowerCase()}.example.com/{id}` }));
+await p.send('PATCH', p.tenant, { body: { external_links } });
 await query(databaseUrl, `update agents.agents set name = 'Spoilt' where name = 'Triage'`);
 const rebuild = (await p.send('POST', '/admin/projections/agents/rebuild')).headers.get('location')!;
 await waitUntil(
