@@ -1,5 +1,6 @@
 import type { Answer } from '../../http/ask.ts';
 import type { HistoryEntry } from '../../http/history-schemas.ts';
+import { textDifference } from './difference.ts';
 import { icon } from './icon.ts';
 import { problemPanel } from './problem-panel.ts';
 import { abbreviated, shortId } from './short-id.ts';
@@ -22,18 +23,19 @@ export const wordsOf = (type: string): string => {
   return [first, ...rest.map((word) => word.toLowerCase())].join(' ');
 };
 
+/** Renders the cells with the old and the new value of a field. In two texts, the words or lines that differ are marked. */
+const valuesOf = (from: unknown, to: unknown): Child => {
+  const compared = typeof from === 'string' && typeof to === 'string' ? textDifference(from, to) : null;
+  return compared ?? [td(null, del(null, shown(from))), td(null, ins(null, shown(to)))];
+};
+
 /** Renders a table of the fields that an event has changed, with their old and new values. */
 export const changeTable = ({ changes }: Pick<HistoryEntry, 'changes'>): Child =>
   changes.length === 0
     ? null
     : table(
         { class: 'changes' },
-        tbody(
-          null,
-          ...changes.map(({ pointer, from, to }) =>
-            tr(null, th({ scope: 'row' }, code(null, pointer)), td(null, del(null, shown(from))), td(null, ins(null, shown(to)))),
-          ),
-        ),
+        tbody(null, ...changes.map(({ pointer, from, to }) => tr(null, th({ scope: 'row' }, code(null, pointer)), valuesOf(from, to)))),
       );
 
 /** Returns the name of whoever caused an event. */
