@@ -3,6 +3,7 @@ import type { Operation } from '../http/operation.ts';
 import { type Form, labelOf } from './form.ts';
 import type { Companion, Preview } from './form-companion.ts';
 import { bodyFields, type Choices, fieldView } from './form-fields.ts';
+import { emptyState } from './parts/empty-state.ts';
 import { heading } from './parts/heading.ts';
 import { icon } from './parts/icon.ts';
 import { jsonTree } from './parts/json-tree.ts';
@@ -184,6 +185,15 @@ export const formPage = (drawn: DrawnForm, ...before: Child[]): readonly Child[]
   heading(drawn.row.summary, drawn.row.details ?? null),
   ...before,
   withPanel(drawn),
+];
+
+/** Renders what replaces a form whose URL has a time in the past. `present` is the URL of the form. */
+export const pastFormPage = (name: string, present: string): readonly Child[] => [
+  heading(name, null),
+  emptyState(
+    { icon: 'history', title: 'The past cannot be changed', why: 'A change always applies to the present.' },
+    a({ class: 'button', href: present }, 'Open the form of the present'),
+  ),
 ];
 
 const isText = (value: unknown): value is string => typeof value === 'string';

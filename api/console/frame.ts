@@ -43,10 +43,10 @@ export type Framed = {
   readonly nav: string;
   readonly trail: readonly (readonly [string, string])[];
   readonly content: readonly Child[];
-  /** The control at the top of the page with which visitors go to a time in the past. */
-  readonly timeEntry?: Child;
-  /** The bar at the top of a page that shows a time in the past. */
-  readonly timeStrip?: Child;
+  /** The controls with which visitors go to other times. */
+  readonly time?: Child;
+  /** Whether the page shows a time in the past. */
+  readonly isPast?: boolean;
   /** How the page is kept up to date. Null or absent: it is not updated. */
   readonly live?: Live | null;
 };
@@ -199,18 +199,14 @@ const findLink = ({ me, params: { tenant_id } }: Visit) =>
       );
 
 /** Renders a complete HTML document for a signed-in visitor, with navigation, breadcrumbs and header. */
-export const framed = (
-  assets: string,
-  visit: Visit,
-  { title: name, nav: current, trail, content, timeEntry, timeStrip, live }: Framed,
-): string => {
+export const framed = (assets: string, visit: Visit, { title: name, nav: current, trail, content, time, isPast, live }: Framed): string => {
   const glass = breakGlassStrip(visit);
   return document(
     assets,
     visit,
     name,
     div(
-      { class: ['frame', ...(timeStrip ? ['past'] : []), ...(glass ? ['glass'] : [])].join(' ') },
+      { class: ['frame', ...(isPast ? ['past'] : []), ...(glass ? ['glass'] : [])].join(' ') },
       a({ href: '#main', class: 'skip' }, 'Skip to the content'),
       sidebar(visit, current),
       div(
@@ -220,11 +216,10 @@ export const framed = (
           button({ class: 'ghost menu', popovertarget: 'nav', 'aria-label': 'Menu' }, icon('menu')),
           breadcrumb(trail, name),
           live?.state ?? null,
-          timeEntry ?? null,
+          time ?? null,
           findLink(visit),
         ),
         glass,
-        timeStrip ?? null,
         live?.notices ?? null,
         main(
           { id: 'main', tabindex: -1, ...live?.attributes },

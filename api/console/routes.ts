@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import { setCookie } from 'hono/cookie';
-import type { Problem } from '../http/ask.ts';
+import type { Answer, Problem } from '../http/ask.ts';
 import { readSmallForm } from '../http/read-form.ts';
 import { assertOwnPage } from '../identity/sign-in-cookies.ts';
 import type { Rows } from '../routes.ts';
@@ -24,12 +24,13 @@ import type { Page } from './page.ts';
 import { emptyState } from './parts/empty-state.ts';
 import { TIME_FILTERS } from './parts/filter-form.ts';
 import { zoneNamed } from './parts/local-time.ts';
-import { type Child, tags } from './parts/tags.ts';
+import { type Child, htmlOf, tags } from './parts/tags.ts';
+import { formatIn } from './parts/time.ts';
 import { pastTime } from './past-time.ts';
 import { type ConsoleEnv, isRefresh, KEYS_COOKIE, sendAsVisitor, THEME_COOKIE, visitOf, ZONE_COOKIE } from './request-visit.ts';
 import { mountForms } from './run-form.ts';
 import { linkPage, signInPage } from './sign-in.ts';
-import { readTicks, timeEntry, timeStrip } from './time-machine.ts';
+import { pastTimeStrip, presentTime, readTicks, timeSlider } from './time-machine.ts';
 import { platformPath, THEMES, tenantPath, type Visit, withQuery } from './visit.ts';
 import { inZone, withoutZone, ZONE_PATH, zonePage } from './zone.ts';
 
@@ -100,17 +101,26 @@ const framedInZone = (assets: string, visit: Visit, frame: Frame): string => {
 };
 
 /** Renders the complete document of a page. A page of the past has an amber layout. */
-const inTime = async (deps: ConsoleDeps, visit: Visit, frame: Frame): Promise<string> => {
+const inTime = async (deps: ConsoleDeps, visit: Visit, frame: Frame, position: string | null = null): Promise<string> => {
   const { asOf, query } = visit;
   if (!visit.params.tenant_id) return framedInZone(deps.assets, visit, frame);
   if (asOf === null) {
     const message = query.has('as_of') ? 'This is neither a time nor a position. The page shows the present.' : null;
-    return framedInZone(deps.assets, visit, { ...frame, timeEntry: timeEntry(visit, message) });
+    return framedInZone(deps.assets, visit, { ...frame, time: presentTime(visit, message) });
   }
   const present = [...visit.presentReads];
   const ticks = await readTicks(visit);
-  return keepingTime(framedInZone(deps.assets, visit, { ...frame, timeStrip: timeStrip(visit, { asOf, ticks, present }) }), asOf);
+  const time = pastTimeStrip(visit, { asOf, position, ticks, present });
+  return keepingTime(framedInZone(deps.assets, visit, { ...frame, time, isPast: true }), asOf);
 };
+
+/** Answers with the slider of a page only. An open page asks for it when the visitor goes to another time. */
+const showSlider = async (c: Context, { assets }: ConsoleDeps, visit: Visit): Promise<Response> =>
+  htmlResponse(c, htmlOf(timeSlider(visit, await readTicks(visit)), assets, formatIn(visit.zone)), 200);
+
+/** Returns the position of the log that the answers of a page of the past show; null if no answer shows the past. */
+const pastPositionOf = (answers: readonly (Answer<unknown> | null)[]): string | null =>
+  answers.find((answer) => answer?.call.path.includes('as_of='))?.position ?? null;
 
 const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
   const visit = await identify(c, deps);
@@ -119,6 +129,7 @@ const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
   if (!visit.may(page.permit)) return show(endedAccess(visit) ?? suspendedTenant(visit) ?? unknownPage, 404);
   const elsewhere = toItsZone(c, visit) ?? (await toItsTime(c, visit));
   if (elsewhere) return elsewhere;
+  if (c.req.header('x-console-time') !== undefined) return showSlider(c, deps, visit);
   const started = Object.entries(page.asks(visit));
   const answers = Object.fromEntries(await Promise.all(started.map(async ([name, asked]) => [name, await asked] as const)));
   const main = answers[started[0]?.[0] ?? ''];
@@ -134,7 +145,7 @@ const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
   const trail = page.trail?.(visit) ?? [];
   const content: readonly Child[] = page.view(answers, visit);
   const live = liveOf(page, visit, Object.values(answers));
-  const html = await inTime(deps, visit, { title, nav: page.nav, trail, content, live });
+  const html = await inTime(deps, visit, { title, nav: page.nav, trail, content, live }, pastPositionOf(Object.values(answers)));
   const isBadTime = visit.asOf === null && visit.query.has('as_of');
   return htmlResponse(c, html, main && !main.ok ? main.status : isBadTime ? 422 : 200);
 };

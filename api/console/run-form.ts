@@ -11,7 +11,7 @@ import { readChoices } from './form-choices.ts';
 import { askPreview, type Companion, companionOf, type Preview, previewOf, suggestedFor } from './form-companion.ts';
 import { conflictView, isSaved, merged, readLastChange } from './form-conflict.ts';
 import { fieldsOfLink, prefilled } from './form-link.ts';
-import { type DrawnForm, formPage, secretPage, shownBeforePage } from './form-page.ts';
+import { type DrawnForm, formPage, pastFormPage, secretPage, shownBeforePage } from './form-page.ts';
 import { askAny, readBefore } from './form-read.ts';
 import { withRowsEdited } from './form-rows.ts';
 import { afterToken, jobPath, resultPath } from './form-target.ts';
@@ -21,7 +21,7 @@ import { problemPanel, RECENT_SIGN_IN } from './parts/problem-panel.ts';
 import type { Child } from './parts/tags.ts';
 import { mayRun } from './permission.ts';
 import { runnerCommand } from './runner-command.ts';
-import { platformPath, tenantPath, type Visit } from './visit.ts';
+import { platformPath, tenantPath, type Visit, withQuery } from './visit.ts';
 
 const MAX_FORM_BYTES = 4 * 1_024 * 1_024;
 
@@ -108,7 +108,8 @@ const showForm = (deps: ConsoleDeps) => async (c: Context) => {
   const fields = fieldsOfLink(new URL(c.req.url), known);
   const run = await startRun(c, deps, fields);
   if (run instanceof Response) return run;
-  const { visit, form, params, operation } = run;
+  const { visit, form, params, operation, row } = run;
+  if (visit.query.has('as_of')) return show(run, pastFormPage(row.summary, withQuery(visit, { as_of: null })), 409);
   const read = await readBefore(visit, deps.operations, { operation, form, params });
   const problem = read && !read.answer.ok ? read.answer.problem : null;
   if (problem && isLikeUnknown(problem)) return showUnknown(c, deps, visit);

@@ -111,6 +111,74 @@ test('a change that is submitted with a past time is refused and changes nothing
   assert.is(p.eventsOf('AgentUpdated').length, before);
 });
 
+test('a form with a past time in its URL is refused, with a link to the form of the present', async () => {
+  const form = `/console/run/updateAgent?tenant_id=${p.tenant_id}&agent_id=${agent}`;
+  const { status, text } = await p.open(`${form}&as_of=${encodeURIComponent(oldest)}`);
+  assert.is(status, 409);
+  assert.match(text, /The past cannot be changed[\s\S]+Open the form of the present/);
+  assert.not.match(text, /data-form="updateAgent"|as created/);
+  assert.is((await p.open(form)).status, 200);
+});
+
+test('a filtered list that is taken to the past shows all agents of that time, and says that it cannot be filtered', async () => {
+  const { status, text } = await p.open(`${p.base}/agents?q=nothing&is_active=true&as_of=${newest}`);
+  assert.is(status, 200, text.slice(0, 300));
+  assert.match(text, new RegExp(agent));
+  assert.match(text, /data-unfiltered[\s\S]+A list of the past cannot be filtered/);
+});
+
+test('at every event of a generated history, the page of the agent equals the fold, and says position and distance', async () => {
+  const id = await createAgent(p, 'Generated', { description: 'text 0' });
+  const texts = ['text 0'];
+  for (let index = 1; index <= 8; index++) {
+    texts.push(`text ${(index * 7) % 5}.${index}`);
+    await p.send('PATCH', `${p.tenant}/agents/${id}`, { body: { description: texts.at(-1) } });
+  }
+  const events = (await p.send('GET', `${p.tenant}/agents/${id}/history`)).body as { position: string }[];
+  assert.is(events.length, texts.length);
+  for (const [index, { position }] of events.entries()) {
+    const { text } = await p.open(`${p.base}/agents/${id}?as_of=${position}`);
+    const main = text.slice(text.indexOf('<main'));
+    const expected = texts[texts.length - 1 - index]!;
+    for (const one of texts) assert.is(main.includes(`>${one}<`), one === expected, `${one} at ${position}`);
+    assert.match(text, new RegExp(`, position ${position} · ${index === 0 ? 'no event since' : `${index} events? ago`}`));
+  }
+});
+
+test('comparing b with a shows the inverse of comparing a with b', async () => {
+  const changes = async (from: string, to: string) => {
+    const { text } = await p.open(`${page}/compare?from=${encodeURIComponent(from)}&to=${encodeURIComponent(to)}`);
+    const table = /<table class="changes">([\s\S]*?)<\/table>/.exec(text)?.[1] ?? '';
+    return [...table.matchAll(/<th[^>]*><code>([^<]*)<\/code><\/th><td><del>([\s\S]*?)<\/del><\/td><td><ins>([\s\S]*?)<\/ins>/g)].map(
+      (one) => one.slice(1).map((cell) => cell.replaceAll(/<\/?mark>/g, '')),
+    );
+  };
+  const there = await changes(oldest, newest);
+  assert.ok(there.some(([pointer]) => pointer === '/description'));
+  assert.equal(
+    await changes(newest, oldest),
+    there.map(([pointer, from, to]) => [pointer, to, from]),
+  );
+});
+
+test('the slider of a page has the events of its resource; without the right to read them, it has regular times', async () => {
+  const stops = async (path: string, cookie: string) => {
+    const answer = await p.send('GET', path, { key: '', headers: { cookie, 'x-console-time': '1' } });
+    assert.is(answer.status, 200);
+    return JSON.parse(/data-ticks="([^"]*)"/.exec(answer.text)![1]!.replaceAll('&quot;', '"')) as [string, string][];
+  };
+  const ofAgent = await stops(page, p.cookie);
+  assert.equal(
+    ofAgent.map(([position]) => position),
+    history.map(({ position }) => position).toReversed(),
+  );
+  assert.match(ofAgent[0]![1], /^Agent created, \d+ \w+ \d{4}, [\d:.]+ UTC$/);
+  const member = await p.signIn((await addMember(p, 'MEMBER', p.tenant_id, 'slider@example.com')).key);
+  const plain = await stops(`${p.base}/agents`, member);
+  assert.is(plain.length, 120);
+  for (const [at] of plain) assert.match(at, /^\d{4}-\d\d-\d\dT/);
+});
+
 test('the page that compares a resource at two times shows the differences by field, and can restore the earlier state', async () => {
   const path = `${page}/compare?from=${encodeURIComponent(oldest)}`;
   const { status, text } = await p.open(path);

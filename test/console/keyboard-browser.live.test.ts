@@ -151,6 +151,55 @@ browserTest('if the visitor has switched single keys off, only Ctrl+K and the bu
   });
 });
 
+browserTest(
+  'the time slider is moved by keys, says time and event, keeps the focus, and shows the page of each time without a reload',
+  async () => {
+    const { p, seeded } = given!;
+    for (const description of ['one', 'two', 'three'])
+      await p.send('PATCH', `${p.tenant}/agents/${seeded.agent}`, { body: { description: `as of ${description}` } });
+    await p.waitForProjections();
+    const path = `${p.base}/agents/${seeded.agent}`;
+    await onPage(path, async (page) => {
+      await page.evaluate('window.isSame = true');
+      await page.click('#time > summary');
+      await page.waitForSelector('#time input[type="range"]');
+      const slider = page.locator('#time input[type="range"]');
+      await slider.focus();
+      await page.keyboard.press('ArrowLeft');
+      await page.waitForURL(/as_of=/);
+      await page.waitForSelector('.frame.past');
+      assert.match(
+        (await slider.getAttribute('aria-valuetext'))!,
+        /^Agent updated, \d+ Nov \d{4}, \d\d:\d\d:\d\d\.\d{3} UTC$|^Agent updated, \d+ \w{3} \d{4}, /,
+      );
+      assert.match(await page.innerText('main'), /as of two/);
+      assert.match(await page.innerText('#time'), /As of .* UTC, position \d+:\d+ · 1 event ago/);
+      assert.equal([await page.evaluate('document.activeElement.type'), await page.evaluate('window.isSame')], ['range', true]);
+      assert.ok(await page.isHidden('#live'));
+      await page.keyboard.press('Home');
+      await page.waitForFunction(`!document.querySelector('main').innerText.includes('as of two')`);
+      assert.match((await slider.getAttribute('aria-valuetext'))!, /^Agent created, /);
+      await page.keyboard.press('PageUp');
+      await page.keyboard.press('End');
+      await page.waitForURL(`**${path}`);
+      await page.waitForSelector('.frame:not(.past)');
+      assert.match(await page.innerText('main'), /as of three/);
+      assert.equal([await page.evaluate('document.activeElement.type'), await page.evaluate('window.isSame')], ['range', true]);
+      const from = (await page.evaluate('performance.now()')) as number;
+      for (const key of ['ArrowLeft', 'ArrowLeft', 'ArrowLeft', 'ArrowRight', 'ArrowLeft']) {
+        await page.keyboard.press(key);
+        await page.waitForTimeout(30);
+      }
+      await page.waitForTimeout(500);
+      const times = (await page.evaluate(
+        `performance.getEntriesByType('resource').filter((one) => one.name.includes('as_of=') && one.startTime > ${from}).map((one) => one.startTime)`,
+      )) as number[];
+      assert.ok(times.length > 0);
+      for (const [index, at] of times.slice(1).entries()) assert.ok(at - times[index]! >= 95, `${at - times[index]!} ms`);
+    });
+  },
+);
+
 test('clean-up: the browser and the platform close', async () => {
   await given?.browser.close();
   await given?.p.close();

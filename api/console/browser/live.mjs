@@ -159,7 +159,9 @@ const refresh = async () => {
 };
 
 const schedule = () => {
-  if (timer || isBusy || isPaused || isOver || document.hidden) return;
+  // While the time slider shows the past, the page does not follow the changes.
+  const isPast = new URLSearchParams(location.search).has('as_of');
+  if (timer || isBusy || isPaused || isOver || isPast || document.hidden) return;
   timer = setTimeout(
     async () => {
       timer = 0;

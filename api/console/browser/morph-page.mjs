@@ -21,7 +21,7 @@ export const rowsOf = (/** @type {Element} */ root) => [...root.querySelectorAll
  * Keeps what the reader has changed when the page is replaced: open details and dialogs, typed texts, and results of
  * checks.
  */
-const CALLBACKS = {
+export const KEEP = {
   /** @type {(name: string, element: Element) => boolean} */
   beforeAttributeUpdated: (name, element) => !(name === 'open' && /^(DETAILS|DIALOG)$/.test(element.tagName)),
   /** @type {(old: Node, next: Node) => boolean} */
@@ -38,5 +38,5 @@ const CALLBACKS = {
 
 /** Changes an element of the page so that it looks like another one. Does nothing if one of them does not exist. */
 export const morph = (/** @type {Element | null} */ old, /** @type {Element | null} */ next) => {
-  if (old && next) Idiomorph.morph(old, next, { morphStyle: 'outerHTML', ignoreActiveValue: true, callbacks: CALLBACKS });
+  if (old && next) Idiomorph.morph(old, next, { morphStyle: 'outerHTML', ignoreActiveValue: true, callbacks: KEEP });
 };

@@ -17,7 +17,7 @@ import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, span, tr, td } = tags;
+const { a, div, p, span, tr, td } = tags;
 
 type Agent = ReplyOf<Rows['listAgents']>[number];
 type Presence = ReplyOf<Rows['listRunners']>[number];
@@ -168,9 +168,10 @@ export const agentListPage = page({
   asks: (visit) => {
     const { ask, rows, may } = visit;
     const tenant = { tenant_id: visit.params.tenant_id! };
-    const query = passedQuery(visit);
+    const { cursor, ...filters } = passedQuery(visit);
+    // A list at a time in the past cannot be filtered. The page says so.
+    const query: Readonly<Record<string, string>> = { ...(visit.asOf ? {} : filters), ...(cursor ? { cursor } : {}) };
     const list = (fields: object) => ask(rows.listAgents, { ...tenant, ...query, ...fields } as never);
-    // A list at a time in the past cannot be filtered.
     const isMixed = !(query.favorite || visit.asOf);
     const agents = list(isMixed ? { favorite: 'false' } : {});
     // Favorites come first. They are shown only on the first page of the list.
@@ -214,6 +215,9 @@ export const agentListPage = page({
         activity(visit),
         searchField(visit.path, { name: 'q', value: q, placeholder: 'Search by name or slug' }, kept),
       ),
+      visit.asOf && Object.keys(filters).length > 0
+        ? p({ class: 'note', 'data-unfiltered': '' } as never, icon('info'), 'A list of the past cannot be filtered: it shows all agents.')
+        : null,
       list(),
       pager(agents, cursor === undefined, (next) => withQuery(visit, { cursor: next })),
     ];
