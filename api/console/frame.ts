@@ -1,5 +1,7 @@
+import type { Answer } from '../http/ask.ts';
 import { apiDrawer } from './api-drawer.ts';
 import { breakGlassStrip } from './break-glass-strip.ts';
+import { copyAttributes, copyMenu } from './copy-menu.ts';
 import { degradedStrip } from './degraded-strip.ts';
 import type { Live } from './live.ts';
 import { navigationOf } from './navigation.ts';
@@ -47,6 +49,8 @@ export type Framed = {
   readonly time?: Child;
   /** Whether the page shows a time in the past. */
   readonly isPast?: boolean;
+  /** The answer to the main call of the page, which can be copied. */
+  readonly main?: Answer<unknown> | null | undefined;
   /** How the page is kept up to date. Null or absent: it is not updated. */
   readonly live?: Live | null;
 };
@@ -199,7 +203,11 @@ const findLink = ({ me, params: { tenant_id } }: Visit) =>
       );
 
 /** Renders a complete HTML document for a signed-in visitor, with navigation, breadcrumbs and header. */
-export const framed = (assets: string, visit: Visit, { title: name, nav: current, trail, content, time, isPast, live }: Framed): string => {
+export const framed = (
+  assets: string,
+  visit: Visit,
+  { title: name, nav: current, trail, content, time, isPast, live, main: answer }: Framed,
+): string => {
   const glass = breakGlassStrip(visit);
   return document(
     assets,
@@ -218,11 +226,12 @@ export const framed = (assets: string, visit: Visit, { title: name, nav: current
           live?.state ?? null,
           time ?? null,
           findLink(visit),
+          copyMenu(answer),
         ),
         glass,
         live?.notices ?? null,
         main(
-          { id: 'main', tabindex: -1, ...live?.attributes },
+          { id: 'main', tabindex: -1, ...live?.attributes, ...copyAttributes(visit, answer) },
           degradedStrip(visit),
           staleStrip(visit),
           unknownZoneNote(visit),

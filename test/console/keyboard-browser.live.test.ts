@@ -200,6 +200,40 @@ browserTest(
   },
 );
 
+browserTest('a page is copied by keyboard as curl, JSON, CSV and as a link that shows the same state later', async () => {
+  const { p, seeded } = given!;
+  const copied: string[] = [];
+  await onPage('/agents', async (page) => {
+    await page.exposeFunction('noteCopied', (text: string) => void copied.push(text));
+    await page.evaluate(`document.addEventListener('copy', () => noteCopied(document.activeElement.value))`);
+    const next = async (): Promise<string> => {
+      await page.waitForSelector('copy-menu[data-copied]');
+      await page.evaluate(`delete document.querySelector('copy-menu').dataset.copied`);
+      return copied.at(-1)!;
+    };
+    await page.keyboard.press('c');
+    assert.match(await next(), /^curl 'http:\/\/annals\.test\/tenant\/\w+\/agents[^']*' \\\n {2}-H "Authorization: Bearer \$ANNALS_KEY"$/);
+    await page.focus('.copy-menu > summary');
+    await page.keyboard.press('Enter');
+    await pressAll(page, 'Tab Enter');
+    const agents = JSON.parse(await next()) as { id: string; name: string }[];
+    assert.ok(agents.some(({ id }) => id === seeded.agent));
+    assert.is(await page.textContent('copy-menu [role="status"]'), 'Copied');
+    await pressAll(page, 'Tab Enter');
+    const csv = await next();
+    assert.match(csv.split('\r\n')[0]!, /^id,.*name/);
+    assert.is(csv.trimEnd().split('\r\n').length, agents.length + 1);
+    await pressAll(page, 'Tab Enter');
+    const link = await next();
+    assert.match(link, /\/agents\?as_of=\d+%3A\d+$/);
+    await p.send('PATCH', `${p.tenant}/agents/${agents[0]!.id}`, { body: { name: 'Renamed later' } });
+    await p.waitForProjections();
+    await page.goto(link);
+    assert.match(await page.innerText('main'), new RegExp(agents[0]!.name));
+    assert.not.match(await page.innerText('main'), /Renamed later/);
+  });
+});
+
 test('clean-up: the browser and the platform close', async () => {
   await given?.browser.close();
   await given?.p.close();

@@ -1,0 +1,1 @@
+export function csvOf(rows: readonly Record<string, unknown>[]): string;
