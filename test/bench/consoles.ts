@@ -23,7 +23,7 @@ type Measurement = {
 };
 
 /** Signs in to the console. @returns the session cookie */
-const signIn = async ({ port }: RunningPlatform, key: string): Promise<string> => {
+export const signIn = async ({ port }: RunningPlatform, key: string): Promise<string> => {
   const own = { origin: `http://127.0.0.1:${port}`, 'sec-fetch-site': 'same-origin' };
   const { status, headers, text } = await call(port, '', 'POST', '/auth/key', JSON.stringify({ key }), own);
   if (status !== 204) throw new Error(`POST /auth/key returned ${status}: ${text}`);
