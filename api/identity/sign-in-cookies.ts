@@ -50,6 +50,8 @@ export const assertOwnPage = (c: Context, { origin }: Pick<SignInCookies, 'origi
   if (!UNSAFE_METHOD.test(c.req.method)) return;
   const from = c.req.header('origin');
   const site = c.req.header('sec-fetch-site');
-  const isOwnPage = from === undefined ? site === 'same-origin' : from === origin && (site ?? 'same-origin') === 'same-origin';
+  // Browsers send the origin `null` with the forms of our pages, because of their Referrer-Policy.
+  const isUnknown = from === undefined || from === 'null';
+  const isOwnPage = isUnknown ? site === 'same-origin' : from === origin && (site ?? 'same-origin') === 'same-origin';
   if (!isOwnPage) throw new Refusal('forbidden', `With a session cookie, changes are accepted only from pages of ${origin}`);
 };

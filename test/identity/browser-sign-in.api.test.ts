@@ -206,6 +206,7 @@ signInTest('with a session cookie, a change is refused if its request does not c
     { origin: 'null' },
     { origin: 'http://other.annals.test', 'sec-fetch-site': 'same-site' },
     { 'sec-fetch-site': 'none' },
+    { origin: 'null', 'sec-fetch-site': 'cross-site' },
     { origin: 'http://annals.test', 'sec-fetch-site': 'cross-site' },
     { referer: 'http://annals.test/docs' },
   ];
@@ -220,6 +221,9 @@ signInTest('with a session cookie, a change is refused if its request does not c
   assert.is(p.log.events.length, before);
   const created = await byCookie(p, cookie, 'POST', '/admin/allowed-accounts', OWN_PAGE, { email: 'other@example.com' });
   assert.is(created.status, 201, created.text);
+  const asForm = { origin: 'null', 'sec-fetch-site': 'same-origin' };
+  const submitted = await byCookie(p, cookie, 'POST', '/admin/allowed-accounts', asForm, { email: 'form@example.com' });
+  assert.is(submitted.status, 201, submitted.text);
 });
 
 test('after too many failed sign-ins from an IP address, the issuer gets no requests until the minute is over', async () => {
