@@ -201,6 +201,8 @@ test('a file that claims to be of another type than its content is refused with 
     ['image/x-rare', randomBytes(100)],
     ['application/octet-stream', program],
     ['text/csv', PNG],
+    ['audio/ogg', Buffer.concat([Buffer.from('OggS\0'), Buffer.alloc(200)])],
+    ['audio/webm', Buffer.concat([Buffer.from('1a45dfa39f4286810142f7810142f2810442f381084282847765626d', 'hex'), Buffer.alloc(64)])],
   ] as const)
     assert.equal([(await claim(type, content)).status, type], [201, type]);
 });
