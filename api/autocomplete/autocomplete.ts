@@ -107,7 +107,7 @@ const ranked = (items: readonly Item[], q: string): Item[] => {
     .map(({ item }) => item);
 };
 
-/** Removes duplicate items. A file that belongs to several sessions is found several times. */
+/** Removes duplicate items. A file that belongs to several sessions or messages is found several times. */
 const withoutRepeats = (items: readonly Item[]): Item[] => [...new Map(items.map((item) => [`${item.type} ${item.id}`, item])).values()];
 
 export const autocompleteOperations = {
@@ -116,7 +116,7 @@ export const autocompleteOperations = {
     path: '/tenant/:tenant_id/autocomplete',
     summary: 'Complete the name of what a text mentions',
     details:
-      'Finds agents, users, skills, tools, files of sessions, sessions, integrations and cron jobs that the caller may see, the best matches first. A whole id finds its agent, session, integration, cron job, delivery or event, the id of a request its newest event, and a position of the log the event there. Texts of less than three characters must be the start of a name.',
+      'Finds agents, users, skills, tools, files of sessions and of mail, sessions, integrations and cron jobs that the caller may see, the best matches first. A whole id finds its agent, session, integration, cron job, delivery or event, the id of a request its newest event, and a position of the log the event there. Texts of less than three characters must be the start of a name.',
     permit: 'tenant:read',
     query: Query,
     reply: z.array(AutocompleteItem),
@@ -125,7 +125,7 @@ export const autocompleteOperations = {
       const wanted: readonly ItemType[] = types === undefined ? TYPES : [...new Set(types.split(',') as ItemType[])];
       const searched = wanted.filter((type): type is MentionType => MENTION_TYPES.includes(type as MentionType));
       const find = async (type: MentionType): Promise<Item[]> => {
-        const found = await findMentions(ctx.reads, type, q, await filterFor(ctx, type), limit);
+        const found = await findMentions(ctx.reads, type, q, { ...(await filterFor(ctx, type)), limit });
         return found.flatMap((mention) => itemOf(type, mention));
       };
       const items = withoutRepeats((await Promise.all(searched.map(find))).flat());

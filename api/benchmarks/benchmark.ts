@@ -10,7 +10,7 @@ import type { DatasetPorts } from '../../commands/benchmarks/dataset-location.ts
 import { BENCHMARK_SORTS, benchmarkBySlug, benchmarkPage } from '../../projections/benchmarks/benchmark.queries.ts';
 import { BenchmarkRead, benchmarks } from '../../projections/benchmarks/benchmark.ts';
 import { type Ctx, operation } from '../http/operation.ts';
-import { listQuery, windowOf } from '../http/paging.ts';
+import { Flag, listQuery, windowOf } from '../http/paging.ts';
 
 const BENCHMARKS = '/benchmarks';
 const BENCHMARK = `${BENCHMARKS}/:slug`;
@@ -22,10 +22,16 @@ export const benchmarkOperationsOf = (ports: DatasetPorts<Ctx>) => ({
     path: BENCHMARKS,
     summary: 'List the benchmarks',
     permit: 'any',
-    query: listQuery({}, BENCHMARK_SORTS),
+    query: listQuery(
+      {
+        q: z.string().min(1).max(128).optional().meta({ description: 'Only benchmarks with this text in their name or slug' }),
+        is_active: Flag.optional().meta({ description: 'Only benchmarks that can be run, or only those that cannot' }),
+      },
+      BENCHMARK_SORTS,
+    ),
     reply: z.array(BenchmarkRead),
     projection: benchmarks.name,
-    run: (ctx, window) => benchmarkPage(ctx.reads, windowOf(window, BENCHMARK_SORTS)),
+    run: (ctx, { q, is_active, ...window }) => benchmarkPage(ctx.reads, { q, is_active }, windowOf(window, BENCHMARK_SORTS)),
   }),
   createBenchmark: operation({
     method: 'post',

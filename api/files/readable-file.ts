@@ -1,46 +1,75 @@
+import { shownFilename } from '../../commands/files/filename.ts';
 import { brandPictureWithDigest } from '../../commands/files/picture.ts';
+import { seesAllSkills } from '../../commands/skills/agent-skills.ts';
 import { notFound } from '../../domain/refusal.ts';
 import { runFilesWithDigest } from '../../projections/benchmarks/benchmark-run.queries.ts';
 import { mailFilesWithDigest } from '../../projections/mail/message.queries.ts';
+import { bundlesWithDigest } from '../../projections/marketplace/listing.queries.ts';
+import { memoryFilesWithDigest } from '../../projections/memory/memory-import.queries.ts';
 import { type AgentFile, filesWithDigest } from '../../projections/sessions/attachment.queries.ts';
+import { skillsWithPackage } from '../../projections/skills/skill.queries.ts';
 import type { Ctx } from '../http/operation.ts';
 
 const DIGEST = /^[0-9a-f]{64}$/;
+const ZIP = 'application/zip';
 
 const FILES_OF_RUNS = {
   dataset: { filename: 'dataset.jsonl', content_type: 'application/jsonl' },
   trajectory: { filename: 'trajectory.json', content_type: 'application/json' },
 } as const;
+const MEMORY_TYPES = { text: 'text/plain', jsonl: 'application/jsonl', zip: ZIP } as const;
+
+/** A file that a caller may see. */
+type ReadableFile = Pick<AgentFile, 'filename' | 'content_type'>;
+/** A file of an agent. Whoever has `permission` on the agent may read it. */
+type HeldFile = AgentFile & { readonly permission: 'agent:chat:read' | 'agent:read' };
 
 /**
- * Returns the files with this digest in the sessions, the mail and the benchmark runs of the tenant. The result can
- * contain the same file of an agent once for each of these three.
+ * Returns the files with this digest in the sessions, the mail, the benchmark runs and the memories of the tenant. If
+ * an agent has the same file several times, it can occur once for each of these four.
  */
-const filesOfAgents = async ({ reads, tenant }: Ctx, digest: string): Promise<AgentFile[]> => {
-  const [ofSessions, ofMail, ofRuns] = await Promise.all([
+const filesOfAgents = async ({ reads, tenant }: Ctx, digest: string): Promise<HeldFile[]> => {
+  const [ofSessions, ofMail, ofRuns, ofMemories] = await Promise.all([
     filesWithDigest(reads, tenant, digest),
     mailFilesWithDigest(reads, tenant, digest),
     runFilesWithDigest(reads, tenant, digest),
+    memoryFilesWithDigest(reads, tenant, digest),
   ]);
-  return [...ofSessions, ...ofMail, ...ofRuns.map(({ agent_id, kind }) => ({ agent_id, ...FILES_OF_RUNS[kind] }))];
+  const files = [...ofSessions, ...ofMail, ...ofRuns.map(({ agent_id, kind }) => ({ agent_id, ...FILES_OF_RUNS[kind] }))];
+  return [
+    ...ofMemories.map(({ agent_id, source, format }) => ({
+      ...{ agent_id, permission: 'agent:read' as const, filename: shownFilename(source), content_type: MEMORY_TYPES[format] },
+    })),
+    ...files.map((file) => ({ ...file, permission: 'agent:chat:read' as const })),
+  ];
+};
+
+/** Returns the archive with this digest of a skill that the caller may see, or of a listing that the tenant offers. */
+const findArchive = async (ctx: Ctx, digest: string): Promise<ReadableFile | null> => {
+  const [bundle] = await bundlesWithDigest(ctx.reads, ctx.tenant, digest);
+  if (bundle) return { filename: `${bundle.slug}-${bundle.version}.zip`, content_type: ZIP };
+  const found = await skillsWithPackage(ctx.reads, ctx.tenant, digest);
+  const seesAll = found.length > 0 && (await seesAllSkills(ctx));
+  const skill = found.find(({ visibility }) => seesAll || visibility === 'public');
+  return skill ? { filename: `${skill.slug}.zip`, content_type: ZIP } : null;
 };
 
 /**
- * Finds a file that the caller may read: a picture of the tenant, or a file of an agent whose sessions the caller may
- * read (in a session, a mail message or a benchmark run).
- * @throws Refusal not_found if there is no such file or the caller may see none of the agents that have it, otherwise
- * forbidden
+ * Finds a file that the caller may read. This is a picture of the tenant; the archive of a skill that the caller may
+ * see, or of a listing of the tenant; a file of the memory of an agent that the caller may see; or a file in a session,
+ * a mail message or a benchmark run of an agent whose sessions the caller may read.
+ * @throws Refusal not_found if there is no such file, or the caller may see none of its agents; otherwise forbidden
  */
-export const findReadable = async (ctx: Ctx, digest: string): Promise<Pick<AgentFile, 'filename' | 'content_type'>> => {
+export const findReadable = async (ctx: Ctx, digest: string): Promise<ReadableFile> => {
   if (!DIGEST.test(digest)) throw notFound();
-  const picture = await brandPictureWithDigest(ctx, digest);
-  if (picture) return picture;
+  const ofTenant = (await brandPictureWithDigest(ctx, digest)) ?? (await findArchive(ctx, digest));
+  if (ofTenant) return ofTenant;
   const files = await filesOfAgents(ctx, digest);
   let refusal: unknown = notFound();
   for (const file of files) {
-    if (await ctx.may('agent:chat:read', file.agent_id)) return file;
+    if (await ctx.may(file.permission, file.agent_id)) return file;
     if (await ctx.may('agent:read', file.agent_id))
-      refusal = await ctx.require('agent:chat:read', file.agent_id).catch((error: unknown) => error);
+      refusal = await ctx.require(file.permission, file.agent_id).catch((error: unknown) => error);
   }
   throw refusal;
 };

@@ -1,7 +1,10 @@
 import type { Context, Hono } from 'hono';
 import { benchmarkRuns } from '../../projections/benchmarks/benchmark-run.ts';
 import { messages } from '../../projections/mail/message.ts';
+import { listings } from '../../projections/marketplace/listing.ts';
+import { memoryImports } from '../../projections/memory/memory-import.ts';
 import { sessions } from '../../projections/sessions/session.ts';
+import { skills } from '../../projections/skills/skill.ts';
 import { authorizeRequest } from '../http/authorize-request.ts';
 import { assertNoQuery } from '../http/mount.ts';
 import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
@@ -18,7 +21,7 @@ const getFile = (runtime: Runtime) => {
     assertNoQuery(c);
     await runtime.readYourWrites.waitForOwnWrites(
       info.principal,
-      [sessions.name, benchmarkRuns.name, messages.name],
+      [sessions.name, benchmarkRuns.name, messages.name, memoryImports.name, skills.name, listings.name],
       c.req.header('consistency-token'),
     );
     const ctx = runtime.context(info);
@@ -34,7 +37,7 @@ const routes = [
     operationId: 'getFile',
     summary: 'Download a file',
     description:
-      'The digest is the SHA-256 of the file. Its type was found by its content, and browsers save it instead of displaying it. A response shorter than its `Content-Length` is incomplete. A `Range` of bytes is answered with 206.\n\nRequires the permission `agent:chat:read` on an agent with a session, a message or a benchmark run that has the file; for a picture of the tenant, `tenant:read`.',
+      'The digest is the SHA-256 of the file. Its type was found by its content, and browsers save it instead of displaying it. A response shorter than its `Content-Length` is incomplete. A `Range` of bytes is answered with 206.\n\nRequires the permission `agent:chat:read` on an agent with a session, a message or a benchmark run that has the file. For a file of a memory, `agent:read`; for a picture of the tenant, the archive of a skill that the caller may see, or the bundle of a listing of the tenant, `tenant:read`.',
     tag: 'Files',
     parameters: fileHeaders,
     responses: fileResponses,

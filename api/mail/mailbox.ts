@@ -118,12 +118,15 @@ export const mailboxOperationsOf = (settings: MailSettings) => ({
     details:
       'A new agent gets its internal mailbox within moments, if the platform exchanges mail. Its external one is created when a super-admin calls `POST /admin/mail/heal`.',
     permit: 'agent:read',
-    query: listQuery({}, AGENT_MAILBOX_SORTS),
+    query: listQuery(
+      { kind: z.enum(Mailbox.MAILBOX_KINDS).optional().meta({ description: 'Only internal mailboxes, or only external ones' }) },
+      AGENT_MAILBOX_SORTS,
+    ),
     reply: z.array(AgentMailboxRow),
     projection: mailboxes.name,
-    run: async (ctx, { tenant_id, agent_id, ...window }) => {
+    run: async (ctx, { tenant_id, agent_id, kind, ...window }) => {
       await loadAgent(ctx, agent_id);
-      return agentMailboxPage(ctx.reads, { tenant_id, agent_id }, windowOf(window, AGENT_MAILBOX_SORTS));
+      return agentMailboxPage(ctx.reads, { tenant_id, agent_id, kind }, windowOf(window, AGENT_MAILBOX_SORTS));
     },
   }),
 });

@@ -4,7 +4,7 @@ import { DIRECTIONS, type Message, readMessage } from '../../commands/mail/messa
 import { MailSend, type MailSettings, sendMail } from '../../commands/mail/send-mail.ts';
 import type { ReadDelivery } from '../../commands/webhooks/delivery.ts';
 import { Timestamp } from '../../domain/fields.ts';
-import { idOf } from '../../domain/id.ts';
+import { Id25, idOf } from '../../domain/id.ts';
 import * as Attachment from '../../domain/mail/attachment.ts';
 import { MAIL_STATUSES } from '../../domain/mail/mail.ts';
 import {
@@ -16,7 +16,7 @@ import {
 } from '../../projections/mail/message.queries.ts';
 import { AgentAttachmentRow, messages } from '../../projections/mail/message.ts';
 import { type Ctx, operation } from '../http/operation.ts';
-import { asOfQuery, listQuery, windowOf } from '../http/paging.ts';
+import { asOfQuery, listQuery, TimeRange, windowOf } from '../http/paging.ts';
 
 const AGENT = '/tenant/:tenant_id/agents/:agent_id';
 
@@ -114,12 +114,15 @@ export const messageOperationsOf = (settings: MailSettings, readDelivery: ReadDe
     summary: 'List the mail of an agent',
     details: 'What the agent has sent and received, newest first.',
     permit: 'agent:chat:read',
-    query: listQuery({}),
+    query: listQuery({
+      direction: z.enum(DIRECTIONS).optional().meta({ description: 'Only received messages, or only sent ones' }),
+      ...TimeRange,
+    }),
     reply: z.array(MailRead),
     projection: messages.name,
-    run: async (ctx, { tenant_id, agent_id, ...window }) => {
+    run: async (ctx, { tenant_id, agent_id, direction, from, to, ...window }) => {
       await loadAgent(ctx, agent_id);
-      const page = await messagePage(ctx.reads, { tenant_id, agent_id }, windowOf(window));
+      const page = await messagePage(ctx.reads, { tenant_id, agent_id }, { direction, from, to }, windowOf(window));
       const ids = (JSON.parse(page.body) as { id: string }[]).map(({ id }) => id);
       const found = await Promise.all(ids.map((id) => readMessage(ctx, agent_id, id, readDelivery)));
       return { ...page, body: JSON.stringify(z.array(MailRead).parse(await withAttachments(ctx, found))) };
@@ -146,12 +149,18 @@ export const messageOperationsOf = (settings: MailSettings, readDelivery: ReadDe
     path: `${AGENT}/attachments`,
     summary: 'List the mail attachments of an agent',
     permit: 'agent:read',
-    query: listQuery({}, ATTACHMENT_SORTS),
+    query: listQuery(
+      {
+        message_id: Id25.optional().meta({ description: 'Only the files of this message' }),
+        q: z.string().min(1).max(255).optional().meta({ description: 'Only files with this text in their name' }),
+      },
+      ATTACHMENT_SORTS,
+    ),
     reply: z.array(AgentAttachmentRow),
     projection: messages.name,
-    run: async (ctx, { tenant_id, agent_id, ...window }) => {
+    run: async (ctx, { tenant_id, agent_id, message_id, q, ...window }) => {
       await loadAgent(ctx, agent_id);
-      return attachmentPage(ctx.reads, { tenant_id, agent_id }, windowOf(window, ATTACHMENT_SORTS));
+      return attachmentPage(ctx.reads, { tenant_id, agent_id }, { message_id, q }, windowOf(window, ATTACHMENT_SORTS));
     },
   }),
 });

@@ -16,10 +16,16 @@ export const marketplaceOperationsOf = (ports: ImportPorts) => ({
     path: '/marketplace',
     summary: 'List what the marketplace offers',
     permit: 'any',
-    query: listQuery({}, LISTING_SORTS),
+    query: listQuery(
+      {
+        q: z.string().min(1).max(255).optional().meta({ description: 'Only listings with this text in their name, slug or summary' }),
+        publisher: z.string().min(1).max(64).optional().meta({ description: 'Only listings that the tenant with this id offers' }),
+      },
+      LISTING_SORTS,
+    ),
     reply: z.array(ListingRead),
     projection: listings.name,
-    run: (ctx, window) => listingPage(ctx.reads, windowOf(window, LISTING_SORTS)),
+    run: (ctx, { q, publisher, ...window }) => listingPage(ctx.reads, { q, publisher }, windowOf(window, LISTING_SORTS)),
   }),
   readListing: operation({
     method: 'get',

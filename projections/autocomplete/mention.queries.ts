@@ -36,12 +36,14 @@ type Source = {
   readonly isOfAgent?: true;
 };
 
-const SOURCES: Readonly<Record<MentionType, Source>> = {
+const SOURCES: Readonly<Record<MentionType, Source | readonly Source[]>> = {
   agent: { from: 'agents.agents', id: 'id', label: 'name', detail: 'slug', only: 'id', deleted: 'deleted' },
   user: { from: 'users.users', id: 'id', label: 'name', detail: 'email', only: 'id' },
   skill: { from: 'skills.skills', id: 'id', label: 'name', detail: 'slug', only: 'id', deleted: 'deleted' },
   tool: { from: 'tools.tools', id: 'id', label: 'display_name', detail: 'name', only: 'id', deleted: 'deleted' },
-  file: { from: 'sessions.attachments', id: 'sha256', label: 'filename', detail: 'content_type', only: 'agent_id' },
+  file: ['sessions.attachments', 'mail.attachments'].map((from) => ({
+    ...{ from, id: 'sha256', label: 'filename', detail: 'content_type', only: 'agent_id' },
+  })),
   session: { from: 'sessions.sessions', id: 'id', label: 'title', detail: 'status', only: 'agent_id' },
   integration: {
     from: 'integrations.integrations',
@@ -83,8 +85,10 @@ const mentionsIn = (source: Source) =>
       .limit(limit),
   );
 
-const QUERIES = Object.fromEntries(MENTION_TYPES.map((type) => [type, mentionsIn(SOURCES[type])])) as unknown as Readonly<
-  Record<MentionType, ReturnType<typeof mentionsIn>>
+type MentionQuery = ReturnType<typeof mentionsIn>;
+
+const QUERIES = Object.fromEntries(MENTION_TYPES.map((type) => [type, [SOURCES[type]].flat().map(mentionsIn)])) as unknown as Readonly<
+  Record<MentionType, readonly MentionQuery[]>
 >;
 
 /**
@@ -103,14 +107,13 @@ export const findMentions = async (
   reads: Reads,
   type: MentionType,
   text: string,
-  filter: MentionFilter,
-  limit: number,
+  { limit, ...filter }: MentionFilter & { readonly limit: number },
 ): Promise<Mention[]> => {
-  const read = (args: Omit<Args, keyof MentionFilter>) =>
-    reads.rows(QUERIES[type], { ...filter, ...args }) as Promise<unknown> as Promise<Mention[]>;
+  const read = async (args: Omit<Args, keyof MentionFilter>): Promise<Mention[]> =>
+    (await Promise.all(QUERIES[type].map((query) => reads.rows(query, { ...filter, ...args })))).flat() as unknown as Mention[];
   const range = searchKeyRange(text);
   const first = range ? await read({ ...range, limit }) : [];
-  if (first.length === limit || text.length < MIN_PATTERN_LENGTH) return first;
+  if (first.length >= limit || text.length < MIN_PATTERN_LENGTH) return first;
   const found = new Set(first.map(({ id }) => id));
   const containing = await read({ pattern: containsPattern(text), limit: MAX_CONTAINING });
   return [...first, ...containing.filter(({ id }) => !found.has(id))];

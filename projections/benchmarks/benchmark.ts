@@ -36,15 +36,23 @@ export const table = {
   name: 'benchmarks',
   key: ['id'],
   stream: 'benchmark',
-  columns: { id: 'text', slug: 'text', display_name: 'text', created_at: 'timestamptz', updated_at: 'timestamptz' },
+  columns: {
+    id: 'text',
+    slug: 'text',
+    display_name: 'text',
+    is_active: 'boolean',
+    created_at: 'timestamptz',
+    updated_at: 'timestamptz',
+  },
   docs: { doc: BenchmarkRead },
+  search: ['display_name', 'slug'],
   indexes: [{ columns: ['created_at', 'id'] }, { columns: ['slug'], unique: true }],
 } as const satisfies Table;
 
 /** The benchmarks of the platform's catalogue. */
 export const benchmarks = {
   name: 'benchmarks',
-  version: 1,
+  version: 2,
   categories: ['benchmark'],
   tables: [table],
   on: {

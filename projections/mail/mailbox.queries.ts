@@ -19,13 +19,19 @@ const mailboxList = defineList({ table }, (db, { pattern, is_paused }: { pattern
 export const mailboxPage = (reads: Reads, { q, is_paused }: MailboxFilter, window: PageWindow): Promise<Page> =>
   reads.page(mailboxList, { pattern: q === undefined ? q : containsPattern(q), is_paused }, window);
 
-const agentMailboxes = defineList({ table, doc: 'agent_doc' }, (db, { tenant_id, agent_id }: { tenant_id: string; agent_id: string }) =>
-  db.selectFrom('mailboxes.mailboxes as mailbox').where('mailbox.tenant_id', '=', tenant_id).where('mailbox.agent_id', '=', agent_id),
+type AgentMailboxes = { readonly tenant_id: string; readonly agent_id: string; readonly kind?: string | undefined };
+
+const agentMailboxes = defineList({ table, doc: 'agent_doc' }, (db, { tenant_id, agent_id, kind }: AgentMailboxes) =>
+  db
+    .selectFrom('mailboxes.mailboxes as mailbox')
+    .where('mailbox.tenant_id', '=', tenant_id)
+    .where('mailbox.agent_id', '=', agent_id)
+    .$if(kind !== undefined, (query) => query.where('mailbox.kind', '=', kind!)),
 );
 
-/** Returns a page of the mailboxes of an agent, as AgentMailboxRow. */
-export const agentMailboxPage = (reads: Reads, agent: { tenant_id: string; agent_id: string }, window: PageWindow): Promise<Page> =>
-  reads.page(agentMailboxes, agent, window);
+/** Returns a page of the mailboxes of an agent, as AgentMailboxRow: all, or only those of a kind. */
+export const agentMailboxPage = (reads: Reads, { tenant_id, agent_id, kind }: AgentMailboxes, window: PageWindow): Promise<Page> =>
+  reads.page(agentMailboxes, { tenant_id, agent_id, kind }, window);
 
 /** The number of messages that a mailbox has sent and received, and the time of the last one. */
 export type MailboxCounts = { readonly message_count: number; readonly last_message_at: string | null };

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { defineList, defineQuery } from '../query.ts';
+import { containsPattern, defineList, defineQuery } from '../query.ts';
 import type { Page, PageWindow, Reads } from '../read-model.ts';
 import { sortFields } from '../table.ts';
 import { AgentAttachmentRow, attachmentTable, messageTable } from './message.ts';
@@ -10,20 +10,54 @@ export const ATTACHMENT_SORTS = sortFields(attachmentTable, AgentAttachmentRow);
 
 type AgentRef = { readonly tenant_id: string; readonly agent_id: string };
 
-const messageList = defineList({ table: messageTable }, (db, { tenant_id, agent_id }: AgentRef) =>
-  db.selectFrom('mail.messages as message').where('message.tenant_id', '=', tenant_id).where('message.agent_id', '=', agent_id),
+/** `from` and `to` are times as RFC 3339; `to` is excluded. */
+type MessageFilter = {
+  readonly direction?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+};
+
+const messageList = defineList({ table: messageTable }, (db, { tenant_id, agent_id, direction, from, to }: AgentRef & MessageFilter) =>
+  db
+    .selectFrom('mail.messages as message')
+    .where('message.tenant_id', '=', tenant_id)
+    .where('message.agent_id', '=', agent_id)
+    .$if(direction !== undefined, (query) => query.where('message.direction', '=', direction!))
+    .$if(from !== undefined, (query) => query.where('message.created_at', '>=', from!))
+    .$if(to !== undefined, (query) => query.where('message.created_at', '<', to!)),
 );
 
 /** Returns a page of the ids of the messages that an agent has sent and received, as objects with `id`. */
-export const messagePage = (reads: Reads, agent: AgentRef, window: PageWindow): Promise<Page> => reads.page(messageList, agent, window);
+export const messagePage = (
+  reads: Reads,
+  { tenant_id, agent_id }: AgentRef,
+  { direction, from, to }: MessageFilter,
+  window: PageWindow,
+): Promise<Page> => reads.page(messageList, { tenant_id, agent_id, direction, from, to }, window);
 
-const attachmentList = defineList({ table: attachmentTable }, (db, { tenant_id, agent_id }: AgentRef) =>
-  db.selectFrom('mail.attachments as attachment').where('attachment.tenant_id', '=', tenant_id).where('attachment.agent_id', '=', agent_id),
+/** `q` is a part of the name of the file. */
+type AttachmentFilter = { readonly message_id?: string | undefined; readonly q?: string | undefined };
+type AttachmentListArgs = AgentRef & { readonly message_id: string | undefined; readonly pattern: string | undefined };
+
+const attachmentList = defineList({ table: attachmentTable }, (db, { tenant_id, agent_id, message_id, pattern }: AttachmentListArgs) =>
+  db
+    .selectFrom('mail.attachments as attachment')
+    .where('attachment.tenant_id', '=', tenant_id)
+    .where('attachment.agent_id', '=', agent_id)
+    .$if(message_id !== undefined, (query) => query.where('attachment.message_id', '=', message_id!))
+    .$if(pattern !== undefined, (query) => query.where('attachment.search', 'ilike', pattern!)),
 );
 
 /** Returns a page of the attachments of an agent's messages, as AgentAttachmentRow. */
-export const attachmentPage = (reads: Reads, agent: AgentRef, window: PageWindow): Promise<Page> =>
-  reads.page(attachmentList, agent, window);
+export const attachmentPage = (
+  reads: Reads,
+  { tenant_id, agent_id }: AgentRef,
+  { message_id, q }: AttachmentFilter,
+  window: PageWindow,
+): Promise<Page> => {
+  const pattern = q === undefined ? undefined : containsPattern(q);
+  return reads.page(attachmentList, { tenant_id, agent_id, message_id, pattern }, window);
+};
 
 export type StoredAttachment = {
   id: string;

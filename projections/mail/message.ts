@@ -37,7 +37,11 @@ export const messageTable = {
     created_at: 'timestamptz',
   },
   docs: { doc: MessageRef },
-  indexes: [{ columns: ['tenant_id', 'agent_id', 'created_at', 'id'] }, { columns: ['due_at', 'tenant_id', 'id'], withoutNull: 'due_at' }],
+  indexes: [
+    { columns: ['tenant_id', 'agent_id', 'created_at', 'id'] },
+    { columns: ['tenant_id', 'agent_id', 'direction', 'created_at', 'id'] },
+    { columns: ['due_at', 'tenant_id', 'id'], withoutNull: 'due_at' },
+  ],
 } as const satisfies Table;
 
 export const attachmentTable = {
@@ -56,6 +60,7 @@ export const attachmentTable = {
     created_at: 'timestamptz',
   },
   docs: { doc: AgentAttachmentRow },
+  search: ['filename'],
   indexes: [
     { columns: ['tenant_id', 'agent_id', 'created_at', 'id'] },
     { columns: ['tenant_id', 'message_id', 'created_at', 'id'] },
@@ -89,7 +94,7 @@ type MessageEvent = Mail.MailEvent | AttachmentEvent | Extract<DeliveryEvent, { 
 /** The messages that agents have sent and received, and their attachments. */
 export const messages = {
   name: 'mail',
-  version: 1,
+  version: 2,
   categories: [Mail.category, 'mailattachment', 'delivery'],
   tables: [messageTable, attachmentTable],
   on: {

@@ -35,28 +35,54 @@ export const VersionRead = z
   })
   .meta({ id: 'VersionRead' });
 
+/**
+ * `publisher_id` is the tenant that offers the listing. It is not named `tenant_id`, because the listings of an erased
+ * tenant stay.
+ */
 export const table = {
   name: 'listings',
   key: ['id'],
   stream: 'listing',
-  columns: { id: 'text', slug: 'text', name: 'text', created_at: 'timestamptz', updated_at: 'timestamptz' },
+  columns: {
+    id: 'text',
+    publisher_id: 'text',
+    slug: 'text',
+    name: 'text',
+    summary: 'text',
+    created_at: 'timestamptz',
+    updated_at: 'timestamptz',
+  },
   counters: ['installs'],
   docs: { doc: ListingRead },
-  indexes: [{ columns: ['created_at', 'id'] }, { columns: ['slug'], unique: true }],
+  search: ['name', 'slug', 'summary'],
+  indexes: [{ columns: ['created_at', 'id'] }, { columns: ['publisher_id', 'created_at', 'id'] }, { columns: ['slug'], unique: true }],
+} as const satisfies Table;
+
+/** The published bundles of listings. They are stored as files of the tenant that offers the listing. */
+export const bundleTable = {
+  name: 'bundles',
+  key: ['listing_id', 'version'],
+  appendOnly: true,
+  columns: { listing_id: 'text', version: 'text', sha256: 'text' },
+  docs: {},
+  indexes: [{ columns: ['sha256', 'listing_id'] }],
 } as const satisfies Table;
 
 /** The listings that tenants offer in the marketplace. */
 export const listings = {
   name: 'listings',
-  version: 1,
+  version: 2,
   categories: ['listing', 'skill'],
-  tables: [table],
+  tables: [table, bundleTable],
   on: {
     ListingCreated: (event) => {
       const { status: _, versions: __, ...row } = Listing.evolve(Listing.initial, event);
-      return insert('listings', { ...row, installs: 0 });
+      return insert('listings', { ...row, publisher_id: row.tenant_id, installs: 0 });
     },
-    ListingVersionPublished: ({ id, at, data }) => patch('listings', { id }, { latest_version: data.version, updated_at: at }),
+    ListingVersionPublished: ({ id, at, data: { version, sha256 } }) => [
+      patch('listings', { id }, { latest_version: version, updated_at: at }),
+      insert('bundles', { listing_id: id, version, sha256 }),
+    ],
     ListingVersionYanked: ({ id, at, data }) => patch('listings', { id }, { latest_version: data.latest_version, updated_at: at }),
     SkillInstalled: ({ data }) => add('listings', { id: data.listing_id }, { installs: 1 }),
   },

@@ -1,4 +1,4 @@
-import type { Segment } from '../../domain/memory/memory-import.ts';
+import type { Format, Segment } from '../../domain/memory/memory-import.ts';
 import { defineQuery } from '../query.ts';
 import type { Doc, Reads } from '../read-model.ts';
 
@@ -80,3 +80,23 @@ const running = defineQuery((db, { at }: { at: string }) =>
 /** Returns the imports that are running at the time `at`, the oldest first. */
 export const runningImports = (reads: Pick<Reads, 'rows'>, at: string): Promise<{ tenant_id: string; id: string }[]> =>
   reads.rows(running, { at });
+
+/** The maximum number of agents that are returned for one content. */
+const MAX_AGENTS = 200;
+
+const filesByDigest = defineQuery((db, { tenant_id, sha256 }: { tenant_id: string; sha256: string }) =>
+  db
+    .selectFrom('memory.imports as import')
+    .distinctOn('import.agent_id')
+    .select(['import.agent_id', 'import.source', 'import.format'])
+    .where('import.tenant_id', '=', tenant_id)
+    .where('import.sha256', '=', sha256)
+    .orderBy('import.agent_id')
+    .limit(({ lit }) => lit(MAX_AGENTS)),
+);
+
+/** Returns the files with this digest that were imported into memories of a tenant, one per agent. */
+export const memoryFilesWithDigest = async (reads: Reads, tenant_id: string, sha256: string) =>
+  (await reads.rows(filesByDigest, { tenant_id, sha256 })).map(({ agent_id, source, format }) => ({
+    ...{ agent_id: agent_id!, source: source!, format: format as Format },
+  }));

@@ -32,6 +32,7 @@ export const MemoryEntry = z
 const Segments = z.object({ segments: z.array(z.object({ sha256: z.string(), entries: z.int() })) });
 
 /**
+ * `sha256`, `source` and `format` describe the imported file; after the import was undone, `sha256` is null.
  * `imported_at` is null unless the entries are in the memory of the agent. `running_since` is null unless the import is
  * running.
  */
@@ -39,24 +40,46 @@ export const table = {
   name: 'imports',
   key: ['tenant_id', 'id'],
   stream: MemoryImport.category,
-  columns: { tenant_id: 'text', id: 'text', agent_id: 'text', imported_at: 'timestamptz', running_since: 'timestamptz' },
+  columns: {
+    tenant_id: 'text',
+    id: 'text',
+    agent_id: 'text',
+    sha256: 'text',
+    source: 'text',
+    format: 'text',
+    imported_at: 'timestamptz',
+    running_since: 'timestamptz',
+  },
   docs: { job: Job, segments: Segments },
   indexes: [
     { columns: ['tenant_id', 'agent_id', 'imported_at', 'id'], withoutNull: 'imported_at' },
     { columns: ['running_since', 'id'], withoutNull: 'running_since' },
+    { columns: ['tenant_id', 'sha256', 'agent_id'], withoutNull: 'sha256' },
   ],
 } as const satisfies Table;
 
 /** The imports into the memories of agents. The texts are only in the file store. */
 export const memoryImports = {
   name: 'memory',
-  version: 1,
+  version: 2,
   categories: [MemoryImport.category],
   tables: [table],
   on: {
-    MemoryImportStarted: ({ id, tenant: tenant_id, at, data: { agent_id, entries } }) =>
+    MemoryImportStarted: ({ id, tenant: tenant_id, at, data: { agent_id, entries, sha256, source, format } }) =>
       insert('imports', {
-        ...{ id, tenant_id, agent_id, kind: 'memory_import', status: 'running', done: 0, total: entries, error: null },
+        ...{
+          id,
+          tenant_id,
+          agent_id,
+          sha256,
+          source,
+          format,
+          kind: 'memory_import',
+          status: 'running',
+          done: 0,
+          total: entries,
+          error: null,
+        },
         ...{ created_at: at, finished_at: null, running_since: at, imported_at: null, segments: [] },
       }),
     MemoryImportAdvanced: ({ id, tenant: tenant_id, data: { done } }) => patch('imports', { tenant_id, id }, { done }),
@@ -69,6 +92,10 @@ export const memoryImports = {
     MemoryImportFailed: ({ id, tenant: tenant_id, at, data: { error } }) =>
       patch('imports', { tenant_id, id }, { status: 'failed', error, running_since: null, finished_at: at }),
     MemoryImportUndone: ({ id, tenant: tenant_id, at }) =>
-      patch('imports', { tenant_id, id }, { status: 'cancelled', segments: [], running_since: null, imported_at: null, finished_at: at }),
+      patch(
+        'imports',
+        { tenant_id, id },
+        { status: 'cancelled', segments: [], sha256: null, running_since: null, imported_at: null, finished_at: at },
+      ),
   },
 } as const satisfies Projection<MemoryImport.MemoryImportEvent>;

@@ -1,4 +1,4 @@
-import { defineList } from '../query.ts';
+import { defineList, defineQuery } from '../query.ts';
 import { byKey, type Doc, type Page, type PageWindow, type Reads, type Source, tenantCount } from '../read-model.ts';
 import { sortFields } from '../table.ts';
 import { SkillRead, skillCounter, skills, table } from './skill.ts';
@@ -31,3 +31,20 @@ export const skillPage = (
 /** Returns the number of skills of the tenant. */
 export const skillCount = (reads: Reads, tenant_id: string): Promise<number> =>
   tenantCount(reads, skills.name, skillCounter.table, tenant_id);
+
+/** The maximum number of skills that are returned for one package. */
+const MAX_SKILLS = 200;
+
+const withPackage = defineQuery((db, { tenant_id, sha256 }: { tenant_id: string; sha256: string }) =>
+  db
+    .selectFrom('skills.skills as skill')
+    .select(['skill.slug', 'skill.visibility'])
+    .where('skill.tenant_id', '=', tenant_id)
+    .where('skill.package_digest', '=', sha256)
+    .where('skill.deleted', 'is not', true)
+    .limit(({ lit }) => lit(MAX_SKILLS)),
+);
+
+/** Returns the skills of the tenant whose uploaded archive has this digest. */
+export const skillsWithPackage = async (reads: Reads, tenant_id: string, sha256: string) =>
+  (await reads.rows(withPackage, { tenant_id, sha256 })).map(({ slug, visibility }) => ({ slug: slug!, visibility: visibility! }));

@@ -78,12 +78,16 @@ export const table = {
     source: 'text',
     version: 'integer',
     author_agent_id: 'text',
+    package_digest: 'text',
     deleted: 'boolean',
     created_at: 'timestamptz',
     updated_at: 'timestamptz',
   },
   docs: { doc: SkillRead },
-  indexes: [{ columns: ['tenant_id', 'created_at', 'id'] }],
+  indexes: [
+    { columns: ['tenant_id', 'created_at', 'id'] },
+    { columns: ['tenant_id', 'package_digest', 'id'], withoutNull: 'package_digest' },
+  ],
 } as const satisfies Table;
 
 export const skillCounter = tenantCounter('skill', 'skills');
@@ -105,7 +109,7 @@ const patchExposure =
 /** The skills of all tenants, and the number of skills of each tenant. */
 export const skills = {
   name: 'skills',
-  version: 4,
+  version: 5,
   categories: ['skill', 'skillwebhook'],
   tables: [table, skillCounter.table],
   on: {

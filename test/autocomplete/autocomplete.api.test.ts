@@ -211,6 +211,21 @@ test('the search does not find removed members', async () => {
   assert.equal(await labels('q=reviewer&types=user'), []);
 });
 
+test('files of mail are found like those of sessions, once per content, and only by callers who may read the mail', async () => {
+  const path = `${p.tenant}/agents/${agents.Emil}`;
+  const { id } = (await post(`/agents/${agents.Emil}/mail`, { to: ['emil.demo@mail.test'], subject: 'S', text: 'T' })) as { id: string };
+  const attach = (content: string) =>
+    p.send('POST', `${path}/messages/${id}/attachments`, {
+      raw: formBody({ name: 'file', filename: 'invoice-of-june.pdf', content }),
+      headers: { 'content-type': FORM_TYPE },
+    });
+  for (const content of ['one', 'two', 'two']) assert.is((await attach(content)).status, 201);
+  assert.equal(await labels('q=invoice&types=file'), ['invoice-of-june.pdf', 'invoice-of-june.pdf']);
+  assert.equal(await labels('q=of-june&types=file'), ['invoice-of-june.pdf', 'invoice-of-june.pdf']);
+  const stranger = await addMember(p, 'MEMBER', p.tenant_id, 'stranger@example.com');
+  assert.equal(await labels('q=invoice', stranger.key), []);
+});
+
 test('a search is refused if it has an unknown type, an empty list of types or a limit out of range', async () => {
   for (const query of ['types=agents', 'types=', 'types=agent,', 'limit=0', 'limit=201', `q=${'x'.repeat(256)}`, 'sort=name'])
     assert.is((await p.send('GET', `${p.tenant}/autocomplete?${query}`)).status, 422, query);

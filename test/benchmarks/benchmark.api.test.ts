@@ -223,6 +223,17 @@ test('creating a benchmark gets the same 422 if its dataset is a file that does 
   assert.equal(codeOf(two), [422, 'unknown_file']);
 });
 
+test('the list of benchmarks can be searched by name and slug, and shows only those that can be run, or only the others', async () => {
+  const { slug } = await made({ display_name: 'A rare benchmark' });
+  const inactive = await made({ display_name: 'A rare old one', is_active: false });
+  const found = async (query: string) => ((await p.send('GET', `/benchmarks?${query}`)).body as Json[]).map((one) => one.slug);
+  assert.equal(await found('q=RARE'), [inactive.slug, slug]);
+  assert.equal([await found('q=rare&is_active=true'), await found('q=rare&is_active=false')], [[slug], [inactive.slug]]);
+  assert.ok((await found(`q=${slug}`)).includes(slug));
+  await change(slug, { is_active: false });
+  assert.equal(await found('q=rare&is_active=true'), []);
+});
+
 test('clean-up: the platform stops without an error', async () => {
   await p.close();
   await client.close();

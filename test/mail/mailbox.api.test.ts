@@ -49,6 +49,12 @@ test('a heal request adjusts external mailboxes to changed settings of the tenan
   assert.ok(((await heal({ service: 'external' })).provisioned as number) > 0);
   const external = async () => (await mailboxesOf(id)).find(({ kind }) => kind === 'external')!;
   assert.equal([(await external()).address, (await external()).is_active], [`${slug}.demo@mail.test`, true]);
+  const ofKind = async (kind: string) => (await p.send('GET', `${p.tenant}/agents/${id}/mailboxes?kind=${kind}`)).body as Json[];
+  assert.equal(await ofKind('external'), [await external()]);
+  assert.equal(
+    (await ofKind('internal')).every(({ kind }) => kind === 'internal'),
+    true,
+  );
   await p.send('PATCH', `${p.tenant}/agents/${id}`, { body: { external_mail_enabled: false } });
   await heal({ service: 'external' });
   assert.is((await external()).is_active, false);

@@ -182,6 +182,25 @@ test('an attachment that is repeated with its Idempotency-Key is added once; wit
   assert.is(((await p.send('GET', `${agent.path}/attachments`)).body as Json[]).length, 1);
 });
 
+test('the lists of messages and attachments can be filtered by direction, time, message and name', async () => {
+  const [agent, other] = [await newAgent(), await newAgent()];
+  const first = await sentTo(agent, other.address);
+  p.clock.now = () => Date.now() + 60_000;
+  const second = await sentTo(agent, other.address);
+  p.clock.now = Date.now;
+  const messages = async (query: string) => ((await p.send('GET', `${agent.path}/messages?${query}`)).body as Json[]).map(({ id }) => id);
+  assert.equal(await messages('direction=outbound'), [second.id, first.id]);
+  assert.equal(await messages('direction=inbound'), []);
+  assert.equal([await messages(`from=${second.at}`), await messages(`to=${second.at}`)], [[second.id], [first.id]]);
+  assert.equal(await messages(`direction=outbound&limit=1&from=${first.at}`), [second.id]);
+  assert.is((await p.send('GET', `${agent.path}/messages?direction=sideways`)).status, 422);
+  for (const id of [first.id, second.id]) assert.is((await upload(agent, id, `file of ${id}`)).status, 201);
+  const files = async (query: string) =>
+    ((await p.send('GET', `${agent.path}/attachments?${query}`)).body as Json[]).map(({ message_id }) => message_id);
+  assert.equal([await files(`message_id=${first.id}`), (await files('q=NOTES')).length, await files('q=other')], [[first.id], 2, []]);
+  assert.is((await p.send('GET', `${agent.path}/attachments?message_id=x`)).status, 422);
+});
+
 test('after these tests, the projections have applied every event', () => assert.equal(p.unappliedEvents(), []));
 
 test('clean-up: the platform stops without an error', () => p.close());

@@ -167,6 +167,18 @@ test('a yanked version can no longer be installed; the newest remaining version 
   assert.equal([skill.digest, skill.package_digest], [installed.digest, installed.package_digest]);
 });
 
+test('the list of the marketplace can be searched by name, slug and summary, and restricted to one publisher', async () => {
+  const found = async (query: string) =>
+    ((await p.send('GET', `/marketplace?${query}`, { key: buyer.key })).body as Json[]).map(({ slug }) => slug);
+  const { slug } = await offer('needle-in-the-slug');
+  const summary = { ...FIELDS, slug: 'of-the-buyer', name: 'Another name', summary: 'A rare summary' };
+  assert.is((await p.send('POST', `${buyer.tenant}/marketplace/listings`, { key: buyer.key, body: summary })).status, 201);
+  assert.equal([await found('q=NEEDLE-in'), await found('q=rare%20sum'), await found('q=nowhere')], [[slug], ['of-the-buyer'], []]);
+  assert.equal(await found(`publisher=${buyer.id}`), ['of-the-buyer']);
+  assert.ok(!(await found(`publisher=${p.tenant_id}&limit=200`)).includes('of-the-buyer'));
+  assert.equal([await found(`publisher=${buyer.id}&q=rare`), await found('publisher=nobody')], [['of-the-buyer'], []]);
+});
+
 test('clean-up: the projections have applied every event, and the platform stops without an error', async () => {
   assert.equal(p.unappliedEvents(), []);
   await p.close();

@@ -2984,6 +2984,19 @@ from
       1
   ) found;
 
+-- skillsWithPackage: call
+select
+  "skill"."slug",
+  "skill"."visibility"
+from
+  "skills"."skills" as "skill"
+where
+  "skill"."tenant_id" = $1
+  and "skill"."package_digest" = $2
+  and "skill"."deleted" is not true
+limit
+  200;
+
 -- skillPage: first page
 select
   string_agg("page"."doc", $1) filter (
@@ -6865,6 +6878,70 @@ where
 limit
   $4;
 
+-- findMentions: of files, in two tables
+select
+  "row"."sha256" as "id",
+  "row"."filename" as "label",
+  "row"."content_type" as "detail"
+from
+  "sessions"."attachments" as "row"
+where
+  "row"."tenant_id" = $1
+  and "row"."agent_id" = any ($2)
+  and lower(left("row"."search", 64)) collate "C" >= $3
+  and lower(left("row"."search", 64)) collate "C" < $4
+order by
+  lower(left("row"."search", 64)) collate "C",
+  "row"."sha256"
+limit
+  $5;
+
+-- findMentions: of files, in two tables
+select
+  "row"."sha256" as "id",
+  "row"."filename" as "label",
+  "row"."content_type" as "detail"
+from
+  "mail"."attachments" as "row"
+where
+  "row"."tenant_id" = $1
+  and "row"."agent_id" = any ($2)
+  and lower(left("row"."search", 64)) collate "C" >= $3
+  and lower(left("row"."search", 64)) collate "C" < $4
+order by
+  lower(left("row"."search", 64)) collate "C",
+  "row"."sha256"
+limit
+  $5;
+
+-- findMentions: of files, in two tables
+select
+  "row"."sha256" as "id",
+  "row"."filename" as "label",
+  "row"."content_type" as "detail"
+from
+  "sessions"."attachments" as "row"
+where
+  "row"."tenant_id" = $1
+  and "row"."agent_id" = any ($2)
+  and "row"."search" ilike $3
+limit
+  $4;
+
+-- findMentions: of files, in two tables
+select
+  "row"."sha256" as "id",
+  "row"."filename" as "label",
+  "row"."content_type" as "detail"
+from
+  "mail"."attachments" as "row"
+where
+  "row"."tenant_id" = $1
+  and "row"."agent_id" = any ($2)
+  and "row"."search" ilike $3
+limit
+  $4;
+
 -- findMentions: with a visibility
 select
   "row"."id" as "id",
@@ -7932,6 +8009,70 @@ from
       51
   ) as "page";
 
+-- benchmarkPage: with a part of the name
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "benchmark"."doc" as "doc",
+      "benchmark"."created_at" as "value",
+      "benchmark"."id" as "id"
+    from
+      "benchmarks"."benchmarks" as "benchmark"
+    where
+      "benchmark"."search" ilike $2
+    order by
+      "benchmark"."created_at" desc,
+      "benchmark"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- benchmarkPage: that can be run
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "benchmark"."doc" as "doc",
+      "benchmark"."created_at" as "value",
+      "benchmark"."id" as "id"
+    from
+      "benchmarks"."benchmarks" as "benchmark"
+    where
+      "benchmark"."is_active" = $2
+    order by
+      "benchmark"."created_at" desc,
+      "benchmark"."id" desc
+    limit
+      51
+  ) as "page";
+
 -- benchmarkBySlug: call
 select
   "benchmark"."doc",
@@ -8847,6 +8988,40 @@ from
       51
   ) as "page";
 
+-- agentMailboxPage: of a kind
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "mailbox"."agent_doc" as "doc",
+      "mailbox"."created_at" as "value",
+      "mailbox"."id" as "id"
+    from
+      "mailboxes"."mailboxes" as "mailbox"
+    where
+      "mailbox"."tenant_id" = $2
+      and "mailbox"."agent_id" = $3
+      and "mailbox"."kind" = $4
+    order by
+      "mailbox"."created_at" desc,
+      "mailbox"."id" desc
+    limit
+      51
+  ) as "page";
+
 -- messagePage: first page
 select
   string_agg("page"."doc", $1) filter (
@@ -9017,6 +9192,76 @@ from
       51
   ) as "page";
 
+-- messagePage: in a direction
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "message"."doc" as "doc",
+      "message"."created_at" as "value",
+      "message"."id" as "id"
+    from
+      "mail"."messages" as "message"
+    where
+      "message"."tenant_id" = $2
+      and "message"."agent_id" = $3
+      and "message"."direction" = $4
+      and ("message"."created_at", "message"."id") < ($5, $6)
+    order by
+      "message"."created_at" desc,
+      "message"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- messagePage: in a period
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "message"."doc" as "doc",
+      "message"."created_at" as "value",
+      "message"."id" as "id"
+    from
+      "mail"."messages" as "message"
+    where
+      "message"."tenant_id" = $2
+      and "message"."agent_id" = $3
+      and "message"."created_at" >= $4
+      and "message"."created_at" < $5
+    order by
+      "message"."created_at" desc,
+      "message"."id" desc
+    limit
+      51
+  ) as "page";
+
 -- attachmentPage: first page
 select
   string_agg("page"."doc", $1) filter (
@@ -9183,6 +9428,74 @@ from
     order by
       "row"."value" asc,
       "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- attachmentPage: of a message
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "attachment"."doc" as "doc",
+      "attachment"."created_at" as "value",
+      "attachment"."id" as "id"
+    from
+      "mail"."attachments" as "attachment"
+    where
+      "attachment"."tenant_id" = $2
+      and "attachment"."agent_id" = $3
+      and "attachment"."message_id" = $4
+    order by
+      "attachment"."created_at" desc,
+      "attachment"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- attachmentPage: with a part of the name
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "attachment"."doc" as "doc",
+      "attachment"."created_at" as "value",
+      "attachment"."id" as "id"
+    from
+      "mail"."attachments" as "attachment"
+    where
+      "attachment"."tenant_id" = $2
+      and "attachment"."agent_id" = $3
+      and "attachment"."search" ilike $4
+    order by
+      "attachment"."created_at" desc,
+      "attachment"."id" desc
     limit
       51
   ) as "page";
@@ -9360,6 +9673,21 @@ order by
   "import"."id" desc
 limit
   20;
+
+-- memoryFilesWithDigest: call
+select distinct
+  on ("import"."agent_id") "import"."agent_id",
+  "import"."source",
+  "import"."format"
+from
+  "memory"."imports" as "import"
+where
+  "import"."tenant_id" = $1
+  and "import"."sha256" = $2
+order by
+  "import"."agent_id"
+limit
+  200;
 
 -- importJob: call
 select
@@ -9543,6 +9871,83 @@ from
     limit
       51
   ) as "page";
+
+-- listingPage: with a part of the name
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "listing"."doc" as "doc",
+      "listing"."created_at" as "value",
+      "listing"."id" as "id"
+    from
+      "listings"."listings" as "listing"
+    where
+      "listing"."search" ilike $2
+    order by
+      "listing"."created_at" desc,
+      "listing"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- listingPage: of a tenant
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "listing"."doc" as "doc",
+      "listing"."created_at" as "value",
+      "listing"."id" as "id"
+    from
+      "listings"."listings" as "listing"
+    where
+      "listing"."publisher_id" = $2
+    order by
+      "listing"."created_at" desc,
+      "listing"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- bundlesWithDigest: call
+select
+  "listing"."slug",
+  "bundle"."version"
+from
+  "listings"."bundles" as "bundle"
+  inner join "listings"."listings" as "listing" on "listing"."id" = "bundle"."listing_id"
+where
+  "listing"."publisher_id" = $1
+  and "bundle"."sha256" = $2
+limit
+  1;
 
 -- listingWithSlug: call
 select

@@ -16,7 +16,7 @@ export const SESSION_GUARDS: readonly Mutant[] = [
   ),
   mutant('sessions: who started a session needs no permission', ACCESS, "return ctx.require('agent:assign', session.agent_id);", 'return;'),
   mutant('sessions: every member reads them', ACCESS, "  await ctx.require('agent:chat:read', state.agent_id);\n", ''),
-  mutant('files: every member reads them', 'api/files/readable-file.ts', "await ctx.may('agent:chat:read', file.agent_id)", 'true'),
+  mutant('files: every member reads them', 'api/files/readable-file.ts', 'await ctx.may(file.permission, file.agent_id)', 'true'),
   mutant(
     'the runner of a suspended tenant is accepted',
     'infra/processes/request-authentication.ts',
