@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { loadFactor } from '../fixtures/load-factor.ts';
 import { fillPlatform } from './dataset.ts';
 import { table } from './format.ts';
 import { limits } from './limits.ts';
@@ -21,7 +22,7 @@ npm run bench -- consoles [--runs 3] [--seconds 5]                       the pro
 npm run bench -- console-pages [--seconds 5]                             the time that pages of the console take, one by one
 npm run bench -- lists [--agents 1000000]                               list pages as the number of agents grows
 npm run bench -- scheduler [--jobs 1000000]                             the scheduler as the number of idle cron jobs grows
-npm run bench -- autocomplete [--agents 100000]                         the completion of agents' names
+npm run bench -- autocomplete [--agents 100000]                         the completion of names over HTTP, for an owner and a member
 npm run bench -- proofs [--events 10000000]                             proofs of the audit log, and the signing of heads`;
 
 const SIZES = { tenants: 20, integrations: 100 };
@@ -154,11 +155,16 @@ const proofs = async (events: number): Promise<string> => {
 };
 
 const autocomplete = async (agents: number): Promise<string> => {
-  const figures = await (await import('./autocomplete.ts')).autocompleteBench(agents);
-  return table(
-    ['text', 'found', 'p50 ms', 'p99 ms'],
-    figures.map(({ text, found, p50, p99 }) => [text, String(found), p50.toFixed(2), p99.toFixed(2)]),
-  );
+  const { autocompleteBench, MAX_P99_MS } = await import('./autocomplete.ts');
+  const figures = await autocompleteBench(agents);
+  const slowest = Math.max(...figures.map(({ p99 }) => p99));
+  const verdict = `${slowest < MAX_P99_MS ? 'pass' : 'FAIL'}: the slowest p99 is ${slowest.toFixed(2)} ms; the limit is ${MAX_P99_MS} ms (processes for each processor in the last minute: ${loadFactor().toFixed(1)})`;
+  return `${table(
+    ['caller', 'text', 'found', 'p50 ms', 'p99 ms', `p99 < ${MAX_P99_MS} ms`],
+    figures.map(({ caller, text, found, p50, p99 }) => [
+      ...[caller, text, String(found), p50.toFixed(2), p99.toFixed(2), p99 < MAX_P99_MS ? 'pass' : 'FAIL'],
+    ]),
+  )}\n${verdict}`;
 };
 
 const bench = async (): Promise<string> => {
