@@ -56,7 +56,7 @@ const sendAll = async ({ port, messages }: MailFaultOptions, durationMs: number)
   const work = async (): Promise<void> => {
     while (next < messages) {
       const number = next++;
-      await sleep(start + (number * durationMs) / messages - Date.now());
+      await sleep(Math.max(0, start + (number * durationMs) / messages - Date.now()));
       const client = createTransport({ host: '127.0.0.1', port, ignoreTLS: true });
       attempts[number] = await sendUntilAnswered(client, number);
       client.close();

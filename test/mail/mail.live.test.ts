@@ -1,10 +1,6 @@
 // limit: 240 s for this file (test/run.ts)
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
-import PostalMime, { type Email } from 'postal-mime';
-import { SMTPServer } from 'smtp-server';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { inboundSubject } from '../../domain/runners/cloud-event.ts';
@@ -12,34 +8,11 @@ import { STREAM } from '../../infra/nats/jetstream.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
 import { ADMIN_KEY, expectReply, type Platform, sharedPlatform } from '../faults/platform.ts';
 import { waitUntil } from '../fixtures/live-projections.ts';
+import { notification, startMailSink } from '../fixtures/mail-sink.ts';
 
 type Json = Record<string, unknown>;
 
-/**
- * A substitute for the external mail server, and the mail that it has received. The server refuses recipients nobody@…
- * always, and later@… and deferred@… only the first time.
- */
-const received: { recipients: string[]; mail: Email }[] = [];
-const refusedOnce = new Set<string>();
-const sink = new SMTPServer({
-  disabledCommands: ['AUTH', 'STARTTLS'],
-  authOptional: true,
-  disableReverseLookup: true,
-  onRcptTo: ({ address }, _, callback) => {
-    if (address.startsWith('nobody@')) return callback(Object.assign(new Error('no such user'), { responseCode: 550 }));
-    if (!/^(?:later|deferred)@/.test(address) || refusedOnce.has(address)) return callback();
-    refusedOnce.add(address);
-    return callback(Object.assign(new Error('busy'), { responseCode: 451 }));
-  },
-  onData: async (stream, { envelope }, callback) => {
-    const raw = Buffer.concat(await Array.fromAsync(stream as AsyncIterable<Buffer>));
-    received.push({ recipients: envelope.rcptTo.map(({ address }) => address), mail: await PostalMime.parse(raw) });
-    callback();
-  },
-});
-sink.listen(0, '127.0.0.1');
-await once(sink.server, 'listening');
-const smtpPort = (sink.server.address() as AddressInfo).port;
+const { received, port: smtpPort, close: closeSink } = await startMailSink();
 const listenPort = await freePort();
 const use = sharedPlatform({
   MAIL_DOMAIN: 'mail.test',
@@ -169,22 +142,6 @@ test('mail that the server refuses for a while is sent again to that recipient o
     );
     assert.equal((await statusOf(agent, id)).bounced, []);
   }));
-
-/** Returns a delivery status notification about an earlier message, as another mail server would send it. */
-const notification = (about: unknown, recipient: string, { action = 'failed', status = '5.1.1' } = {}): string =>
-  [
-    ...['From: MAILER-DAEMON@mx.example.com', 'Subject: Undelivered', 'MIME-Version: 1.0'],
-    ...['Content-Type: multipart/report; report-type=delivery-status; boundary="b"', '', '--b', 'Content-Type: text/plain', '', 'Sorry.'],
-    ...['--b', 'Content-Type: message/delivery-status', '', 'Reporting-MTA: dns; mx.example.com', ''],
-    ...[
-      `Final-Recipient: rfc822; ${recipient}`,
-      `Action: ${action}`,
-      `Status: ${status}`,
-      'Diagnostic-Code: smtp; 550 5.1.1',
-      '  no such user',
-    ],
-    ...['', '--b', 'Content-Type: message/rfc822', '', `Message-ID: <${about}@mail.test>`, 'Subject: Late', '', 'T', '--b--', ''],
-  ].join('\r\n');
 
 test('a delivery status notification that arrives later marks the recipient of the sent message as bounced, once and only for the agent that sent it', () =>
   use(async (platform) => {
@@ -319,7 +276,7 @@ test('incoming mail above the maximum size is refused with the SMTP status 552',
 
 test('clean-up: the servers stop without an error', async () => {
   client.close();
-  await new Promise<void>((resolve) => sink.close(resolve));
+  await closeSink();
 });
 
 test.run();
