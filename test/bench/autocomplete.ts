@@ -1,7 +1,7 @@
 import { Agent, get } from 'node:http';
 import { listen } from '../../infra/http/listen.ts';
 import { agents } from '../../projections/agents/agent.ts';
-import { insertSql } from '../fixtures/query-data.ts';
+import { dropIndexes, insertSql } from '../fixtures/query-data.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
@@ -45,9 +45,13 @@ const addReader = async (p: Platform): Promise<string> => {
 
 const fillAgents = async ({ readModelPool, tenant_id }: Platform, count: number): Promise<void> => {
   const [table] = agents.tables;
-  await readModelPool.query(insertSql(agents.name, table, count));
-  await readModelPool.query(`update agents.${table.name} set tenant_id = $1`, [tenant_id]);
-  await readModelPool.query('vacuum analyze');
+  const client = await readModelPool.connect();
+  const indexes = await dropIndexes(client, agents.name);
+  await client.query(insertSql(agents.name, table, count));
+  await client.query(`update agents.${table.name} set tenant_id = $1`, [tenant_id]);
+  for (const sql of indexes) await client.query(sql);
+  await client.query('vacuum analyze');
+  client.release();
 };
 
 /**
