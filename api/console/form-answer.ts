@@ -27,8 +27,25 @@ const runsText = (suppressed: Suppressed): string => {
   return `${isCut ? 'At least ' : ''}${counted(suppressed.length, 'run')}`;
 };
 
+/** The maximum number of agents whose names are shown. */
+const MAX_NAMED = 200;
+
+/** Reads the names of the jobs and agents that a blackout would affect, as far as they are shown. */
+const namesOf = async ({ ask, rows, params }: Visit, shown: Suppressed): Promise<ReadonlyMap<string, string>> => {
+  const tenant_id = params.tenant_id!;
+  const jobs = [...new Map(shown.map(({ job_id, agent_id }) => [job_id, agent_id]))];
+  const [agents, ...found] = await Promise.all([
+    ask(rows.listAgents, { tenant_id, limit: MAX_NAMED }),
+    ...jobs.map(([id, agent_id]) => ask(rows.getCronJob, { tenant_id, agent_id, id })),
+  ]);
+  const named = [...(agents.ok ? agents.value : []), ...found.flatMap((one) => (one.ok ? [one.value] : []))];
+  return new Map(named.map(({ id, name }) => [id, name]));
+};
+
 /** Renders the runs that a blackout would suppress. */
-const impactView = (suppressed: Suppressed, { params }: Visit): Child => {
+const impactView = async (suppressed: Suppressed, visit: Visit): Promise<Child> => {
+  const { params } = visit;
+  const names = await namesOf(visit, suppressed.slice(0, MAX_SHOWN));
   const agents = new Set(suppressed.map(({ agent_id }) => agent_id)).size;
   if (suppressed.length === 0)
     return emptyState({ icon: 'circle-check', title: 'It suppresses no run', why: 'No job is due on these days.' });
@@ -38,7 +55,8 @@ const impactView = (suppressed: Suppressed, { params }: Visit): Child => {
       tr(
         { 'data-kind': 'cron-job', 'data-id': job_id },
         td({ class: 'main-cell' }, zoned(due_at)),
-        td(null, a({ href: tenantPath(params.tenant_id!, `/agents/${agent_id}/cron-jobs/${job_id}`) }, 'Cron job')),
+        td(null, a({ href: tenantPath(params.tenant_id!, `/agents/${agent_id}/cron-jobs/${job_id}`) }, names.get(job_id) ?? 'Cron job')),
+        td({ class: 'wide-only' }, names.get(agent_id) ?? 'an agent'),
       ),
     );
   return card(
@@ -48,7 +66,7 @@ const impactView = (suppressed: Suppressed, { params }: Visit): Child => {
       strong(null, `${runsText(suppressed)} of ${counted(agents, 'agent')}`),
       ' would be suppressed.',
     ),
-    div({ class: 'below' }, tableOf('Suppressed runs', [['Due'], ['Job']], rows)),
+    div({ class: 'below' }, tableOf('Suppressed runs', [['Due'], ['Job'], ['Agent', 'wide-only']], rows)),
     suppressed.length > MAX_SHOWN ? p({ class: 'quiet' }, `The first ${MAX_SHOWN} are shown.`) : null,
   );
 };

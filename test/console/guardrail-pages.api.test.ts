@@ -149,7 +149,7 @@ test('the form of a blackout first shows which runs it would suppress, and decla
   const { text } = await p.open(`/console/run/declareCronBlackout?tenant_id=${p.tenant_id}&next=${encodeURIComponent(back)}`);
   const fields = { ...fieldsIn(text), '/name': 'Holidays', '/start_date': '2126-12-24', '/end_date': '2126-12-26' };
   const impact = await p.submit('/console/run/declareCronBlackout', { ...fields, _preview: '1' });
-  assert.match(impact.text, /data-impact[\s\S]+3 runs of 1 agent<[\s\S]+data-form="declareCronBlackout"/);
+  assert.match(impact.text, /data-impact[\s\S]+3 runs of 1 agent<[\s\S]+>Daily<[\s\S]+>Reviewer<[\s\S]+data-form="declareCronBlackout"/);
   assert.equal(p.eventsOf('BlackoutDeclared'), []);
   const declared = await p.submit('/console/run/declareCronBlackout', fieldsIn(impact.text));
   assert.is(declared.status, 303, declared.text);
