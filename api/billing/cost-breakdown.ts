@@ -44,7 +44,7 @@ const CostGroup = z.object({
   cost_usd: usd('What the use was billed with, in US dollars', 2.88),
   repriced_usd: usd('What the same tokens cost at the present prices of the models; as billed where a model has none', 2.88),
   requests: z.int().meta({ description: 'The number of messages that report the use of a model', examples: [120] }),
-  agent_id: idOf('agent', 'Of a cron job: its agent; null for all other groups').nullable(),
+  agent_id: idOf('agent').nullable().meta({ description: 'Of a cron job: its agent; null for all other groups' }),
   anomaly: Anomaly.nullable().meta({
     description: 'Of an agent: its most unusual day of the period; null if there is none',
     examples: [null],

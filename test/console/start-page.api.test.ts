@@ -28,7 +28,16 @@ test('without a provider, the first steps lead to a test delivery through an add
   await p.waitForProjections();
   const done = await p.open(start);
   assert.match(done.text, /data-step="delivery" data-done="true"/);
-  assert.match(done.text, /data-time="accepted"[\s\S]+after \d+ ms[\s\S]+data-time="acknowledged"[\s\S]+not yet/);
+});
+
+test('after a provider was connected, the page of the new integration follows', async () => {
+  const form = formIn((await p.open(`/console/run/connectWebhookIntegration?tenant_id=${p.tenant_id}`)).text, 'connectWebhookIntegration');
+  const agent_id = p.eventsOf('AgentCreated')[0]!.id;
+  const fields = submittedBy(form, { '/provider': 'github', '/agent_id': agent_id, '/label': 'Code' });
+  fields.delete('_return');
+  const { text } = await p.submit('/console/run/connectWebhookIntegration', Object.fromEntries(fields));
+  const { id } = p.eventsOf('IntegrationConnected').at(-1)!;
+  assert.match(text, new RegExp(`href="${p.base}/integrations/${id}[?"]`));
 });
 
 test('clean-up: the console stops without an error', async () => {
