@@ -29,9 +29,9 @@ const STYLES = [
   'steps', 'integrations', 'deliveries', 'schedules', 'time', 'live', 'palette', 'sign-in', 'forced-colors',
 ] as const; // biome-ignore format: a list of names
 /**
- * The modules of every page that import and export nothing. They are served as one file together with the element for
- * relative times, because each further file delays the first visit of a page. Each of them is a block in this file, so
- * that their names do not collide.
+ * The modules of every page that export nothing. They are served as one file together with the element for relative
+ * times, because each further file delays the first visit of a page. Each of them is a block in this file, so that their
+ * names do not collide.
  */
 const COMMON_MODULES: readonly string[] = ['copy-button.mjs', 'keyboard.mjs', 'time-slider.mjs', 'command-palette.mjs'];
 const DIGEST_CHARACTERS = 16;
@@ -62,6 +62,14 @@ const iconSprite = async (): Promise<string> => {
 
 const FAVICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#4f46e5"/><g fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round"><circle cx="16" cy="16" r="4.2"/><path d="M5.5 16h6.3M20.2 16h6.3"/></g></svg>`;
 
+const IMPORT = /^import .*\n/gm;
+
+/** Joins modules to one. The statements of each module get a block of their own, and their imports come first. */
+const joined = (first: string, modules: readonly string[]): string => {
+  const imports = new Set(modules.flatMap((text) => text.match(IMPORT) ?? []));
+  return [...imports, first, ...modules.map((text) => `{\n${text.replace(IMPORT, '')}}`)].join('\n');
+};
+
 const contents = async (): Promise<readonly (readonly [string, Asset['type'], string | Buffer])[]> => {
   const modules: readonly string[] = (await readdir(join(CONSOLE, 'browser'))).filter((file) => file.endsWith('.mjs'));
   const styles = await Promise.all(STYLES.map((name) => readFile(join(CONSOLE, 'style', `${name}.css`), 'utf8')));
@@ -84,7 +92,14 @@ const contents = async (): Promise<readonly (readonly [string, Asset['type'], st
     // The package has a minified file only as a classic script, not as a module. So that file is served with an export
     // added.
     ['idiomorph.mjs', 'text/javascript', `${morph}\nexport { Idiomorph };`],
-    ['console.mjs', 'text/javascript', [relativeTime, ...COMMON_MODULES.map((file) => `{\n${own.get(file)}}`)].join('\n')],
+    [
+      'console.mjs',
+      'text/javascript',
+      joined(
+        relativeTime.toString(),
+        COMMON_MODULES.map((file) => own.get(file)!),
+      ),
+    ],
     ...[...own].flatMap(([file, text]) => (COMMON_MODULES.includes(file) ? [] : [[file, 'text/javascript', text] as const])),
   ];
 };
