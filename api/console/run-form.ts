@@ -1,106 +1,26 @@
 import type { Context, Hono } from 'hono';
 import type { Answer, Problem } from '../http/ask.ts';
-import { isRead, type Operation } from '../http/operation.ts';
 import { readFormText } from '../http/read-form.ts';
 import { assertOwnPage } from '../identity/sign-in-cookies.ts';
-import { type ConsoleDeps, consolePath, htmlResponse, identify, redirect, refuse, signInPath, unknownPage } from './answers.ts';
+import { type ConsoleDeps, redirect, refuse, signInPath } from './answers.ts';
 import { type Form, formOf } from './form.ts';
 import { answerView } from './form-answer.ts';
 import { bodyOf, changedFields, queryOf } from './form-body.ts';
-import { readChoices } from './form-choices.ts';
 import { askPreview, type Companion, companionOf, type Preview, previewOf, suggestedFor } from './form-companion.ts';
 import { conflictView, isSaved, merged, readLastChange } from './form-conflict.ts';
 import { fieldsOfLink, prefilled } from './form-link.ts';
-import { type DrawnForm, formPage, pastFormPage, secretPage, shownBeforePage } from './form-page.ts';
+import { pastFormPage, secretPage, shownBeforePage } from './form-page.ts';
 import { askAny, readBefore } from './form-read.ts';
 import { withRowsEdited } from './form-rows.ts';
+import { draw, isLikeUnknown, newKey, type Run, show, showUnknown, startRun } from './form-run.ts';
 import { afterToken, jobPath, resultPath } from './form-target.ts';
-import { framed } from './frame.ts';
 import { saveParts } from './guardrail-trial.ts';
-import { problemPanel, RECENT_SIGN_IN } from './parts/problem-panel.ts';
+import { problemPanel } from './parts/problem-panel.ts';
 import type { Child } from './parts/tags.ts';
-import { mayRun } from './permission.ts';
 import { runnerCommand } from './runner-command.ts';
-import { platformPath, tenantPath, type Visit, withQuery } from './visit.ts';
+import { withQuery } from './visit.ts';
 
 const MAX_FORM_BYTES = 4 * 1_024 * 1_024;
-
-type Run = {
-  readonly c: Context;
-  readonly deps: ConsoleDeps;
-  readonly visit: Visit;
-  readonly operation: string;
-  readonly row: Operation;
-  readonly form: Form;
-  readonly params: Readonly<Record<string, string>>;
-  /**
-   * The page to show after the change. It is ignored if the change creates a resource: in this case, the page of the
-   * new resource is shown.
-   */
-  readonly returnTo: string | null;
-  /** The page to show after the change, even after the creation of a resource. It takes precedence over `returnTo`. */
-  readonly next: string | null;
-};
-
-const show = (
-  { c, deps, visit, row }: Pick<Run, 'c' | 'deps' | 'visit'> & { readonly row: Operation | null },
-  content: readonly Child[],
-  status = 200,
-): Response => {
-  const { tenant_id, ...params } = visit.params;
-  const frame = { title: row?.summary ?? 'Not found', nav: '', content };
-  // The forms of platform operations have the navigation of the platform, even if they are about a tenant.
-  if (row && /^(?:\/api\/v1)?\/admin\//.test(row.path))
-    return htmlResponse(
-      c,
-      framed(deps.assets, { ...visit, params, breakGlass: null }, { ...frame, trail: [['Platform', platformPath()]] }),
-      status,
-    );
-  const trail = tenant_id ? [[visit.tenant?.name ?? 'Tenant', tenantPath(tenant_id)] as const] : [];
-  return htmlResponse(c, framed(deps.assets, visit, { ...frame, trail }), status);
-};
-
-const showUnknown = (c: Context, deps: ConsoleDeps, visit: Visit): Response =>
-  htmlResponse(c, framed(deps.assets, visit, unknownPage), 404);
-
-/**
- * Finds the operation of a form, and checks that the visitor may call it. If not, returns the response that says so.
- */
-const startRun = async (c: Context, deps: ConsoleDeps, fields: URLSearchParams): Promise<Run | Response> => {
-  const operation = c.req.param('operation') ?? '';
-  const row = Object.hasOwn(deps.operations, operation) ? deps.operations[operation]! : null;
-  const form = row && !isRead(row) ? formOf(row) : null;
-  const given = [...fields].flatMap(([name, value]) => (/^:[a-z_]+$/.test(name) && value !== '' ? [[name.slice(1), value] as const] : []));
-  const params = Object.fromEntries(given);
-  const visit = await identify(c, deps, params);
-  if (visit instanceof Response) return visit;
-  if (!row || !form || !(await mayRun(visit, row, params))) return showUnknown(c, deps, visit);
-  const pathIn = (name: string) => (fields.get(name) ? consolePath(fields.get(name)) : null);
-  return { c, deps, visit, operation, row, form, params, returnTo: pathIn('_return'), next: pathIn('_next') };
-};
-
-const newKey = (): string => crypto.randomUUID();
-
-/** Whether a problem is shown like an unknown path, so that it reveals nothing. */
-const isLikeUnknown = ({ status, code }: Problem): boolean => [403, 404].includes(status) && code !== RECENT_SIGN_IN;
-
-/** Renders the form of a run (one request to show or submit a form). */
-const draw = async (run: Run, shown: Partial<DrawnForm>, before: readonly Child[] = []): Promise<readonly Child[]> => {
-  const { visit, deps, operation, row, form, params } = run;
-  const { operations } = deps;
-  const [choices, companion, preview] = await Promise.all([
-    readChoices(visit, form, { operations, params }),
-    companionOf(visit, operations, { operation, params }),
-    previewOf(visit, operations, { operation, params }),
-  ]);
-  const returnTo = run.next ?? run.returnTo ?? resultPath(row, deps.pages, { params, reply: {} });
-  const drawn = { value: undefined, query: {}, drawn: undefined, etag: null, key: newKey(), errors: [], problem: null, panel: null };
-  const path = `/console/run/${operation}?${new URLSearchParams({ ...params, ...(run.next ? { next: run.next } : { return_to: returnTo }) })}`;
-  return formPage(
-    { ...drawn, operation, row, form, params, choices, companion, preview, returnTo, next: run.next, path, ...shown },
-    ...before,
-  );
-};
 
 const showForm = (deps: ConsoleDeps) => async (c: Context) => {
   const name = c.req.param('operation') ?? '';
