@@ -16,6 +16,21 @@ const { div, form, label, input, button, p } = tags;
 const fromOf = ({ query, zone }: Visit): string => pastTime(query.get('from') ?? '', Date.now(), zone) ?? '';
 const toOf = ({ query, zone }: Visit): string | null => pastTime(query.get('to') ?? '', Date.now(), zone);
 
+/**
+ * Compares the agent of the page at two times. The API wants the earlier time first. If `from` is the later one, what it
+ * returns is inverted.
+ */
+const differenceBetween = async (visit: Visit, from: string, to: string | null) => {
+  const { ask, rows } = visit;
+  const path = agentParams(visit);
+  const found = await ask(rows.diffAgent, { ...path, from, ...(to ? { to } : {}) });
+  if (found.ok || to === null || found.status !== 422) return found;
+  const reversed = await ask(rows.diffAgent, { ...path, from: to, to: from });
+  if (!reversed.ok) return found;
+  const changes = reversed.value.changes.map((change) => ({ ...change, from: change.to, to: change.from }));
+  return { ...reversed, value: { ...reversed.value, from: reversed.value.to, to: reversed.value.from, changes } };
+};
+
 /** Returns the revision that an ETag contains, such as 12 for `"12"`. */
 const revisionOf = (etag: string | null): string | null => /^"(\d+)"$/.exec(etag ?? '')?.[1] ?? null;
 
@@ -52,7 +67,7 @@ export const agentComparePage = page({
     return {
       ...agentCalls(visit),
       earlier: asked ? ask(rows.getAgent, { ...path, as_of: from }) : Promise.resolve(null),
-      diff: asked ? ask(rows.diffAgent, { ...path, from, ...(to ? { to } : {}) }) : Promise.resolve(null),
+      diff: asked ? differenceBetween(visit, from, to) : Promise.resolve(null),
       history: asked ? ask(rows.readAgentHistory, path) : Promise.resolve(null),
     };
   },
@@ -101,7 +116,8 @@ export const agentComparePage = page({
           ? card(
               'What happened in between',
               panel(history, (entries) => {
-                const between = entries.filter(({ position }) => comparePlaces(position, from) > 0 && comparePlaces(position, to) <= 0);
+                const [first, last] = comparePlaces(from, to) <= 0 ? [from, to] : [to, from];
+                const between = entries.filter(({ position }) => comparePlaces(position, first) > 0 && comparePlaces(position, last) <= 0);
                 return historyList({ ...history, ok: true, value: between } as never);
               }),
             )
