@@ -34,6 +34,7 @@ await deliver(p, integration, 'issues', { action: 'opened' }, { signature: 'sha2
 
 const session = await seedSession(p, agent);
 const job = await createCronJob(p, agent);
+const replay = (await p.send('POST', `${p.tenant}/deliveries/replay`, { body: {} })).body as { id: string };
 const accepted = await findDelivery(p, 'accepted');
 const rejected = await findDelivery(p, 'rejected');
 
@@ -45,6 +46,7 @@ const urlOf = (path: string, { tenant_id }: Pick<ConsolePlatform, 'tenant_id'> =
     .replace(':delivery_id', accepted)
     .replace(':integration_id', integration)
     .replace(':session_id', session.id)
+    .replace('/jobs/:job_id', `/jobs/${replay.id}`)
     .replace(':job_id', job)
     .replace(':event_id', p.eventsOf('AgentCreated')[0]!.event_id)
     .replace(':name', 'agents')
