@@ -1,3 +1,4 @@
+import { patternFor } from './field-pattern.ts';
 import { escapedName, type Field, labelOf } from './form.ts';
 import { icon } from './parts/icon.ts';
 import { type Child, element, type Node, tags } from './parts/tags.ts';
@@ -85,7 +86,8 @@ const textControl = (field: Field & { kind: 'text' }, drawing: Drawing): Node =>
   if (choices) return choiceControl(field, { ...drawing, value }, choices);
   const spelling = { autocomplete: 'off', spellcheck: 'false', placeholder: placeholderOf(field) };
   if (field.input === 'area' || value.includes('\n')) return area({ ...common, placeholder: placeholderOf(field) }, value);
-  const limits = field.input === 'text' ? { pattern: field.pattern, title: field.pattern ? `The form ${field.pattern}` : null } : {};
+  const limits =
+    field.input === 'text' ? { pattern: patternFor(field.pattern), title: field.pattern ? `The form ${field.pattern}` : null } : {};
   return input({ ...common, type: field.input, minlength: field.min || null, value, ...spelling, ...limits } as never);
 };
 

@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { patternFor } from '../../api/console/field-pattern.ts';
 import { formOf, topFields } from '../../api/console/form.ts';
 import { bodyOf } from '../../api/console/form-body.ts';
 import { bodyFields } from '../../api/console/form-fields.ts';
@@ -112,6 +113,13 @@ test('texts and attribute values are escaped, and no value from outside can be a
   assert.throws(() => element('p', { 'a="b" onclick': '1' }), /cannot be the name/);
   const fromJson = JSON.parse('{"html":"<script>","Symbol(html)":"<script>"}') as never;
   assert.throws(() => htmlOf(tags.p(null, fromJson), ''));
+});
+
+test('the pattern of a field is one that browsers accept, or is left out', () => {
+  assert.is(patternFor('^[a-z0-9][a-z0-9-]{0,63}$'), '^[a-z0-9][a-z0-9\\-]{0,63}$');
+  assert.ok(new RegExp(patternFor('^[A-Za-z0-9 -]{1,255}$')!, 'v').test('a name-1'));
+  assert.is(patternFor('^[a&&b(]$'), null);
+  assert.is(patternFor(null), null);
 });
 
 test.run();
