@@ -66,6 +66,8 @@ const document = (assets: string, { theme, zone = 'UTC', singleKeys = true }: Lo
       null,
       meta({ charset: 'utf-8' }),
       meta({ name: 'viewport', content: 'width=device-width, initial-scale=1' }),
+      // The header allows no referrer. Browsers would then also hide the origin of our own forms, which is checked.
+      meta({ name: 'referrer', content: 'same-origin' }),
       meta({ name: 'color-scheme', content: theme === 'system' ? 'light dark' : theme }),
       title(null, `${name} · Annals`),
       link({ rel: 'stylesheet', href: `${assets}/console.css` }),

@@ -29,9 +29,9 @@ const STYLES = [
   'steps', 'integrations', 'deliveries', 'schedules', 'time', 'live', 'palette', 'sign-in', 'forced-colors',
 ] as const; // biome-ignore format: a list of names
 /**
- * The modules of every page that export nothing. They are served as one file together with the element for relative
- * times, because each further file delays the first visit of a page. Each of them is a block in this file, so that their
- * names do not collide.
+ * Modules of every page from which no other module imports. They are served as one file together with the element for
+ * relative times, because each further file delays the first visit of a page. Each of them is a block in this file, so
+ * that their names do not collide.
  */
 const COMMON_MODULES: readonly string[] = ['copy-button.mjs', 'keyboard.mjs', 'time-slider.mjs', 'command-palette.mjs'];
 const DIGEST_CHARACTERS = 16;
@@ -64,10 +64,13 @@ const FAVICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><re
 
 const IMPORT = /^import .*\n/gm;
 
-/** Joins modules to one. The statements of each module get a block of their own, and their imports come first. */
+/**
+ * Joins modules to one that exports nothing. The statements of each module get a block of their own, and their imports
+ * come first.
+ */
 const joined = (first: string, modules: readonly string[]): string => {
   const imports = new Set(modules.flatMap((text) => text.match(IMPORT) ?? []));
-  return [...imports, first, ...modules.map((text) => `{\n${text.replace(IMPORT, '')}}`)].join('\n');
+  return [...imports, first, ...modules.map((text) => `{\n${text.replace(IMPORT, '').replaceAll(/^export /gm, '')}}`)].join('\n');
 };
 
 const contents = async (): Promise<readonly (readonly [string, Asset['type'], string | Buffer])[]> => {

@@ -56,7 +56,10 @@ const pages: Readonly<Record<string, string>> = {
   agents: `${p.base}/agents`,
   agent: `${p.base}/agents/${seeded.agent}`,
   ...Object.fromEntries(
-    ['runner', 'skills', 'cost', 'history', 'settings', 'integrations', 'sessions'].map((tab) => [`agent-${tab}`, `${p.base}/agents/${seeded.agent}/${tab}`]),
+    ['runner', 'skills', 'cost', 'history', 'settings', 'integrations', 'sessions'].map((tab) => [
+      `agent-${tab}`,
+      `${p.base}/agents/${seeded.agent}/${tab}`,
+    ]),
   ),
   me: '/console/me',
   zone: '/console/zone',

@@ -59,6 +59,19 @@ browserTest('the URL of a page contains the time zone: in another browser withou
   for (const { page } of [first, second]) await page.context().close();
 });
 
+browserTest('a form that is filled in and sent by the browser takes effect, also on plain http of a host other than loopback', async () => {
+  const { browser, p } = given!;
+  const { page, faults } = await openPage(browser, p.cookie, { viewport: { width: 1280, height: 800 } });
+  await page.goto(`/console/run/createAgent?tenant_id=${p.tenant_id}`);
+  await page.fill('[name="/name"]', 'Typed in a browser');
+  await page.fill('[name="/slug"]', 'typed-in-a-browser');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/agents/*');
+  assert.match(await page.innerText('h1'), /Typed in a browser/);
+  assert.equal(faults.found, []);
+  await page.context().close();
+});
+
 browserTest('Ctrl+K opens the search; pasting a delivery id and pressing Enter opens the page of the delivery', async () => {
   const { browser, p, pages } = given!;
   const { page, faults } = await openPage(browser, p.cookie, { viewport: { width: 1280, height: 800 } });
