@@ -60,6 +60,8 @@ type Args = MentionFilter & {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly pattern?: string | undefined;
+  /** Set if the rows that start with the text need no order. Then the database looks them up by their ids. */
+  readonly unordered?: true | undefined;
   readonly limit: number;
 };
 type Tables = Record<string, Record<string, unknown>>;
@@ -69,7 +71,7 @@ type Tables = Record<string, Record<string, unknown>>;
  * alphabetical order, or the rows that contain a text anywhere, in no particular order.
  */
 const mentionsIn = (source: Source) =>
-  defineQueryOn<never>()((db, { tenant_id, only, visibility, from, to, pattern, limit }: Args) =>
+  defineQueryOn<never>()((db, { tenant_id, only, visibility, from, to, pattern, unordered, limit }: Args) =>
     (db as unknown as Kysely<Tables>)
       .selectFrom(`${source.from} as row`)
       .select([`row.${source.id} as id`, `row.${source.label} as label`, `row.${source.detail} as detail`])
@@ -79,11 +81,13 @@ const mentionsIn = (source: Source) =>
       .$if(only !== undefined, (query) => query.where(({ eb, fn, val }) => eb(`row.${source.only}`, '=', fn.any(val(only)))))
       .$if(visibility !== undefined, (query) => query.where('row.visibility', '=', visibility))
       .$if(pattern !== undefined, (query) => query.where('row.search', 'ilike', pattern))
-      .$if(from !== undefined, (query) =>
-        query.where(searchKey('row'), '>=', from!).where(searchKey('row'), '<', to!).orderBy(searchKey('row')).orderBy(`row.${source.id}`),
-      )
+      .$if(from !== undefined, (query) => query.where(searchKey('row'), '>=', from!).where(searchKey('row'), '<', to!))
+      .$if(from !== undefined && unordered === undefined, (query) => query.orderBy(searchKey('row')).orderBy(`row.${source.id}`))
       .limit(limit),
   );
+
+/** The types for which `only` has the ids of the rows. */
+const SELECTED_BY_ID: readonly MentionType[] = ['agent', 'user'];
 
 type MentionQuery = ReturnType<typeof mentionsIn>;
 
@@ -96,6 +100,11 @@ const QUERIES = Object.fromEntries(MENTION_TYPES.map((type) => [type, [SOURCES[t
  * of three characters.
  */
 const MIN_PATTERN_LENGTH = 3;
+/**
+ * If a caller may see at most this many rows, they are looked up by their ids. Otherwise, the database would read all
+ * names that start with a text until it has found enough of these rows.
+ */
+const MAX_LOOKED_UP = 1_000;
 /** The maximum number of rows that one search reads because they contain the text anywhere. */
 const MAX_CONTAINING = 200;
 
@@ -112,7 +121,8 @@ export const findMentions = async (
   const read = async (args: Omit<Args, keyof MentionFilter>): Promise<Mention[]> =>
     (await Promise.all(QUERIES[type].map((query) => reads.rows(query, { ...filter, ...args })))).flat() as unknown as Mention[];
   const range = searchKeyRange(text);
-  const first = range ? await read({ ...range, limit }) : [];
+  const few = SELECTED_BY_ID.includes(type) && filter.only !== undefined && filter.only.length <= MAX_LOOKED_UP;
+  const first = range ? await read({ ...range, ...(few ? { unordered: true, limit: MAX_LOOKED_UP } : { limit }) }) : [];
   if (first.length >= limit || text.length < MIN_PATTERN_LENGTH) return first;
   const found = new Set(first.map(({ id }) => id));
   const containing = await read({ pattern: containsPattern(text), limit: MAX_CONTAINING });

@@ -6878,6 +6878,37 @@ where
 limit
   $4;
 
+-- findMentions: of few rows, which are looked up by their ids
+select
+  "row"."id" as "id",
+  "row"."name" as "label",
+  "row"."slug" as "detail"
+from
+  "agents"."agents" as "row"
+where
+  "row"."tenant_id" = $1
+  and "row"."deleted" is not true
+  and "row"."id" = any ($2)
+  and lower(left("row"."search", 64)) collate "C" >= $3
+  and lower(left("row"."search", 64)) collate "C" < $4
+limit
+  $5;
+
+-- findMentions: of few rows, which are looked up by their ids
+select
+  "row"."id" as "id",
+  "row"."name" as "label",
+  "row"."slug" as "detail"
+from
+  "agents"."agents" as "row"
+where
+  "row"."tenant_id" = $1
+  and "row"."deleted" is not true
+  and "row"."id" = any ($2)
+  and "row"."search" ilike $3
+limit
+  $4;
+
 -- findMentions: of files, in two tables
 select
   "row"."sha256" as "id",
