@@ -34,6 +34,7 @@ const elementOf = (/** @type {string} */ keys) => {
 
 /** Returns the keys that the page offers, each with what it does. */
 const keysOfPage = () => {
+  /** @type {[string, string][]} */
   const named = [...document.querySelectorAll('[data-hotkey]:not([hidden])')].map((each) => [
     each.getAttribute('data-hotkey') ?? '',
     each.getAttribute('data-key-name') ?? each.getAttribute('aria-label') ?? each.textContent ?? '',
@@ -46,7 +47,8 @@ const keysOfPage = () => {
     [rows().length > 0, 'Enter', 'Open the row'],
     [document.querySelector('[data-palette]') !== null, 'Ctrl K', 'Find anything'],
   ];
-  return [...new Map([...named, ...others.filter(([isThere]) => isThere).map(([, keys, name]) => [keys, name])])];
+  for (const [isThere, keys, name] of others) if (isThere) named.push([keys, name]);
+  return [...new Map(named)];
 };
 
 const element = (/** @type {string} */ name, /** @type {(Node | string)[]} */ ...children) => {
@@ -58,7 +60,7 @@ const element = (/** @type {string} */ name, /** @type {(Node | string)[]} */ ..
 /** Shows the keys of the page in a dialog. */
 const showKeys = () => {
   const close = element('button', 'Close');
-  const list = keysOfPage().map(([keys = '', name = '']) =>
+  const list = keysOfPage().map(([keys, name]) =>
     element('div', element('dt', ...keys.split(' ').map((key) => element('kbd', key))), element('dd', name.trim())),
   );
   const dialog = /** @type {HTMLDialogElement} */ (element('dialog', element('h2', 'Keys of this page'), element('dl', ...list), close));
