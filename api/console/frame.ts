@@ -72,7 +72,10 @@ const document = (assets: string, { theme, zone = 'UTC', singleKeys = true }: Lo
       title(null, `${name} · Annals`),
       link({ rel: 'stylesheet', href: `${assets}/console.css` }),
       link({ rel: 'icon', type: 'image/svg+xml', href: `${assets}/favicon.svg` }),
-      link({ rel: 'preload', as: 'font', type: 'font/woff2', href: `${assets}/geist.woff2`, crossorigin: 'anonymous' }),
+      // The fonts are loaded early, and a page never changes its font after it is shown, so that nothing moves.
+      ...['geist', 'geist-mono'].map((font) =>
+        link({ rel: 'preload', as: 'font', type: 'font/woff2', href: `${assets}/${font}.woff2`, crossorigin: 'anonymous' }),
+      ),
       ...SCRIPTS.map((file) => script({ type: 'module', src: `${assets}/${file}` })),
     ),
     body(null, content),

@@ -10,7 +10,7 @@ import { seedConsole, startConsole } from '../fixtures/console-platform.ts';
 import { loadFactor, repeatIfBusy } from '../fixtures/load-factor.ts';
 
 /** The maximum number of requests for a page in a browser that has never opened the console, and in one that has. */
-const MAX_COLD = 13;
+const MAX_COLD = 12;
 const MAX_WARM = 1;
 const MAX_SHIFT = 0.02;
 const MAX_TASK_MS = 50;

@@ -57,10 +57,37 @@ export const zoned = (at: string, format: 'full' | 'minute' | 'clock' = 'full'):
 export const fieldTime = (text: string): string | TimeText =>
   /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text)) ? timeText('field', text) : text;
 
-const relativeTime = (at: string) =>
-  element('relative-time', { datetime: at, title: zoned(at), tense: 'auto', format: 'relative', precision: 'second' }, zoned(at));
+const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+/** The units of relative times: the length in seconds, and up to which number the unit is used. */
+const RELATIVE_UNITS = [
+  ['second', 1, 55],
+  ['minute', 60, 55],
+  ['hour', 3_600, 21],
+  ['day', 86_400, 6],
+  ['week', 604_800, 4],
+  ['month', 2_629_800, 12],
+  ['year', 31_557_600, Number.POSITIVE_INFINITY],
+] as const;
 
-/** Renders how long ago a time was. Without JavaScript, the full time is shown. */
+/** Formats how long before or after `now` a time is: `now`, `4 minutes ago`, `in 2 hours`, `yesterday`. */
+export const relativeText = (at: string, now: number): string => {
+  const seconds = (Date.parse(at) - now) / 1_000;
+  const [unit, length] = RELATIVE_UNITS.find(([, length, limit]) => Math.round(Math.abs(seconds) / length) < limit)!;
+  const count = Math.max(unit === 'second' ? 0 : 1, Math.floor(Math.abs(seconds) / length));
+  return RELATIVE.format(count === 0 ? 0 : count * Math.sign(seconds), unit);
+};
+
+const relativeTime = (at: string) =>
+  element(
+    'relative-time',
+    { datetime: at, title: zoned(at), tense: 'auto', format: 'relative', precision: 'second' },
+    relativeText(at, Date.now()),
+  );
+
+/**
+ * Renders how long ago a time was. With JavaScript, the text is kept up to date; it is as wide as the first text, so that
+ * nothing moves.
+ */
 export const ago = (at: string | null, never = 'never') => (at === null ? span({ class: 'quiet' }, never) : relativeTime(at));
 
 /** Renders a full time. */

@@ -1,0 +1,83 @@
+// limit: 180
+import type { Page } from 'playwright-core';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { listen } from '../../infra/http/listen.ts';
+import { browserTest } from '../fixtures/browser-test.ts';
+import { chromium, launchChromium, openPage } from '../fixtures/chromium.ts';
+import { createIntegration, seedConsole, startConsole } from '../fixtures/console-platform.ts';
+
+const stage = async () => {
+  const p = await startConsole();
+  const seeded = await seedConsole(p);
+  await p.waitForProjections();
+  const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
+  const browser = await launchChromium(server.port);
+  return { p, seeded, server, browser };
+};
+const given = chromium === undefined ? null : await stage();
+
+/** Runs `use` on a page in a window of the size of a phone. Checks that no page of the flow has to be scrolled sideways. */
+const onPhone = async (use: (page: Page) => Promise<void>): Promise<void> => {
+  const { page, faults } = await openPage(given!.browser, given!.p.cookie, { viewport: { width: 375, height: 812 }, hasTouch: true });
+  const wide: string[] = [];
+  page.on('load', async () => {
+    const isWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth').catch(() => false);
+    if (isWide) wide.push(page.url());
+  });
+  await use(page);
+  assert.equal([...wide, ...faults.found.filter((fault) => !fault.includes('404'))], []);
+  await page.context().close();
+};
+
+browserTest('on a phone, a delivery can be found in the list, read and sent again', () =>
+  onPhone(async (page) => {
+    const { p, seeded } = given!;
+    await page.goto(`${p.base}/deliveries`);
+    await page.tap(`a[href*="${seeded.accepted}"]`);
+    await page.waitForURL(`**/deliveries/${seeded.accepted}`);
+    assert.ok(await page.isVisible('.json'), 'the payload is visible');
+    await page.tap('[data-form="redeliverDelivery"] button, [popovertarget^="confirm-redeliver"]');
+    if (await page.isVisible('dialog.confirm:popover-open')) await page.tap('dialog.confirm:popover-open form button');
+    await page.waitForURL(`**/deliveries/${seeded.accepted}**after=**`);
+    assert.is(p.eventsOf('DeliveryRequeued').length, 1);
+  }),
+);
+
+browserTest('on a phone, an integration can be paused with a reason', () =>
+  onPhone(async (page) => {
+    const { p, seeded } = given!;
+    const integration = await createIntegration(p, seeded.agent, 'annals/phone');
+    await p.waitForProjections();
+    await page.goto(`${p.base}/integrations/${integration}`);
+    await page.tap('a[href*="updateWebhookIntegration"][href*="is_paused=true"]');
+    await page.waitForURL('**/console/run/updateWebhookIntegration**');
+    await page.fill('[name="/paused_reason"]', 'Too many pushes');
+    await page.tap('.form-actions button');
+    await page.waitForURL(`**/integrations/${integration}**`);
+    assert.match(await page.innerText('main'), /Too many pushes/);
+  }),
+);
+
+browserTest('on a phone, a deleted agent can be restored', () =>
+  onPhone(async (page) => {
+    const { p, seeded } = given!;
+    const path = `${p.base}/agents/${seeded.agent}`;
+    assert.is((await p.send('DELETE', `${p.tenant}/agents/${seeded.agent}`)).status, 204);
+    await p.waitForProjections();
+    await page.goto(path);
+    assert.match(await page.innerText('main'), /This agent is deleted/);
+    await page.tap('[data-form="restoreAgent"] button');
+    await page.waitForURL(`**${path}**`);
+    await page.waitForSelector('main .tabs, main nav');
+    assert.is(p.eventsOf('AgentRestored').length, 1);
+  }),
+);
+
+test('clean-up: the browser and the platform close', async () => {
+  await given?.browser.close();
+  await given?.p.close();
+  await given?.server.close();
+});
+
+test.run();
