@@ -40,6 +40,8 @@ export const createCookies = (publicUrl: string) => {
   };
 };
 
+const hostOf = (url: string): string | null => (URL.canParse(url) ? new URL(url).host : null);
+
 /**
  * Protects changes that are authenticated by a cookie against cross-site request forgery. SameSite already keeps
  * browsers from sending the cookie with requests of other sites. This check also refuses requests from other hosts of
@@ -50,8 +52,10 @@ export const assertOwnPage = (c: Context, { origin }: Pick<SignInCookies, 'origi
   if (!UNSAFE_METHOD.test(c.req.method)) return;
   const from = c.req.header('origin');
   const site = c.req.header('sec-fetch-site');
-  // Browsers send the origin `null` with the forms of our pages, because of their Referrer-Policy.
-  const isUnknown = from === undefined || from === 'null';
-  const isOwnPage = isUnknown ? site === 'same-origin' : from === origin && (site ?? 'same-origin') === 'same-origin';
+  // A page with the Referrer-Policy no-referrer sends the origin `null`. A platform can also be reached by other names
+  // than that of PUBLIC_URL, for example as 127.0.0.1. In both cases, only Sec-Fetch-Site shows that the page is ours.
+  const isOurs = from === origin;
+  const mayBeOurs = from === undefined || from === 'null' || hostOf(from) === c.req.header('host');
+  const isOwnPage = isOurs ? (site ?? 'same-origin') === 'same-origin' : mayBeOurs && site === 'same-origin';
   if (!isOwnPage) throw new Refusal('forbidden', `With a session cookie, changes are accepted only from pages of ${origin}`);
 };

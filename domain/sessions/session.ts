@@ -89,8 +89,8 @@ export type Session = StartedFields &
     /** The user who started the session; null if it was started by the runner of the agent. */
     created_by_id: string | null;
     /**
-     * The cost of those messages of the session that belong to the hour of its last use of a model. `hour` has the form
-     * YYYY-MM-DDTHH.
+     * The usage that was recorded last determines `hour` (UTC, YYYY-MM-DDTHH). `cost_micros` is the cost of all usage
+     * of the session that was recorded in this hour.
      */
     hour_usage: { readonly hour: string; readonly cost_micros: number };
     message_count: number;

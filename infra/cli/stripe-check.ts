@@ -8,8 +8,8 @@ type PaymentConfig = Pick<Config, 'stripeSecretKey' | 'stripeWebhookSecret' | 'e
 const SECRET_ADVICE = 'add an endpoint for <PUBLIC_URL>/hooks/payments at Stripe, and set STRIPE_WEBHOOK_SECRET to its signing secret';
 
 /**
- * Checks with one request whether Stripe accepts the key, and whether its events are received. `apiUrl` is the URL of
- * Stripe by default.
+ * Checks with one request whether Stripe accepts STRIPE_SECRET_KEY. Warns if STRIPE_WEBHOOK_SECRET is not set, because
+ * Stripe's events can then not be received. `apiUrl` is the URL of Stripe by default.
  */
 export const checkStripe = async (
   { stripeSecretKey, stripeWebhookSecret, egressAllow }: PaymentConfig,

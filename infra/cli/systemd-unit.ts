@@ -14,7 +14,10 @@ const DESCRIPTIONS: Readonly<Record<ServiceName, string>> = {
 /** The file from which the service reads further variables. It may be absent. */
 const ENVIRONMENT_FILE = '/etc/annals.env';
 
-/** Escapes a text for any setting of a unit: systemd replaces specifiers in all settings, which begin with `%`. */
+/**
+ * Escapes a text for any setting of a unit: in all settings, systemd replaces specifiers, such as `%h`, so `%` is
+ * doubled.
+ */
 const escaped = (text: string): string => text.replaceAll('%', '%%');
 
 /** Quotes a word of a command line or of Environment. */

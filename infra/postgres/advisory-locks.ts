@@ -22,8 +22,8 @@ export type AdvisoryLocks = {
    */
   readonly connect: () => Promise<pg.Client>;
   /**
-   * Tries to get the locks with these names.
-   * @returns the names of the locks that this session now holds
+   * Tries to get the locks with these names, without waiting. @returns those of the names whose locks this session now
+   * holds
    */
   readonly acquire: (names: readonly string[]) => Promise<string[]>;
   readonly release: (names: readonly string[]) => Promise<void>;

@@ -101,8 +101,9 @@ const QUERIES = Object.fromEntries(MENTION_TYPES.map((type) => [type, [SOURCES[t
  */
 const MIN_PATTERN_LENGTH = 3;
 /**
- * If a caller may see at most this many rows, they are looked up by their ids. Otherwise, the database would read all
- * names that start with a text until it has found enough of these rows.
+ * If a caller may see at most this many agents or users, the query looks these rows up by their ids. In alphabetical
+ * order, the database might read very many names that start with the text before it finds enough rows that the caller
+ * may see.
  */
 const MAX_LOOKED_UP = 1_000;
 /** The maximum number of rows that one search reads because they contain the text anywhere. */

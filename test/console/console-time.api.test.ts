@@ -161,7 +161,7 @@ test('comparing b with a shows the inverse of comparing a with b', async () => {
   );
 });
 
-test('the slider of a page has the events of its resource; without the right to read them, it has regular times', async () => {
+test("the stops of a page's time slider are the events of the resource; if the visitor may not read these events, the stops are times at equal intervals", async () => {
   const stops = async (path: string, cookie: string) => {
     const answer = await p.send('GET', path, { key: '', headers: { cookie, 'x-console-time': '1' } });
     assert.is(answer.status, 200);

@@ -42,7 +42,7 @@ const fill = async (page: Page, operation: string, typed: Readonly<Record<string
   await follow(page, `form[data-form="${operation}"] .form-actions button`);
 };
 
-/** Checks that a page shows a secret, but that neither its address nor its title or history contains it. */
+/** Checks that a page shows a secret, but that the secret is not in the page's URL, title or history state. */
 const checkSecret = async (page: Page): Promise<string> => {
   const shown = KEY.exec((await page.textContent('main')) ?? '')?.[0] ?? '';
   assert.ok(shown, 'the page shows the key');

@@ -100,7 +100,9 @@ const openForbidden = async (cookie: string, permissions: Permissions): Promise<
   for (const page of pages.filter((one) => !mayOpen(one, permissions))) {
     const { status, text } = await openAs(cookie, page.url);
     if (status !== 404) wrong.push(`${page.name} answers ${status}`);
-    // A page that has to ask the API whether the visitor may see it lists this call, as that of an unknown id does.
+    // Compare only pages that the console refuses without calling the API. If it has to call the API to find out
+    // whether the visitor may see the page, the "not found" page lists that call, so its HTML differs from that of an
+    // unknown page.
     const isRefusedAtOnce = !permissions.has(page.permit) && page.url.startsWith(p.base);
     if (isRefusedAtOnce && comparable(text) !== unknown) wrong.push(`${page.name} differs from an unknown page`);
   }

@@ -192,39 +192,49 @@ signInTest('a sign-in gets 422 if its parameter return_to is not a path on this 
     assert.is((await p.send('GET', `/auth/login?return_to=${encodeURIComponent(to)}`, { key: '' })).status, 422, to);
 });
 
-signInTest('with a session cookie, a change is refused if its request does not come from a page of PUBLIC_URL', async (stage) => {
-  const { p } = stage;
-  await p.send('POST', `${p.tenant}/members`, { body: { email: SOMEBODY, role: 'OWNER' } });
-  await p.waitForProjections();
-  const cookie = await signIn(p);
-  const me = (await byCookie(p, cookie)).body as { user: { id: string } };
-  await p.send('PATCH', `/api/v1/admin/users/${me.user.id}`, { body: { is_super_admin: true } });
-  const before = p.log.events.length;
-  const foreign: Record<string, string>[] = [
-    {},
-    { origin: 'https://elsewhere.example', 'sec-fetch-site': 'cross-site' },
-    { origin: 'null' },
-    { origin: 'http://other.annals.test', 'sec-fetch-site': 'same-site' },
-    { 'sec-fetch-site': 'none' },
-    { origin: 'null', 'sec-fetch-site': 'cross-site' },
-    { origin: 'http://annals.test', 'sec-fetch-site': 'cross-site' },
-    { referer: 'http://annals.test/docs' },
-  ];
-  const mutations = Object.values(p.operations).filter((row) => !isRead(row));
-  assert.ok(mutations.length > 40);
-  for (const { method, path } of [...mutations, { method: 'post', path: '/auth/logout' }])
-    for (const headers of foreign) {
-      const at = path.replace(':tenant_id', p.tenant_id).replaceAll(/:\w+/g, p.tenant_id);
-      const answer = await byCookie(p, cookie, method.toUpperCase(), at, headers, {});
-      assert.is(answer.status, 403, `${method} ${at} ${JSON.stringify(headers)}: ${answer.text}`);
+signInTest(
+  'with a session cookie, a change is refused if its request comes neither from a page of PUBLIC_URL nor from one of the same origin',
+  async (stage) => {
+    const { p } = stage;
+    await p.send('POST', `${p.tenant}/members`, { body: { email: SOMEBODY, role: 'OWNER' } });
+    await p.waitForProjections();
+    const cookie = await signIn(p);
+    const me = (await byCookie(p, cookie)).body as { user: { id: string } };
+    await p.send('PATCH', `/api/v1/admin/users/${me.user.id}`, { body: { is_super_admin: true } });
+    const before = p.log.events.length;
+    const foreign: Record<string, string>[] = [
+      {},
+      { origin: 'https://elsewhere.example', 'sec-fetch-site': 'cross-site' },
+      { origin: 'null' },
+      { origin: 'http://other.annals.test', 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'none' },
+      { origin: 'null', 'sec-fetch-site': 'cross-site' },
+      { origin: 'http://annals.test', 'sec-fetch-site': 'cross-site' },
+      { referer: 'http://annals.test/docs' },
+      { origin: 'http://127.0.0.1:4100', host: '127.0.0.1:4100' },
+      { origin: 'https://elsewhere.example', host: '127.0.0.1:4100', 'sec-fetch-site': 'same-origin' },
+    ];
+    const mutations = Object.values(p.operations).filter((row) => !isRead(row));
+    assert.ok(mutations.length > 40);
+    for (const { method, path } of [...mutations, { method: 'post', path: '/auth/logout' }])
+      for (const headers of foreign) {
+        const at = path.replace(':tenant_id', p.tenant_id).replaceAll(/:\w+/g, p.tenant_id);
+        const answer = await byCookie(p, cookie, method.toUpperCase(), at, headers, {});
+        assert.is(answer.status, 403, `${method} ${at} ${JSON.stringify(headers)}: ${answer.text}`);
+      }
+    assert.is(p.log.events.length, before);
+    const created = await byCookie(p, cookie, 'POST', '/admin/allowed-accounts', OWN_PAGE, { email: 'other@example.com' });
+    assert.is(created.status, 201, created.text);
+    const own: readonly Record<string, string>[] = [
+      { origin: 'null', 'sec-fetch-site': 'same-origin' },
+      { origin: 'http://127.0.0.1:4100', host: '127.0.0.1:4100', 'sec-fetch-site': 'same-origin' },
+    ];
+    for (const [number, headers] of own.entries()) {
+      const submitted = await byCookie(p, cookie, 'POST', '/admin/allowed-accounts', headers, { email: `form${number}@example.com` });
+      assert.is(submitted.status, 201, submitted.text);
     }
-  assert.is(p.log.events.length, before);
-  const created = await byCookie(p, cookie, 'POST', '/admin/allowed-accounts', OWN_PAGE, { email: 'other@example.com' });
-  assert.is(created.status, 201, created.text);
-  const asForm = { origin: 'null', 'sec-fetch-site': 'same-origin' };
-  const submitted = await byCookie(p, cookie, 'POST', '/admin/allowed-accounts', asForm, { email: 'form@example.com' });
-  assert.is(submitted.status, 201, submitted.text);
-});
+  },
+);
 
 test('after too many failed sign-ins from an IP address, the issuer gets no requests until the minute is over', async () => {
   const issuer = await startIssuer();

@@ -106,7 +106,7 @@ test('decrypting returns unencrypted data of older events, and empty data, uncha
   assert.equal([empty.data.length, empty.meta.facts!.sealed], [0, undefined]);
 });
 
-test('if any bit of encrypted data was changed, or a part at any end was cut off, decrypting them fails', async () => {
+test('decrypting fails if any bit of the encrypted data was changed, if bytes are missing at the end, or if a byte was appended', async () => {
   const { vault } = await given();
   const sealed = await vault.sealEvent(PLACE, eventOf());
   const damaged = [

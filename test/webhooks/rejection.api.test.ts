@@ -58,7 +58,7 @@ test('rejections are counted per IP address for the first 100 addresses; the rej
   );
 });
 
-test('rejection events that could not be recorded and were put back are returned before newer rejection events', () => {
+test('rejection events that could not be recorded and were put back into the counter are taken from it again before newer ones', () => {
   const { add, take, putBack } = rejectionCounter();
   add(rejection('192.0.2.1'), at(1));
   const taken = take(at(2), false);

@@ -50,7 +50,10 @@ const ITEM_PAGES: Readonly<Record<Item['type'], readonly ItemPage[]>> = {
   position: [{ icon: 'list-tree', permit: 'tenant:audit:read', path: ({ id }) => `/events?${new URLSearchParams({ to_position: id })}` }],
 };
 
-/** What the results of some types are called, if the name of the type does not say it. */
+/**
+ * The label of a result type, for types whose name is not suitable as a label. For all others, the label is the name of
+ * the type.
+ */
 const KINDS: Readonly<Partial<Record<Item['type'], string>>> = {
   cron_job: 'cron job',
   request: 'events of this request, the newest',
