@@ -46,7 +46,7 @@ const urlOf = (path: string, { tenant_id }: Pick<ConsolePlatform, 'tenant_id'> =
     .replace(':delivery_id', accepted)
     .replace(':integration_id', integration)
     .replace(':session_id', session.id)
-    .replace('/jobs/:job_id', `/jobs/${replay.id}`)
+    .replace(':tenant_job_id', replay.id)
     .replace(':job_id', job)
     .replace(':event_id', p.eventsOf('AgentCreated')[0]!.event_id)
     .replace(':name', 'agents')

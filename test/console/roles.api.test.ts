@@ -68,6 +68,7 @@ const permissionsOf = async (cookie: string) => {
       onAgent.some(({ id, allowed }) => allowed && id === permission),
     seesAgent: (await readAs(cookie, `${p.tenant}/agents/${of.agent}`)).status === 200,
     seesDelivery: (await readAs(cookie, `${p.tenant}/deliveries/${of.delivery}`)).status === 200,
+    seesJob: (await readAs(cookie, `${p.tenant}/jobs/${of.replay}`)).status === 200,
   };
 };
 
@@ -90,8 +91,11 @@ const comparable = (html: string): string =>
 type Permissions = Awaited<ReturnType<typeof permissionsOf>>;
 
 /** Says whether the API lets the visitor read what a page shows. */
-const mayOpen = ({ name, permit }: PageUrl, { has, seesAgent, seesDelivery }: Permissions): boolean =>
-  has(permit) && (!name.includes(':agent_id') || seesAgent) && (!name.includes(':delivery_id') || seesDelivery);
+const mayOpen = ({ name, permit }: PageUrl, { has, seesAgent, seesDelivery, seesJob }: Permissions): boolean =>
+  has(permit) &&
+  (!name.includes(':agent_id') || seesAgent) &&
+  (!name.includes(':delivery_id') || seesDelivery) &&
+  (!name.includes(':tenant_job_id') || seesJob);
 
 /** Opens the pages that a visitor may not see. @returns what is wrong */
 const openForbidden = async (cookie: string, permissions: Permissions): Promise<string[]> => {

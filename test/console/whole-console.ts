@@ -28,7 +28,14 @@ export const startWholeConsole = async () => {
   await signAuditHeads(p, [p.tenant_id]);
   const params = {
     ...{ tenant_id: p.tenant_id, agent_id: of.agent, delivery_id: of.delivery, integration_id: of.hook, session_id: of.session },
-    ...{ job_id: job, event_id: p.eventsOf('AgentCreated')[0]!.event_id, name: 'agents', rebuild: rebuild.id, id: p.tenant_id },
+    ...{
+      job_id: job,
+      tenant_job_id: of.replay,
+      event_id: p.eventsOf('AgentCreated')[0]!.event_id,
+      name: 'agents',
+      rebuild: rebuild.id,
+      id: p.tenant_id,
+    },
   };
   /** Pages in a state that the plain URL of the page does not show. */
   const states: readonly PageUrl[] = Object.entries({

@@ -53,11 +53,11 @@ const cancelButton = (visit: Visit, { id, status }: Job): Child =>
 
 /** The page of a job, such as a replay of deliveries: how far it is, and the button that cancels it. */
 export const jobPage = page({
-  path: '/console/t/:tenant_id/jobs/:job_id',
+  path: '/console/t/:tenant_id/jobs/:tenant_job_id',
   permit: 'tenant:read',
   nav: 'Deliveries',
   categories: ['replay', 'memoryimport'],
-  asks: ({ ask, rows, params }) => ({ job: ask(rows.getJob, { tenant_id: params.tenant_id!, id: params.job_id! }) }),
+  asks: ({ ask, rows, params }) => ({ job: ask(rows.getJob, { tenant_id: params.tenant_id!, id: params.tenant_job_id! }) }),
   title: ({ job }) => (job.ok ? KINDS[job.value.kind].title : 'Job'),
   trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
   view: ({ job }, visit) => {
