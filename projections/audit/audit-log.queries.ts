@@ -109,8 +109,8 @@ export type ActorNames = { readonly name: string | null; readonly email: string 
 
 /** Returns the names of the actor of an event; null if the audit log has no entry for it. */
 export const actorNamesOf = async (reads: Reads, event_id: string): Promise<ActorNames | null> => {
-  const entry = await byKey<{ readonly actor: ActorNames }, typeof table>(reads, { projection: audit.name, table }, { id: event_id });
-  return entry && { name: entry.actor.name, email: entry.actor.email };
+  const entry = await byKey<{ readonly actor?: ActorNames }, typeof table>(reads, { projection: audit.name, table }, { id: event_id });
+  return entry?.actor ? { name: entry.actor.name, email: entry.actor.email } : null;
 };
 
 const placeOfEvent = defineQuery((db, { tenant_id, id }: { tenant_id: string; id: string }) =>
