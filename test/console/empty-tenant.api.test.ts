@@ -59,6 +59,7 @@ test('every list of a tenant without agents says that it is empty, and gives a l
 /** For each list with filters, a filter that matches nothing. */
 const NO_HITS: Readonly<Record<string, string>> = {
   '/deliveries': 'event=nothing',
+  '/deliveries/problems': 'from=2020-01-01T00:00:00Z&to=2020-02-01T00:00:00Z',
   '/agents': 'q=nothing',
   '/schedules': 'decision=missed',
   '/costs': 'start=2020-01-01T00:00:00Z&end=2020-02-01T00:00:00Z',

@@ -37,11 +37,15 @@ const lineDifference = (parts: readonly Part[]): Child =>
 
 const asLine = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);
 
+/** A text of a tenant that operators do not see. Only its length and a part of its digest are shown. */
+const MASKED = /^\[\d+ characters?, [0-9a-f]+\]$/;
+
 /**
  * Renders the cells that show how two texts differ. Texts of several lines are compared by line, others by word. Null if
- * they differ too much for a comparison to help.
+ * a comparison does not help: they differ too much, or one of them is masked.
  */
 export const textDifference = (from: string, to: string): Child => {
+  if (MASKED.test(from) || MASKED.test(to)) return null;
   if (from.includes('\n') || to.includes('\n')) {
     const lines = diffLines(asLine(from), asLine(to), { maxEditLength: MAX_EDITS });
     return lines ? lineDifference(lines) : null;
