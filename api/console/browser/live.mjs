@@ -138,6 +138,9 @@ const lost = () => {
   lostSince ||= Date.now();
 };
 
+/** Whether the time slider shows the past. The page then does not follow the changes. */
+const isPast = () => new URLSearchParams(location.search).has('as_of');
+
 /** Fetches the page again. */
 const refresh = async () => {
   /** @type {Record<string, string>} */
@@ -147,7 +150,9 @@ const refresh = async () => {
     if (response.type === 'opaqueredirect') return endSession('');
     if (response.status === 401) return endSession((await response.json()).detail);
     const isPage = response.headers.get('content-type')?.startsWith('text/html');
-    if (isPage) show(await response.text(), response.status === 429);
+    const text = await response.text();
+    if (isPast()) return;
+    if (isPage) show(text, response.status === 429);
     else retryMs = RETRY_MS;
     // The reader may not see the page any more, or it does not exist any more. The page now says so.
     if (response.status === 403 || response.status === 404) return stop();
@@ -159,9 +164,7 @@ const refresh = async () => {
 };
 
 const schedule = () => {
-  // While the time slider shows the past, the page does not follow the changes.
-  const isPast = new URLSearchParams(location.search).has('as_of');
-  if (timer || isBusy || isPaused || isOver || isPast || document.hidden) return;
+  if (timer || isBusy || isPaused || isOver || isPast() || document.hidden) return;
   timer = setTimeout(
     async () => {
       timer = 0;
