@@ -139,5 +139,3 @@ export const createChangeWatch = (reads: Reads, now: () => number = Date.now) =>
     },
   };
 };
-
-export type ChangeWatch = ReturnType<typeof createChangeWatch>;

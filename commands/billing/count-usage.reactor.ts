@@ -123,5 +123,3 @@ export const createUsageCounter = () => {
     },
   };
 };
-
-export type UsageCounter = ReturnType<typeof createUsageCounter>;

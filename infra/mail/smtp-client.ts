@@ -90,5 +90,3 @@ export const createSmtpClient = (url: string, blobs: BlobStore) => {
     close: (): void => transport.close(),
   };
 };
-
-export type SmtpClient = ReturnType<typeof createSmtpClient>;

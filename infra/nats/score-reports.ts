@@ -81,5 +81,3 @@ export const openScoreReports = async (nats: NatsConnection) => {
     },
   };
 };
-
-export type ScoreReports = Awaited<ReturnType<typeof openScoreReports>>;

@@ -140,8 +140,6 @@ export const openSpoolFile = (path: string) => {
   };
 };
 
-export type SpoolFile = ReturnType<typeof openSpoolFile>;
-
 /** Counts the rows of a file that another process may have open. @throws Error if it is not a file of the spool */
 export const readSpoolCounts = (path: string): SpoolCounts => {
   const database = new DatabaseSync(path, { readOnly: true, timeout: 2_000 });

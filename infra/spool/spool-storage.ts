@@ -179,5 +179,3 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
     },
   };
 };
-
-export type SpoolStorage = ReturnType<typeof openSpoolStorage>;

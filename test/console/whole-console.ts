@@ -6,8 +6,6 @@ import { signAuditHeads } from '../fixtures/sign-audit-heads.ts';
 import { readModelDatabase } from '../fixtures/template-database.ts';
 import { formUrls, type PageUrl, pageUrls } from './page-urls.ts';
 
-export type WholeConsole = Awaited<ReturnType<typeof startWholeConsole>>;
-
 /** Starts the platform with a resource of every kind, so that every page and every form of the console has content. */
 export const startWholeConsole = async () => {
   const databaseUrl = await readModelDatabase();
