@@ -9,6 +9,7 @@ import type { CreateBrokerUser } from '../commands/runners/runner-credential.ts'
 import type { ImportPorts } from '../commands/skills/import-skill.ts';
 import type { ErasurePorts } from '../commands/tenants/erase-tenant.ts';
 import type { ReadDelivery } from '../commands/webhooks/delivery.ts';
+import type { ReadPreviews } from '../commands/webhooks/delivery-preview.ts';
 import type { EvaluateTrial } from '../commands/webhooks/try-guardrails.ts';
 import type { WebhookPorts } from '../commands/webhooks/webhook-ports.ts';
 import { agentOperations } from './agents/agent.ts';
@@ -97,6 +98,7 @@ export type OperationPorts = {
   readonly createBrokerUser: CreateBrokerUser;
   readonly runnerBroker: RunnerBroker;
   readonly storedDelivery: ReadDelivery;
+  readonly readPreviews: ReadPreviews;
   readonly evaluateTrial: EvaluateTrial;
   readonly webhookPorts: WebhookPorts;
   readonly projectionAdmin: ProjectionAdmin;
@@ -117,6 +119,7 @@ const areasOf = ({
   createBrokerUser,
   runnerBroker,
   storedDelivery,
+  readPreviews,
   evaluateTrial,
   webhookPorts,
   projectionAdmin,
@@ -144,7 +147,7 @@ const areasOf = ({
     ...agentIntegrationOperations,
     ...guardrailOperations,
     ...tryGuardrailsOperationOf({ readDelivery: storedDelivery, evaluate: evaluateTrial, clock: () => performance.now() }),
-    ...deliveryOperationsOf(storedDelivery),
+    ...deliveryOperationsOf(storedDelivery, readPreviews),
     ...testDeliveryOperationsOf(webhookPorts),
     ...replayOperations,
     ...redactionOperations,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ReadPreviews } from '../../commands/webhooks/delivery-preview.ts';
 import { displayText } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
 import { notFound } from '../../domain/refusal.ts';
@@ -14,7 +15,7 @@ import { deliveryPage } from '../../projections/webhooks/delivery-list.queries.t
 import { agentsWithPermission } from '../agents/readable-agents.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
-import { listQuery, parseSort, TimeRange } from '../http/paging.ts';
+import { Flag, listQuery, parseSort, TimeRange } from '../http/paging.ts';
 
 const SORTS = ['received_at'];
 
@@ -79,7 +80,12 @@ export const TenantFilter = {
   ...StateFilter,
 };
 
-export const deliveryListOperations = {
+const previewQuery = {
+  preview: Flag.default(false).meta({ description: 'Whether to read the previews of the payloads, which takes longer' }),
+};
+
+/** Creates the operations that list deliveries. `readPreviews` reads from the log, which alone contains payloads. */
+export const deliveryListOperationsOf = (readPreviews: ReadPreviews) => ({
   listTenantDeliveries: operation({
     method: 'get',
     path: '/tenant/:tenant_id/deliveries',
@@ -89,13 +95,19 @@ export const deliveryListOperations = {
     permit: 'tenant:read',
     permissionNote:
       'Requires the permission `tenant:read`. Lists the deliveries of the agents on which the caller has `agent:chat:read`; with `tenant:integrations:read`, all.',
-    query: listQuery(TenantFilter, SORTS),
+    query: listQuery({ ...TenantFilter, ...previewQuery }, SORTS),
     reply: z.array(DeliveryRead),
     projection: deliveries.name,
-    run: async (ctx, { limit, cursor, sort, ...filter }) => {
+    run: async (ctx, { limit, cursor, sort, preview, ...filter }) => {
       const agent_ids = await readableAgents(ctx);
       const window = { sort: parseSort(sort ?? '-received_at', SORTS), limit, cursor };
-      return deliveryPage(ctx.reads, { ...filter, tenant_id: ctx.tenant, agent_ids }, replayMarking(ctx), window);
+      return deliveryPage(
+        ctx.reads,
+        { ...filter, tenant_id: ctx.tenant, agent_ids },
+        replayMarking(ctx),
+        window,
+        preview ? (ids) => readPreviews(ctx.tenant, ids) : undefined,
+      );
     },
   }),
   listDeliveries: operation({
@@ -104,14 +116,20 @@ export const deliveryListOperations = {
     summary: "List a webhook integration's deliveries",
     permit: 'tenant:read',
     permissionNote: PERMISSION_NOTE,
-    query: listQuery(StateFilter, SORTS),
+    query: listQuery({ ...StateFilter, ...previewQuery }, SORTS),
     reply: z.array(DeliveryRead),
     projection: deliveries.name,
-    run: async (ctx, { id, limit, cursor, sort, ...filter }) => {
+    run: async (ctx, { id, limit, cursor, sort, preview, ...filter }) => {
       const { agent_id, marksReplays, ...integration } = await integrationOf(ctx, id);
       await checkReader(ctx, agent_id);
       const window = { sort: parseSort(sort ?? '-received_at', SORTS), limit, cursor };
-      return deliveryPage(ctx.reads, { ...filter, ...integration }, () => marksReplays, window);
+      return deliveryPage(
+        ctx.reads,
+        { ...filter, ...integration },
+        () => marksReplays,
+        window,
+        preview ? (ids) => readPreviews(ctx.tenant, ids) : undefined,
+      );
     },
   }),
-};
+});

@@ -1,6 +1,7 @@
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { type BodyChunks, missingPayload, payloadText, type ReadDelivery, unreadableBody } from '../../commands/webhooks/delivery.ts';
+import type { ReadPreviews } from '../../commands/webhooks/delivery-preview.ts';
 import { Redeliver, redeliver } from '../../commands/webhooks/redeliver.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf, isId25 } from '../../domain/id.ts';
@@ -23,7 +24,7 @@ import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain
 import type { Runtime } from '../http/runtime.ts';
 import { abortOnError } from '../http/stream-response.ts';
 import { deliveryAsOf } from './delivery-as-of.ts';
-import { checkReader, deliveryListOperations, integrationOf, PERMISSION_NOTE } from './delivery-list.ts';
+import { checkReader, deliveryListOperationsOf, integrationOf, PERMISSION_NOTE } from './delivery-list.ts';
 import { deliverySummaryOperations } from './delivery-summary-operations.ts';
 
 const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
@@ -78,10 +79,10 @@ const refuseRejected = async (ctx: Ctx, id: string): Promise<void> => {
 
 /**
  * Creates the operations that list and show deliveries. `readDelivery` reads the body of a delivery from the log,
- * because no read model contains bodies.
+ * because no read model contains bodies; `readPreviews` reads the previews of bodies.
  */
-export const deliveryOperationsOf = (readDelivery: ReadDelivery) => ({
-  ...deliveryListOperations,
+export const deliveryOperationsOf = (readDelivery: ReadDelivery, readPreviews: ReadPreviews) => ({
+  ...deliveryListOperationsOf(readPreviews),
   ...deliverySummaryOperations,
   getDelivery: operation({
     method: 'get',

@@ -10,6 +10,7 @@ import {
 } from '../../commands/webhooks/try-guardrails.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
+import { PreviewField } from '../../domain/webhooks/payload-preview.ts';
 import { triedDeliveries } from '../../projections/webhooks/tried-deliveries.queries.ts';
 import { operation } from '../http/operation.ts';
 
@@ -24,6 +25,7 @@ const GuardrailTrialRow = z
       .meta({ description: "The event, by the provider's name of it; null if it has none", examples: ['push'] }),
     provider: z.string().meta({ description: 'Who sent the delivery', examples: ['github'] }),
     received_at: Timestamp.meta({ description: 'When it was received' }),
+    preview: z.array(PreviewField).meta({ description: 'At most two fields of the payload that tell deliveries apart' }),
     verdict_now: Verdict.nullable().meta({
       description:
         'The strongest verdict with the tried rules; null if they were not tried: the body is too large, or the trial took too long',

@@ -3,15 +3,16 @@ import { InstantText, instantOf } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
 import { jsonOf, mediaOf } from '../../domain/webhooks/body-inspection.ts';
-import type { DeliveryFacts } from '../../domain/webhooks/delivery.ts';
 import type { RuleSubject, RulesResult, RuleTime } from '../../domain/webhooks/guardrail-evaluation.ts';
 import { GuardrailRules } from '../../domain/webhooks/guardrail-rule.ts';
 import { createTrial, type TrialVerdict, verdictThen } from '../../domain/webhooks/guardrail-trial.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
+import type { PreviewField } from '../../domain/webhooks/payload-preview.ts';
 import { type RuleSet, ruleSetOf } from '../../domain/webhooks/rule-set.ts';
 import type { Ctx } from '../context.ts';
 import { assertUsablePatterns, CustomRedactionPatterns } from '../redaction/redaction-patterns.ts';
 import type { ReadDelivery, StoredDelivery } from './delivery.ts';
+import { deliveryPreview } from './delivery-preview.ts';
 import { assertUsable } from './guardrails.ts';
 import type { ReceivedContent } from './webhook-ports.ts';
 
@@ -73,6 +74,7 @@ export type TrialRow = {
   readonly event: string | null;
   readonly provider: string;
   readonly received_at: string;
+  readonly preview: readonly PreviewField[];
   /**
    * The verdict of the tried rules. Null if they were not tried on this delivery: its body is too large or cannot be
    * read, or the trial took too long.
@@ -113,13 +115,14 @@ const NOTHING_FOUND: RulesResult = { verdicts: [], reason: null, bytes: null, re
 
 type Decided = ReturnType<ReturnType<typeof createTrial>>;
 
-const rowOf = (delivery_id: string, facts: DeliveryFacts, now: Decided | null, times: readonly RuleTime[]): TrialRow => ({
+const rowOf = (delivery_id: string, stored: StoredDelivery, now: Decided | null, times: readonly RuleTime[]): TrialRow => ({
   delivery_id,
-  event: facts.event,
-  provider: facts.provider,
-  received_at: facts.received_at,
+  event: stored.facts.event,
+  provider: stored.facts.provider,
+  received_at: stored.facts.received_at,
+  preview: deliveryPreview(stored),
   verdict_now: now?.verdict ?? null,
-  verdict_then: verdictThen(facts).verdict,
+  verdict_then: verdictThen(stored.facts).verdict,
   rule: now?.rule ?? null,
   redactions: now?.redactions.reduce((sum, { count }) => sum + count, 0) ?? 0,
   microseconds: times.reduce((sum, { microseconds }) => sum + microseconds, 0),
@@ -155,7 +158,7 @@ export const tryGuardrails = async (
     const stored = await readDelivery(ctx.tenant, id);
     if (!stored) continue;
     const result = await evaluateOne(stored);
-    rows.push(rowOf(id, stored.facts, result && decide(stored.facts, result), result?.times ?? []));
+    rows.push(rowOf(id, stored, result && decide(stored.facts, result), result?.times ?? []));
   }
   return rows;
 };

@@ -63,9 +63,25 @@ const NO_FIELDS = {};
 
 const fieldsOf = ({ media, pointers }: BodyQuestion, verdict: BodyVerdict, body: Uint8Array): InspectedBody['fields'] => {
   if (pointers.length === 0 || verdict === 'not_json' || verdict === 'too_deep') return NO_FIELDS;
-  const document = verdict === 'form' ? formFields(body) : JSON.parse(textOf(media === 'json' ? body : payloadOf(body)!));
+  const document = verdict === 'form' ? formFields(body) : documentOf(media, body);
   const found = pointers.map((pointer): [string, string | null] => [pointer, textAt(document, pointer)]);
   return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== null));
+};
+
+/**
+ * Returns the value of a JSON body, or of the JSON in a form.
+ * @throws SyntaxError if it is not JSON
+ */
+const documentOf = (media: Media, body: Uint8Array): unknown => JSON.parse(textOf(media === 'json' ? body : (payloadOf(body) ?? body)));
+
+/** Returns what a body contains: the value of its JSON or, if it is a form without JSON, its fields; null if neither. */
+export const contentOf = (contentType: string, body: Uint8Array): unknown => {
+  const media = mediaOf(contentType) ?? 'json';
+  try {
+    return media === 'form' && !payloadOf(body) ? formFields(body) : documentOf(media, body);
+  } catch {
+    return null;
+  }
 };
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
@@ -76,7 +92,7 @@ const formFields = (form: Uint8Array): Readonly<Record<string, string>> => Objec
  * Returns the value at a JSON pointer as a text; null if it is missing or has another type. A number that JavaScript
  * cannot represent exactly counts as missing, because two different ones could look the same.
  */
-const textAt = (document: unknown, pointer: string): string | null => {
+export const textAt = (document: unknown, pointer: string): string | null => {
   let value = document;
   for (const part of pointer.slice(1).split('/')) {
     const name = part.replaceAll('~1', '/').replaceAll('~0', '~');

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { CONNECTION_TIMEOUT_MS, connectionConfig } from './pool.ts';
+import { applicationName, CONNECTION_TIMEOUT_MS, connectionConfig } from './pool.ts';
 
 /**
  * If a session has sent nothing for this many milliseconds, the database server ends it and releases its locks. The
@@ -8,6 +8,7 @@ import { CONNECTION_TIMEOUT_MS, connectionConfig } from './pool.ts';
  */
 const IDLE_TIMEOUT_MS = 4_000;
 const HEARTBEAT_INTERVAL_MS = 1_000;
+const CONNECTION_NAME = 'projection locks';
 const SESSION_OPTIONS = `-c idle_session_timeout=${IDLE_TIMEOUT_MS} -c idle_in_transaction_session_timeout=${IDLE_TIMEOUT_MS}`;
 
 /**
@@ -48,6 +49,14 @@ const startHeartbeat = (client: pg.Client, onSilence: () => void): void => {
   client.once('end', () => clearInterval(timer));
 };
 
+/** Returns whether the database has a session of any process that holds the locks of projections or tries to get them. */
+export const hasLockSession = async (db: Pick<pg.ClientBase, 'query'>): Promise<boolean> => {
+  const { rows } = await db.query('select from pg_stat_activity where datname = current_database() and application_name = $1 limit 1', [
+    applicationName(CONNECTION_NAME),
+  ]);
+  return rows.length > 0;
+};
+
 /**
  * Opens advisory locks in a database session of their own. `onLost` is called when the connection has ended, because
  * this releases all locks.
@@ -58,7 +67,7 @@ export const openAdvisoryLocks = (databaseUrl: string, onLost: () => void): Advi
   const connect = async (): Promise<pg.Client> => {
     if (client) return client;
     const opened = new pg.Client({
-      ...connectionConfig(databaseUrl, 'projection locks', SESSION_OPTIONS),
+      ...connectionConfig(databaseUrl, CONNECTION_NAME, SESSION_OPTIONS),
       query_timeout: CONNECTION_TIMEOUT_MS,
       pipeline: true,
     });

@@ -31,12 +31,15 @@ export const CONNECTION_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000;
  */
 const COMMON_OPTIONS = `-c timezone=UTC -c datestyle=ISO -c jit=off -c enable_seqscan=off -c statement_timeout=${STATEMENT_TIMEOUT_MS}`;
 
+/** Returns the name under which pg_stat_activity lists a connection. */
+export const applicationName = (name: string): string => `annals ${name}`;
+
 /**
  * Returns the configuration of a connection. PostgreSQL lists the connection as `annals <name>` in pg_stat_activity.
  */
 export const connectionConfig = (databaseUrl: string, name: string, options = ''): pg.ClientConfig => ({
   connectionString: databaseUrl,
-  application_name: `annals ${name}`,
+  application_name: applicationName(name),
   options: `${COMMON_OPTIONS} ${options}`,
   types,
   keepAlive: true,

@@ -56,6 +56,7 @@ import { spoolDirectory } from '../spool/spool-slots.ts';
 import { createKeyReporter } from '../vault/key-reporter.ts';
 import { openVault } from '../vault/vault.ts';
 import { countDeliveries } from '../webhooks/count-deliveries.ts';
+import { createDeliveryPreviews } from '../webhooks/delivery-previews.ts';
 import { readDelivery } from '../webhooks/read-delivery.ts';
 import { skillCallPorts } from '../webhooks/skill-call-ports.ts';
 import { startIntegrationWarming } from '../webhooks/warm-integrations.ts';
@@ -205,6 +206,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     },
     runnerBroker,
     storedDelivery,
+    readPreviews: createDeliveryPreviews(storedDelivery, vault),
     evaluateTrial,
     webhookPorts: ports,
     projectionAdmin,

@@ -7,6 +7,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
 import { projections } from '../../projections/registry.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import { hasLockSession } from '../postgres/advisory-locks.ts';
 import { isUnavailable, openPool } from '../postgres/pool.ts';
 import { driftReply, parkedReply, type Rebuild, rebuildReply, sampledDifferences, statusReply } from './admin-replies.ts';
 import { checkDrift, type DriftReport } from './drift-check.ts';
@@ -16,7 +17,7 @@ import { type ParkedEvent, parkedEvent, parkedEvents } from './parked-events.ts'
 import { waitingReactors } from './reactor-status.ts';
 import { type RebuildRequest, rebuildRequest, rebuildRequests, requestDecision, requestRebuild } from './rebuild-requests.ts';
 import { type RowDifference, readRowDifferences } from './row-differences.ts';
-import { publishedStatuses, WORKER_SILENT_SECONDS } from './status.ts';
+import { publishedStatuses, WORKER_LATE_SECONDS, WORKER_SILENT_SECONDS } from './status.ts';
 
 /** The number of rows that the drift check samples per table. */
 const SAMPLED_ROWS = 20;
@@ -128,13 +129,20 @@ const listStatuses = async (pool: pg.Pool) => {
   return statuses.map((status) => ({ ...statusReply(status), drift: byName.get(status.name) ?? null }));
 };
 
+/**
+ * Returns whether no worker runs. `silentSeconds` is the time since a worker last reported. A worker that has ended or
+ * hangs loses its database session within seconds, so a missing session is noticed before a missing report.
+ */
+const isWorkerMissing = async (pool: pg.Pool, silentSeconds: number): Promise<boolean> =>
+  silentSeconds > WORKER_SILENT_SECONDS || (silentSeconds > WORKER_LATE_SECONDS && !(await hasLockSession(pool)));
+
 const missingWorkers = async (pool: pg.Pool): Promise<string[]> => {
   const [statuses, waiting] = await Promise.all([publishedStatuses(pool), waitingReactors(pool)]);
   // If this process has just started, the workers may still be starting, too. So a worker does not count as silent for
   // longer than this process has been running.
   const silentSeconds = Math.min(process.uptime(), ...statuses.map(({ silent_seconds }) => silent_seconds));
   return [
-    ...(silentSeconds > WORKER_SILENT_SECONDS ? ['worker'] : []),
+    ...((await isWorkerMissing(pool, silentSeconds)) ? ['worker'] : []),
     ...waiting.map(({ name, remedy }) => (remedy ? `${name} (${remedy})` : name)),
   ];
 };

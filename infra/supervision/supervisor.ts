@@ -39,7 +39,7 @@ const MAX_START_ATTEMPTS = 5;
  * because the operator waits for the start.
  */
 const START_DELAY = { minMs: 50, maxMs: 2_000 };
-const RESTART_DELAY = { minMs: 50, maxMs: 30_000 };
+const RESTART_DELAY = { minMs: 50, maxMs: 10_000 };
 /**
  * The time in milliseconds after which a process that is up counts as stable. If it ends after that, this does not
  * count as a failed start, and the process is restarted after the minimum delay.

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { PreviewField } from '../../domain/webhooks/payload-preview.ts';
 import { REPLAY_WINDOW_MS } from '../../domain/webhooks/replay-guard.ts';
 import { defineList, defineQuery } from '../query.ts';
 import type { Page, PageWindow, Reads } from '../read-model.ts';
@@ -58,30 +59,40 @@ export const deliveryMarks = async (reads: Reads, tenant_id: string, ids: readon
 
 const NO_MARKS: ReadonlyMap<string, DeliveryMark> = new Map();
 
-type ListDoc = z.output<typeof DeliveryRead>;
+type ListDoc = Omit<z.output<typeof DeliveryRead>, 'preview'> & { readonly preview: readonly PreviewField[] | null };
 type StoredDoc = z.output<typeof DeliveryListRow>;
 
 /** Whether body replays of an integration are marked. */
 export type MarksReplays = (integration_id: string) => boolean | Promise<boolean>;
 
+/** Returns the previews of the payloads of deliveries, by their ids. */
+export type Previews = (ids: readonly string[]) => Promise<ReadonlyMap<string, readonly PreviewField[]>>;
+
+const noPreviews: Previews = async () => new Map();
+
 /**
- * Returns a page of deliveries with their status, and with body replays marked. This takes two queries, regardless of
- * the number of deliveries.
+ * Returns a page of deliveries with their status and previews, and with body replays marked. This takes two queries,
+ * regardless of the number of deliveries.
  */
 export const deliveryPage = async (
   reads: Reads,
   selected: SelectedDeliveries,
   marksReplays: MarksReplays,
   window: PageWindow,
+  previews: Previews = noPreviews,
 ): Promise<Page> => {
   const { status } = selected;
   const page = await reads.page(deliveryList, selectionArgs(selected), window);
   const found = JSON.parse(page.body) as StoredDoc[];
   const marked = await Promise.all(found.map(({ sha256, integration_id }) => sha256 !== null && marksReplays(integration_id)));
   const ids = found.filter((delivery, n) => marked[n] || delivery.status === 'waiting').map(({ id }) => id);
-  const markOf = ids.length > 0 ? await deliveryMarks(reads, selected.tenant_id, ids) : NO_MARKS;
+  const verified = found.filter(({ sha256 }) => sha256 !== null).map(({ id }) => id);
+  const [markOf, previewOf] = await Promise.all([
+    ids.length > 0 ? deliveryMarks(reads, selected.tenant_id, ids) : NO_MARKS,
+    previews(verified),
+  ]);
   const complete = ({ place: _, ...stored }: StoredDoc, n: number): ListDoc => {
-    const delivery = withRedeliveries(stored);
+    const delivery = { ...withRedeliveries(stored), preview: previewOf.get(stored.id) ?? null };
     const mark = markOf.get(delivery.id);
     const replay_suspect = marked[n] === true && mark?.is_replay === true;
     // If the page has only deliveries with one status, the page query has already decided the status. The mark is

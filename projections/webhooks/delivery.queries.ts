@@ -10,7 +10,7 @@ import { withRedeliveries } from './delivery-redeliveries.ts';
 
 const from: Source<typeof table> = { projection: deliveries.name, table };
 
-type ListDoc = z.output<typeof DeliveryRead>;
+type ListDoc = Omit<z.output<typeof DeliveryRead>, 'preview'>;
 type DetailDoc = z.output<typeof DeliveryDetailRow>;
 type StoredDoc = z.output<typeof table.docs.doc>;
 type WithPlace<Doc> = Doc & { readonly place: string | null };

@@ -6,6 +6,7 @@ import type { AcknowledgementEvent, FailedAttempt, SettledDelivery } from '../..
 import type { PublicationEvent } from '../../domain/runners/publication.ts';
 import type { SessionEvent } from '../../domain/sessions/session.ts';
 import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
+import { PreviewField } from '../../domain/webhooks/payload-preview.ts';
 import type { RejectionEvent } from '../../domain/webhooks/rejection.ts';
 import { type Change, insert, type Projection, patch, type Row } from '../projection.ts';
 import type { Table } from '../table.ts';
@@ -19,54 +20,65 @@ export const OUTCOMES = ['accepted', 'rejected', 'blocked', 'dead'] as const;
 export const MATCHED_SECRETS = ['current', 'previous'] as const;
 export const STATUSES = ['waiting', 'running', 'done', 'dead'] as const;
 
-export const DeliveryRead = z
-  .object({
-    id: idOf('delivery'),
-    integration_id: idOf(
-      'webhook integration',
-      'The id of the webhook integration, of the skill whose webhook was called, of the cron job, or of the benchmark',
-    ),
-    agent_id: idOf('agent'),
-    provider: z
-      .string()
-      .nullable()
-      .meta({ description: 'The provider; null if it was rejected', examples: ['github'] }),
-    provider_delivery_id: z
-      .string()
-      .nullable()
-      .meta({ description: "The provider's id of the delivery", examples: ['72d3162e-cc78-11e3-81ab-4c9367dc0958'] }),
-    event: z
-      .string()
-      .nullable()
-      .meta({ description: "The provider's name of the event", examples: ['push'] }),
-    outcome: z.enum(OUTCOMES).meta({
-      description: '`accepted`: sent to the agent; `blocked`: recorded only; `rejected`: not verified, without its body; `dead`: given up',
+const Delivery = z.object({
+  id: idOf('delivery'),
+  integration_id: idOf(
+    'webhook integration',
+    'The id of the webhook integration, of the skill whose webhook was called, of the cron job, or of the benchmark',
+  ),
+  agent_id: idOf('agent'),
+  provider: z
+    .string()
+    .nullable()
+    .meta({ description: 'The provider; null if it was rejected', examples: ['github'] }),
+  provider_delivery_id: z
+    .string()
+    .nullable()
+    .meta({ description: "The provider's id of the delivery", examples: ['72d3162e-cc78-11e3-81ab-4c9367dc0958'] }),
+  event: z
+    .string()
+    .nullable()
+    .meta({ description: "The provider's name of the event", examples: ['push'] }),
+  outcome: z.enum(OUTCOMES).meta({
+    description: '`accepted`: sent to the agent; `blocked`: recorded only; `rejected`: not verified, without its body; `dead`: given up',
+  }),
+  reason: z.string().nullable().meta({ description: 'Why the delivery was blocked, rejected or given up' }),
+  replay_suspect: z.boolean().default(false).meta({ description: 'Whether the body arrived before under another delivery id' }),
+  size_bytes: z.int().meta({ description: 'The size of the body in bytes', examples: [7324] }),
+  sha256: z
+    .string()
+    .nullable()
+    .meta({
+      description: 'The SHA-256 of the body in hex',
+      examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
     }),
-    reason: z.string().nullable().meta({ description: 'Why the delivery was blocked, rejected or given up' }),
-    replay_suspect: z.boolean().default(false).meta({ description: 'Whether the body arrived before under another delivery id' }),
-    size_bytes: z.int().meta({ description: 'The size of the body in bytes', examples: [7324] }),
-    sha256: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'The SHA-256 of the body in hex',
-        examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
-      }),
-    matched_secret: z.enum(MATCHED_SECRETS).nullable().meta({ description: 'Which secret the signature matched; null if none' }),
-    received_at: Timestamp.meta({ description: 'When the delivery was received' }),
-    status: z.enum(STATUSES).nullable().meta({
+  matched_secret: z.enum(MATCHED_SECRETS).nullable().meta({ description: 'Which secret the signature matched; null if none' }),
+  received_at: Timestamp.meta({ description: 'When the delivery was received' }),
+  status: z.enum(STATUSES).nullable().meta({
+    description:
+      '`waiting`: not published yet; `running`: published for a runner, and not settled; `done`: acknowledged; `dead`: given up. Null if it is not for a runner (blocked or rejected)',
+  }),
+  published_at: Timestamp.nullable().meta({
+    description: 'When the last message to the runner was published; while `running`, up to a few seconds later than it was',
+  }),
+  acknowledged_at: Timestamp.nullable().meta({ description: 'When the runner had processed the last message' }),
+  redeliveries: Redeliveries.default({ count: 0, last_at: null, differed: false }).meta({
+    description: 'How often the delivery was sent to a runner again, and whether the provider has repeated it with another body',
+  }),
+});
+
+/** A delivery in a list. The preview is read from the log, because no read model contains payloads. */
+export const DeliveryRead = Delivery.extend({
+  preview: z
+    .array(PreviewField)
+    .nullable()
+    .default(null)
+    .meta({
       description:
-        '`waiting`: not published yet; `running`: published for a runner, and not settled; `done`: acknowledged; `dead`: given up. Null if it is not for a runner (blocked or rejected)',
+        'At most two fields of the payload that tell deliveries apart; empty if there are none. Null if the request does not ask for it with `preview=true`, or if the payload cannot be read',
+      examples: [[{ name: 'title', value: 'Found a bug' }]],
     }),
-    published_at: Timestamp.nullable().meta({
-      description: 'When the last message to the runner was published; while `running`, up to a few seconds later than it was',
-    }),
-    acknowledged_at: Timestamp.nullable().meta({ description: 'When the runner had processed the last message' }),
-    redeliveries: Redeliveries.default({ count: 0, last_at: null, differed: false }).meta({
-      description: 'How often the delivery was sent to a runner again, and whether the provider has repeated it with another body',
-    }),
-  })
-  .meta({ id: 'DeliveryRead' });
+}).meta({ id: 'DeliveryRead' });
 
 const Guardrail = z.object({
   rule: z.string().meta({ description: 'The name of the check', examples: ['json'] }),
@@ -74,7 +86,7 @@ const Guardrail = z.object({
   note: z.string().nullable().meta({ description: 'Why' }),
 });
 /** DeliveryDetail without the payload, because no read model stores payloads. */
-export const DeliveryDetailRow = DeliveryRead.extend({
+export const DeliveryDetailRow = Delivery.extend({
   content_type: z
     .string()
     .nullable()
@@ -108,7 +120,7 @@ const StoredDetail = DeliveryDetailRow.extend({
  * A delivery in a list. `place` is the sort key of the position of the event that started the delivery's last message;
  * null if there is no message. From `place`, queries find out whether the message is published.
  */
-export const DeliveryListRow = DeliveryRead.extend({ place: z.string().nullable(), ...storedRedeliveries });
+export const DeliveryListRow = Delivery.extend({ place: z.string().nullable(), ...storedRedeliveries });
 
 export const table = {
   name: 'deliveries',

@@ -55,6 +55,24 @@ test('no event and no log line contains the body of a delivery; a request for th
   assert.is(small.json.sealed, undefined, 'how the body is sealed is not part of the delivery');
 });
 
+test('a list with `preview=true` shows fields of the payloads, which no read model contains; after the keys are destroyed, it shows none', async () => {
+  const hook = await given();
+  const [small, large] = [await hook.deliver('small'), await hook.deliver('large', LARGE)];
+  await hook.waitForProjections();
+  const previews = async (query: string) => {
+    const listed = JSON.parse((await hook.call('GET', `deliveries${query}`)).text) as { id: string; preview: unknown }[];
+    return Object.fromEntries(listed.map(({ id, preview }) => [id, preview]));
+  };
+  assert.equal(await previews(''), { [small]: null, [large]: null });
+  for (let read = 0; read < 2; read++)
+    assert.equal(await previews('?preview=true'), { [small]: [{ name: 'note', value: CANARY }], [large]: [] });
+  const integration = (await hook.call('GET', `deliveries/${small}`)).json.integration_id;
+  const { text } = await hook.call('GET', `webhook-integrations/${integration}/deliveries?preview=true&sort=received_at&limit=1`);
+  assert.equal(JSON.parse(text)[0].preview, [{ name: 'note', value: CANARY }]);
+  await hook.vault.destroyDataKeys(hook.tenant_id);
+  assert.equal((await previews('?preview=true'))[small], null);
+});
+
 test('the body of a blocked delivery is encrypted, too', async () => {
   const hook = await given();
   await hook.post(`{"half": "${CANARY}`);

@@ -4,6 +4,7 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
 
 type Row = {
+  preview: unknown;
   delivery_id: string;
   event: string | null;
   provider: string;
@@ -45,10 +46,13 @@ test('a trial of guardrails lists past deliveries, newest first, each with what 
   await given.call('PUT', 'guardrails', [{ name: 'no z', kind: 'json_path', options: { path: '$.z' }, action: 'block' }]);
   const ids = await deliverAll(given, ['{"a":"AKIA1 AKIA2"}', '{"z":1}', '{"a":1}', '{"z":']);
   const rows = await attempt(given, [noKeys, { name: 'a', kind: 'json_path', options: { path: '$.a' }, action: 'label' }]);
-  const decisions = rows.map(({ microseconds: _, times: __, event, provider, received_at, ...decision }) => {
+  const previews: unknown[] = [];
+  const decisions = rows.map(({ microseconds: _, times: __, event, provider, received_at, preview, ...decision }) => {
     assert.equal([event, provider, Number.isNaN(Date.parse(received_at))], ['push', 'github', false]);
+    previews.push(preview);
     return decision;
   });
+  assert.equal(previews, [[], [{ name: 'a', value: '1' }], [{ name: 'z', value: '1' }], [{ name: 'a', value: 'AKIA1 AKIA2' }]]);
   assert.equal(decisions, [
     { delivery_id: ids[3], verdict_now: 'block', verdict_then: 'block', rule: 'json', redactions: 0 },
     { delivery_id: ids[2], verdict_now: 'label', verdict_then: 'pass', rule: 'a', redactions: 0 },

@@ -117,7 +117,7 @@ export const agentPage = page({
       models: ask(rows.listAgentModels, path),
       catalogue: ask(rows.listModels, { tenant_id: path.tenant_id }),
       presence: ask(rows.getRunnerPresence, path),
-      deliveries: ask(rows.listTenantDeliveries, { ...path, limit: RECENT }),
+      deliveries: ask(rows.listTenantDeliveries, { ...path, limit: RECENT, preview: true }),
     };
   },
   title: ({ agent }) => (agent.ok ? agent.value.name : 'Agent'),

@@ -1,7 +1,7 @@
 import type { Answer, ReplyOf } from '../../http/ask.ts';
 import type { Rows } from '../../routes.ts';
 import { page } from '../page.ts';
-import { AUDIT_FILTER_NAMES, AUDIT_FILTERS, auditEntry } from '../parts/audit-entry.ts';
+import { AUDIT_FILTER_NAMES, AUDIT_FILTERS, auditEntry, entryFacts } from '../parts/audit-entry.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { type EventDetail, eventLinks, resourceLinks } from '../parts/event-links.ts';
 import { exportLinks } from '../parts/export-links.ts';
@@ -40,23 +40,19 @@ const eventOf = (answer: Answer<EventDetail>, visit: Visit): readonly Child[] =>
   ];
 };
 
-const entryOf = (entry: Entry, visit: Visit, opened: Answer<EventDetail> | undefined) => {
+/**
+ * Renders an entry of the list. Only the entry that is selected in the URL has its facts, its event and its proof: for
+ * all entries, they would be most of the page.
+ */
+const entryOf = (entry: Entry, visit: Visit, selected: Answer<EventDetail> | undefined) => {
   const tenant_id = visit.params.tenant_id!;
-  const at = (rest: string) => tenantPath(tenant_id, rest);
-  const more = a({ class: 'button small', href: `${withQuery(visit, { entry: entry.id })}#e-${entry.id}` }, 'Event, causes and effects');
-  return auditEntry(entry, {
-    isOpen: opened !== undefined,
-    more: [
-      Object.keys(entry.meta).length > 0 && !opened ? jsonTree(entry.meta) : null,
-      div(
-        { class: 'actions' },
-        opened ? null : more,
-        a({ class: 'button small', href: at(`/events/${entry.id}`) }, 'Page of the event'),
-        entryProof(tenant_id, entry),
-      ),
-      ...(opened ? eventOf(opened, visit) : []),
-    ],
-  });
+  if (!selected) {
+    const href = `${withQuery(visit, { entry: entry.id })}#e-${entry.id}`;
+    return auditEntry(entry, { isOpen: false, more: [a({ class: 'button small', href }, 'Event, causes and proof')] });
+  }
+  const href = tenantPath(tenant_id, `/events/${entry.id}`);
+  const actions = div({ class: 'actions' }, a({ class: 'button small', href }, 'Page of the event'), entryProof(tenant_id, entry));
+  return auditEntry(entry, { isOpen: true, more: [entryFacts(entry), actions, ...eventOf(selected, visit)] });
 };
 
 const links = (tenant_id: string) => [
@@ -91,11 +87,11 @@ export const auditPage = page({
   trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
   view: ({ entries, event }, visit) => {
     const filters = valuesIn(visit.query, AUDIT_FILTER_NAMES);
-    const openedOf = ({ id }: Entry) => (visit.query.get('entry') === id ? event : undefined);
+    const selectedOf = ({ id }: Entry) => (visit.query.get('entry') === id ? event : undefined);
     const list = () => {
       if (!entries.ok) return problemPanel(entries.problem);
       if (entries.value.length === 0) return nothing(visit, Object.keys(filters).length > 0);
-      const items = entries.value.map((entry) => entryOf(entry, visit, openedOf(entry)));
+      const items = entries.value.map((entry) => entryOf(entry, visit, selectedOf(entry)));
       return div({ class: 'card' }, ol({ class: 'history' }, ...items));
     };
     return [

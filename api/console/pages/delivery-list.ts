@@ -108,7 +108,12 @@ export const deliveryListPage = page({
     const filters = valuesIn(visit.query, PASSED);
     const { outcome: _, ...unfiltered } = filters;
     return {
-      deliveries: visit.ask(visit.rows.listTenantDeliveries, { tenant_id, ...filters, ...valuesIn(visit.query, ['cursor']) }),
+      deliveries: visit.ask(visit.rows.listTenantDeliveries, {
+        tenant_id,
+        preview: true,
+        ...filters,
+        ...valuesIn(visit.query, ['cursor']),
+      }),
       agents: visit.ask(visit.rows.listAgents, { tenant_id, limit: AGENT_NAMES }),
       integrations: visit.may('tenant:integrations:read')
         ? visit.ask(visit.rows.listWebhookIntegrations, { tenant_id, limit: INTEGRATION_NAMES })

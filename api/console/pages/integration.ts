@@ -101,7 +101,7 @@ export const integrationPage = page({
       evidence: sinceRotation(),
       today: ask(rows.summarizeDeliveries, { tenant_id, integration_id, from: dayAgo() }),
       guardrails: ask(rows.listIntegrationGuardrails, { tenant_id, id: integration_id }),
-      recent: ask(rows.listTenantDeliveries, { tenant_id, integration_id, limit: RECENT }),
+      recent: ask(rows.listTenantDeliveries, { tenant_id, integration_id, limit: RECENT, preview: true }),
       agents: ask(rows.listAgents, { tenant_id, limit: 200 }),
     };
   },

@@ -31,7 +31,7 @@ export const overviewPage = page({
   asks: ({ ask, rows, params, may }) => {
     const tenant_id = params.tenant_id!;
     return {
-      deliveries: ask(rows.listTenantDeliveries, { tenant_id, limit: RECENT }),
+      deliveries: ask(rows.listTenantDeliveries, { tenant_id, limit: RECENT, preview: true }),
       agents: ask(rows.listAgents, { tenant_id, limit: RECENT }),
       ...(may('tenant:audit:read') ? { audit: ask(rows.listAuditLogs, { tenant_id, limit: RECENT }) } : {}),
     };

@@ -1,9 +1,8 @@
 import { page } from '../page.ts';
-import { AUDIT_FILTER_NAMES, AUDIT_FILTERS, auditEntry } from '../parts/audit-entry.ts';
+import { AUDIT_FILTER_NAMES, AUDIT_FILTERS, auditEntry, entryFacts, entryMeta } from '../parts/audit-entry.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { filterForm, valuesIn } from '../parts/filter-form.ts';
 import { heading } from '../parts/heading.ts';
-import { jsonTree } from '../parts/json-tree.ts';
 import { pager } from '../parts/pager.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { tags } from '../parts/tags.ts';
@@ -41,9 +40,7 @@ export const platformAuditPage = page({
               { class: 'card' },
               ol(
                 { class: 'history' },
-                ...found.map((entry) =>
-                  auditEntry(entry, { isOpen: false, more: Object.keys(entry.meta).length > 0 ? [jsonTree(entry.meta)] : [] }),
-                ),
+                ...found.map((entry) => auditEntry(entry, { isOpen: false, more: [entryFacts(entry), entryMeta(entry)] })),
               ),
             ),
       ),

@@ -4,6 +4,7 @@ import { facts } from './facts.ts';
 import type { FilterField } from './filter-form.ts';
 import { changeTable } from './history.ts';
 import { icon } from './icon.ts';
+import { jsonTree } from './json-tree.ts';
 import { shortId } from './short-id.ts';
 import { type Child, tags } from './tags.ts';
 import { ago, exact } from './time.ts';
@@ -26,7 +27,8 @@ export const AUDIT_FILTERS: readonly FilterField[] = [
 /** The query parameters that these filters set. */
 export const AUDIT_FILTER_NAMES = [...AUDIT_FILTERS.map(({ name }) => name), 'user_id'];
 
-const factsOf = ({ id, action, actor, resource_type, resource_id, ip, user_agent, created_at, position, request_id }: Entry) =>
+/** Renders the facts about an entry that its sentence does not contain. */
+export const entryFacts = ({ id, action, actor, resource_type, resource_id, ip, user_agent, created_at, position, request_id }: Entry) =>
   facts({
     Event: shortId(id, 'the event id'),
     Action: code(null, action),
@@ -40,12 +42,12 @@ const factsOf = ({ id, action, actor, resource_type, resource_id, ip, user_agent
     Position: code(null, position),
   });
 
+/** Renders the metadata of an entry; null if it has none. */
+export const entryMeta = ({ meta }: Entry): Child => (Object.keys(meta).length > 0 ? jsonTree(meta) : null);
+
 type Shown = { readonly isOpen: boolean; readonly more: readonly Child[] };
 
-/**
- * Renders an entry of an audit log as a sentence. When it is opened, it shows the changes, the facts about the entry,
- * and `more`.
- */
+/** Renders an entry of an audit log as a sentence. When it is opened, it shows the changes and `more`. */
 export const auditEntry = (entry: Entry, { isOpen, more }: Shown) =>
   li(
     { 'data-kind': 'audit', 'data-id': entry.id, 'data-position': entry.position, id: `e-${entry.id}` },
@@ -57,6 +59,6 @@ export const auditEntry = (entry: Entry, { isOpen, more }: Shown) =>
         span({ class: 'sentence' }, entry.summary),
         span({ class: 'quiet' }, entry.ip ? ` from ${entry.ip}, ` : ' ', ago(entry.created_at)),
       ),
-      div({ class: 'entry-more' }, changeTable(entry), factsOf(entry), ...more),
+      div({ class: 'entry-more' }, changeTable(entry), ...more),
     ),
   );

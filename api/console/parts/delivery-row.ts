@@ -1,14 +1,15 @@
 import type { ReplyOf } from '../../http/ask.ts';
-import type { deliveryListOperations } from '../../webhooks/delivery-list.ts';
+import type { deliveryListOperationsOf } from '../../webhooks/delivery-list.ts';
 import { badge } from './badge.ts';
 import { sizeText } from './figures.ts';
 import { icon } from './icon.ts';
+import { payloadPreview } from './payload-preview.ts';
 import { type Child, tags } from './tags.ts';
 import { ago, between, duration } from './time.ts';
 
 const { table, thead, tbody, tr, th, td, a, span, caption, div } = tags;
 
-export type Delivery = ReplyOf<(typeof deliveryListOperations)['listTenantDeliveries']>[number];
+export type Delivery = ReplyOf<ReturnType<typeof deliveryListOperationsOf>['listTenantDeliveries']>[number];
 
 /**
  * Returns the state of a delivery that matters most to the reader. For an accepted delivery, this is its state at the
@@ -33,7 +34,12 @@ const rowOf = (delivery: Delivery, { tenantPath, agents, integrations }: Names) 
     { 'data-kind': 'delivery', 'data-id': delivery.id },
     td(
       { class: 'main-cell' },
-      a({ href: tenantPath(`/deliveries/${delivery.id}`), class: 'row-link' }, span({ class: 'event' }, delivery.event ?? 'unknown event')),
+      a(
+        { href: tenantPath(`/deliveries/${delivery.id}`), class: 'row-link' },
+        span({ class: 'event' }, delivery.event ?? 'unknown event'),
+        ' ',
+        payloadPreview(delivery.preview),
+      ),
       div(
         { class: 'quiet' },
         delivery.provider ?? 'not verified',

@@ -4,6 +4,7 @@ import { badge } from './badge.ts';
 import { countText } from './count-text.ts';
 import { emptyState } from './empty-state.ts';
 import { card } from './facts.ts';
+import { payloadPreview } from './payload-preview.ts';
 import { tableOf } from './table.ts';
 import { type Child, tags } from './tags.ts';
 import { ago } from './time.ts';
@@ -39,6 +40,8 @@ const rowView = (row: Row, tenant_id: string) =>
       a(
         { href: `/console/t/${tenant_id}/deliveries/${row.delivery_id}`, class: 'row-link' },
         span({ class: 'event' }, row.event ?? 'unknown event'),
+        ' ',
+        payloadPreview(row.preview),
       ),
       div({ class: 'quiet' }, row.provider, row.rule === null ? '' : ` · by ${row.rule}`, ' · ', ago(row.received_at)),
     ),
