@@ -138,7 +138,7 @@ export const importMemory = async (
 /** Returns an import in the form of a job. */
 const jobView = ({ id, status, done, entries: total, error, created_at, finished_at }: MemoryImport.MemoryImport) => ({
   ...{ id, kind: 'memory_import' as const, status: status === 'undone' ? 'cancelled' : status },
-  ...{ done, total, error, created_at, finished_at },
+  ...{ done, total, error, target_agent_id: null, per_second: null, created_at, finished_at },
 });
 
 /**

@@ -60,19 +60,22 @@ export type JobView = {
   done: number;
   total: number;
   error: string | null;
+  target_agent_id: string | null;
+  per_second: number | null;
   created_at: string;
   finished_at: string | null;
 };
 
 /** Returns a job in the form of responses. */
 export const viewOf = ({ id, state, ...loaded }: Loaded<ReplayJob.ReplayJob>): Loaded<JobView> => {
-  const { status, done, ids, error, created_at, finished_at } = state;
-  const view: JobView = { id, kind: 'deliveries_replay', status, done, total: ids.length, error, created_at, finished_at };
+  const { status, done, ids, error, created_at, finished_at, agent_id: target_agent_id, per_second = null } = state;
+  const target = { target_agent_id, per_second };
+  const view: JobView = { id, kind: 'deliveries_replay', status, done, total: ids.length, error, ...target, created_at, finished_at };
   return { ...loaded, id, state: view };
 };
 
 /** Returns the response of a dry run, which is like a job but not stored. */
-export const dryRun = (total: number, at: string): Loaded<JobView> => {
+export const dryRun = (total: number, at: string, target: Pick<JobView, 'target_agent_id' | 'per_second'>): Loaded<JobView> => {
   const view: JobView = {
     id: null,
     kind: 'deliveries_replay',
@@ -80,6 +83,7 @@ export const dryRun = (total: number, at: string): Loaded<JobView> => {
     done: 0,
     total,
     error: null,
+    ...target,
     created_at: at,
     finished_at: at,
   };
@@ -112,7 +116,7 @@ export const requestReplay = async (
   const filter = { integration_id, from, to, outcome: outcome ?? undefined, event: event ?? undefined, ids: input.ids ?? undefined };
   const ids = await ctx.sideEffect(() => find({ ...filter, limit: ReplayJob.MAX_REPLAYED + 1 }));
   assertNotTooMany(ids);
-  if (dry_run) return dryRun(ids.length, ctx.at());
+  if (dry_run) return dryRun(ids.length, ctx.at(), { target_agent_id: agent_id, per_second: null });
   const selection = { integration_id, from, to, outcome: outcome ?? null, event: event ?? null, agent_id, ids };
   return viewOf(await ctx.transact(ReplayJob, ctx.newId(), ReplayJob.request(selection), { expectNew: true }));
 };

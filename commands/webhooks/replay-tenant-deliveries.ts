@@ -81,7 +81,8 @@ export const requestTenantReplay = async (
     return { to: end, ids: await find({ ...given, to: end }, ReplayJob.MAX_REPLAYED + 1) };
   });
   assertNotTooMany(ids);
-  if (dry_run) return dryRun(ids.length, ctx.at());
+  const target = { target_agent_id: target_agent_id ?? null, per_second: per_second ?? null };
+  if (dry_run) return dryRun(ids.length, ctx.at(), target);
   const { integration_id = null, from = null, outcome = null, event = null } = given;
   const pace = per_second === undefined ? {} : { per_second };
   const selection = {

@@ -61,7 +61,7 @@ export const table = {
 /** The imports into the memories of agents. The texts are only in the file store. */
 export const memoryImports = {
   name: 'memory',
-  version: 2,
+  version: 3,
   categories: [MemoryImport.category],
   tables: [table],
   on: {
@@ -79,6 +79,8 @@ export const memoryImports = {
           done: 0,
           total: entries,
           error: null,
+          target_agent_id: null,
+          per_second: null,
         },
         ...{ created_at: at, finished_at: null, running_since: at, imported_at: null, segments: [] },
       }),

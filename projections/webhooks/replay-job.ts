@@ -20,6 +20,13 @@ export const Job = z
       .string()
       .nullable()
       .meta({ description: 'How many of them were skipped, and why; or why the job failed; null if nothing went wrong', examples: [null] }),
+    target_agent_id: idOf('agent').nullable().meta({
+      description: 'The agent that gets the deliveries; null if each goes to the agent that first got it, and for an import',
+    }),
+    per_second: z
+      .int()
+      .nullable()
+      .meta({ description: 'The maximum number of deliveries per second; null if there is none', examples: [10] }),
     created_at: Timestamp.meta({ description: 'When the job was requested' }),
     finished_at: Timestamp.nullable().meta({ description: 'When the job finished or was cancelled; null until then' }),
   })
@@ -38,11 +45,11 @@ export const table = {
 /** The jobs that send several deliveries again. */
 export const replays = {
   name: 'replays',
-  version: 1,
+  version: 2,
   categories: [ReplayJob.category],
   tables: [table],
   on: {
-    DeliveriesReplayRequested: ({ id, tenant, at, data: { ids } }) =>
+    DeliveriesReplayRequested: ({ id, tenant, at, data: { ids, agent_id, per_second = null } }) =>
       insert('jobs', {
         id,
         tenant_id: tenant,
@@ -50,6 +57,8 @@ export const replays = {
         status: 'running',
         done: 0,
         total: ids.length,
+        target_agent_id: agent_id,
+        per_second,
         error: null,
         created_at: at,
         finished_at: null,

@@ -58,6 +58,8 @@ test('the form sends what matched when it was opened to the chosen agent, and le
   const running = await p.open(location);
   assert.match(running.text, /data-state="running"/);
   assert.match(running.text, /data-done="0" data-total="2">0 of 2 deliveries/);
+  assert.match(running.text, new RegExp(`<dt>Target</dt><dd><a href="${p.base}/agents/${other}">`));
+  assert.match(running.text, /at most 50 per second/);
   assert.match(running.text, /data-form="cancelJob"/);
   await runAll();
   assert.equal(

@@ -51,12 +51,13 @@ test('a replay job sends every accepted delivery of the integration once, as a n
   const answer = await replay(hook);
   assert.is(answer.status, 202, answer.text);
   const { id, created_at, ...job } = answer.body as Json;
-  const shown = { kind: 'deliveries_replay', status: 'running', done: 0, total: 3, error: null, finished_at: null };
+  const target = { target_agent_id: null, per_second: null };
+  const shown = { kind: 'deliveries_replay', status: 'running', done: 0, total: 3, error: null, ...target, finished_at: null };
   assert.equal(job, shown);
   assert.equal(await jobOf(id), answer.body);
   await runAll();
   const { finished_at, ...finished } = await jobOf(id);
-  assert.equal(finished, { id, kind: 'deliveries_replay', status: 'done', done: 3, total: 3, error: null, created_at });
+  assert.equal(finished, { id, kind: 'deliveries_replay', status: 'done', done: 3, total: 3, error: null, ...target, created_at });
   assert.ok((finished_at as string) >= (created_at as string));
   const events = requeued(ids);
   assert.equal(events.map((event) => event.id).toSorted(), ids.toSorted());

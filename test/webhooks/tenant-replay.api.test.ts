@@ -115,6 +115,7 @@ test('a replay with a pace is done in several steps; after it is cancelled, noth
   const before = requeued().length;
   const { id, created_at } = (await replay({ per_second: 2 })).body as Json;
   await p.waitForProjections();
+  assert.is((await jobOf(id)).per_second, 2);
   const run = async (afterMs: number) => {
     await advanceReplays(p.log, await runningJobs(p.reads, now()), new Date(Date.parse(created_at as string) + afterMs).toISOString());
     await p.waitForProjections();

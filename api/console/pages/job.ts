@@ -1,4 +1,4 @@
-import type { ReplyOf } from '../../http/ask.ts';
+import type { Answer, ReplyOf } from '../../http/ask.ts';
 import type { Rows } from '../../routes.ts';
 import { actionButton } from '../action.ts';
 import { page } from '../page.ts';
@@ -33,9 +33,18 @@ const progressView = ({ kind, done, total }: Job): Child =>
     ),
   );
 
-const factsOf = ({ id, created_at, finished_at }: Job) =>
+const targetOf = ({ kind, target_agent_id }: Job, visit: Visit, agent: Answer<{ readonly name: string }> | null): Child => {
+  if (kind !== 'deliveries_replay') return null;
+  if (target_agent_id === null) return 'the agent that first got each delivery';
+  const href = tenantPath(visit.params.tenant_id!, `/agents/${target_agent_id}`);
+  return a({ href }, agent?.ok ? agent.value.name : shortId(target_agent_id));
+};
+
+const factsOf = ({ id, per_second, created_at, finished_at }: Job, target: Child) =>
   facts({
     Job: id === null ? null : shortId(id),
+    Target: target,
+    Speed: per_second === null ? null : `at most ${countText(per_second)} per second`,
     Requested: ago(created_at),
     Ended: finished_at === null ? 'not yet' : ago(finished_at),
     Took: finished_at === null ? null : duration(Math.max(0, between(created_at, finished_at))),
@@ -57,10 +66,18 @@ export const jobPage = page({
   permit: 'tenant:read',
   nav: 'Deliveries',
   categories: ['replay', 'memoryimport'],
-  asks: ({ ask, rows, params }) => ({ job: ask(rows.getJob, { tenant_id: params.tenant_id!, id: params.tenant_job_id! }) }),
+  asks: ({ ask, rows, params }) => {
+    const tenant_id = params.tenant_id!;
+    const job = ask(rows.getJob, { tenant_id, id: params.tenant_job_id! });
+    const target = job.then((found) => {
+      const agent_id = found.ok ? found.value.target_agent_id : null;
+      return agent_id === null ? null : ask(rows.getAgent, { tenant_id, agent_id });
+    });
+    return { job, target };
+  },
   title: ({ job }) => (job.ok ? KINDS[job.value.kind].title : 'Job'),
   trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
-  view: ({ job }, visit) => {
+  view: ({ job, target }, visit) => {
     if (!job.ok) return [heading('Job', null), problemPanel(job.problem)];
     const { value } = job;
     const { title, above } = KINDS[value.kind];
@@ -72,7 +89,7 @@ export const jobPage = page({
           'Progress',
           progressView(value),
           value.error === null ? null : p({ role: 'status' }, value.error),
-          factsOf(value),
+          factsOf(value, targetOf(value, visit, target)),
           div(
             { class: 'actions form-actions' },
             a({ class: 'button', href: tenantPath(visit.params.tenant_id!, above[1]) }, `To ${above[0].toLowerCase()}`),
