@@ -12,7 +12,7 @@ const MAX_PREVIEWED_BYTES = 128 * 1_024;
 export type ReadPreviews = (tenant: string, ids: readonly string[]) => Promise<ReadonlyMap<string, readonly PreviewField[]>>;
 
 /** Returns the preview of a recorded delivery, as stored: with redactions. It is empty if the body is large or unreadable. */
-export const deliveryPreview = ({ facts, body }: StoredDelivery): PreviewField[] =>
+export const deliveryPreview = ({ facts, body }: Pick<StoredDelivery, 'facts' | 'body'>): PreviewField[] =>
   body instanceof Uint8Array && body.length <= MAX_PREVIEWED_BYTES
     ? payloadPreview(facts.provider, contentOf(facts.content_type, body))
     : [];

@@ -183,8 +183,11 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const { evaluate: evaluateTrial, close: closeTrials } = createRuleEvaluator({ logger, timeLimitMs: TRIAL_TIME_LIMIT_MS });
   const egress = createGuardedClient({ allow: config.egressAllow });
   const { onDrained } = metrics;
+  const previews = createDeliveryPreviews({ readDelivery: storedDelivery, vault });
   const ports = countDeliveries(
-    webhookPorts({ log, vault, cache, logger, limits, windows: createSlidingWindows(windows), spool: { spool, onDrained } }),
+    previews.keepNew(
+      webhookPorts({ log, vault, cache, logger, limits, windows: createSlidingWindows(windows), spool: { spool, onDrained } }),
+    ),
     metrics.countWebhook,
   );
   metrics.addSpool(spool.status, ports.isBreakerOpen);
@@ -206,7 +209,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     },
     runnerBroker,
     storedDelivery,
-    readPreviews: createDeliveryPreviews(storedDelivery, vault),
+    readPreviews: previews.read,
     evaluateTrial,
     webhookPorts: ports,
     projectionAdmin,

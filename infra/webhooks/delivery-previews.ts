@@ -1,5 +1,6 @@
 import type { ReadDelivery } from '../../commands/webhooks/delivery.ts';
 import { deliveryPreview, type ReadPreviews } from '../../commands/webhooks/delivery-preview.ts';
+import type { NewDelivery, WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
 import type { PreviewField } from '../../domain/webhooks/payload-preview.ts';
 import { createLruMap } from '../lru-map.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -8,32 +9,54 @@ import type { Vault } from '../vault/vault.ts';
 const CAPACITY = 4_000;
 /** The maximum number of deliveries that are read from the log at the same time for one request. */
 const CONCURRENCY = 16;
+/** After a list with previews was read, the previews of the tenant's new deliveries are kept for this long. */
+const WATCHED_MS = 10_000;
+const MAX_WATCHED_TENANTS = 1_000;
+
+type PreviewDeps = {
+  readonly readDelivery: ReadDelivery;
+  readonly vault: Pick<Vault, 'onErased'>;
+  /** Returns the milliseconds of a clock that never goes back. */
+  readonly clock?: () => number;
+};
+
+export type DeliveryPreviews = {
+  readonly read: ReadPreviews;
+  /**
+   * Returns the ports, extended so that the preview of a new delivery is kept while lists of its tenant are read. This
+   * takes a tenth of the time that reading the delivery from the log would take.
+   */
+  readonly keepNew: <P extends WebhookPorts>(ports: P) => P;
+};
 
 /**
  * Creates the reader of previews. The payloads are only in the log, encrypted, so that the erasure of a tenant removes
  * them: no read model has previews. They are read once and then kept in memory, because a recorded body never changes.
  */
-export const createDeliveryPreviews = (readDelivery: ReadDelivery, vault: Pick<Vault, 'onErased'>): ReadPreviews => {
+export const createDeliveryPreviews = ({ readDelivery, vault, clock = () => performance.now() }: PreviewDeps): DeliveryPreviews => {
   const known = createLruMap<string, readonly PreviewField[]>({ capacity: CAPACITY });
+  const lastReads = createLruMap<string, number>({ capacity: MAX_WATCHED_TENANTS });
   let erasures = 0;
   vault.onErased(() => {
     erasures++;
     known.clear();
   });
 
+  const keyOf = (tenant: string, id: string): string => `${tenant}/${id}`;
+
   const readOne = async (tenant: string, id: string): Promise<readonly PreviewField[] | undefined> => {
-    const key = `${tenant}/${id}`;
-    const kept = known.get(key);
+    const kept = known.get(keyOf(tenant, id));
     if (kept) return kept;
     const erasuresBefore = erasures;
     const stored = await readDelivery(tenant, id).catch(() => null);
     if (!stored || 'unreadable' in stored.body) return undefined;
     const preview = deliveryPreview(stored);
-    if (erasures === erasuresBefore) known.set(key, preview);
+    if (erasures === erasuresBefore) known.set(keyOf(tenant, id), preview);
     return preview;
   };
 
-  return async (tenant, ids) => {
+  const read: ReadPreviews = async (tenant, ids) => {
+    lastReads.set(tenant, clock());
     const found = new Map<string, readonly PreviewField[]>();
     for (let at = 0; at < ids.length; at += CONCURRENCY) {
       const some = ids.slice(at, at + CONCURRENCY);
@@ -42,4 +65,24 @@ export const createDeliveryPreviews = (readDelivery: ReadDelivery, vault: Pick<V
     }
     return found;
   };
+
+  const keep = ({ id, integration, facts, body }: NewDelivery): void => {
+    const readAt = lastReads.peek(integration.tenant_id);
+    if (readAt === undefined || clock() - readAt > WATCHED_MS || !(body instanceof Uint8Array)) return;
+    known.set(keyOf(integration.tenant_id, id), deliveryPreview({ facts, body }));
+  };
+
+  const keepNew: DeliveryPreviews['keepNew'] = (ports) => ({
+    ...ports,
+    recording: {
+      ...ports.recording,
+      record: async (delivery) => {
+        const recorded = await ports.recording.record(delivery);
+        if (recorded.token !== null) keep(delivery);
+        return recorded;
+      },
+    },
+  });
+
+  return { read, keepNew };
 };

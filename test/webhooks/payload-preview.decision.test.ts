@@ -39,7 +39,7 @@ test('a value in a preview is one line of at most 80 characters without invisibl
 test('the preview of a recorded delivery reads JSON and forms; a body that is large, damaged or not JSON has none', () => {
   const read = (provider: string, content_type: string, body: string | object) => {
     const facts = { provider, content_type } as never;
-    return deliveryPreview({ facts, body: typeof body === 'string' ? Buffer.from(body) : (body as never), agents: [] });
+    return deliveryPreview({ facts, body: typeof body === 'string' ? Buffer.from(body) : (body as never) });
   };
   assert.equal(read('twilio', FORM_TYPE, 'Body=Ahoy%21&From=%2B1'), [
     { name: 'body', value: 'Ahoy!' },

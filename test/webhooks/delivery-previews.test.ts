@@ -1,0 +1,68 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { StoredDelivery } from '../../commands/webhooks/delivery.ts';
+import type { NewDelivery, RecordedDelivery, WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
+import { createDeliveryPreviews } from '../../infra/webhooks/delivery-previews.ts';
+
+const FACTS = { provider: 'custom_hmac', content_type: 'application/json' } as StoredDelivery['facts'];
+const bodyOf = (id: string): Uint8Array => Buffer.from(JSON.stringify({ id }));
+const previewOf = (id: string) => [{ name: 'id', value: id }];
+
+const given = () => {
+  const reads: string[] = [];
+  const state = { now: 0, isDown: false, token: '1:1' as string | null };
+  let erase = (): void => {};
+  const previews = createDeliveryPreviews({
+    readDelivery: async (_tenant, id) => {
+      reads.push(id);
+      if (state.isDown) throw new Error('the log is down');
+      return { facts: FACTS, body: bodyOf(id), agents: [] };
+    },
+    vault: { onErased: (drop) => (erase = drop) },
+    clock: () => state.now,
+  });
+  const record = async (): Promise<RecordedDelivery> => ({ token: state.token });
+  const { recording } = previews.keepNew({ recording: { record } } as unknown as WebhookPorts);
+  const receive = (id: string, tenant_id = 't') =>
+    recording.record({ id, integration: { id: 'i', tenant_id }, facts: FACTS, body: bodyOf(id) } as NewDelivery);
+  return { state, reads, receive, erase: () => erase(), read: (...ids: string[]) => previews.read('t', ids) };
+};
+
+test('a preview is read from the log once; after an erasure, it is read again', async () => {
+  const { reads, read, erase } = given();
+  const ids = Array.from({ length: 40 }, (_, n) => `d${n}`);
+  assert.equal(
+    [...(await read(...ids))],
+    ids.map((id) => [id, previewOf(id)]),
+  );
+  await read(...ids);
+  assert.equal(reads, ids);
+  erase();
+  await read('d1');
+  assert.equal(reads, [...ids, 'd1']);
+});
+
+test('while the log is down, previews are missing, and are read as soon as it is up', async () => {
+  const { state, read } = given();
+  state.isDown = true;
+  assert.is((await read('a')).size, 0);
+  state.isDown = false;
+  assert.equal([...(await read('a'))], [['a', previewOf('a')]]);
+});
+
+test('while lists of a tenant are read, the previews of its new deliveries are kept, but not those of redeliveries or other tenants', async () => {
+  const { state, reads, read, receive } = given();
+  await receive('before');
+  await read();
+  await receive('new');
+  await receive('of-another-tenant', 'other');
+  state.token = null;
+  await receive('repeated');
+  state.token = '1:2';
+  state.now = 10_001;
+  await receive('late');
+  await read('before', 'new', 'of-another-tenant', 'repeated', 'late');
+  assert.equal(reads, ['before', 'of-another-tenant', 'repeated', 'late']);
+});
+
+test.run();
