@@ -207,7 +207,10 @@ const mountSignInPages = (app: Hono, deps: ConsoleDeps): void => {
   });
   app.post('/console/sign-out', async (c) => {
     const response = await sendAsVisitor(deps.app, c)({ method: 'POST', path: '/auth/logout', headers: {} });
-    return redirect(c, SIGN_IN, response.headers.getSetCookie());
+    const signedOut = redirect(c, SIGN_IN, response.headers.getSetCookie());
+    // The search keeps what was opened last, in the storage of the tab.
+    signedOut.headers.set('clear-site-data', '"storage"');
+    return signedOut;
   });
 };
 

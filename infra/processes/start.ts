@@ -80,7 +80,10 @@ export const start = (config: StartConfig): Promise<number> =>
     };
     for (const signal of SIGNALS)
       process.on(signal, () => {
-        if (stoppedAt === undefined) return void stop(() => resolve(0));
+        if (stoppedAt === undefined) {
+          print('stopping all processes; a second Ctrl-C kills them');
+          return void stop(() => resolve(0));
+        }
         if (Date.now() - stoppedAt > ONE_KEY_PRESS_MS) force();
       });
     process.on('uncaughtException', fail);

@@ -75,6 +75,7 @@ test('signing out ends the session: a page of the console then redirects to the 
   const answer = await p.submit('/console/sign-out', {}, undefined, session);
   assert.equal([answer.status, answer.headers.get('location')], [303, '/console/sign-in']);
   assert.match(answer.headers.getSetCookie()[0]!, /annals_session=;.*Max-Age=0/);
+  assert.is(answer.headers.get('clear-site-data'), '"storage"');
   const after = await p.open(p.base, session);
   assert.match(after.headers.get('location')!, /ended=1/);
   assert.match((await p.open(after.headers.get('location')!, '')).text, /The session has ended/);

@@ -149,7 +149,7 @@ test('comparing b with a shows the inverse of comparing a with b', async () => {
   const changes = async (from: string, to: string) => {
     const { text } = await p.open(`${page}/compare?from=${encodeURIComponent(from)}&to=${encodeURIComponent(to)}`);
     const table = /<table class="changes">([\s\S]*?)<\/table>/.exec(text)?.[1] ?? '';
-    return [...table.matchAll(/<th[^>]*><code>([^<]*)<\/code><\/th><td><del>([\s\S]*?)<\/del><\/td><td><ins>([\s\S]*?)<\/ins>/g)].map(
+    return [...table.matchAll(/<th[^>]*><code>([^<]*)<\/code>(?:<div[\s\S]*?<\/div>)?<\/th><td><del>([\s\S]*?)<\/del><\/td><td><ins>([\s\S]*?)<\/ins>/g)].map(
       (one) => one.slice(1).map((cell) => cell.replaceAll(/<\/?mark>/g, '')),
     );
   };
@@ -184,6 +184,7 @@ test('the page that compares a resource at two times shows the differences by fi
   const { status, text } = await p.open(path);
   assert.is(status, 200);
   assert.match(text, /\/description[\s\S]+as created[\s\S]+third/);
+  assert.match(text, /<code>\/description<\/code><div class="quiet" data-by="[\w-]{36}">by [^<]+, </);
   assert.match(text, /What happened in between[\s\S]+Agent updated/);
   const fields = submittedBy(formIn(text, 'restoreAgent'));
   const headers = { cookie: p.cookie, 'content-type': 'application/x-www-form-urlencoded', ...OWN_PAGE };

@@ -47,6 +47,7 @@ class TimeSlider extends HTMLElement {
       sentAt = Date.now();
       running.abort();
       running = new AbortController();
+      const { signal } = running;
       const index = Number(range()?.value);
       const url = new URL(this.dataset.url ?? '', location.href);
       // As of the newest event, the page shows the current state. So `as_of` is omitted.
@@ -55,14 +56,14 @@ class TimeSlider extends HTMLElement {
       // A page that was opened in the past has no live updates. So it is loaded again when it reaches the present.
       if (!isPast && !document.querySelector('#live')) return location.assign(url);
       try {
-        const response = await fetch(url, { signal: running.signal, redirect: 'manual', cache: 'no-store' });
+        const response = await fetch(url, { signal, redirect: 'manual', cache: 'no-store' });
         if (response.type === 'opaqueredirect') return location.assign(url);
         const next = await parsed(response);
-        if (running.signal.aborted) return;
+        if (signal.aborted) return;
         history.replaceState(null, '', url);
         show(next);
       } catch {
-        if (!running.signal.aborted) location.assign(url);
+        if (!signal.aborted) location.assign(url);
       }
     };
 

@@ -1,13 +1,15 @@
+import type { ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
 import { actionButton } from '../action.ts';
 import { agentCalls, agentParams, agentTrail, mayOf } from '../agent-frame.ts';
 import { page } from '../page.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { card } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
-import { changeTable, historyList } from '../parts/history.ts';
+import { changeTable, historyList, whoDid } from '../parts/history.ts';
 import { panel, problemPanel } from '../parts/problem-panel.ts';
-import { tags } from '../parts/tags.ts';
-import { fieldTime } from '../parts/time.ts';
+import { type Child, tags } from '../parts/tags.ts';
+import { ago, fieldTime } from '../parts/time.ts';
 import { comparePlaces, pastTime } from '../past-time.ts';
 import type { Visit } from '../visit.ts';
 
@@ -33,6 +35,22 @@ const differenceBetween = async (visit: Visit, from: string, to: string | null) 
 
 /** Returns the revision that an ETag contains, such as 12 for `"12"`. */
 const revisionOf = (etag: string | null): string | null => /^"(\d+)"$/.exec(etag ?? '')?.[1] ?? null;
+
+type Entry = ReplyOf<Rows['readAgentHistory']>[number];
+
+/** Returns the events between two positions, both in either order. */
+const eventsBetween = (entries: readonly Entry[], from: string, to: string): Entry[] => {
+  const [first, last] = comparePlaces(from, to) <= 0 ? [from, to] : [to, from];
+  return entries.filter(({ position }) => comparePlaces(position, first) > 0 && comparePlaces(position, last) <= 0);
+};
+
+const isWithin = (pointer: string, outer: string): boolean => pointer === outer || pointer.startsWith(`${outer}/`);
+
+/** Renders who changed a field last; null if no event says so. `entries` are in order of time, the newest first. */
+const lastChangeOf = (entries: readonly Entry[], pointer: string): Child => {
+  const last = entries.find(({ changes }) => changes.some((each) => isWithin(each.pointer, pointer) || isWithin(pointer, each.pointer)));
+  return last ? div({ class: 'quiet', 'data-by': last.event_id } as never, 'by ', whoDid(last), ', ', ago(last.at)) : null;
+};
 
 const timesForm = (visit: Visit) =>
   form(
@@ -102,6 +120,7 @@ export const agentComparePage = page({
           })
         : null;
     const { changes, from, to } = diff.value;
+    const between = history?.ok ? eventsBetween(history.value, from, to) : [];
     return [
       title,
       timesForm(visit),
@@ -109,17 +128,15 @@ export const agentComparePage = page({
         { class: 'stack wide-gap' },
         card(
           'What differs',
-          changes.length === 0 ? p({ class: 'quiet' }, 'Nothing.') : changeTable({ changes }),
+          changes.length === 0
+            ? p({ class: 'quiet' }, 'Nothing.')
+            : changeTable({ changes }, ({ pointer }) => lastChangeOf(between, pointer)),
           toOf(visit) === null && changes.length > 0 && restore ? div({ class: 'actions form-actions' }, restore) : null,
         ),
         history
           ? card(
               'What happened in between',
-              panel(history, (entries) => {
-                const [first, last] = comparePlaces(from, to) <= 0 ? [from, to] : [to, from];
-                const between = entries.filter(({ position }) => comparePlaces(position, first) > 0 && comparePlaces(position, last) <= 0);
-                return historyList({ ...history, ok: true, value: between } as never);
-              }),
+              panel(history, () => historyList({ ...history, ok: true, value: between } as never)),
             )
           : null,
       ),

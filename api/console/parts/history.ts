@@ -29,13 +29,24 @@ const valuesOf = (from: unknown, to: unknown): Child => {
   return compared ?? [td(null, del(null, shown(from))), td(null, ins(null, shown(to)))];
 };
 
-/** Renders a table of the fields that an event has changed, with their old and new values. */
-export const changeTable = ({ changes }: Pick<HistoryEntry, 'changes'>): Child =>
+/**
+ * Renders a table of fields that have changed, with their old and new values. `noteOn` returns what is said about a
+ * field below its name.
+ */
+export const changeTable = (
+  { changes }: Pick<HistoryEntry, 'changes'>,
+  noteOn: (change: HistoryEntry['changes'][number]) => Child = () => null,
+): Child =>
   changes.length === 0
     ? null
     : table(
         { class: 'changes' },
-        tbody(null, ...changes.map(({ pointer, from, to }) => tr(null, th({ scope: 'row' }, code(null, pointer)), valuesOf(from, to)))),
+        tbody(
+          null,
+          ...changes.map((change) =>
+            tr(null, th({ scope: 'row' }, code(null, change.pointer), noteOn(change)), valuesOf(change.from, change.to)),
+          ),
+        ),
       );
 
 /** Returns the name of whoever caused an event. */
