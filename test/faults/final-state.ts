@@ -7,6 +7,7 @@ import type { Log } from '../../infra/eventstore/event-log.ts';
 import { manager, STREAM } from '../../infra/nats/jetstream.ts';
 import { isMissingMessage } from '../../infra/nats/jetstream-errors.ts';
 import type { SealedEvents } from '../../infra/vault/sealed-events.ts';
+import { deadline } from '../fixtures/load-factor.ts';
 import type { DeliveryRow, FinalState, LoggedDelivery } from './checker.ts';
 import type { SentDelivery } from './load.ts';
 import { expectReply, type Platform } from './platform.ts';
@@ -18,8 +19,11 @@ import type { Hook } from './tenants.ts';
  * message after half of this time.
  */
 const IDLE_TIMEOUT_MS = 70_000;
-/** The maximum time to wait until the platform has recorded all acknowledgements. It records them every few seconds. */
-const ACKNOWLEDGEMENT_TIMEOUT_MS = 20_000;
+/**
+ * The maximum time to wait until the platform has recorded all acknowledgements, on an idle machine. It records them
+ * every few seconds.
+ */
+const ACKNOWLEDGEMENT_TIMEOUT_MS = 30_000;
 
 const loggedOf = (event: Recorded): LoggedDelivery => {
   const { integration_id, agent_id, provider_delivery_id } = factsOf(event);
@@ -116,13 +120,13 @@ const waitUntilIdle = async (nats: NatsConnection, runners: readonly Runner[], e
 };
 
 /**
- * Reads the log repeatedly until it contains `expected` acknowledgements, for at most 20 seconds. Returns the last
- * result.
+ * Reads the log repeatedly until it contains `expected` acknowledgements, for at most ACKNOWLEDGEMENT_TIMEOUT_MS.
+ * Returns the last result.
  */
 const readAcknowledgedLog = async (log: Log, openEvent: SealedEvents['openEvent'], expected: number) => {
-  for (const end = Date.now() + ACKNOWLEDGEMENT_TIMEOUT_MS; ; await sleep(1_000)) {
+  for (const isOver = deadline(ACKNOWLEDGEMENT_TIMEOUT_MS); ; await sleep(1_000)) {
     const content = await readLog(log, openEvent);
-    if (content.acknowledged.size >= expected || Date.now() > end) return content;
+    if (content.acknowledged.size >= expected || isOver()) return content;
   }
 };
 
