@@ -7,6 +7,7 @@ import { readDegraded } from './degraded-strip.ts';
 import { framed, plainDocument } from './frame.ts';
 import { SECURITY_HEADERS } from './headers.ts';
 import { retryOf } from './live.ts';
+import type { NameCache } from './names.ts';
 import { entryAt, mayAtPath } from './navigation.ts';
 import type { Page } from './page.ts';
 import { emptyState } from './parts/empty-state.ts';
@@ -22,6 +23,7 @@ export type ConsoleDeps = {
   readonly operations: Operations;
   readonly pages: readonly Page[];
   readonly cookies: Pick<SignInCookies, 'origin' | 'session'>;
+  readonly names: NameCache;
   /** Whether people can sign in at an OpenID issuer. */
   readonly hasIssuer: boolean;
   /** The URL path below which the assets are served. */
@@ -101,8 +103,9 @@ const failedResponse = (c: Context, { assets, cookies }: ConsoleDeps, visit: Vis
   return htmlResponse(c, framed(assets, { ...visit, may: mayAtPath(visit) }, frame), problem.status);
 };
 
-const requestedVisit = (c: Context, { app, operations, cookies }: ConsoleDeps): Visit =>
-  visitOf(c, { app, rows: operations as unknown as Rows, origin: cookies.origin });
+/** Returns the visit of a request, in which the visitor is still missing. */
+export const requestedVisit = (c: Context, { app, operations, cookies, names }: ConsoleDeps): Visit =>
+  visitOf(c, { app, rows: operations as unknown as Rows, origin: cookies.origin, names, session: cookies.session(c) });
 
 /** Refuses a request for a page with a problem that no operation of the API has returned. */
 export const refuse = (c: Context, deps: ConsoleDeps, problem: Pick<Problem, 'status' | 'title' | 'detail' | 'code'>): Response =>

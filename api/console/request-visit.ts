@@ -3,6 +3,7 @@ import { getCookie } from 'hono/cookie';
 import { type Ask, type Call, createAsk, type Send } from '../http/ask.ts';
 import { isRead } from '../http/operation.ts';
 import type { Rows } from '../routes.ts';
+import type { NameCache } from './names.ts';
 import { zoneNamed } from './parts/local-time.ts';
 import { pastTime } from './past-time.ts';
 import { type Freshness, type Me, THEMES, type Theme, type Visit } from './visit.ts';
@@ -57,7 +58,14 @@ const zoneOf = (c: Context, query: URLSearchParams): Pick<Visit, 'zone' | 'unkno
 /** Returns the name of the time zone that the visitor has chosen; by default, UTC. */
 export const savedZone = (c: Context): string => getCookie(c, ZONE_COOKIE) ?? 'UTC';
 
-export type VisitDeps = { readonly app: Pick<Hono, 'request'>; readonly rows: Rows; readonly origin: string };
+export type VisitDeps = {
+  readonly app: Pick<Hono, 'request'>;
+  readonly rows: Rows;
+  readonly origin: string;
+  readonly names: NameCache;
+  /** The session cookie of the request. */
+  readonly session: string | undefined;
+};
 
 const CONSISTENCY_TOKEN = /^\d{1,20}:\d{1,20}$/;
 
@@ -105,7 +113,7 @@ const atTime = (ask: Ask, asOf: string | null, onPresent: (summary: string) => v
 };
 
 /** Creates a visit: the data about a request for a page. The visitor is still missing. */
-export const visitOf = (c: Context, { app, rows, origin }: VisitDeps): Visit => {
+export const visitOf = (c: Context, { app, rows, origin, names, session = '' }: VisitDeps): Visit => {
   const url = new URL(c.req.url);
   const calls: Call[] = [];
   const present: string[] = [];
@@ -140,6 +148,7 @@ export const visitOf = (c: Context, { app, rows, origin }: VisitDeps): Visit => 
     unknownZone,
     degraded: [],
     freshness,
+    nameMemory: { cache: names, session, isRefresh: isRefresh(c) },
     origin,
     requestId: (c.env as ConsoleEnv).requestId,
   };

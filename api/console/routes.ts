@@ -3,7 +3,6 @@ import { setCookie } from 'hono/cookie';
 import type { Answer, Problem } from '../http/ask.ts';
 import { readSmallForm } from '../http/read-form.ts';
 import { assertOwnPage } from '../identity/sign-in-cookies.ts';
-import type { Rows } from '../routes.ts';
 import {
   answerError,
   type ConsoleDeps,
@@ -13,6 +12,7 @@ import {
   htmlResponse,
   identify,
   redirect,
+  requestedVisit,
   SIGN_IN,
   unknownPage,
 } from './answers.ts';
@@ -27,7 +27,7 @@ import { zoneNamed } from './parts/local-time.ts';
 import { type Child, htmlOf, tags } from './parts/tags.ts';
 import { formatIn } from './parts/time.ts';
 import { pastTime } from './past-time.ts';
-import { type ConsoleEnv, isRefresh, KEYS_COOKIE, sendAsVisitor, THEME_COOKIE, visitOf, ZONE_COOKIE } from './request-visit.ts';
+import { type ConsoleEnv, isRefresh, KEYS_COOKIE, sendAsVisitor, THEME_COOKIE, ZONE_COOKIE } from './request-visit.ts';
 import { mountForms } from './run-form.ts';
 import { linkPage, signInPage } from './sign-in.ts';
 import { pastTimeStrip, presentTime, readTicks, timeSlider } from './time-machine.ts';
@@ -183,9 +183,9 @@ const whyEnded = async (c: Context, { ask, rows }: Visit, { cookies }: ConsoleDe
 };
 
 const mountSignInPages = (app: Hono, deps: ConsoleDeps): void => {
-  const { assets, hasIssuer, cookies } = deps;
+  const { assets, hasIssuer } = deps;
   app.get(SIGN_IN, async (c) => {
-    const visit = visitOf(c, { app: deps.app, rows: deps.operations as unknown as Rows, origin: cookies.origin });
+    const visit = requestedVisit(c, deps);
     const ended = c.req.query('ended') === undefined ? undefined : await whyEnded(c, visit, deps);
     const page = { theme: visit.theme, hasIssuer, ended, returnTo: consolePath(c.req.query('return_to')) };
     return htmlResponse(c, signInPage(assets, page), 200);
@@ -195,7 +195,7 @@ const mountSignInPages = (app: Hono, deps: ConsoleDeps): void => {
     const returnTo = consolePath(return_to);
     const { response, problem } = await signInWith(c, deps, '/auth/key', { key });
     if (!problem) return redirect(c, returnTo, response.headers.getSetCookie());
-    const { theme } = visitOf(c, { app: deps.app, rows: deps.operations as unknown as Rows, origin: cookies.origin });
+    const { theme } = requestedVisit(c, deps);
     return htmlResponse(c, signInPage(assets, { theme, hasIssuer, returnTo, problem }), response.status);
   });
   app.get('/console/in', (c) => htmlResponse(c, linkPage(assets, themeIn(c, deps)), 200));
@@ -214,8 +214,7 @@ const mountSignInPages = (app: Hono, deps: ConsoleDeps): void => {
   });
 };
 
-const themeIn = (c: Context, { app, operations, cookies }: ConsoleDeps) =>
-  visitOf(c, { app, rows: operations as unknown as Rows, origin: cookies.origin }).theme;
+const themeIn = (c: Context, deps: ConsoleDeps) => requestedVisit(c, deps).theme;
 
 const mountPreferences = (app: Hono, { cookies }: ConsoleDeps): void => {
   app.post('/console/preferences', async (c) => {

@@ -1,5 +1,6 @@
 import type { Ask, Call, ReplyOf } from '../http/ask.ts';
 import type { Rows } from '../routes.ts';
+import type { NameMemory } from './names.ts';
 
 /** The response of `GET /me`, which describes the visitor. */
 export type Me = ReplyOf<Rows['readMe']>;
@@ -44,7 +45,7 @@ export type Visit = {
   readonly ask: Ask;
   readonly rows: Rows;
   /** The API calls that the page has made so far. */
-  readonly calls: readonly Call[];
+  readonly calls: Call[];
   readonly theme: Theme;
   /** Whether keys act that are pressed without a modifier key. The visitor can switch them off. */
   readonly singleKeys: boolean;
@@ -56,6 +57,7 @@ export type Visit = {
   readonly degraded: readonly string[];
   /** How old the data of the page is. */
   readonly freshness: Freshness;
+  readonly nameMemory: NameMemory;
   /** The origin of this site's URLs, for the commands that pages show. */
   readonly origin: string;
   readonly requestId: string;

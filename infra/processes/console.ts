@@ -2,6 +2,10 @@ import type { Context, Hono } from 'hono';
 import { SECURITY_HEADERS } from '../../api/console/headers.ts';
 import type { Operations } from '../../api/http/operation.ts';
 import type { SignInCookies } from '../../api/identity/sign-in-cookies.ts';
+import { createLruMap } from '../lru-map.ts';
+
+/** The number of lists of names that are remembered for open pages. One takes about 30 kB if it has 200 names. */
+const MAX_REMEMBERED = 100;
 
 export type ConsoleOptions = {
   readonly operations: Operations;
@@ -19,7 +23,10 @@ const openConsole = async (app: Hono, options: ConsoleOptions) => {
     import('../http/console-assets.ts'),
   ]);
   const assets = await loadConsoleAssets();
-  return { assets, ...createConsole({ app, pages: consolePages, assets: assets.base, ...options }) };
+  return {
+    assets,
+    ...createConsole({ app, pages: consolePages, assets: assets.base, names: createLruMap({ capacity: MAX_REMEMBERED }), ...options }),
+  };
 };
 
 type Asset = NonNullable<ReturnType<Awaited<ReturnType<typeof openConsole>>['assets']['find']>>;

@@ -37,6 +37,26 @@ test("the chart of deliveries covers the selected period; each bar links to the 
   assert.match(html, /No delivery matches/);
 });
 
+test('a page that updates itself shows the new deliveries of each update, but reads the names of agents again only after some seconds', async () => {
+  const renamed = await createAgent(p, 'Before');
+  const hook = await createIntegration(p, renamed);
+  await deliver(p, hook, 'first', {});
+  const session = await p.signIn();
+  const namesIn = (html: string): string[] => ['Before', 'After'].filter((name) => html.includes(`</svg> ${name}</td>`));
+  const update = async (cookie: string) => {
+    const { text } = await p.send('GET', `${p.base}/deliveries`, { key: '', headers: { cookie, 'x-console-refresh': '1' } });
+    return [namesIn(text), text.includes('/agents?limit=200')];
+  };
+  assert.equal(namesIn(await pageOf('/deliveries', session)), ['Before']);
+  await p.send('PATCH', `${p.tenant}/agents/${renamed}`, { body: { name: 'After' } });
+  await deliver(p, hook, 'second', {});
+  await p.waitForProjections();
+  assert.equal(await update(session), [['Before'], true]);
+  assert.equal(await update(await p.signIn()), [['After'], true], 'what another session has read is not shown');
+  assert.equal(namesIn(await pageOf('/deliveries', session)), ['After']);
+  assert.equal(await update(session), [['After'], true]);
+});
+
 test('if the API refuses a filter, the page shows the problem in place of the list, and keeps the chart and the navigation', async () => {
   const answer = await p.open(`${p.base}/deliveries?from=sometime`);
   assert.match(answer.text, /data-problem/);

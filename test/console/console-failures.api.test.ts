@@ -166,7 +166,16 @@ test('an error in the code of a page is answered with a page that says so and ha
       headers: { 'content-type': 'application/problem+json' },
     });
   };
-  const deps = { app: p.app, operations: p.operations, cookies, hasIssuer: false, assets: '/a', pages: [broken], answerFailure };
+  const deps = {
+    app: p.app,
+    operations: p.operations,
+    cookies,
+    hasIssuer: false,
+    assets: '/a',
+    pages: [broken],
+    names: new Map(),
+    answerFailure,
+  };
   const request = new Request(`http://annals.test${p.base}/broken`, { headers: { cookie: p.cookie } });
   const answer = await createConsole(deps).fetch(request, { requestId: 'r1' });
   assert.is(answer.status, 500);

@@ -149,9 +149,11 @@ test('comparing b with a shows the inverse of comparing a with b', async () => {
   const changes = async (from: string, to: string) => {
     const { text } = await p.open(`${page}/compare?from=${encodeURIComponent(from)}&to=${encodeURIComponent(to)}`);
     const table = /<table class="changes">([\s\S]*?)<\/table>/.exec(text)?.[1] ?? '';
-    return [...table.matchAll(/<th[^>]*><code>([^<]*)<\/code>(?:<div[\s\S]*?<\/div>)?<\/th><td><del>([\s\S]*?)<\/del><\/td><td><ins>([\s\S]*?)<\/ins>/g)].map(
-      (one) => one.slice(1).map((cell) => cell.replaceAll(/<\/?mark>/g, '')),
-    );
+    return [
+      ...table.matchAll(
+        /<th[^>]*><code>([^<]*)<\/code>(?:<div[\s\S]*?<\/div>)?<\/th><td><del>([\s\S]*?)<\/del><\/td><td><ins>([\s\S]*?)<\/ins>/g,
+      ),
+    ].map((one) => one.slice(1).map((cell) => cell.replaceAll(/<\/?mark>/g, '')));
   };
   const there = await changes(oldest, newest);
   assert.ok(there.some(([pointer]) => pointer === '/description'));

@@ -1,4 +1,5 @@
 import { formLink } from '../action.ts';
+import { agentNames, integrationNames, namesIn } from '../names.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
@@ -31,8 +32,6 @@ const FIELDS = [
 const FIELD_NAMES = FIELDS.map(({ name }) => name);
 /** The query parameters of the page that are passed to the API operations. */
 const PASSED = ['outcome', 'status', ...FIELD_NAMES] as const;
-const AGENT_NAMES = 200;
-const INTEGRATION_NAMES = 200;
 const BUCKETS = 48;
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
@@ -114,10 +113,8 @@ export const deliveryListPage = page({
         ...filters,
         ...valuesIn(visit.query, ['cursor']),
       }),
-      agents: visit.ask(visit.rows.listAgents, { tenant_id, limit: AGENT_NAMES }),
-      integrations: visit.may('tenant:integrations:read')
-        ? visit.ask(visit.rows.listWebhookIntegrations, { tenant_id, limit: INTEGRATION_NAMES })
-        : Promise.resolve(null),
+      agents: agentNames(visit),
+      integrations: integrationNames(visit),
       summary: visit.ask(visit.rows.summarizeDeliveries, { tenant_id, ...unfiltered, ...chartRange(visit), buckets: BUCKETS }),
     };
   },
@@ -126,14 +123,16 @@ export const deliveryListPage = page({
   view: ({ deliveries, agents, integrations, summary }, visit) => {
     const tenant_id = visit.params.tenant_id!;
     const filters = valuesIn(visit.query, PASSED);
-    const names = new Map(agents.ok ? agents.value.map(({ id, name }) => [id, name]) : []);
-    const labels = new Map(integrations?.ok ? integrations.value.map(({ id, label }) => [id, label]) : []);
     const at = (rest: string) => tenantPath(tenant_id, rest);
     const isFiltered = Object.keys(filters).length > 0;
     const list = () => {
       if (!deliveries.ok) return problemPanel(deliveries.problem);
       if (deliveries.value.length === 0) return nothing(visit, isFiltered);
-      return deliveryTable(deliveries.value, { tenantPath: at, agents: names, integrations: labels }, 'Deliveries');
+      return deliveryTable(
+        deliveries.value,
+        { tenantPath: at, agents: namesIn(agents), integrations: namesIn(integrations) },
+        'Deliveries',
+      );
     };
     const { from, to } = valuesIn(visit.query, ['from', 'to']);
     const title = from || to ? 'Deliveries in this period' : 'Deliveries in the last 24 hours';

@@ -1,5 +1,6 @@
 import type { ReplyOf } from '../../http/ask.ts';
 import type { Rows } from '../../routes.ts';
+import { agentNames, namesIn } from '../names.ts';
 import { page } from '../page.ts';
 import { memberName, type Names } from '../parts/access-parts.ts';
 import { emptyState } from '../parts/empty-state.ts';
@@ -28,7 +29,7 @@ const FILTERS: readonly FilterField[] = [
   { name: 'to_position', label: 'To position', placeholder: '48300:48300' },
 ];
 const NAMES = FILTERS.map(({ name }) => name);
-/** The maximum number of members and of agents whose names are shown. */
+/** The maximum number of members whose names are shown. */
 const MAX_NAMED = 200;
 
 /** Returns the order of the list from the URL; by default, newest first. */
@@ -99,14 +100,14 @@ export const eventListPage = page({
     return {
       events: ask(rows.listEvents, sent as never),
       members: ask(rows.listMembers, { tenant_id, limit: MAX_NAMED }),
-      agents: ask(rows.listAgents, { tenant_id, limit: MAX_NAMED }),
+      agents: agentNames(visit),
     };
   },
   title: () => 'Events',
   trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
   view: ({ events, members, agents }, visit) => {
     const people = members.ok ? members.value.map((one) => [one.user_id, memberName(one)] as const) : [];
-    const names: Names = new Map([...people, ...(agents.ok ? agents.value.map(({ id, name }) => [id, name] as const) : [])]);
+    const names: Names = new Map([...people, ...namesIn(agents)]);
     const filters = valuesIn(visit.query, NAMES);
     const isFiltered = Object.keys(filters).length > 0;
     const list = () => {

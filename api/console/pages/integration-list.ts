@@ -1,6 +1,7 @@
 import type { ReplyOf } from '../../http/ask.ts';
 import type { Rows } from '../../routes.ts';
 import { formLink } from '../action.ts';
+import { agentNames, namesIn } from '../names.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
@@ -20,7 +21,6 @@ const { table, thead, tbody, tr, th, td, a, span, caption, div } = tags;
 type Integration = ReplyOf<Rows['listWebhookIntegrations']>[number];
 
 const DAY_MS = 86_400_000;
-const AGENT_NAMES = 200;
 
 /** Returns the time 24 hours ago. */
 export const dayAgo = (): string => new Date(Date.now() - DAY_MS).toISOString();
@@ -93,13 +93,14 @@ export const integrationListPage = page({
   permit: 'tenant:integrations:read',
   nav: 'Integrations',
   categories: ['integration', 'delivery', 'rejection'],
-  asks: ({ ask, rows, params, query }) => {
+  asks: (visit) => {
+    const { ask, rows, params, query } = visit;
     const tenant_id = params.tenant_id!;
     const cursor = query.get('cursor') ?? undefined;
     return {
       integrations: ask(rows.listWebhookIntegrations, { tenant_id, ...(cursor ? { cursor } : {}) }),
       summary: ask(rows.summarizeDeliveries, { tenant_id, from: dayAgo(), group_by: 'integration_id' }),
-      agents: ask(rows.listAgents, { tenant_id, limit: AGENT_NAMES }),
+      agents: agentNames(visit),
     };
   },
   title: () => 'Integrations',
@@ -119,7 +120,7 @@ export const integrationListPage = page({
         );
       return integrationTable(integrations.value, {
         at,
-        agents: new Map(agents.ok ? agents.value.map(({ id, name }) => [id, name]) : []),
+        agents: namesIn(agents),
         today: new Map(summary.ok ? summary.value.groups.map(({ key, outcomes }) => [key, outcomes]) : []),
       });
     };

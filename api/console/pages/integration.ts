@@ -2,6 +2,7 @@ import type { ReplyOf } from '../../http/ask.ts';
 import type { Rows } from '../../routes.ts';
 import { actionButton, formLink } from '../action.ts';
 import { historyLink } from '../history-link.ts';
+import { agentNames, namesIn } from '../names.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { deliveryTable } from '../parts/delivery-row.ts';
@@ -87,7 +88,8 @@ export const integrationPage = page({
   permit: 'tenant:integrations:read',
   nav: 'Integrations',
   categories: ['integration', 'delivery', 'rejection', 'acknowledgement'],
-  asks: ({ ask, rows, params }) => {
+  asks: (visit) => {
+    const { ask, rows, params } = visit;
     const [tenant_id, integration_id] = [params.tenant_id!, params.integration_id!];
     const integration = ask(rows.getWebhookIntegration, { tenant_id, id: integration_id });
     const sinceRotation = async () => {
@@ -102,7 +104,7 @@ export const integrationPage = page({
       today: ask(rows.summarizeDeliveries, { tenant_id, integration_id, from: dayAgo() }),
       guardrails: ask(rows.listIntegrationGuardrails, { tenant_id, id: integration_id }),
       recent: ask(rows.listTenantDeliveries, { tenant_id, integration_id, limit: RECENT, preview: true }),
-      agents: ask(rows.listAgents, { tenant_id, limit: 200 }),
+      agents: agentNames(visit),
     };
   },
   title: ({ integration }) => (integration.ok ? integration.value.label : 'Integration'),
@@ -114,7 +116,7 @@ export const integrationPage = page({
     if (!integration.ok) return [heading('Integration', null), problemPanel(integration.problem)];
     const { value } = integration;
     const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
-    const names = new Map(agents.ok ? agents.value.map(({ id, name }) => [id, name]) : []);
+    const names = namesIn(agents);
     const target = { tenant_id: visit.params.tenant_id!, id: value.id };
     const listOf = (outcome: string) => `${at('/deliveries')}?integration_id=${value.id}&outcome=${outcome}`;
     const used = evidence.ok ? evidenceOf(evidence.value.groups) : null;

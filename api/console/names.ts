@@ -1,0 +1,60 @@
+import { hash } from 'node:crypto';
+import type { Answer } from '../http/ask.ts';
+import type { Visit } from './visit.ts';
+
+/** How many names a page can show. Further resources of the tenant are shown without their names. */
+const MAX_NAMED = 200;
+/** An open page that updates itself shows names that are at most this old. */
+const MAX_AGE_MS = 15_000;
+
+/** The names of resources, by their ids. */
+export type Names = ReadonlyMap<string, string>;
+
+/** An answer with names, and the time at which it was read. */
+export type RememberedNames = { readonly answer: Answer<Names>; readonly readAt: number };
+
+/** Keeps the names that pages have read last. It is of bounded size. */
+export type NameCache = {
+  readonly get: (key: string) => RememberedNames | undefined;
+  readonly set: (key: string, names: RememberedNames) => void;
+};
+
+/** What a visit needs to remember names from one update of an open page to the next. */
+export type NameMemory = { readonly cache: NameCache; readonly session: string; readonly isRefresh: boolean };
+
+type Named = readonly { readonly id: string; readonly name?: string; readonly label?: string }[];
+
+/**
+ * Reads names with `read`. A page that updates itself every second gets those of its last updates, because reading
+ * hundreds of resources takes more time than anything else on such a page. They are remembered for this session only,
+ * and only those of the present.
+ */
+const namesOf = async (visit: Visit, kind: string, read: () => Promise<Answer<Named>>): Promise<Answer<Names>> => {
+  const { cache, session, isRefresh } = visit.nameMemory;
+  const key = hash('sha256', `${kind} ${visit.params.tenant_id} ${session}`);
+  const known = isRefresh ? cache.get(key) : undefined;
+  if (known && Date.now() - known.readAt < MAX_AGE_MS) {
+    visit.calls.push(known.answer.call);
+    return known.answer;
+  }
+  const found = await read();
+  if (!found.ok) return found;
+  const answer = { ...found, value: new Map(found.value.map(({ id, name, label }) => [id, name ?? label ?? id])) };
+  if (visit.asOf === null) cache.set(key, { answer, readAt: Date.now() });
+  return answer;
+};
+
+/** Returns the names in an answer; none if there is no answer, or only a problem. */
+export const namesIn = (answer: Answer<Names> | null): Names => (answer?.ok ? answer.value : new Map());
+
+/** Returns the names of the tenant's agents. */
+export const agentNames = (visit: Visit): Promise<Answer<Names>> =>
+  namesOf(visit, 'agents', () => visit.ask(visit.rows.listAgents, { tenant_id: visit.params.tenant_id!, limit: MAX_NAMED }));
+
+/** Returns the labels of the tenant's webhook integrations; null if the visitor may not list them. */
+export const integrationNames = (visit: Visit): Promise<Answer<Names> | null> =>
+  visit.may('tenant:integrations:read')
+    ? namesOf(visit, 'integrations', () =>
+        visit.ask(visit.rows.listWebhookIntegrations, { tenant_id: visit.params.tenant_id!, limit: MAX_NAMED }),
+      )
+    : Promise.resolve(null);
