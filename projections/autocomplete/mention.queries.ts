@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { containsPattern, defineQueryOn, searchKey, searchKeyRange } from '../query.ts';
 import type { Reads } from '../read-model.ts';
 
@@ -67,6 +67,12 @@ type Args = MentionFilter & {
 type Tables = Record<string, Record<string, unknown>>;
 
 /**
+ * Returns an expression with the same value for which the database uses no index. It then has to find the rows by
+ * another condition.
+ */
+const unindexed = (key: RawBuilder<string>): RawBuilder<string> => sql<string>`${key} || ''`;
+
+/**
  * Defines the query for one table. The query returns the rows whose first searched column starts with a text, in
  * alphabetical order, or the rows that contain a text anywhere, in no particular order.
  */
@@ -81,7 +87,10 @@ const mentionsIn = (source: Source) =>
       .$if(only !== undefined, (query) => query.where(({ eb, fn, val }) => eb(`row.${source.only}`, '=', fn.any(val(only)))))
       .$if(visibility !== undefined, (query) => query.where('row.visibility', '=', visibility))
       .$if(pattern !== undefined, (query) => query.where('row.search', 'ilike', pattern))
-      .$if(from !== undefined, (query) => query.where(searchKey('row'), '>=', from!).where(searchKey('row'), '<', to!))
+      .$if(from !== undefined, (query) => {
+        const key = unordered ? unindexed(searchKey('row')) : searchKey('row');
+        return query.where(key, '>=', from!).where(key, '<', to!);
+      })
       .$if(from !== undefined && unordered === undefined, (query) => query.orderBy(searchKey('row')).orderBy(`row.${source.id}`))
       .limit(limit),
   );

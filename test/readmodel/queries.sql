@@ -6889,8 +6889,8 @@ where
   "row"."tenant_id" = $1
   and "row"."deleted" is not true
   and "row"."id" = any ($2)
-  and lower(left("row"."search", 64)) collate "C" >= $3
-  and lower(left("row"."search", 64)) collate "C" < $4
+  and lower(left("row"."search", 64)) collate "C" || '' >= $3
+  and lower(left("row"."search", 64)) collate "C" || '' < $4
 limit
   $5;
 
