@@ -1,6 +1,7 @@
-import type { Answer, ReplyOf } from '../../http/ask.ts';
+import type { ReplyOf } from '../../http/ask.ts';
 import type { Rows } from '../../routes.ts';
 import { actionButton, formLink } from '../action.ts';
+import { type Progress, readProgress } from '../first-steps.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { stateOf } from '../parts/delivery-row.ts';
@@ -11,68 +12,20 @@ import { canSendSample, providerName, setupSteps } from '../parts/setup-steps.ts
 import { copyButton } from '../parts/short-id.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago, between } from '../parts/time.ts';
-import { readMayOnAgent } from '../permission.ts';
 import { runnerCommand } from '../runner-command.ts';
 import { tenantPath, type Visit } from '../visit.ts';
 
 const { ol, li, div, dl, dt, dd, h2, p, a, code, pre, span, strong, details, summary } = tags;
 
-type Agent = ReplyOf<Rows['listAgents']>[number];
 type Integration = ReplyOf<Rows['listWebhookIntegrations']>[number];
-type Presence = ReplyOf<Rows['getRunnerPresence']>;
 type Delivery = ReplyOf<Rows['getDelivery']>;
 
-/**
- * What the tenant already has: its newest agent, an integration and the runner of this agent, and its newest delivery.
- */
-type Progress = {
-  readonly agent: Agent | null;
-  readonly integration: Integration | null;
-  readonly presence: Presence | null;
-  readonly delivery: Delivery | null;
-  /** Whether the agent has a runner key, which was shown once. */
-  readonly hasKey: boolean;
-  readonly onAgent: (permission: string) => boolean;
-};
-
-type Step = { readonly name: string; readonly title: string; readonly isDone: boolean; readonly content: Child };
-
-const failed = (answers: readonly Answer<unknown>[]) => answers.find((one) => !one.ok);
-
-/** Reads what the tenant already has. If a call fails, the result is its problem. */
-const readProgress = async (visit: Visit): Promise<Answer<Progress>> => {
-  const { ask, rows, params, query } = visit;
-  const tenant_id = params.tenant_id!;
-  const agents = await ask(rows.listAgents, { tenant_id, limit: '200' } as never);
-  if (!agents.ok) return agents;
-  const all = agents.value as readonly Agent[];
-  const agent = all.find(({ id }) => id === query.get('agent_id')) ?? all[0] ?? null;
-  const none = { agent, integration: null, presence: null, delivery: null, hasKey: false, onAgent: () => false };
-  if (agent === null) return { ...agents, value: none };
-  const path = { tenant_id, agent_id: agent.id };
-  const [integrations, presence, deliveries, onAgent] = await Promise.all([
-    ask(rows.listWebhookIntegrations, { tenant_id, limit: '200' } as never),
-    ask(rows.getRunnerPresence, path),
-    ask(rows.listTenantDeliveries, { ...path, limit: '1' } as never),
-    readMayOnAgent(visit, tenant_id, agent.id),
-  ]);
-  const problem = failed([integrations, deliveries]);
-  if (problem && !problem.ok) return problem;
-  const own = integrations.ok ? (integrations.value as readonly Integration[]).find(({ agent_id }) => agent_id === agent.id) : undefined;
-  const newest = deliveries.ok ? deliveries.value[0] : undefined;
-  const [delivery, keys] = await Promise.all([
-    newest ? ask(rows.getDelivery, { tenant_id, delivery_id: newest.id }) : null,
-    onAgent('agent:settings:write') ? ask(rows.listRunnerKeys, { ...path, limit: 1 }) : null,
-  ]);
-  const found = {
-    agent,
-    integration: own ?? null,
-    presence: presence.ok ? presence.value : null,
-    delivery: delivery?.ok ? delivery.value : null,
-    hasKey: keys?.ok === true && keys.value.length > 0,
-    onAgent,
-  };
-  return { ...agents, value: found };
+type Step = {
+  readonly name: string;
+  readonly title: string;
+  readonly isDone: boolean;
+  readonly content: Child;
+  readonly hasNews?: boolean;
 };
 
 const agentStep = (visit: Visit, { agent }: Progress): Step => {
@@ -88,6 +41,15 @@ const agentStep = (visit: Visit, { agent }: Progress): Step => {
     : div({ class: 'stack' }, p(null, 'An agent is what gets the deliveries: a program of yours, with a name here.'), create);
   return { name: 'agent', title: 'Agent', isDone: agent !== null, content };
 };
+
+const pausedNote = (visit: Visit, { id }: Integration): Child =>
+  div(
+    { class: 'stack' },
+    p(null, badge('paused'), ' Its deliveries are blocked until it is resumed.'),
+    actionButton(visit, visit.rows.updateWebhookIntegration, { tenant_id: visit.params.tenant_id!, id }, 'Resume', {
+      ...{ icon: 'play', returnTo: visit.path, body: { is_paused: 'false' } },
+    }),
+  );
 
 const integrationStep = (visit: Visit, { agent, integration }: Progress): Step => {
   const address = integration ? `${visit.origin}/hooks/inbound/${integration.id}` : '';
@@ -109,7 +71,7 @@ const integrationStep = (visit: Visit, { agent, integration }: Progress): Step =
         p(null, strong(null, integration.label), ` expects ${providerName(integration.provider)} at this address:`),
         div({ class: 'copyable' }, code(null, address), copyButton(address, 'the address')),
         details({ class: 'setup' }, summary({ class: 'button small' }, 'Where to paste it'), setupSteps(integration.provider)),
-        integration.is_paused ? p(null, badge('paused'), ' Its deliveries are blocked until it is resumed.') : null,
+        integration.is_paused ? pausedNote(visit, integration) : null,
       )
     : div(
         { class: 'stack' },
@@ -155,30 +117,47 @@ const runnerStep = (visit: Visit, progress: Progress): Step => {
   return { name: 'runner', title: 'Runner', isDone: isConnected || delivery?.status === 'done', content };
 };
 
-const deliveryStep = (visit: Visit, { integration, delivery }: Progress): Step => {
+/** Says why the newest delivery does not get to the runner. */
+const refusedNote = ({ params }: Visit, { id, integration_id, outcome, reason }: Delivery): Child => {
+  const at = (rest: string) => tenantPath(params.tenant_id!, rest);
+  return div(
+    { class: 'stack', 'data-refused': outcome },
+    p(null, badge(outcome), ` Reason: ${reason ?? 'unknown'}. `, a({ href: at(`/deliveries/${id}`) }, 'Every step of it')),
+    reason?.startsWith('signature_')
+      ? p(
+          null,
+          'The sender got the answer 401. Compare its secret and the way it signs with ',
+          a({ href: at(`/integrations/${integration_id}`) }, 'the integration'),
+          '.',
+        )
+      : null,
+  );
+};
+
+const deliveryStep = (visit: Visit, { integration, delivery, refused }: Progress): Step => {
   const params = { tenant_id: visit.params.tenant_id!, id: integration?.id ?? '' };
-  const look = { icon: 'send', returnTo: visit.path, isFirst: true, look: delivery ? 'small' : 'primary' } as const;
+  const wasSent = delivery !== null || refused !== null;
+  const look = { icon: 'send', returnTo: visit.path, isFirst: true, look: wasSent ? 'small' : 'primary' } as const;
   const send =
     integration && canSendSample(integration)
-      ? actionButton(visit, visit.rows.sendTestDelivery, params, delivery ? 'Send another' : 'Send a test delivery', look)
+      ? actionButton(visit, visit.rows.sendTestDelivery, params, wasSent ? 'Send another' : 'Send a test delivery', look)
       : null;
   const text =
     integration && !canSendSample(integration)
       ? 'Only the sender can sign, because the secret is its public key. Let the sender send a delivery: it appears here.'
       : 'A sample of the sender, signed with the secret, through the same checks as a delivery from outside.';
-  const content = div({ class: 'stack' }, p(null, text), send);
-  return { name: 'delivery', title: 'Test delivery', isDone: delivery !== null, content };
+  const content = div({ class: 'stack' }, refused ? refusedNote(visit, refused) : null, p(null, text), send);
+  return { name: 'delivery', title: 'Test delivery', isDone: delivery !== null, content, hasNews: refused !== null };
 };
 
 /** Returns the time at which the log has stored a delivery; null if it is not known. */
-const storedAt = ({ causation, outcome }: Delivery): string | null =>
-  causation.find(({ type }) => type === (outcome === 'blocked' ? 'WebhookBlocked' : 'WebhookAccepted'))?.at ?? null;
+const storedAt = ({ causation }: Delivery): string | null => causation.find(({ type }) => type === 'WebhookAccepted')?.at ?? null;
 
 /** Lists how many milliseconds after its receipt a delivery was accepted, published and acknowledged. */
 const timesOf = (delivery: Delivery): Child => {
-  const { received_at, published_at, acknowledged_at, outcome } = delivery;
+  const { received_at, published_at, acknowledged_at } = delivery;
   const steps = [
-    [outcome === 'blocked' ? 'Blocked' : 'Accepted', storedAt(delivery)],
+    ['Accepted', storedAt(delivery)],
     ['Published', published_at],
     ['Acknowledged', acknowledged_at],
   ] as const;
@@ -225,8 +204,9 @@ const stepView = (current: string | undefined) => (step: Step, index: number) =>
     div(
       null,
       h2(null, step.title, step.isDone ? span({ class: 'hidden' }, ' (done)') : null),
-      // The content of a step needs the results of the steps before it. So it is shown only when these are done.
-      step.isDone || step.name === current ? step.content : null,
+      // The content of a step needs the results of the steps before it. So it is shown only when these are done, or if
+      // there is something new to say about it.
+      step.isDone || step.name === current || step.hasNews ? step.content : null,
     ),
   );
 
@@ -238,7 +218,7 @@ export const startPage = page({
   path: '/console/t/:tenant_id/start',
   permit: 'tenant:integrations:write',
   nav: 'First steps',
-  categories: ['agent', 'integration', 'apikey', 'delivery', 'publication', 'acknowledgement', 'runnercredential'],
+  categories: ['agent', 'integration', 'apikey', 'delivery', 'rejection', 'publication', 'acknowledgement', 'runnercredential'],
   polls: true,
   asks: (visit) => ({ progress: readProgress(visit) }),
   title: () => 'First steps',
