@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { listen } from '../../infra/http/listen.ts';
 import { browserTest } from '../fixtures/browser-test.ts';
 import { chromium, launchChromium, openPage } from '../fixtures/chromium.ts';
-import { createIntegration, seedConsole, startConsole } from '../fixtures/console-platform.ts';
+import { createIntegration, deliver, seedConsole, startConsole } from '../fixtures/console-platform.ts';
 
 const stage = async () => {
   const p = await startConsole();
@@ -71,6 +71,29 @@ browserTest('on a phone, a deleted agent can be restored', () =>
     await page.waitForURL(`**${path}**`);
     await page.waitForSelector('main .tabs, main nav');
     assert.is(p.eventsOf('AgentRestored').length, 1);
+  }),
+);
+
+browserTest('on a phone, long previews of payloads are cut, and cover nothing beside them', () =>
+  onPhone(async (page) => {
+    const { p, seeded } = given!;
+    const hook = await createIntegration(p, seeded.agent, 'annals/long');
+    for (const title of ['x'.repeat(200), 'Many words in a title '.repeat(20), '\u202Eabc <b>&amp;</b> \u05e9\u05dc\u05d5\u05dd'.repeat(9)])
+      await deliver(p, hook, 'pull_request_review_comment', { pull_request: { title }, ref: title });
+    await p.waitForProjections();
+    for (const path of ['/deliveries', `/integrations/${hook}`]) {
+      await page.goto(`${p.base}${path}`);
+      const [found, covered] = (await page.evaluate(`[
+        document.querySelectorAll('.preview').length,
+        [...document.querySelectorAll('tr:has(.preview)')].filter((row) => {
+          const right = (selector) => row.querySelector(selector).getBoundingClientRect();
+          return right('.preview').right > right('.state-cell').left || row.scrollWidth > row.clientWidth;
+        }).length,
+      ]`)) as [number, number];
+      assert.ok(found >= 3, `${path} has previews`);
+      assert.is(covered, 0, path);
+      assert.not.ok(await page.evaluate(`[...document.querySelectorAll('.table-box')].some((one) => one.scrollWidth > one.clientWidth)`));
+    }
   }),
 );
 
