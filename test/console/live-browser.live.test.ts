@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { browserTest } from '../fixtures/browser-test.ts';
 import { openPage } from '../fixtures/chromium.ts';
 import { createAgent, deliver } from '../fixtures/console-platform.ts';
+import { seedSession } from '../fixtures/console-sessions.ts';
 import { startLiveConsole, timeout } from '../fixtures/live-console.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
 
@@ -57,6 +58,27 @@ browserTest('a list that is scrolled down does not show new rows at once: a butt
   await page.waitForSelector(rowOf(id), timeout());
   assert.is(await page.evaluate('scrollY'), 0);
   assert.ok(await page.isHidden('#live-new'));
+  await page.context().close();
+});
+
+browserTest('new messages of a session appear below what is read, which does not move', async () => {
+  const { p } = given!;
+  const { id, runner } = await seedSession(p, await createAgent(p, 'Talker'));
+  const say = (text: string) =>
+    p.send('POST', `${p.tenant}/sessions/${id}/messages`, { key: runner, body: { role: 'assistant', content: text } });
+  for (let index = 0; index < 8; index++) await say(`Message ${index}\n${'A line\n'.repeat(10)}`);
+  await p.waitForProjections();
+  const { page, faults } = await given!.openLive(`/sessions/${id}`);
+  for (const top of [0, 600]) {
+    await page.evaluate(`scrollTo(0, ${top})`);
+    const place = () => page.evaluate(`[scrollY, document.querySelectorAll('#main .message')[6].getBoundingClientRect().top]`);
+    const before = await place();
+    await say(`Said at ${top}`);
+    await page.waitForSelector(`.message:last-child:has-text("Said at ${top}")`, timeout());
+    assert.equal(await place(), before);
+    assert.ok(await page.isHidden('#live-new'));
+  }
+  assert.equal(faults.found, []);
   await page.context().close();
 });
 

@@ -1,4 +1,4 @@
-import { morph, nameRows, rowsOf } from './morph-page.mjs';
+import { countMoving, morph, nameRows, rowsOf } from './morph-page.mjs';
 import { createRefreshPace } from './refresh-pace.mjs';
 
 /** After this time without a message, the connection counts as lost. The stream sends a heartbeat every 15 s. */
@@ -110,8 +110,7 @@ const show = (/** @type {string} */ html, /** @type {boolean} */ isRefused) => {
   stream = next.dataset.stream ?? stream;
   nameRows(main);
   nameRows(next);
-  const known = new Set(rowsOf(main));
-  const count = known.size === 0 ? 0 : rowsOf(next).filter((id) => !known.has(id)).length;
+  const count = countMoving(rowsOf(main), rowsOf(next));
   if (count > 0 && scrollY > TOP_PX && !mayMove) return showNewRows(count);
   mayMove = false;
   showNewRows(0);

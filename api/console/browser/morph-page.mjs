@@ -18,6 +18,17 @@ export const nameRows = (/** @type {Element} */ root) => {
 export const rowsOf = (/** @type {Element} */ root) => [...root.querySelectorAll('tr[data-id], li[data-id]')].map((row) => row.id);
 
 /**
+ * Returns how many new rows would move the rows that the reader sees. Rows after the last known one, such as the next
+ * messages of a conversation, move none.
+ */
+export const countMoving = (/** @type {string[]} */ old, /** @type {string[]} */ next) => {
+  if (old.length === 0) return 0;
+  const known = new Set(old);
+  const last = next.findLastIndex((id) => known.has(id));
+  return (last < 0 ? next : next.slice(0, last)).filter((id) => !known.has(id)).length;
+};
+
+/**
  * Keeps what the reader has changed when the page is replaced: open details and dialogs, typed texts, and results of
  * checks.
  */
