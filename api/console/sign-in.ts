@@ -68,6 +68,7 @@ export const signInPage = (assets: string, { theme, returnTo, hasIssuer, problem
       h2(null, 'No key at hand?'),
       p({ class: 'quiet' }, 'On the machine of the platform, ', code(null, 'annals login'), ' prints a link that signs you in once.'),
     ),
+    script({ type: 'module', src: `${assets}/sign-in-key.mjs` }),
   );
 
 /**

@@ -1,0 +1,1 @@
+export const isKey: (text: string) => boolean;
