@@ -95,7 +95,7 @@ browserTest('a chosen export verifies in the browser; after one byte of a line w
   await page.context().close();
 });
 
-browserTest('models of a chain that are dragged into another order are saved with one event, as by the buttons', async () => {
+browserTest('models of a chain that are dragged into another order are saved with one event, as by the keyboard', async () => {
   const { p, agent, models, open } = given!;
   const chain = () => p.eventsOf('AgentModelChainReordered');
   const before = chain().length;
@@ -111,8 +111,9 @@ browserTest('models of a chain that are dragged into another order are saved wit
   const dragged = [models[2], models[0], models[1]];
   assert.equal(await idsOn(), dragged);
   assert.is(chain().length, before + 1);
-  await page.click('[data-chain] > li:nth-child(2) form button');
-  await page.waitForFunction(`document.querySelector('[data-chain] > li').dataset.id === '${models[0]}'`);
+  await page.focus('[data-chain] > li:nth-child(2) form button');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(`[data-chain] > li:first-child[data-id="${models[0]}"]`);
   assert.is(chain().length, before + 2);
   assert.equal(
     Object.keys(p.eventsOf('AgentModelChainReordered').at(-1)!.data),

@@ -91,6 +91,31 @@ browserTest('Ctrl+K opens the search; pasting a delivery id and pressing Enter o
   await page.context().close();
 });
 
+browserTest('if an agent is edited in two tabs, the second one shows three columns, keeps its text, and can then save it', async () => {
+  const { browser, p, agent } = given!;
+  const tab = () => openPage(browser, p.cookie, { viewport: { width: 1280, height: 800 } });
+  const [one, other] = [await tab(), await tab()];
+  const field = '[name="/description"]';
+  const before = String(((await p.send('GET', `${p.tenant}/agents/${agent}`)).body as { description: string }).description);
+  for (const { page } of [one, other]) await page.goto(`/console/run/updateAgent?tenant_id=${p.tenant_id}&agent_id=${agent}`);
+  await one.page.fill(field, 'From one tab');
+  await one.page.click('.form-actions button');
+  await one.page.waitForURL(`**/agents/${agent}**`);
+  await other.page.fill(field, 'From another tab');
+  await other.page.click('.form-actions button');
+  await other.page.waitForSelector('[data-conflict]');
+  const cells = await other.page.locator('[data-conflict] tr[data-field="description"] > *').allInnerTexts();
+  assert.equal(cells, ['Description', 'From another tab', 'From one tab', before]);
+  assert.is(await other.page.inputValue(field), 'From another tab');
+  assert.equal(await violationsOn(other.page, ALL_RULES), []);
+  await other.page.click('.form-actions button');
+  await other.page.waitForURL(`**/agents/${agent}**`);
+  assert.match(await other.page.innerText('main'), /From another tab/);
+  const found = [...one.faults.found, ...other.faults.found].filter((fault) => !fault.includes('412'));
+  assert.equal(found, []);
+  for (const { page } of [one, other]) await page.context().close();
+});
+
 browserTest(
   'while people type into a form with a preview, its result follows: at most one request per 300 ms, and the focus stays',
   async () => {
