@@ -81,6 +81,32 @@ test('the days of the calendar and its times are those of the time zone', async 
   assert.match(text, /Times are in Asia\/Tokyo/);
 });
 
+test('a month in which the clocks change has one mark for each due time, in zones that change by an hour or by half an hour', async () => {
+  const zoned = await createAgent(p, 'Zoned');
+  for (const [zone, ...months] of [
+    ['Europe/Berlin', '2126-10', '2127-03'],
+    ['Australia/Lord_Howe', '2126-10', '2127-04'],
+  ] as const) {
+    const jobs = await Promise.all(
+      ['30 2 * * *', '45 1 * * *', '0 0 * * *', '30 23 * * *'].map((cron_expr) =>
+        createCronJob(p, zoned, { name: `${cron_expr} ${zone}`, cron_expr, timezone: zone }),
+      ),
+    );
+    for (const month of months) {
+      const { status, text } = await open(`${path}?view=month&date=${month}-01&agent_id=${zoned}&zone=${encodeURIComponent(zone)}`);
+      assert.is(status, 200, `${month} ${zone}`);
+      const dates = marksIn(text).map(({ due }) => new Date(due).toLocaleDateString('en-CA', { timeZone: zone }));
+      const days = [...text.matchAll(/data-day="([^"]+)"/g)].map(([, day]) => day!);
+      assert.is(days.length, month === '2127-04' ? 30 : 31);
+      assert.equal(
+        dates.toSorted(),
+        days.flatMap((day) => jobs.map(() => day)),
+      );
+    }
+    for (const id of jobs) await p.send('DELETE', `${p.tenant}/agents/${zoned}/cron-jobs/${id}`);
+  }
+});
+
 test('a filter of the schedule page keeps the other parameters of the URL; a filter without matches offers to clear it', async () => {
   const only = marksIn((await open(`${week}&agent_id=${other}`)).text);
   assert.is(only.length, 7);
