@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { gaps } from '../../api/console/parts/trail.ts';
 import { createAgent, createIntegration, deliver, findDelivery, startConsole } from '../fixtures/console-platform.ts';
 import { seedSession } from '../fixtures/console-sessions.ts';
+import { formIn, submittedBy } from '../fixtures/html-form.ts';
 import { addMember } from '../fixtures/users.ts';
 import { SECRET } from '../fixtures/webhook-platform.ts';
 
@@ -208,6 +209,38 @@ test('the steps of a delivery are in the order of the log, and their durations a
   const titles = [...html.matchAll(/<div class="step"><div class="row"><strong>([^<]*)</g)].map((found) => found[1]);
   assert.equal(titles.slice(-3), ['Published for the runner', 'Acknowledged by the runner', 'Given up after the last attempt']);
   assert.match(html, /data-redeliveries="1"><span>1 more, last /);
+});
+
+test('a dead letter is sent again with the button of its page, which then shows the acknowledgement', async () => {
+  const hook = await createIntegration(p, agent);
+  const { id } = await deliver(p, hook, 'push', { hopeless: true });
+  const path = `/deliveries/${id}`;
+  const settle = (type: string, event_id: string, fields: object) => {
+    const at = new Date().toISOString();
+    const settled = { delivery_id: id!, event_id, at, attempts: 1, published_at: at };
+    const capture = { epoch: 'e', sequence: 1 };
+    const data = type === 'DeliveryDeadLettered' ? { ...settled, ...fields, capture } : { deliveries: [settled], capture };
+    const meta = { tenant: p.tenant_id, actor: { kind: 'system', id: 'acknowledgements' } as const, at, v: 1 };
+    return p.log.append(`acknowledgement-${p.tenant_id}.${agent}.${event_id}`, 'none', [{ id: crypto.randomUUID(), type, data, meta }]);
+  };
+  await settle('DeliveryDeadLettered', p.eventsOf('WebhookAccepted').findLast((event) => event.id === id)!.event_id, {
+    reason: 'terminated',
+  });
+  await p.waitForProjections();
+  for (const list of ['/deliveries?outcome=dead', '/deliveries/problems']) assert.match(await pageOf(list), new RegExp(path));
+  const dead = await pageOf(path);
+  assert.match(dead, /data-state="dead"[\s\S]+Given up by the runner/);
+  const fields = Object.fromEntries(submittedBy(formIn(dead, 'redeliverDelivery')));
+  const sent = await p.submit('/console/run/redeliverDelivery', fields);
+  assert.equal([sent.status, sent.headers.get('location')?.split('?')[0]], [303, p.base + path]);
+  assert.match(await pageOf(path), /data-redeliveries="1"[\s\S]*, same bytes/);
+  await settle('DeliveriesAcknowledged', p.eventsOf('DeliveryRequeued').findLast((event) => event.id === id)!.event_id, {});
+  await p.waitForProjections();
+  assert.match(
+    await pageOf(path),
+    /data-state="acknowledged"[\s\S]+Given up by the runner[\s\S]+Sent again[\s\S]+Acknowledged by the runner/,
+  );
+  assert.not.match(await pageOf('/deliveries/problems'), new RegExp(path));
 });
 
 test('the page of a delivery shows the verdict of each guardrail, and the integration by its name', async () => {

@@ -37,6 +37,26 @@ test("the page of a session shows its messages with tokens and cost, its deliver
   assert.match((await p.open(`${p.base}/deliveries/${delivery}`)).text, new RegExp(`/sessions/${session.id}`));
 });
 
+test('the link to the agent of a session shows the models of the revision at which the session started', async () => {
+  const addModel = async (slug: string): Promise<string> => {
+    const fields = { provider: 'acme', slug, name: `Model ${slug}`, available_to_all_tenants: true };
+    return ((await p.send('POST', '/admin/models', { body: fields })).body as { id: string }).id;
+  };
+  const models = [await addModel('first'), await addModel('second')];
+  const chained = await createAgent(p, 'Chained');
+  const chain = (model_ids: string[]) => p.send('PUT', `${p.tenant}/agents/${chained}/models`, { body: { model_ids } });
+  await chain(models);
+  const { id } = await seedSession(p, chained);
+  await chain(models.toReversed());
+  await p.waitForProjections();
+  const { text } = await p.open(`${p.base}/sessions/${id}`);
+  const href = /href="([^"]+)" data-revision/.exec(text)![1]!.replaceAll('&amp;', '&');
+  const chainOn = async (path: string) => [...(await p.open(path)).text.matchAll(/Model (first|second)/g)].map(([, name]) => name);
+  assert.equal(await chainOn(href), ['first', 'second']);
+  assert.equal((await chainOn(`${p.base}/agents/${chained}`)).slice(0, 2), ['second', 'first']);
+  assert.match(text, /class="model-chain"><li>first<\/li><li>second</);
+});
+
 test('the list of sessions shows each session with its agent and state', async () => {
   const { text } = await p.open(`${p.base}/sessions?status=waiting`);
   assert.match(text, new RegExp(`data-kind="session" data-id="${session.id}"[\\s\\S]+Review of pull request 42[\\s\\S]+Reviewer`));

@@ -70,7 +70,7 @@ const curlCard = (delivery: Detail, integration: Integration | null, { origin, p
 const redeliveriesText = ({ redeliveries: { count, last_at, differed } }: Detail): Child =>
   span(
     { 'data-redeliveries': String(count) },
-    last_at === null ? 'not sent again' : span(null, `${countText(count)} more, last `, ago(last_at)),
+    last_at === null ? 'not sent again' : span(null, `${countText(count)} more, last `, ago(last_at), ', same bytes'),
     differed ? '; its provider repeated it with another body, which was ignored' : null,
   );
 
