@@ -36,7 +36,7 @@ export const cloneAgentOperations = {
     path: '/agents/:source_id/clone',
     summary: 'Clone an agent',
     details:
-      'The copy has the settings of the agent, but no secrets, roles, grants, webhooks or memory. The caller becomes its owner. Its slug is derived from the name.',
+      'The copy has the settings, models, tools and Slack settings of the agent, and its skills without their configurations. It never has its secrets, roles, grants, integrations, cron jobs, runner keys, sessions or memory. The caller becomes the owner of the copy, and its slug is derived from its name.',
     permit: 'any',
     permissionNote: 'Requires the permissions `agent:read` on the agent and `tenant:agents:create` in its tenant.',
     // Search for the agent before an invalid body is refused; otherwise, the refusal would reveal that a hidden agent

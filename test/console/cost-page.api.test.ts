@@ -27,6 +27,25 @@ test('each grouping of the costs page shows its groups and the same total', asyn
   }
 });
 
+test('the exact amounts by day, agent, model and cause add up to the total to the micro-dollar', async () => {
+  const other = await createAgent(p, 'Other');
+  const session = await seedSession(p, other);
+  for (const cost_usd of [0.000001, 1.234567])
+    await p.send('POST', `${p.tenant}/sessions/${session.id}/messages`, {
+      ...{ key: session.runner, body: { role: 'assistant', content: 'x', prompt_tokens: 10, completion_tokens: 1, cost_usd } },
+    });
+  await p.waitForProjections();
+  const micros = 2 * (51_200 + 400) + 1 + 1_234_567;
+  for (const group_by of ['day', 'agent', 'model', 'cause']) {
+    const { text } = await p.open(`${p.base}/costs?group_by=${group_by}`);
+    const billed = [...text.matchAll(/<strong><data value="[^"]*" title="\$([\d.]+)">/g)].map(([, amount]) =>
+      Math.round(Number(amount) * 1e6),
+    );
+    const total = billed.pop();
+    assert.equal([total, billed.reduce((sum, amount) => sum + amount, 0)], [micros, micros], group_by);
+  }
+});
+
 test("the hours of an agent's budget show its reservations, and how many of them another limit would have refused", async () => {
   for (const amount_usd of [0.4, 0.3, 0.2])
     await p.send('POST', `${p.tenant}/agents/${agent}/budget/reserve`, { key: runner, body: { amount_usd } });

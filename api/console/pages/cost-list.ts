@@ -10,7 +10,7 @@ import { card } from '../parts/facts.ts';
 import { type FilterField, filterForm, valuesIn } from '../parts/filter-form.ts';
 import { filterTabs } from '../parts/filters.ts';
 import { heading } from '../parts/heading.ts';
-import { usd } from '../parts/money.ts';
+import { exactUsd, usd } from '../parts/money.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { type Column, tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
@@ -68,8 +68,8 @@ const groupRow = (visit: Visit, group: Breakdown['groups'][number]) => {
       anomalyText(group),
     ),
     td({ class: 'number wide-only' }, countText(requests)),
-    td({ class: 'number wide-only' }, usd(repriced_usd)),
-    td({ class: 'number' }, strong(null, usd(cost_usd))),
+    td({ class: 'number wide-only' }, exactUsd(repriced_usd)),
+    td({ class: 'number' }, strong(null, exactUsd(cost_usd))),
   );
 };
 
@@ -91,8 +91,8 @@ const groupTable = (visit: Visit, { groups, total_cost_usd, total_repriced_usd }
     { 'data-total': '' },
     td({ class: 'main-cell' }, strong(null, 'Total')),
     td({ class: 'number wide-only' }, countText(groups.reduce((sum, { requests }) => sum + requests, 0))),
-    td({ class: 'number wide-only' }, usd(total_repriced_usd)),
-    td({ class: 'number' }, strong(null, usd(total_cost_usd))),
+    td({ class: 'number wide-only' }, exactUsd(total_repriced_usd)),
+    td({ class: 'number' }, strong(null, exactUsd(total_cost_usd))),
   );
   return tableOf('Costs', COLUMNS, [...groups.map((group) => groupRow(visit, group)), total]);
 };

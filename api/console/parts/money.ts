@@ -1,3 +1,7 @@
+import { tags } from './tags.ts';
+
+const { data } = tags;
+
 /** Formats an amount in US dollars: with two decimals or, below one cent, with six. */
 export const usd = (amount: number): string => {
   const size = Math.abs(amount);
@@ -5,6 +9,9 @@ export const usd = (amount: number): string => {
   const text = size.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: digits });
   return `${amount < 0 ? '−' : ''}$${text}`;
 };
+
+/** Renders an amount in US dollars. All its decimals are shown on hover, so that amounts add up to their total. */
+export const exactUsd = (amount: number) => data({ value: String(amount), title: `$${amount.toFixed(6)}` }, usd(amount));
 
 /**
  * Formats a rounded amount in US cents. If it was rounded to zero although something was used, the result says that it
