@@ -96,6 +96,21 @@ browserTest('`j` and `k` move through the rows of each list, also of lists whose
   });
 });
 
+browserTest('in the month calendar, arrow keys move from day to day, and Enter opens the day', async () => {
+  const { p } = given!;
+  await onPage('/schedules?view=month&date=2026-12-01', async (page) => {
+    await page.focus('[data-day="2026-12-09"]');
+    const days: unknown[] = [];
+    for (const key of ['ArrowRight', 'ArrowDown', 'ArrowLeft', 'ArrowUp', 'ArrowUp', 'ArrowUp']) {
+      await page.keyboard.press(key);
+      days.push(await page.evaluate(`document.activeElement.dataset.day.slice(-2)`));
+    }
+    assert.equal(days, ['10', '17', '16', '09', '02', '02']);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**${p.base}/schedules?view=day&date=2026-12-02`);
+  });
+});
+
 browserTest('`[` goes one event back from a page of the present, `]` forth, and `n` to the present', async () => {
   const { p, seeded } = given!;
   const path = `${p.base}/agents/${seeded.agent}`;
