@@ -64,9 +64,10 @@ export const budgetHours = (hours: readonly Hour[], visit: Visit, period: Period
   const limit = visit.query.get('limit_usd');
   const refused = hours.reduce((sum, hour) => sum + hour.refused, 0);
   const used = hours.filter(({ reserved_usd, refused: times }) => reserved_usd > 0 || times > 0);
+  const reservations = refused === 1 ? '1 reservation' : `${refused} reservations`;
   const said = limit
-    ? `At ${usd(Number(limit))} per hour, ${refused} reservations would have been refused in these ${hours.length} hours.`
-    : `${refused} reservations were refused in these ${hours.length} hours.`;
+    ? `At ${usd(Number(limit))} per hour, ${reservations} would have been refused in these ${hours.length} hours.`
+    : `${reservations} ${refused === 1 ? 'was' : 'were'} refused in these ${hours.length} hours.`;
   const { isClipped } = budgetTimes(period, Date.now());
   return [
     p({ 'data-hypothesis': '', role: 'status' }, said),

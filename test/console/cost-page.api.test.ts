@@ -89,6 +89,20 @@ test('a refused reservation has a link to its event, and costs caused by a perso
   assert.match(causes.text, new RegExp(`href="${p.base}/sessions\\?user_id=${owner.user_id}"`));
 });
 
+test('a reservation that was refused opens its event, which names the reservation', async () => {
+  const tight = await createAgent(p, 'Tight');
+  const session = await seedSession(p, tight);
+  await p.send('PUT', `${p.tenant}/agents/${tight}/budget`, { body: { hourly_limit_usd: 0.5 } });
+  await p.send('POST', `${p.tenant}/agents/${tight}/budget/reserve`, { key: session.runner, body: { amount_usd: 0.6 } });
+  const { text } = await p.open(`${p.base}/costs?agent_id=${tight}`);
+  assert.match(text, /data-hypothesis[^>]*>1 reservation was refused/);
+  const [, href] = /href="([^"]+\/events\/[^"]+)"[^>]*>1 refused/.exec(text)!;
+  const { reservation_id } = p.eventsOf('BudgetRefused').at(-1)!.data as { reservation_id: string };
+  const event = await p.open(href!);
+  assert.is(event.status, 200);
+  assert.ok(event.text.includes(reservation_id));
+});
+
 test('for a visitor who may not read costs, the costs page looks like an unknown page, and no link leads to it', async () => {
   for (const [role, status] of [
     ['ADMIN', 200],
