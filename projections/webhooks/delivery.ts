@@ -6,12 +6,12 @@ import type { AcknowledgementEvent, FailedAttempt, SettledDelivery } from '../..
 import type { PublicationEvent } from '../../domain/runners/publication.ts';
 import type { SessionEvent } from '../../domain/sessions/session.ts';
 import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
-import { PreviewField } from '../../domain/webhooks/payload-preview.ts';
 import type { RejectionEvent } from '../../domain/webhooks/rejection.ts';
 import { type Change, insert, type Projection, patch, type Row } from '../projection.ts';
 import type { Table } from '../table.ts';
 import { Caller } from './caller.ts';
 import { Attempt, StoredFailure, storedFailure } from './delivery-attempts.ts';
+import { Guardrail, Preview } from './delivery-fields.ts';
 import { Redeliveries, storedRedeliveries } from './delivery-redeliveries.ts';
 import { Origin, Step, stepOf } from './delivery-steps.ts';
 import { insertPublication, publicationTable } from './publication.ts';
@@ -67,24 +67,9 @@ const Delivery = z.object({
   }),
 });
 
-/** A delivery in a list. The preview is read from the log, because no read model contains payloads. */
-export const DeliveryRead = Delivery.extend({
-  preview: z
-    .array(PreviewField)
-    .nullable()
-    .default(null)
-    .meta({
-      description:
-        'At most two fields of the payload that tell deliveries apart; empty if there are none. Null if the request does not ask for it with `preview=true`, or if the payload cannot be read',
-      examples: [[{ name: 'title', value: 'Found a bug' }]],
-    }),
-}).meta({ id: 'DeliveryRead' });
+/** A delivery in a list. */
+export const DeliveryRead = Delivery.extend({ preview: Preview }).meta({ id: 'DeliveryRead' });
 
-const Guardrail = z.object({
-  rule: z.string().meta({ description: 'The name of the check', examples: ['json'] }),
-  verdict: z.enum(['pass', 'block', 'redact', 'label']).meta({ description: 'What the check decided' }),
-  note: z.string().nullable().meta({ description: 'Why' }),
-});
 /** DeliveryDetail without the payload, because no read model stores payloads. */
 export const DeliveryDetailRow = Delivery.extend({
   content_type: z

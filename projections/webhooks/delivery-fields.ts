@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { PreviewField } from '../../domain/webhooks/payload-preview.ts';
+
+/** The preview of a payload. It is read from the log, because no read model contains payloads. */
+export const Preview = z
+  .array(PreviewField)
+  .nullable()
+  .default(null)
+  .meta({
+    description:
+      'At most two fields of the payload that tell deliveries apart; empty if there are none. Null if the request does not ask for it with `preview=true`, or if the payload cannot be read',
+    examples: [[{ name: 'title', value: 'Found a bug' }]],
+  });
+
+/** What a check of a delivery decided. */
+export const Guardrail = z.object({
+  rule: z.string().meta({ description: 'The name of the check', examples: ['json'] }),
+  verdict: z.enum(['pass', 'block', 'redact', 'label']).meta({ description: 'What the check decided' }),
+  note: z.string().nullable().meta({ description: 'Why' }),
+});
