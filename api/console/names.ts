@@ -1,26 +1,11 @@
-import { hash } from 'node:crypto';
 import type { Answer } from '../http/ask.ts';
+import type { Names } from './name-memory.ts';
 import type { Visit } from './visit.ts';
 
 /** How many names a page can show. Further resources of the tenant are shown without their names. */
 const MAX_NAMED = 200;
 /** An open page that updates itself shows names that are at most this old. */
 const MAX_AGE_MS = 15_000;
-
-/** The names of resources, by their ids. */
-export type Names = ReadonlyMap<string, string>;
-
-/** An answer with names, and the time at which it was read. */
-export type RememberedNames = { readonly answer: Answer<Names>; readonly readAt: number };
-
-/** Keeps the names that pages have read last. It is of bounded size. */
-export type NameCache = {
-  readonly get: (key: string) => RememberedNames | undefined;
-  readonly set: (key: string, names: RememberedNames) => void;
-};
-
-/** What a visit needs to remember names from one update of an open page to the next. */
-export type NameMemory = { readonly cache: NameCache; readonly session: string; readonly isRefresh: boolean };
 
 type Named = readonly { readonly id: string; readonly name?: string; readonly label?: string }[];
 
@@ -31,7 +16,7 @@ type Named = readonly { readonly id: string; readonly name?: string; readonly la
  */
 const namesOf = async (visit: Visit, kind: string, read: () => Promise<Answer<Named>>): Promise<Answer<Names>> => {
   const { cache, session, isRefresh } = visit.nameMemory;
-  const key = hash('sha256', `${kind} ${visit.params.tenant_id} ${session}`);
+  const key = `${kind} ${visit.params.tenant_id} ${session}`;
   const known = isRefresh ? cache.get(key) : undefined;
   if (known && Date.now() - known.readAt < MAX_AGE_MS) {
     visit.calls.push(known.answer.call);

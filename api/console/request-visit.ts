@@ -3,7 +3,7 @@ import { getCookie } from 'hono/cookie';
 import { type Ask, type Call, createAsk, type Send } from '../http/ask.ts';
 import { isRead } from '../http/operation.ts';
 import type { Rows } from '../routes.ts';
-import type { NameCache } from './names.ts';
+import type { NameCache } from './name-memory.ts';
 import { zoneNamed } from './parts/local-time.ts';
 import { pastTime } from './past-time.ts';
 import { type Freshness, type Me, THEMES, type Theme, type Visit } from './visit.ts';

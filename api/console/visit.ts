@@ -1,6 +1,6 @@
 import type { Ask, Call, ReplyOf } from '../http/ask.ts';
 import type { Rows } from '../routes.ts';
-import type { NameMemory } from './names.ts';
+import type { NameMemory } from './name-memory.ts';
 
 /** The response of `GET /me`, which describes the visitor. */
 export type Me = ReplyOf<Rows['readMe']>;
