@@ -56,10 +56,15 @@ export const mayOf = (effective: Effective): MayOnAgent => {
 /** Returns the breadcrumbs for a tab of an agent. */
 export const agentTrail =
   (tab: string | null) =>
-  ({ params, tenant }: Visit): readonly (readonly [string, string])[] => [
+  (
+    { params, tenant }: Visit,
+    answers: { readonly agent?: Answer<{ readonly name: string }> | null } | null = null,
+  ): readonly (readonly [string, string])[] => [
     [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
     ['Agents', tenantPath(params.tenant_id!, '/agents')],
-    ...(tab === null ? [] : [['Agent', tenantPath(params.tenant_id!, `/agents/${params.agent_id}`)] as const]),
+    ...(tab === null
+      ? []
+      : [[answers?.agent?.ok ? answers.agent.value.name : 'Agent', tenantPath(params.tenant_id!, `/agents/${params.agent_id}`)] as const]),
   ];
 
 const actionsOf = (visit: Visit, { id, name, is_active }: Agent, onAgent: MayOnAgent): readonly Child[] => {

@@ -12,7 +12,7 @@ import { problemPanel } from './parts/problem-panel.ts';
 import { copyButton } from './parts/short-id.ts';
 import { type Child, tags } from './parts/tags.ts';
 
-const { form, input, button, a, div, p, h2, ul, li, section, dl, dt, dd, code, pre } = tags;
+const { form, input, button, a, div, p, h2, ul, li, section, dl, dt, dd, code, pre, strong } = tags;
 
 /** A form to render: its operation, its content, and the state of the resource on which the change is based. */
 export type DrawnForm = {
@@ -20,6 +20,8 @@ export type DrawnForm = {
   readonly row: Operation;
   readonly form: Form;
   readonly params: Readonly<Record<string, string>>;
+  /** The name of the resource that the form is about; null if it has none. */
+  readonly subject: string | null;
   /** The current values of the fields. */
   readonly value: unknown;
   readonly query: Readonly<Record<string, unknown>>;
@@ -183,6 +185,7 @@ const withPanel = (drawn: DrawnForm): Child => {
 /** Renders the page of a form. `before` is shown above the form. */
 export const formPage = (drawn: DrawnForm, ...before: Child[]): readonly Child[] => [
   heading(drawn.row.summary, drawn.row.details ?? null),
+  drawn.subject === null ? null : p({ class: 'form-subject' }, 'About ', strong(null, drawn.subject)),
   ...before,
   withPanel(drawn),
 ];

@@ -1,4 +1,4 @@
-import type { Answer, Ask } from '../http/ask.ts';
+import { type Answer, type Ask, pathFieldsOf } from '../http/ask.ts';
 import { createsResource, isRead, type Operation, type Operations } from '../http/operation.ts';
 import { type Field, type Form, topFields } from './form.ts';
 import type { Visit } from './visit.ts';
@@ -82,4 +82,41 @@ export const readBefore = async (
   const { names = {} } = OTHER_READS[operation] ?? {};
   const value = answer.ok ? bodyOfReply(form, answer.value, names) : undefined;
   return { answer, before: { value, etag: answer.etag } };
+};
+
+const shapeOf = (path: string): string => path.replaceAll(/:\w+/g, ':');
+
+/**
+ * Returns the operation that reads the resource below whose path an operation is, and the names of the operation's path
+ * parameters for it, in order. For example, for `/tenant/:tenant_id/agents/:agent_id/pause` it reads the agent. Null if
+ * there is none, or if it is the tenant itself.
+ */
+const subjectRead = (
+  operations: Operations,
+  { path }: Operation,
+): { readonly read: Operation; readonly names: readonly string[] } | null => {
+  const parts = path.split('/');
+  for (let end = parts.length; end > 0; end--) {
+    if (!parts[end - 1]!.startsWith(':')) continue;
+    const above = parts.slice(0, end).join('/');
+    if (above.endsWith('/:tenant_id')) return null;
+    const read = Object.values(operations).find((one) => isRead(one) && shapeOf(one.path) === shapeOf(above));
+    if (read) return { read, names: pathFieldsOf({ path: above }) };
+  }
+  return null;
+};
+
+/** Returns the name of the resource that an operation is about; null if there is none, or if it cannot be read. */
+export const readSubject = async (
+  visit: Visit,
+  operations: Operations,
+  { row, params }: { readonly row: Operation; readonly params: Readonly<Record<string, string>> },
+): Promise<string | null> => {
+  const found = subjectRead(operations, row);
+  if (!found || found.names.some((name) => !params[name])) return null;
+  const sent = pathFieldsOf(found.read).map((name, at) => [name, params[found.names[at]!]] as const);
+  const answer = await askAny(visit)(found.read, Object.fromEntries(sent));
+  if (!answer.ok) return null;
+  const { name, label, display_name, title, slug, email } = answer.value as Readonly<Record<string, unknown>>;
+  return [name, label, display_name, title, slug, email].find((one): one is string => typeof one === 'string' && one !== '') ?? null;
 };

@@ -6,6 +6,7 @@ import { type Form, formOf } from './form.ts';
 import { readChoices } from './form-choices.ts';
 import { companionOf, previewOf } from './form-companion.ts';
 import { type DrawnForm, formPage } from './form-page.ts';
+import { readSubject } from './form-read.ts';
 import { resultPath } from './form-target.ts';
 import { framed } from './frame.ts';
 import { RECENT_SIGN_IN } from './parts/problem-panel.ts';
@@ -80,16 +81,17 @@ export const isLikeUnknown = ({ status, code }: Problem): boolean => [403, 404].
 export const draw = async (run: Run, shown: Partial<DrawnForm>, before: readonly Child[] = []): Promise<readonly Child[]> => {
   const { visit, deps, operation, row, form, params } = run;
   const { operations } = deps;
-  const [choices, companion, preview] = await Promise.all([
+  const [choices, companion, preview, subject] = await Promise.all([
     readChoices(visit, form, { operations, params }),
     companionOf(visit, operations, { operation, params }),
     previewOf(visit, operations, { operation, params }),
+    readSubject(visit, operations, { row, params }),
   ]);
   const returnTo = run.next ?? run.returnTo ?? resultPath(row, deps.pages, { params, reply: {} });
   const drawn = { value: undefined, query: {}, drawn: undefined, etag: null, key: newKey(), errors: [], problem: null, panel: null };
   const path = `/console/run/${operation}?${new URLSearchParams({ ...params, ...(run.next ? { next: run.next } : { return_to: returnTo }) })}`;
   return formPage(
-    { ...drawn, operation, row, form, params, choices, companion, preview, returnTo, next: run.next, path, ...shown },
+    { ...drawn, operation, row, form, params, choices, companion, preview, subject, returnTo, next: run.next, path, ...shown },
     ...before,
   );
 };

@@ -33,8 +33,11 @@ type PageOf<T extends Answers> = {
    */
   readonly whenMissing?: (visit: Visit) => Promise<{ readonly title: string; readonly content: readonly Child[] } | null>;
   readonly title: (answers: T, visit: Visit) => string;
-  /** Returns the breadcrumbs: the names and paths of the pages above this page. */
-  readonly trail?: (visit: Visit) => readonly (readonly [string, string])[];
+  /**
+   * Returns the breadcrumbs: the names and paths of the pages above this page. The answers are null if the first call was
+   * answered with 404.
+   */
+  readonly trail?: (visit: Visit, answers: NoInfer<T> | null) => readonly (readonly [string, string])[];
   readonly view: (answers: T, visit: Visit) => readonly Child[];
 };
 

@@ -138,11 +138,11 @@ const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
   if (main && !main.ok && [403, 404].includes(main.status)) {
     if (visit.asOf) return htmlResponse(c, await inTime(deps, visit, nothingThen), 404);
     const missing = await page.whenMissing?.(visit);
-    const frame = missing && { ...missing, nav: page.nav, trail: page.trail?.(visit) ?? [] };
+    const frame = missing && { ...missing, nav: page.nav, trail: page.trail?.(visit, null) ?? [] };
     return frame ? htmlResponse(c, await inTime(deps, visit, frame), 404) : show(unknownPage, 404);
   }
   const title = page.title(answers, visit);
-  const trail = page.trail?.(visit) ?? [];
+  const trail = page.trail?.(visit, answers) ?? [];
   const content: readonly Child[] = page.view(answers, visit);
   const live = liveOf(page, visit, Object.values(answers));
   const html = await inTime(deps, visit, { title, nav: page.nav, trail, content, live, main }, pastPositionOf(Object.values(answers)));

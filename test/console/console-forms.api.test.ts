@@ -165,6 +165,15 @@ test('a delivery can be sent again with the form on its page', async () => {
   assert.match(answer.headers.get('location')!, new RegExp(`/deliveries/${id}`));
 });
 
+test('a form says the name of the resource that it is about: of the one it changes, or of the nearest one above', async () => {
+  const subjectOf = async (operation: string, query: string) =>
+    /<p class="form-subject">About <strong>([^<]*)<\/strong>/.exec((await p.open(`/console/run/${operation}?${query}`)).text)?.[1];
+  const named = `${ofTenant}&agent_id=${await createAgent(p, 'Named and shown')}`;
+  for (const operation of ['deleteAgent', 'updateAgent', 'createCronJob', 'linkAgentRepo'])
+    assert.is(await subjectOf(operation, named), 'Named and shown', operation);
+  assert.is(await subjectOf('createAgent', ofTenant), undefined);
+});
+
 test('after a resource is deleted by its form, the browser is led to the parent page', async () => {
   const id = await createAgent(p, 'Short lived');
   const answer = await submit('deleteAgent', await fill('deleteAgent', `${ofTenant}&agent_id=${id}`));
