@@ -203,9 +203,9 @@ const parsedJson = (text: string | null): unknown => {
 
 const runForm = (deps: ConsoleDeps) => async (c: Context) => {
   assertOwnPage(c, deps.cookies);
-  if (new URL(c.req.url).searchParams.has('as_of'))
-    return refuse(c, deps, { status: 409, title: 'The past cannot be changed', detail: 'Open the page without as_of.', code: 'conflict' });
   const fields = new URLSearchParams(await readFormText(c.req.raw, MAX_FORM_BYTES));
+  if (new URL(c.req.url).searchParams.has('as_of') || fields.has('as_of'))
+    return refuse(c, deps, { status: 409, title: 'The past cannot be changed', detail: 'Open the page without as_of.', code: 'conflict' });
   const run = await startRun(c, deps, fields);
   if (run instanceof Response) return run;
   const { form, params, visit, row } = run;

@@ -102,13 +102,22 @@ test('lists at a past time show the items of that time', async () => {
   assert.not.match(text, new RegExp(later));
 });
 
-test('a change that is submitted with a past time is refused and changes nothing', async () => {
-  const before = p.eventsOf('AgentUpdated').length;
+test('a change that is submitted with a past time, in the URL or in a field, is refused and changes nothing', async () => {
+  const before = p.log.events.length;
   const fields = submittedBy(formIn((await p.open(page)).text, 'updateAgent'));
-  const headers = { cookie: p.cookie, 'content-type': 'application/x-www-form-urlencoded', ...OWN_PAGE };
-  const answer = await p.send('POST', `/console/run/updateAgent?as_of=${middle}`, { key: '', raw: fields.toString(), headers });
-  assert.is(answer.status, 409);
-  assert.is(p.eventsOf('AgentUpdated').length, before);
+  const own = Object.fromEntries(fields);
+  for (const [query, sent] of [
+    [`?as_of=${middle}`, own],
+    ['', { ...own, as_of: middle }],
+  ] as const) {
+    const answer = await p.submit(`/console/run/updateAgent${query}`, sent);
+    assert.is(answer.status, 409, answer.text);
+    assert.match(answer.text, /The past cannot be changed/);
+  }
+  const body = { description: 'as of then' };
+  assert.is((await p.send('PATCH', `${p.tenant}/agents/${agent}?as_of=${middle}`, { body })).status, 422);
+  assert.is((await p.send('POST', `${p.tenant}/agents?as_of=${middle}`, { body: { name: 'Past', slug: 'past' } })).status, 422);
+  assert.is(p.log.events.length, before);
 });
 
 test('a form with a past time in its URL is refused, with a link to the form of the present', async () => {
