@@ -131,7 +131,7 @@ test('a platform form that concerns a tenant looks like a page of the platform, 
   assert.match(open.text, new RegExp(`value="${other.id}"[^>]*>other`));
 });
 
-test('the page of an erased tenant says that it was erased; the page of an unknown tenant looks like any unknown page', async () => {
+test('an erased tenant is listed as erased, and so says its page; the page of an unknown tenant looks like any unknown page', async () => {
   const gone = await createSecondTenant(p, 'gone');
   const erased = await p.send('DELETE', `/admin/tenants/${gone.id}`, { body: { reason: 'The customer has left' } });
   assert.is(erased.status, 202, erased.text);
@@ -141,6 +141,9 @@ test('the page of an erased tenant says that it was erased; the page of an unkno
   assert.match(text, /data-erased[\s\S]*This tenant was erased[\s\S]*still verifies/);
   assert.match((await p.open(`${P}/audit-logs?resource_id=${gone.id}`)).text, /data-kind="audit"[\s\S]*tenant\.erased/);
   assert.not.match((await p.open(`${P}/tenants/c${'0'.repeat(24)}`)).text, /data-erased/);
+  const row = new RegExp(`data-kind="tenant" data-id="${gone.id}" data-erased[\\s\\S]*?>gone<[\\s\\S]*?data-state="erased"`);
+  for (const query of ['', '?q=GON', `?q=${gone.id}`]) assert.match((await p.open(`${P}/tenants${query}`)).text, row, query);
+  assert.not.match((await p.open(`${P}/tenants?q=other`)).text, /data-erased/);
 });
 
 test('/console redirects a super-admin who belongs to no tenant to the platform pages', async () => {

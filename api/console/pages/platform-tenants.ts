@@ -5,6 +5,7 @@ import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';
+import { card } from '../parts/facts.ts';
 import { searchField } from '../parts/filters.ts';
 import { heading } from '../parts/heading.ts';
 import { pager } from '../parts/pager.ts';
@@ -14,7 +15,7 @@ import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import { platformPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, span, td, tr } = tags;
+const { a, div, p, span, td, tr } = tags;
 
 type Tenant = ReplyOf<Rows['listTenants']>[number];
 
@@ -45,6 +46,42 @@ const rowOf =
       td({ class: 'number' }, ago(created_at)),
     );
 
+type Erasure = ReplyOf<Rows['listPlatformAuditLogs']>[number];
+
+const ERASED_COLUMNS: readonly Column[] = [['Tenant'], ['State'], ['Erased', 'number']];
+const MAX_ERASED = 50;
+
+/** Whether a search for tenants finds an erased tenant: by a part of its name, or by its id. */
+const isFound = ({ resource_name, resource_id }: Erasure, q: string): boolean =>
+  `${resource_name ?? ''}\n${resource_id}`.toLowerCase().includes(q.toLowerCase());
+
+const erasedRow = ({ resource_id, resource_name, created_at }: Erasure) =>
+  tr(
+    { 'data-kind': 'tenant', 'data-id': resource_id, 'data-erased': '' },
+    td(
+      { class: 'main-cell' },
+      a({ href: platformPath(`/tenants/${resource_id}`), class: 'row-link' }, span({ class: 'event' }, resource_name ?? 'Tenant')),
+    ),
+    td({ class: 'state-cell' }, badge('erased')),
+    td({ class: 'number' }, ago(created_at)),
+  );
+
+/**
+ * Renders the erased tenants that the search finds. They have no rows of their own any more, but the platform's audit
+ * log still has an entry about each of them.
+ */
+const erasedCard = (erasures: readonly Erasure[], q: string): Child => {
+  const found = erasures.filter((erasure) => isFound(erasure, q));
+  if (found.length === 0) return null;
+  return card(
+    'Erased tenants',
+    tableOf('Erased tenants', ERASED_COLUMNS, found.map(erasedRow)),
+    erasures.length < MAX_ERASED
+      ? null
+      : p(null, a({ class: 'button', href: platformPath('/audit-logs?action=tenant.erased') }, 'Find others in the audit log')),
+  );
+};
+
 const createLink = (visit: Visit): Child =>
   formLink(visit, visit.rows.createTenant, {}, 'New tenant', { icon: 'plus', look: 'primary', returnTo: visit.path });
 
@@ -59,11 +96,12 @@ export const platformTenantsPage = page({
     return {
       tenants: ask(rows.listTenants, { ...(q && { q }), ...(cursor && { cursor }) }),
       plans: ask(rows.listPlans, { limit: MAX_PLANS }),
+      erasures: cursor ? Promise.resolve(null) : ask(rows.listPlatformAuditLogs, { action: 'tenant.erased', limit: MAX_ERASED }),
     };
   },
   title: () => 'Tenants',
   trail: () => [['Platform', platformPath()]],
-  view: ({ tenants, plans }, visit) => {
+  view: ({ tenants, plans, erasures }, visit) => {
     const names = new Map(plans.ok ? plans.value.map(({ id, name }) => [id, name]) : []);
     const q = visit.query.get('q') ?? '';
     const noMatch = emptyState(
@@ -83,6 +121,7 @@ export const platformTenantsPage = page({
       div({ class: 'toolbar' }, searchField(visit.path, { name: 'q', value: q, placeholder: 'Search by name or id' })),
       panel(tenants, (found) => (found.length === 0 ? (q ? noMatch : nothing) : tableOf('Tenants', COLUMNS, found.map(rowOf(names))))),
       pager(tenants, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
+      erasures && panel(erasures, (found) => erasedCard(found, q)),
     ];
   },
 });
