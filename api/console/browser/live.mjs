@@ -4,6 +4,8 @@ import { createRefreshPace } from './refresh-pace.mjs';
 /** After this time without a message, the connection counts as lost. The stream sends a heartbeat every 15 s. */
 const MAX_SILENCE_MS = 20_000;
 const RETRY_MS = 2_000;
+/** How often a page checks whether it must be fetched again, and whether its stream is alive. */
+const WATCH_MS = 1_000;
 /** How often a page that follows the stream asks which parts of the platform do not work. */
 const HEALTH_MS = 2_000;
 /**
@@ -231,11 +233,16 @@ const checkHealth = async () => {
   }
 };
 
-/** Checks every second whether the connection is alive, and shows how long ago it was lost. */
+/** Whether a time is over, or will be before half of the time until the next check. */
+const isDue = (/** @type {number} */ ageMs, /** @type {number} */ afterMs) => ageMs >= afterMs - WATCH_MS / 2;
+
+/**
+ * Fetches a page again that must be, checks whether the connection is alive, and shows how long ago it was lost.
+ */
 const watch = () => {
   if (document.hidden || isOver || isPaused) return showState();
-  if (poll && pace.age() >= Number(poll)) onChange();
-  else if (stream && Date.now() - healthAt >= HEALTH_MS) checkHealth();
+  if (poll && isDue(pace.age(), Number(poll))) onChange();
+  else if (stream && isDue(Date.now() - healthAt, HEALTH_MS)) checkHealth();
   if (stream && Date.now() - heardAt > MAX_SILENCE_MS) {
     lost();
     heardAt = Date.now();
@@ -275,6 +282,6 @@ if (url) {
   if (incomplete !== undefined) lost();
   connect();
   if (isStale || retryMs > 0) schedule();
-  setInterval(watch, 1_000);
+  setInterval(watch, WATCH_MS);
   showState();
 }
