@@ -13,7 +13,7 @@ import type { Page } from './page.ts';
 import { emptyState } from './parts/empty-state.ts';
 import { heading } from './parts/heading.ts';
 import { isTemporary, problemPanel } from './parts/problem-panel.ts';
-import { tags } from './parts/tags.ts';
+import { type Child, tags } from './parts/tags.ts';
 import { type ConsoleEnv, isRefresh, visitOf, withVisitor } from './request-visit.ts';
 import type { Visit } from './visit.ts';
 
@@ -89,14 +89,17 @@ export const unknownPage: Frame = {
 const tryAgain = p({ class: 'below' }, a({ class: 'button', href: '' }, 'Try again'));
 const triesAgain = 'This page tries again by itself until it can be shown.';
 
+/** Why a page cannot be shown, and what is shown below the problem. */
+type Failure = { readonly problem: Problem; readonly more?: readonly Child[] };
+
 /**
  * Answers a request that has failed because of a problem. The frame of the page stays, with the navigation that follows
  * from the URL, because it is not known who the visitor is. The page tries again by itself until the problem is over.
  */
-const failedResponse = (c: Context, { assets, cookies }: ConsoleDeps, visit: Visit, problem: Problem): Response => {
+const failedResponse = (c: Context, { assets, cookies }: ConsoleDeps, visit: Visit, { problem, more = [] }: Failure): Response => {
   const live = c.req.method === 'GET' && isTemporary(problem) ? retryOf(visit, true) : null;
   const title = problem.status >= 500 ? 'This page is not available now' : problem.title;
-  const content = [heading(title, live && triesAgain), problemPanel(problem)];
+  const content = [heading(title, live && triesAgain), problemPanel(problem), ...more];
   const isSignedIn = cookies.session(c) !== undefined;
   if (!isSignedIn) return htmlResponse(c, plainDocument(assets, visit, problem.title, ...content), problem.status);
   const frame = { title: 'Not available', nav: entryAt(visit), trail: [], content: [...content, tryAgain], live };
@@ -109,12 +112,12 @@ export const requestedVisit = (c: Context, { app, operations, cookies, names }: 
 
 /** Refuses a request for a page with a problem that no operation of the API has returned. */
 export const refuse = (c: Context, deps: ConsoleDeps, problem: Pick<Problem, 'status' | 'title' | 'detail' | 'code'>): Response =>
-  failedResponse(c, deps, requestedVisit(c, deps), { type: '', request_id: '', ...problem });
+  failedResponse(c, deps, requestedVisit(c, deps), { problem: { type: '', request_id: '', ...problem } });
 
 /** Answers a request for a page whose handler has thrown an error: with a page that shows the problem. */
 export const answerError = async (error: unknown, c: Context, deps: ConsoleDeps): Promise<Response> => {
   c.set('requestId', (c.env as ConsoleEnv).requestId);
-  return failedResponse(c, deps, requestedVisit(c, deps), await problemOf(deps.answerFailure(error, c)));
+  return failedResponse(c, deps, requestedVisit(c, deps), { problem: await problemOf(deps.answerFailure(error, c)) });
 };
 
 /**
@@ -128,9 +131,15 @@ export const endedResponse = (c: Context, visit: Visit, problem: Problem): Respo
 
 /**
  * Identifies the visitor. `params` are parameters of the page in addition to those in its path. If nobody is signed in,
- * or the API cannot say who is, the result is the response that ends the request.
+ * or the API cannot say who is, the result is the response that ends the request. In the second case, `whenDown` returns
+ * what the response shows below the problem.
  */
-export const identify = async (c: Context, deps: ConsoleDeps, params: Readonly<Record<string, string>> = {}): Promise<Visit | Response> => {
+export const identify = async (
+  c: Context,
+  deps: ConsoleDeps,
+  params: Readonly<Record<string, string>> = {},
+  whenDown?: Page['whenDown'],
+): Promise<Visit | Response> => {
   const { app, cookies } = deps;
   const requested = requestedVisit(c, deps);
   const known = { ...requested, params: { ...requested.params, ...params } };
@@ -143,5 +152,5 @@ export const identify = async (c: Context, deps: ConsoleDeps, params: Readonly<R
   const visit = { ...known, degraded };
   if (me.ok) return withVisitor(visit, me.value);
   if (me.problem.status === 401 || me.problem.status === 403) return endedResponse(c, visit, me.problem);
-  return failedResponse(c, deps, visit, me.problem);
+  return failedResponse(c, deps, visit, { problem: me.problem, more: (await whenDown?.(visit)) ?? [] });
 };

@@ -1,4 +1,4 @@
-import type { Frame } from './answers.ts';
+import { type Frame, unknownPage } from './answers.ts';
 import { emptyState } from './parts/empty-state.ts';
 import { tags } from './parts/tags.ts';
 import { timeOfDay } from './parts/time.ts';
@@ -10,7 +10,7 @@ const { a, h1 } = tags;
  * Returns the page that replaces all pages of a tenant after the visitor's break-glass access to it has ended. Null if
  * the visitor had no such access, or it is still open.
  */
-export const endedAccess = ({ breakGlass, zone }: Visit): Frame | null => {
+const endedAccess = ({ breakGlass, zone }: Visit): Frame | null => {
   if (!breakGlass || breakGlass.isOpen) return null;
   const { name, until, tenant_id } = breakGlass;
   return {
@@ -32,7 +32,7 @@ export const endedAccess = ({ breakGlass, zone }: Visit): Frame | null => {
 };
 
 /** Returns the page that replaces all pages of a tenant while it is suspended; null if it is not. */
-export const suspendedTenant = ({ tenant }: Visit): Frame | null =>
+const suspendedTenant = ({ tenant }: Visit): Frame | null =>
   tenant?.is_suspended
     ? {
         title: 'Suspended',
@@ -48,3 +48,9 @@ export const suspendedTenant = ({ tenant }: Visit): Frame | null =>
         ],
       }
     : null;
+
+/**
+ * Returns the page for a visitor who may not see what was requested. It says why if the visitor could see it before:
+ * their break-glass access has ended, or the tenant is suspended. Otherwise, it is the page of an unknown path.
+ */
+export const refusedPage = (visit: Visit): Frame => endedAccess(visit) ?? suspendedTenant(visit) ?? unknownPage;

@@ -1,7 +1,8 @@
 import type { Context } from 'hono';
 import type { Problem } from '../http/ask.ts';
 import { isRead, type Operation } from '../http/operation.ts';
-import { type ConsoleDeps, consolePath, htmlResponse, identify, unknownPage } from './answers.ts';
+import { type ConsoleDeps, consolePath, htmlResponse, identify } from './answers.ts';
+import { refusedPage } from './break-glass.ts';
 import { type Form, formOf } from './form.ts';
 import { readChoices } from './form-choices.ts';
 import { companionOf, previewOf } from './form-companion.ts';
@@ -51,9 +52,9 @@ export const show = (
   return htmlResponse(c, framed(deps.assets, visit, { ...frame, trail }), status);
 };
 
-/** Shows the page of an unknown path. */
+/** Shows the page of an unknown path, or why the visitor can no longer read the tenant. */
 export const showUnknown = (c: Context, deps: ConsoleDeps, visit: Visit): Response =>
-  htmlResponse(c, framed(deps.assets, visit, unknownPage), 404);
+  htmlResponse(c, framed(deps.assets, visit, refusedPage(visit)), 404);
 
 /**
  * Finds the operation of a form, and checks that the visitor may call it. If not, returns the response that says so.

@@ -32,6 +32,11 @@ type PageOf<T extends Answers> = {
    * absent or returns null, the visitor gets the 404 page.
    */
   readonly whenMissing?: (visit: Visit) => Promise<{ readonly title: string; readonly content: readonly Child[] } | null>;
+  /**
+   * Returns what to show below the problem if the API cannot say who the visitor is, because a part of the platform is
+   * down. The API calls that it makes are authorized like all others.
+   */
+  readonly whenDown?: (visit: Visit) => Promise<readonly Child[]>;
   readonly title: (answers: T, visit: Visit) => string;
   /**
    * Returns the breadcrumbs: the names and paths of the pages above this page. The answers are null if the first call was

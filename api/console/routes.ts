@@ -16,7 +16,7 @@ import {
   SIGN_IN,
   unknownPage,
 } from './answers.ts';
-import { endedAccess, suspendedTenant } from './break-glass.ts';
+import { refusedPage } from './break-glass.ts';
 import { framed } from './frame.ts';
 import { keepingTime, keepingZone } from './kept-query.ts';
 import { liveOf } from './live.ts';
@@ -123,10 +123,10 @@ const pastPositionOf = (answers: readonly (Answer<unknown> | null)[]): string | 
   answers.find((answer) => answer?.call.path.includes('as_of='))?.position ?? null;
 
 const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
-  const visit = await identify(c, deps);
+  const visit = await identify(c, deps, {}, page.whenDown);
   if (visit instanceof Response) return visit;
   const show = (frame: Frame, status: number) => htmlResponse(c, framed(deps.assets, visit, frame), status);
-  if (!visit.may(page.permit)) return show(endedAccess(visit) ?? suspendedTenant(visit) ?? unknownPage, 404);
+  if (!visit.may(page.permit)) return show(refusedPage(visit), 404);
   const elsewhere = toItsZone(c, visit) ?? (await toItsTime(c, visit));
   if (elsewhere) return elsewhere;
   if (c.req.header('x-console-time') !== undefined) return showSlider(c, deps, visit);

@@ -3,12 +3,21 @@ import * as assert from 'uvu/assert';
 import { page } from '../../api/console/page.ts';
 import { createConsole } from '../../api/console/routes.ts';
 import { createCookies } from '../../api/identity/sign-in-cookies.ts';
+import { issueSignInLink } from '../../commands/identity/sign-in-link.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { createAgent, OWN_PAGE, startConsole } from '../fixtures/console-platform.ts';
-import { addMember } from '../fixtures/users.ts';
+import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
-const p = await startConsole();
+const POSTGRES = {
+  name: 'Postgres',
+  status: 'down',
+  detail: 'does not answer',
+  advice: 'start it, or correct DATABASE_URL',
+  figures: {},
+} as const;
+
+const p = await startConsole({ readHealth: async () => ({ at: new Date().toISOString(), parts: [POSTGRES] }) });
 const agent = await createAgent(p, 'Reviewer');
 await p.waitForProjections();
 
@@ -236,6 +245,37 @@ test('while a tenant is suspended, its pages say so to its members', async () =>
   const { status, text } = await refresh(`/console/t/${id}`, cookie);
   assert.ok([401, 403].includes(status), `${status}`);
   assert.match(text, /The tenant is suspended/);
+});
+
+/** Signs in with a one-time link. Such a session is not bound to one tenant. @returns the session cookie */
+const signInByLink = async (email: string): Promise<string> => {
+  const answer = await p.submit('/console/in', { code: await issueSignInLink(p.systemContext(), email) }, OWN_PAGE, '');
+  return answer.headers.getSetCookie()[0]!.split(';')[0]!;
+};
+
+test('while a tenant is suspended, its pages and forms say so to people who are also members of other tenants', async () => {
+  const { id } = await createSecondTenant(p, 'third');
+  for (const tenant_id of [id, p.tenant_id]) await addMember(p, 'OWNER', tenant_id, 'both@example.com');
+  const cookie = await signInByLink('both@example.com');
+  const paths = [`/console/t/${id}`, `/console/t/${id}/agents`, `/console/run/createAgent?tenant_id=${id}`];
+  for (const path of paths) assert.is((await p.open(path, cookie)).status, 200, path);
+  await p.send('POST', `/admin/tenants/${id}/suspend`, { body: { reason: 'unpaid' } });
+  for (const path of paths) {
+    const { status, text } = await p.open(path, cookie);
+    assert.is(status, 404, path);
+    assert.match(text, /third is suspended/, path);
+  }
+  assert.is((await p.open(p.base, cookie)).status, 200);
+});
+
+test('while the read models are down, the page of the health of the platform still shows the parts, and to super-admins only', async () => {
+  const owner = await signInByLink('both@example.com');
+  const restart = stopReadModels();
+  const [shown, hidden] = [await p.open('/console/platform'), await p.open('/console/platform', owner)];
+  restart();
+  assert.equal([shown.status, hidden.status], [503, 503]);
+  assert.match(shown.text, /data-problem[\s\S]+data-kind="part" data-id="Postgres"[\s\S]+start it, or correct DATABASE_URL/);
+  assert.not.match(hidden.text, /data-kind="part"/);
 });
 
 test('clean-up: the platform stops', () => p.close());

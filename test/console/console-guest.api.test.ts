@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startConsole } from '../fixtures/console-platform.ts';
+import { formIn, submittedBy } from '../fixtures/html-form.ts';
 import { addMember } from '../fixtures/users.ts';
 
 const p = await startConsole();
@@ -55,6 +56,35 @@ test('after break-glass access has ended, the next page of the tenant gets 404 w
   assert.not.match((await p.open(`${base}/agents`, member)).text, /break-glass|Other/);
   await p.recordRefusals();
   assert.is(p.eventsOf('AccessRefused').length, before);
+});
+
+test('the form of break-glass asks for a reason and a time, and leads into the tenant, whose OWNER sees the entry and each read', async () => {
+  const third = await p.send('POST', '/admin/tenants', { body: { name: 'Third', slug: 'third', owner_email: 'third@example.com' } });
+  const { id: third_id, owner_key: third_key } = third.body as { id: string; owner_key: string };
+  const owner = await p.signIn(third_key);
+  const { text } = await p.open(`/console/platform/tenants/${third_id}`);
+  const link = /href="(\/console\/run\/openTenant[^"]+)"[^>]*>(?:<[^>]+>)*Break glass/.exec(text)![1]!.replaceAll('&amp;', '&');
+  const form = formIn((await p.open(link)).text, 'openTenant');
+  const submit = (typed: Record<string, string>) => p.submit('/console/run/openTenant', Object.fromEntries(submittedBy(form, typed)));
+  const refused = await submit({ '/reason': '', '/minutes': '10' });
+  assert.is(refused.status, 422);
+  assert.match(refused.text, /data-pointer="\/reason"[\s\S]*?class="field-error"/);
+  const opened = await submit({ '/reason': 'Ticket 4711', '/minutes': '10' });
+  assert.is(opened.status, 303, opened.text);
+  const { event_id, actor } = p.eventsOf('SuperAdminAccessOpened').at(-1)!;
+  const by = (actor as { id: string }).id;
+  const into = opened.headers.get('location')!;
+  assert.ok(into.startsWith(`/console/t/${third_id}?after=`), into);
+  assert.match((await p.open(into)).text, /class="frame glass"/);
+  for (const path of ['agents', 'members']) assert.is((await p.open(`/console/t/${third_id}/${path}`)).status, 200, path);
+  await p.waitForProjections();
+  const entries = (await p.open(`/console/t/${third_id}/audit`, owner)).text;
+  // A tenant does not learn the names of people who are not its members.
+  assert.match(entries, new RegExp(`class="sentence">User ${by} opened super-admin access to the tenant “Third” until `));
+  for (const read of ['agents', 'members'])
+    assert.ok(entries.includes(`>User ${by} read data of the tenant as super-admin: GET /tenant/${third_id}/${read}.<`), read);
+  const entry = await p.open(`/console/t/${third_id}/audit?entry=${event_id}`, owner);
+  assert.match(entry.text, /Ticket 4711/);
 });
 
 test('clean-up: the platform closes', () => p.close());

@@ -9,6 +9,7 @@ import { icon } from '../parts/icon.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { type Column, tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
+import type { Visit } from '../visit.ts';
 
 const { div, li, span, strong, td, tr, ul } = tags;
 
@@ -51,12 +52,25 @@ const partTable = (parts: readonly Part[]): Child =>
     ? emptyState({ icon: 'activity', title: 'No parts', why: 'This process has no services that it could check.' })
     : tableOf('Parts of the platform', COLUMNS, WORST_FIRST.flatMap((status) => parts.filter((part) => part.status === status)).map(rowOf));
 
-/** The page with the health of the platform: the state of each part, and what to do. */
+/**
+ * Renders the health of the platform while the API cannot say who the visitor is. The report itself checks that the
+ * visitor may read it; if not, the result is empty.
+ */
+const healthOnly = async ({ ask, rows }: Visit): Promise<readonly Child[]> => {
+  const health = await ask(rows.readHealth, {});
+  return health.ok ? [partTable(health.value.parts)] : [];
+};
+
+/**
+ * The page with the health of the platform: the state of each part, and what to do. It also shows them while the
+ * visitor's tenants cannot be read, because an operator needs it most while a part is down.
+ */
 export const platformPage = page({
   path: '/console/platform',
   permit: 'platform',
   nav: 'Health',
   polls: true,
+  whenDown: healthOnly,
   asks: ({ ask, rows }) => ({ health: ask(rows.readHealth, {}) }),
   title: () => 'Platform',
   view: ({ health }) => [
