@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openAdvisoryLocks } from '../../infra/postgres/advisory-locks.ts';
@@ -128,6 +129,39 @@ test('if two operators promote a rebuild at the same time, one succeeds, and the
   assert.match((await p.open(AGENTS)).text, new RegExp(`data-state="promoted"[\\s\\S]+by ${winner}[\\s\\S]+“${reason}”`));
 });
 
+test('while a rebuild is promoted, no page that shows its rows fails, and the next one shows the new rows; everybody sees the same rebuild', async () => {
+  const live = await createReads(databaseUrl, silentLogger);
+  const before = { ...p.reads };
+  Object.assign(p.reads, live);
+  await query(databaseUrl, `update agents.agents set list_doc = replace(list_doc::text, 'Triage', 'Spoilt')::json`);
+  const list = `${p.base}/agents`;
+  const statuses = new Set<number>();
+  let isOver = false;
+  const polling = Promise.all(
+    [list, `${p.tenant}/agents`].map(async (path) => {
+      for (; !isOver; await sleep(5)) statuses.add((await p.open(path)).status);
+    }),
+  );
+  try {
+    assert.match((await p.open(list)).text, />Spoilt</);
+    const text = await rebuilt();
+    const same = (html: string) => /data-kind="rebuild"[\s\S]+?<\/table>/.exec(html)![0].replaceAll(/name="_key" value="[^"]*"/g, '');
+    assert.is(same((await p.open(AGENTS, ada)).text), same((await p.open(AGENTS)).text));
+    const promoted = await press(linkTo(text, 'promoteRebuild'), 'promoteRebuild');
+    assert.is(promoted.status, 303, promoted.text);
+    const next = (await p.open(list)).text;
+    assert.match(next, />Triage</);
+    assert.not.match(next, /Spoilt/);
+    await sleep(100);
+  } finally {
+    isOver = true;
+    await polling;
+    Object.assign(p.reads, before);
+    await live.close();
+  }
+  assert.equal([...statuses], [200]);
+});
+
 test('the drift page compares a sample of rows with the log only on request, and shows the rows that differ', async () => {
   await query(databaseUrl, `update agents.agents set name = 'Drifted' where name = 'Scribe'`);
   const before = await p.open('/console/platform/drift');
@@ -158,6 +192,35 @@ test('the page of a projection shows a parked event with its error and the event
   assert.is(retried.status, 303, retried.text);
   assert.is(p.eventsOf('ParkedEventRetried').length, 1);
   await waitUntil('the attempt', shown, (page) => /data-kind="parked-event"[\s\S]+?<td class="number wide-only">[2-9]/.test(page));
+});
+
+test('if the cause is corrected, the button that retries a parked event clears it and the events that wait for it', async () => {
+  const [agent, tenant] = [p.eventsOf('AgentCreated')[0]!, p.eventsOf('TenantCreated')[0]!];
+  const id = `c${'1'.repeat(24)}`;
+  const append = (stream: string, ...events: [type: string, data: object][]) =>
+    p.log.append(
+      stream,
+      'none',
+      events.map(([type, data]) => ({ id: randomUUID(), type, data, meta: { ...agent.meta, tenant: id } })),
+    );
+  p.allowUnappliedEvents();
+  await append(`agent-${id}.${agent.id}`, ['AgentCreated', agent.data], ['AgentDeleted', {}]);
+  const page = `${LIST}/tenants`;
+  const shown = () => p.open(page).then(({ text }) => text);
+  const parked = await waitUntil('the parked events', shown, (text) => text.includes('1 later event'));
+  assert.match(parked, /data-kind="parked-event"/);
+  await append(tenant.stream.replaceAll(tenant.id, id), ['TenantCreated', { ...tenant.data, slug: 'late' }]);
+  const [{ agent_count } = {}] = await waitUntil(
+    'the tenant',
+    () => query<{ agent_count: number }>(databaseUrl, 'select agent_count from tenants.tenants where id = $1', [id]),
+    ({ length }) => length === 1,
+  );
+  assert.is(Number(agent_count), 0);
+  assert.match(await shown(), /1 later event/);
+  assert.is((await press(page, 'retryParkedEvent')).status, 303);
+  const cleared = await waitUntil('the retry', shown, (text) => /Parked<\/dt><dd>nothing/.test(text));
+  assert.match(cleared, /It has applied every event that it has read/);
+  assert.not.match(cleared, /data-kind="parked-event"/);
 });
 
 test('while another process holds the lock of a projection, a page says how far it is behind, and that a change is missing', async () => {
