@@ -28,7 +28,7 @@ const CHECK_TIMEOUT_MS = 1_500;
  * The time in milliseconds for which the result of a check is reused. Several operators may look at the report at the
  * same time.
  */
-const RESULT_TTL_MS = 2_000;
+const RESULT_TTL_MS = 1_000;
 /** The maximum lag of the relay behind the log, in seconds. A higher lag is reported. */
 const MAX_RELAY_LAG_SECONDS = 10;
 

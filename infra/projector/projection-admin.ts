@@ -7,7 +7,6 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
 import { projections } from '../../projections/registry.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { hasLockSession } from '../postgres/advisory-locks.ts';
 import { isUnavailable, openPool } from '../postgres/pool.ts';
 import { driftReply, parkedReply, type Rebuild, rebuildReply, sampledDifferences, statusReply } from './admin-replies.ts';
 import { checkDrift, type DriftReport } from './drift-check.ts';
@@ -17,7 +16,8 @@ import { type ParkedEvent, parkedEvent, parkedEvents } from './parked-events.ts'
 import { waitingReactors } from './reactor-status.ts';
 import { type RebuildRequest, rebuildRequest, rebuildRequests, requestDecision, requestRebuild } from './rebuild-requests.ts';
 import { type RowDifference, readRowDifferences } from './row-differences.ts';
-import { publishedStatuses, WORKER_LATE_SECONDS, WORKER_SILENT_SECONDS } from './status.ts';
+import { publishedStatuses } from './status.ts';
+import { isWorkerMissing } from './worker-presence.ts';
 
 /** The number of rows that the drift check samples per table. */
 const SAMPLED_ROWS = 20;
@@ -128,13 +128,6 @@ const listStatuses = async (pool: pg.Pool) => {
   const byName = new Map(samples.map(({ projection, ...sample }) => [projection, sample]));
   return statuses.map((status) => ({ ...statusReply(status), drift: byName.get(status.name) ?? null }));
 };
-
-/**
- * Returns whether no worker runs. `silentSeconds` is the time since a worker last reported. A worker that has ended or
- * hangs loses its database session within seconds, so a missing session is noticed before a missing report.
- */
-const isWorkerMissing = async (pool: pg.Pool, silentSeconds: number): Promise<boolean> =>
-  silentSeconds > WORKER_SILENT_SECONDS || (silentSeconds > WORKER_LATE_SECONDS && !(await hasLockSession(pool)));
 
 const missingWorkers = async (pool: pg.Pool): Promise<string[]> => {
   const [statuses, waiting] = await Promise.all([publishedStatuses(pool), waitingReactors(pool)]);

@@ -2,7 +2,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { mainFile, type Platform, type ProcessName, sharedPlatform } from '../faults/platform.ts';
+import { ADMIN_KEY, mainFile, type Platform, type ProcessName, sharedPlatform } from '../faults/platform.ts';
 import { killAgainAndAgain } from '../faults/store-outage.ts';
 import { createDataset } from '../faults/tenants.ts';
 import { browserTest } from '../fixtures/browser-test.ts';
@@ -12,20 +12,21 @@ import { loadFactor } from '../fixtures/load-factor.ts';
 
 const PUBLIC_URL = 'http://annals.test';
 const OWN_PAGE = { origin: PUBLIC_URL, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
+const MAX_NAMED_MS = 5_000;
 const MAX_RECOVERY_MS = 5_000;
 const MAX_PRESENCE_MS = 5_000;
 const AGENT = '#main [data-kind="agent"]';
 const CONNECTED = '#main [data-state="connected"]';
 
-type Outage = { readonly process: ProcessName; readonly named: string; readonly maxNamedMs: number };
+/** `part` is the name of the part on the page of the health of the platform. */
+type Outage = { readonly process: ProcessName; readonly named: string; readonly part: string };
 
 /** The parts that are stopped one by one, and the name by which a page must name each of them in time. */
 const OUTAGES: readonly Outage[] = [
-  { process: 'postgres', named: 'read models', maxNamedMs: 5_000 },
-  { process: 'nats', named: 'message broker', maxNamedMs: 5_000 },
-  { process: 'store', named: 'event store', maxNamedMs: 5_000 },
-  // A worker counts as missing if it has reported nothing for ten seconds.
-  { process: 'work', named: 'worker', maxNamedMs: 15_000 },
+  { process: 'postgres', named: 'read models', part: 'Postgres' },
+  { process: 'nats', named: 'message broker', part: 'NATS' },
+  { process: 'store', named: 'event store', part: 'event store' },
+  { process: 'work', named: 'worker', part: 'worker' },
 ];
 
 const timeout = (ms: number) => ({ timeout: ms * loadFactor() });
@@ -43,8 +44,23 @@ const degradedParts = async ({ url }: Platform): Promise<readonly string[]> => {
 };
 
 /** Waits until a page names the part that does not work, in the strip or in the place of its content. */
-const waitUntilNamed = (page: Page, { named, maxNamedMs }: Outage) =>
-  page.waitForSelector(`#main [data-degraded*="${named}"]`, timeout(maxNamedMs));
+const waitUntilNamed = (page: Page, { named }: Outage) => page.waitForSelector(`#main [data-degraded*="${named}"]`, timeout(MAX_NAMED_MS));
+
+/** Selects the state of a part on the page of the health of the platform. */
+const stateOf = ({ part }: Outage, isOk: boolean): string =>
+  `#main [data-kind="part"][data-id="${part}"] [data-state]${isOk ? '' : ':not('}[data-state="ok"]${isOk ? '' : ')'}`;
+
+/** Waits until the page of the health of the platform shows that a part does not work, and what to do. */
+const waitUntilReported = async (page: Page, outage: Outage): Promise<void> => {
+  await page.waitForSelector(stateOf(outage, false), timeout(MAX_NAMED_MS));
+  await page.waitForSelector(`#main [data-kind="part"][data-id="${outage.part}"] [data-advice]`, timeout(MAX_NAMED_MS));
+};
+
+/** Waits until the page of the health of the platform shows that a part works. */
+const waitUntilOk = async (page: Page, outage: Outage): Promise<void> => {
+  await page.waitForSelector(stateOf(outage, true), timeout(MAX_RECOVERY_MS));
+  await page.waitForSelector('#main :is([data-degraded], [data-problem])', { state: 'detached', ...timeout(MAX_RECOVERY_MS) });
+};
 
 /** Waits until a page shows its content and no problem. */
 const waitUntilBack = async (page: Page): Promise<void> => {
@@ -104,12 +120,17 @@ browserTest(
         await open.waitForSelector('#live[data-state="live"]', timeout(15_000));
         await open.evaluate('document.mark = true');
         const { page: late } = await openPage(browser, cookie);
+        const { page: health } = await openPage(browser, await signIn(platform, ADMIN_KEY));
+        await health.goto('/console/platform');
         for (const outage of OUTAGES) {
           const startedAt = Date.now();
           const restart = killAgainAndAgain(platform, outage.process);
           try {
-            await waitUntilNamed(open, outage);
-            console.log(`${outage.named}: named after ${Date.now() - startedAt} ms`);
+            const since = () => `after ${Date.now() - startedAt} ms`;
+            await Promise.all([
+              waitUntilNamed(open, outage).then(() => console.log(`${outage.named}: named ${since()}`)),
+              waitUntilReported(health, outage).then(() => console.log(`${outage.part}: reported ${since()}`)),
+            ]);
             await late.goto(`${base}/agents`, timeout(30_000));
             await waitUntilNamed(late, outage);
             for (const page of [open, late]) assert.ok(await page.isVisible(`#nav a[href="${base}/deliveries"]`), outage.named);
@@ -118,7 +139,7 @@ browserTest(
           }
           await eventually(`${outage.named} works again`, async () => (await degradedParts(platform)).length === 0);
           const worksAt = Date.now();
-          await Promise.all([open, late].map(waitUntilBack));
+          await Promise.all([...[open, late].map(waitUntilBack), waitUntilOk(health, outage)]);
           console.log(`${outage.named}: the pages are back after ${Date.now() - worksAt} ms`);
         }
         assert.ok(await open.evaluate('document.mark'), 'the page that was open was not loaded again');
