@@ -36,14 +36,15 @@ export const comparisonText = ({ state, comparison }: Rebuild): string => {
   return differing === 0 ? `All ${counted(rows, 'row')} are equal.` : `${countText(differing)} of ${counted(rows, 'row')} differ.`;
 };
 
-/** Renders the progress of a running rebuild and its speed. */
+/** Renders the progress of a running rebuild and its speed. While it is shown, the page is fetched more often. */
 export const rebuildProgress = ({ state, events, total, events_per_second, eta_seconds }: Rebuild): Child => {
   if (state !== 'running') return null;
-  if (events === null || total === null) return p({ class: 'quiet' }, 'It waits for the worker that writes the projection.');
+  if (events === null || total === null)
+    return p({ class: 'quiet', 'data-running': '' }, 'It waits for the worker that writes the projection.');
   const left = eta_seconds === null ? 'the time left is not known yet' : `${duration(eta_seconds * 1_000)} left`;
   const rate = events_per_second === null ? '' : ` · ${rateText(events_per_second)}`;
   return div(
-    { class: 'overlap' },
+    { class: 'overlap', 'data-running': '' },
     progress({ max: Math.max(1, total), value: events, 'aria-label': 'Progress of the rebuild' } as never),
     p({ class: 'quiet' }, `${countText(events)} of about ${counted(total, 'event')}${rate} · ${left}`),
   );

@@ -6,7 +6,7 @@ import type { Comparison, Difference } from './compare-tables.ts';
 import type { DriftedRow, DriftReport } from './drift-check.ts';
 import type { ParkedEvent } from './parked-events.ts';
 import type { RebuildRequest } from './rebuild-requests.ts';
-import { type PublishedStatus, WORKER_SILENT_SECONDS } from './status.ts';
+import { type PublishedStatus, type RebuildProgress, WORKER_SILENT_SECONDS } from './status.ts';
 import { createTextMask, type MaskTexts, maskFor } from './text-mask.ts';
 
 export type Rebuild = Awaited<ReturnType<ProjectionAdmin['rebuildOf']>> & object;
@@ -50,6 +50,13 @@ const comparisonReply = (comparison: Comparison | null, projection: AnyProjectio
   );
 };
 
+/**
+ * Estimates how many events a rebuild will have processed at its end. The fraction that is done never decreases, and
+ * this estimate follows from it. The estimated lag can increase, because it depends on the sizes of the last events.
+ */
+const totalOf = ({ done, events, lag_events }: RebuildProgress): number =>
+  done > 0 ? Math.max(events, Math.round(events / done)) : events + lag_events;
+
 /** Returns the differing rows that the comparison of a rebuild has recorded. */
 export const sampledDifferences = ({ outcome }: RebuildRequest): readonly Difference[] => (outcome as Outcome)?.comparison?.shown ?? [];
 
@@ -62,7 +69,7 @@ export const rebuildReply = (request: RebuildRequest, projection: AnyProjection,
     version: outcome?.version ?? projection.version,
     state: stateOf(request),
     events: progress?.events ?? outcome?.events ?? null,
-    total: progress ? progress.events + progress.lag_events : (outcome?.events ?? null),
+    total: progress ? totalOf(progress) : (outcome?.events ?? null),
     events_per_second: progress ? progress.rate : null,
     eta_seconds: progress ? progress.seconds_left : null,
     comparison: comparisonReply(outcome?.comparison ?? null, projection),

@@ -31,6 +31,8 @@ const WRITER_OPTIONS = '-c synchronous_commit=off -c plan_cache_mode=force_gener
  * statuses.
  */
 const REPORT_INTERVAL_MS = 1_000;
+/** While a projection is rebuilt, its status is stored about every half second, so that operators see the progress. */
+const REBUILD_REPORT_INTERVAL_MS = 300;
 const LOG_PROBE_TIMEOUT_MS = 2_000;
 /**
  * If the log does not answer for this many milliseconds, this process releases its locks, because another process may
@@ -94,9 +96,11 @@ const releaseAll = async ({ locks, processors, projections }: State): Promise<vo
 };
 
 const publish = async (state: State, db: pg.Client): Promise<void> => {
-  if (performance.now() - state.publishedAt < REPORT_INTERVAL_MS) return;
+  const statuses = statusesOf(state);
+  const interval = statuses.some(({ rebuild }) => rebuild !== null) ? REBUILD_REPORT_INTERVAL_MS : REPORT_INTERVAL_MS;
+  if (performance.now() - state.publishedAt < interval) return;
   state.publishedAt = performance.now();
-  await publishStatuses(db, state.processName, statusesOf(state));
+  await publishStatuses(db, state.processName, statuses);
   await publishReactors(db, state.processName, state.reactors());
 };
 

@@ -6,10 +6,22 @@ import { openPage } from '../fixtures/chromium.ts';
 import { createAgent, deliver } from '../fixtures/console-platform.ts';
 import { seedSession } from '../fixtures/console-sessions.ts';
 import { startLiveConsole, timeout } from '../fixtures/live-console.ts';
-import { loadFactor } from '../fixtures/load-factor.ts';
+import { loadFactor, repeatIfBusy } from '../fixtures/load-factor.ts';
+import { withoutDatabase } from '../fixtures/provider-substitutes.ts';
 
 const MAX_LATENESS_MS = 1_000;
-const given = await startLiveConsole();
+/** A rebuild that has made progress each time that it is read. */
+const growing = {
+  events: 0,
+  rebuilds: async () => {
+    growing.events += 10;
+    const none = { events_per_second: 10, eta_seconds: 1, comparison: null, requested_by: null, ended_at: null, decided_by: null };
+    const at = { version: 1, state: 'running' as const, total: 1_000, requested_at: new Date().toISOString(), reason: null };
+    return [{ id: '1', projection: 'agents', events: growing.events, ...at, ...none }];
+  },
+};
+
+const given = await startLiveConsole({ createProjectionAdmin: () => ({ ...withoutDatabase, rebuilds: growing.rebuilds }) });
 
 const rowOf = (id: string | undefined) => `#main [data-id="${id}"]`;
 
@@ -132,6 +144,31 @@ browserTest('a page that lacks the change which it should show says so, and show
     await page.context().close();
   }
 });
+
+/** Opens a page, and returns the times between its first `count` refreshes in milliseconds. */
+const pausesOf = async (path: string, count: number): Promise<readonly number[]> => {
+  const { page } = await given!.openLive(path);
+  const times: number[] = [];
+  while (times.length <= count) {
+    await page.waitForRequest((request) => request.headers()['x-console-refresh'] !== undefined, timeout());
+    times.push(performance.now());
+  }
+  await page.context().close();
+  return times.slice(1).map((time, index) => time - times[index]!);
+};
+
+browserTest(
+  'the page of the health of the platform is fetched every two seconds; a page that shows a progress, about every half second',
+  () =>
+    repeatIfBusy(async () => {
+      const pauses = await pausesOf('/console/platform', 3);
+      assert.ok(Math.min(...pauses) >= 1_400 && Math.min(...pauses) <= 2_600 * loadFactor(), `${pauses}`);
+      const before = growing.events;
+      const short = await pausesOf('/console/platform/projections/agents', 5);
+      assert.ok(Math.min(...short) >= 450 && Math.min(...short) <= 1_000 * loadFactor(), `${short}`);
+      assert.ok(growing.events >= before + 50);
+    }),
+);
 
 browserTest('text that is being typed into a filter stays while the page is redrawn', async () => {
   const { p, integration } = given!;

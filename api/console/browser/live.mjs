@@ -86,11 +86,13 @@ const showNewRows = (/** @type {number} */ count) => {
 
 /**
  * If a page says that its data is old, it is fetched again, and this time waits for the change that it lacks. A page
- * with a temporary problem is fetched again when the problem says so.
+ * with a temporary problem is fetched again when the problem says so, and one that shows a progress as soon as the pace
+ * of the refreshes allows it.
  */
 const noteAge = (/** @type {Element} */ root) => {
   const problems = /** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll('[data-retry]'));
   retryMs = problems.length > 0 ? 1_000 * Math.max(...[...problems].map(({ dataset }) => Number(dataset.retry))) : 0;
+  if (root.querySelector('[data-running]')) isStale = true;
   const strip = /** @type {HTMLElement | null} */ (root.querySelector('[data-stale]'));
   if (!strip) return;
   isStale = true;
