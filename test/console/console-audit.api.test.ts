@@ -88,14 +88,16 @@ test('the pages of resources link to their audit entries, and the exports of a p
   }
   assert.ok(idsIn((await p.open(`${p.base}/audit?resource_id=${integration}`)).text, 'audit').length > 0);
   const { text } = await p.open(`${p.base}/audit?resource_id=${agent}`);
-  const link = /href="(\/tenant\/[^"]+\/export\?format=jsonl[^"]*)"/.exec(text)![1]!.replaceAll('&amp;', '&');
-  assert.match(link, new RegExp(`to_position=\\d+%3A\\d+&resource_id=${agent}$`));
-  const first = await p.send('GET', link);
-  await createAgent(p, 'Much later');
-  const second = await p.send('GET', link);
-  assert.is(first.status, 200, first.text);
-  assert.ok(first.text.includes(agent));
-  assert.is(second.text, first.text);
+  for (const format of ['jsonl', 'csv', 'ocsf']) {
+    const link = new RegExp(`href="(/tenant/[^"]+/export\\?format=${format}[^"]*)"`).exec(text)![1]!.replaceAll('&amp;', '&');
+    assert.match(link, new RegExp(`to_position=\\d+%3A\\d+&resource_id=${agent}$`));
+    const first = await p.send('GET', link);
+    await createAgent(p, `Much later than ${format}`);
+    const second = await p.send('GET', link);
+    assert.is(first.status, 200, first.text);
+    assert.ok(first.text.includes(agent), format);
+    assert.is(second.text, first.text, format);
+  }
 });
 
 test('the list of events and the history of an agent name the people who caused them', async () => {
