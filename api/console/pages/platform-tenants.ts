@@ -121,7 +121,11 @@ export const platformTenantsPage = page({
       div({ class: 'toolbar' }, searchField(visit.path, { name: 'q', value: q, placeholder: 'Search by name or id' })),
       panel(tenants, (found) => (found.length === 0 ? (q ? noMatch : nothing) : tableOf('Tenants', COLUMNS, found.map(rowOf(names))))),
       pager(tenants, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
-      erasures && panel(erasures, (found) => erasedCard(found, q)),
+      erasures &&
+        div(
+          { class: 'below' },
+          panel(erasures, (found) => erasedCard(found, q)),
+        ),
     ];
   },
 });
