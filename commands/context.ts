@@ -109,6 +109,8 @@ export type Ctx = {
   readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string, options?: { tenant?: string }) => Promise<Loaded<S>>;
   /** Returns the event at a log position; null if there is none. @throws Refusal unavailable */
   readonly eventAt: (position: Position) => Promise<Recorded | null>;
+  /** Returns the events at these log positions, in this order; null where there is none. @throws Refusal unavailable */
+  readonly eventsAt: (positions: readonly Position[]) => Promise<readonly (Recorded | null)[]>;
   /** Returns the end of the log as a consistency token; null if the log is empty. @throws Refusal unavailable */
   readonly logEnd: () => Promise<string | null>;
   /** Returns whether the caller has a permission in this tenant or, if `agent_id` is given, on this agent. */

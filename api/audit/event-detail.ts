@@ -107,7 +107,7 @@ const causesOf = async (ctx: Ctx, event: Recorded): Promise<Link[]> => {
 
 const effectLinks = async (ctx: Ctx, event: Recorded): Promise<Link[]> => {
   const places = await effectsOf(ctx.reads, ctx.tenant, event.event_id);
-  const named = await Promise.all(places.map((position) => ctx.eventAt(position)));
+  const named = await ctx.eventsAt(places);
   const delivery =
     event.category === Delivery.category && event.revision === 0 ? await deliveryById(ctx.reads, ctx.tenant, event.id) : null;
   const steps = delivery?.delivery.causation.filter(({ event_id }) => event_id !== event.event_id).slice(0, MAX_LINKS) ?? [];

@@ -78,7 +78,7 @@ const eventsOfStream = async (ctx: Ctx, stream: string, selection: Selection): P
  */
 const eventsOfTenant = async (ctx: Ctx, { limit, order, ...selection }: Selection): Promise<Page> => {
   const positions = await positionsOf(ctx.reads, { tenant_id: ctx.tenant, ...selection }, limit + 1, order);
-  const events = await Promise.all(positions.slice(0, limit).map((position) => ctx.eventAt(position)));
+  const events = await ctx.eventsAt(positions.slice(0, limit));
   const next = positions[limit];
   return pageOf(
     events.filter((event) => event !== null),

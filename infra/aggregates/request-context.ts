@@ -5,17 +5,7 @@ import type { Blobs } from '../../commands/blobs.ts';
 import type { Loaded, TransactOptions } from '../../commands/context.ts';
 import type { Permit } from '../../domain/access/permission.ts';
 import type { Aggregate, Decision } from '../../domain/aggregate.ts';
-import {
-  type Actor,
-  comparePositions,
-  type DomainEvent,
-  type Metadata,
-  PLATFORM,
-  type Position,
-  type Recorded,
-  streamName,
-  tokenOf,
-} from '../../domain/event.ts';
+import { type Actor, type DomainEvent, type Metadata, PLATFORM, streamName, tokenOf } from '../../domain/event.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import type { Reads } from '../../projections/read-model.ts';
@@ -27,6 +17,7 @@ import type { RateLimiter } from '../ratelimit/limiter.ts';
 import { parseCron } from '../schedule/cron-expression.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { AggregateCache } from './aggregate-cache.ts';
+import { eventReader } from './events-at.ts';
 import { type Execution, newExecution } from './execution.ts';
 import { createPastStates, withRefusals } from './past-state.ts';
 import { BASE36, BASE62, derivedText, randomText } from './random-text.ts';
@@ -206,12 +197,7 @@ const createAggregateAccess = ({ log, cache }: ContextDeps) => {
     return last ? tokenOf(last.position) : null;
   };
 
-  const eventAt = async (position: Position): Promise<Recorded | null> => {
-    const [event] = await Array.fromAsync(withRefusals(log.readAll({ from: position, limit: 1 })));
-    return event && comparePositions(event.position, position) === 0 ? event : null;
-  };
-
-  return { transact, load, history, logEnd, eventAt };
+  return { transact, load, history, logEnd, eventsAt: eventReader(log) };
 };
 
 /**
@@ -220,7 +206,7 @@ const createAggregateAccess = ({ log, cache }: ContextDeps) => {
  */
 export const createContextFactory = (deps: ContextDeps) => {
   const { vault, reads, blobs, authorize, publicUrl, limits, now } = deps;
-  const { transact, load, history, logEnd, eventAt } = createAggregateAccess(deps);
+  const { transact, load, history, logEnd, eventsAt } = createAggregateAccess(deps);
 
   const contextOf = (request: RequestState): Ctx => {
     const { info, actor } = request;
@@ -241,7 +227,8 @@ export const createContextFactory = (deps: ContextDeps) => {
       history: history(request),
       load: load(request),
       logEnd,
-      eventAt,
+      eventAt: async (position) => (await eventsAt([position]))[0] ?? null,
+      eventsAt,
       may: async (permission, agent_id) => {
         try {
           await assertMay(permission, agent_id);
