@@ -20,7 +20,8 @@ const namesOf = async (visit: Visit, kind: string, read: () => Promise<Answer<Na
   const known = isRefresh ? cache.get(key) : undefined;
   if (known && Date.now() - known.readAt < MAX_AGE_MS) {
     visit.calls.push(known.answer.call);
-    return known.answer;
+    // The position of the names is older than that of the page, which follows the changes from its position.
+    return { ...known.answer, position: null };
   }
   const found = await read();
   if (!found.ok) return found;

@@ -46,6 +46,7 @@ test('a page that updates itself shows the new deliveries of each update, but re
   const namesIn = (html: string): string[] => ['Before', 'After'].filter((name) => html.includes(`</svg> ${name}</td>`));
   const update = async (cookie: string) => {
     const { text } = await p.send('GET', `${p.base}/deliveries`, { key: '', headers: { cookie, 'x-console-refresh': '1' } });
+    assert.is(Number(/data-stream="[^"]*after=(\d+)/.exec(text)![1]), Number(p.log.events.at(-1)!.position.commit));
     return [namesIn(text), text.includes('/agents?limit=200')];
   };
   assert.equal(namesIn(await pageOf('/deliveries', session)), ['Before']);
