@@ -55,8 +55,12 @@ test('a runner is shown as connected until it is killed; its delivery is shown f
 
     const before = new Date().toISOString();
     const ids = [await deliver(platform, hook), await deliver(platform, hook), await deliver(platform, hook)];
-    await eventually('three deliveries wait', async () => countsOf(await show(platform, agent)) === '3 0');
-    const { oldest_waiting_at } = await show(platform, agent);
+    let oldest_waiting_at: string | null = null;
+    await eventually('three deliveries wait', async () => {
+      const shown = await show(platform, agent);
+      oldest_waiting_at = shown.oldest_waiting_at;
+      return countsOf(shown) === '3 0' && oldest_waiting_at !== null;
+    });
     const first = `/tenant/${agent.tenant.id}/deliveries/${ids[0]}`;
     const { received_at } = JSON.parse((await platform.call('GET', first, undefined, agent.tenant)).text) as { received_at: string };
     assert.ok(oldest_waiting_at! >= before && Math.abs(Date.parse(oldest_waiting_at!) - Date.parse(received_at)) < 5_000);
