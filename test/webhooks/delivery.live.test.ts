@@ -32,7 +32,7 @@ const listed = (rows: readonly Row[], selected: readonly Row[]): object[] =>
   selected.toSorted(byTime('received_at')).map((row) => {
     const [first] = rows.filter(({ sha256 }) => sha256 === row.sha256).toSorted((a, b) => byTime('received_at')(b, a));
     const { place: _, ...delivery } = withRedeliveries(JSON.parse(row.list_doc as string));
-    return { ...delivery, replay_suspect: row.sha256 !== null && first!.id !== row.id };
+    return { ...delivery, replay_suspect: row.sha256 !== null && first!.id !== row.id, preview: null };
   });
 
 test('the rows of integrations and deliveries in Postgres equal those that the log yields, and each query returns exactly the selected rows', async () => {
