@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { readJson } from '../durable-files.ts';
 import { commandLineOf, findProcess, isRunning, type ProcessRef } from './os-process.ts';
 
@@ -12,6 +12,14 @@ export const writePidFile = (file: string, pid: number): void => {
 };
 
 export const removePidFile = (file: string): void => rmSync(file, { force: true });
+
+/**
+ * Removes a pid file that is empty, because its process was killed before it wrote the file. PostgreSQL does not start
+ * while there is an empty pid file.
+ */
+export const removeEmptyPidFile = (file: string): void => {
+  if (statSync(file, { throwIfNoEntry: false })?.size === 0) removePidFile(file);
+};
 
 /** Reads a pid file that `writePidFile` wrote. @returns the recorded process if it still runs */
 export const readPidFile = (file: string): ProcessRef | undefined => {

@@ -13,7 +13,7 @@ import {
   spawnProcess,
   unrefChild,
 } from './managed-process.ts';
-import { removePidFile, writePidFile } from './pid-file.ts';
+import { removeEmptyPidFile, removePidFile, writePidFile } from './pid-file.ts';
 import { reasonIn, rotateLog, sizeOf, textSince, truncateLog } from './process-log.ts';
 
 export type Supervised = {
@@ -132,6 +132,7 @@ const runOnce = async (supervision: Supervision): Promise<Run> => {
   // The directories are created before every run, because an operator may have removed them.
   for (const dir of [dirs.logs, dirs.run]) mkdirSync(dir, { recursive: true, mode: 0o700 });
   rotateLog(logFile);
+  if (spec.ownPidFile) removeEmptyPidFile(spec.ownPidFile.file);
   const offset = sizeOf(logFile);
   const readLog = (): string => textSince(logFile, offset);
   const child = startChild(supervision);

@@ -59,6 +59,9 @@ const rowOf = async (url: string, sql: string): Promise<Record<string, unknown>>
 /** Runs SQL and waits until the commit is on disk, so that its rows survive if the server is killed. */
 const flushed = (url: string, sql: string) => rowOf(url, `set synchronous_commit = on; ${sql}`);
 
+const superuserUrl = (dir: string, url: string): string =>
+  Object.assign(new URL(url), { username: 'postgres', password: readFileSync(join(dir, 'postgres/password'), 'utf8') }).href;
+
 const answers = (url: string): Promise<boolean> =>
   rowOf(url, 'select 1').then(
     () => true,
@@ -97,12 +100,9 @@ test('Postgres requires a password, only the owner can read the files that conta
     );
     match(refused, 'password authentication failed');
     for (const name of ['password', 'url']) is(statSync(join(dir, 'postgres', name)).mode & 0o777, 0o600);
-    const superuser = new URL(url);
-    superuser.username = 'postgres';
-    superuser.password = readFileSync(join(dir, 'postgres/password'), 'utf8');
     equal(
       await rowOf(
-        superuser.href,
+        superuserUrl(dir, url),
         `select current_setting('unix_socket_directories') sockets, current_setting('listen_addresses') addresses`,
       ),
       {
@@ -123,6 +123,16 @@ test('a Postgres server that is killed restarts on its port, and after SIGTERM n
     match(running.output(), 'postgres ended (signal SIGKILL) and is started again');
     is(await running.stop(), 0);
     equal(pidsWith(dir), []);
+  }));
+
+test('a Postgres server that is killed before it has written its pid file, so that the file is empty, restarts nevertheless', () =>
+  withTempDirectory(async (dir) => {
+    const { program: running, url, pid } = await whenStarted(startServer(dir));
+    const { data } = await rowOf(superuserUrl(dir, url), `select current_setting('data_directory') data`);
+    writeFileSync(join(data as string, 'postmaster.pid'), '');
+    process.kill(pid, 'SIGKILL');
+    await eventually('the server answers again', () => answers(url));
+    is(await running.stop(), 0);
   }));
 
 test('if the supervisor was killed, the next start ends the Postgres server that is still running, and starts a new one with the same rows', () =>
