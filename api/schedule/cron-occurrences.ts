@@ -29,7 +29,8 @@ import { Decimal } from '../http/paging.ts';
 
 const DAY_MS = 86_400_000;
 const DEFAULT_DAYS = 7;
-const MAX_DAYS = 31;
+/** A month in which clocks go back is longer than 31 days. */
+const MAX_DAYS = 32;
 /** The maximum number of future occurrences that one call examines. After this number, the page ends. */
 const MAX_EXAMINED = 2_000;
 

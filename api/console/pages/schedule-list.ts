@@ -25,8 +25,6 @@ type Agents = ReplyOf<Rows['listAgents']>;
 
 /** The maximum number of occurrences on the page. */
 const MAX_SHOWN = 500;
-/** The longest period of which one call returns the occurrences. */
-const MAX_PERIOD_MS = 31 * 86_400_000;
 const MAX_LISTED = 200;
 const MAX_BUSIEST = 5;
 const DECISIONS = ['fired', 'suppressed', 'missed', 'skipped'] as const;
@@ -182,21 +180,6 @@ const nothing = (visit: Visit) =>
         a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/agents') }, 'Open the agents'),
       );
 
-/**
- * Reads the occurrences of a period. A month in which clocks go back is longer than a call may cover, so its last part
- * is read by a second call.
- */
-const readOccurrences = async ({ ask, rows, params, query }: Visit, from: string, to: string) => {
-  const { cursor, ...filters } = valuesIn(query, ['agent_id', 'decision', 'cursor']);
-  const last = new Date(Math.min(Date.parse(to), Date.parse(from) + MAX_PERIOD_MS)).toISOString();
-  const read = (period: object) =>
-    ask(rows.listCronOccurrences, { ...{ tenant_id: params.tenant_id!, limit: MAX_SHOWN, ...filters }, ...period });
-  const first = await read({ from, to: last, ...(cursor === undefined ? {} : { cursor }) });
-  if (!first.ok || last === to || nextCursor(first) !== null) return first;
-  const rest = await read({ from: last, to });
-  return rest.ok ? { ...first, value: [...first.value, ...rest.value] } : rest;
-};
-
 /** The page with a calendar of all cron jobs of a tenant, and with its blackouts. */
 export const scheduleListPage = page({
   path: '/console/t/:tenant_id/schedules',
@@ -204,12 +187,15 @@ export const scheduleListPage = page({
   nav: 'Schedules',
   categories: ['cronjob', 'cronrun', 'blackout'],
   asks: (visit) => {
-    const { ask, rows, params } = visit;
+    const { ask, rows, params, query } = visit;
     const tenant_id = params.tenant_id!;
     const { from, to } = periodOfPage(visit);
-    const [start, end] = [from, to].map((date) => instantIn(`${date}T00:00`, visit.zone)) as [string, string];
+    const filters = valuesIn(query, ['agent_id', 'decision', 'cursor']) as object;
     return {
-      occurrences: readOccurrences(visit, start, end),
+      occurrences: ask(rows.listCronOccurrences, {
+        ...{ tenant_id, from: instantIn(`${from}T00:00`, visit.zone), to: instantIn(`${to}T00:00`, visit.zone), limit: MAX_SHOWN },
+        ...filters,
+      }),
       blackouts: ask(rows.listCronBlackouts, { tenant_id, limit: MAX_LISTED }),
       agents: ask(rows.listAgents, { tenant_id, limit: MAX_LISTED }),
     };
