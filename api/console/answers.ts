@@ -7,7 +7,7 @@ import { readDegraded } from './degraded-strip.ts';
 import { framed, plainDocument } from './frame.ts';
 import { SECURITY_HEADERS } from './headers.ts';
 import { retryOf } from './live.ts';
-import type { NameCache } from './name-memory.ts';
+import type { NameCache } from './name-cache.ts';
 import { entryAt, mayAtPath } from './navigation.ts';
 import type { Page } from './page.ts';
 import { emptyState } from './parts/empty-state.ts';

@@ -4,13 +4,13 @@ import type { Answer } from '../http/ask.ts';
 export type Names = ReadonlyMap<string, string>;
 
 /** An answer with names, and the time at which it was read. */
-export type RememberedNames = { readonly answer: Answer<Names>; readonly readAt: number };
+export type CachedNames = { readonly answer: Answer<Names>; readonly readAt: number };
 
-/** Keeps the names that pages have read last. It is of bounded size. */
+/** A cache of bounded size for the names that pages have read last. */
 export type NameCache = {
-  readonly get: (key: string) => RememberedNames | undefined;
-  readonly set: (key: string, names: RememberedNames) => void;
+  readonly get: (key: string) => CachedNames | undefined;
+  readonly set: (key: string, names: CachedNames) => void;
 };
 
-/** What a visit needs to remember names from one update of an open page to the next. */
-export type NameMemory = { readonly cache: NameCache; readonly session: string; readonly isRefresh: boolean };
+/** The cache of names as one request uses it. Only an open page that updates itself reads from it. */
+export type NameCacheAccess = { readonly cache: NameCache; readonly session: string; readonly isRefresh: boolean };

@@ -1,27 +1,26 @@
 import type { Answer } from '../http/ask.ts';
-import type { Names } from './name-memory.ts';
+import type { Names } from './name-cache.ts';
 import type { Visit } from './visit.ts';
 
 /** How many names a page can show. Further resources of the tenant are shown without their names. */
 const MAX_NAMED = 200;
-/** An open page that updates itself shows names that are at most this old. */
+/** The maximum age of the cached names that an open page shows. */
 const MAX_AGE_MS = 15_000;
 
 type Named = readonly { readonly id: string; readonly name?: string; readonly label?: string }[];
 
 /**
- * Reads names with `read`. A page that updates itself every second gets those of its last updates, because reading
- * hundreds of resources takes more time than anything else on such a page. They are remembered for this session only,
- * and only those of the present.
+ * Reads names with `read`, and caches those of the present for this session. An open page that updates itself gets them
+ * from the cache, because reading hundreds of resources takes more time than anything else on such a page.
  */
 const namesOf = async (visit: Visit, kind: string, read: () => Promise<Answer<Named>>): Promise<Answer<Names>> => {
-  const { cache, session, isRefresh } = visit.nameMemory;
+  const { cache, session, isRefresh } = visit.nameCache;
   const key = `${kind} ${visit.params.tenant_id} ${session}`;
-  const known = isRefresh ? cache.get(key) : undefined;
-  if (known && Date.now() - known.readAt < MAX_AGE_MS) {
-    visit.calls.push(known.answer.call);
+  const cached = isRefresh ? cache.get(key) : undefined;
+  if (cached && Date.now() - cached.readAt < MAX_AGE_MS) {
+    visit.calls.push(cached.answer.call);
     // The position of the names is older than that of the page, which follows the changes from its position.
-    return { ...known.answer, position: null };
+    return { ...cached.answer, position: null };
   }
   const found = await read();
   if (!found.ok) return found;

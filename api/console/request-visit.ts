@@ -3,7 +3,7 @@ import { getCookie } from 'hono/cookie';
 import { type Ask, type Call, createAsk, type Send } from '../http/ask.ts';
 import { isRead } from '../http/operation.ts';
 import type { Rows } from '../routes.ts';
-import type { NameCache } from './name-memory.ts';
+import type { NameCache } from './name-cache.ts';
 import { zoneNamed } from './parts/local-time.ts';
 import { pastTime } from './past-time.ts';
 import { type Freshness, type Me, THEMES, type Theme, type Visit } from './visit.ts';
@@ -148,7 +148,7 @@ export const visitOf = (c: Context, { app, rows, origin, names, session = '' }: 
     unknownZone,
     degraded: [],
     freshness,
-    nameMemory: { cache: names, session, isRefresh: isRefresh(c) },
+    nameCache: { cache: names, session, isRefresh: isRefresh(c) },
     origin,
     requestId: (c.env as ConsoleEnv).requestId,
   };

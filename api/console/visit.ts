@@ -1,6 +1,6 @@
 import type { Ask, Call, ReplyOf } from '../http/ask.ts';
 import type { Rows } from '../routes.ts';
-import type { NameMemory } from './name-memory.ts';
+import type { NameCacheAccess } from './name-cache.ts';
 
 /** The response of `GET /me`, which describes the visitor. */
 export type Me = ReplyOf<Rows['readMe']>;
@@ -57,7 +57,7 @@ export type Visit = {
   readonly degraded: readonly string[];
   /** How old the data of the page is. */
   readonly freshness: Freshness;
-  readonly nameMemory: NameMemory;
+  readonly nameCache: NameCacheAccess;
   /** The origin of this site's URLs, for the commands that pages show. */
   readonly origin: string;
   readonly requestId: string;

@@ -4,8 +4,8 @@ import type { Operations } from '../../api/http/operation.ts';
 import type { SignInCookies } from '../../api/identity/sign-in-cookies.ts';
 import { createLruMap } from '../lru-map.ts';
 
-/** The number of lists of names that are remembered for open pages. One takes about 30 kB if it has 200 names. */
-const MAX_REMEMBERED = 100;
+/** The number of lists of names in the cache for open pages. One takes about 30 kB if it has 200 names. */
+const MAX_CACHED = 100;
 
 export type ConsoleOptions = {
   readonly operations: Operations;
@@ -25,7 +25,7 @@ const openConsole = async (app: Hono, options: ConsoleOptions) => {
   const assets = await loadConsoleAssets();
   return {
     assets,
-    ...createConsole({ app, pages: consolePages, assets: assets.base, names: createLruMap({ capacity: MAX_REMEMBERED }), ...options }),
+    ...createConsole({ app, pages: consolePages, assets: assets.base, names: createLruMap({ capacity: MAX_CACHED }), ...options }),
   };
 };
 
