@@ -16,7 +16,9 @@ import type { Projector, RunningProjection } from './running-projection.ts';
 
 const isRebuild = ({ kind }: MaintenanceRequest): boolean => kind.startsWith('rebuild');
 
-const isRebuilding = ({ processors }: Projector, name: string): boolean => processors.processorOf(shadowSchemaOf(name)) !== null;
+/** Whether this process rebuilds a projection. */
+export const isRebuilding = ({ processors }: Pick<Projector, 'processors'>, name: string): boolean =>
+  processors.processorOf(shadowSchemaOf(name)) !== null;
 
 const retry = async ({ log, processors }: Projector, name: string, stream: string | null): Promise<number | null> => {
   const processor = processors.processorOf(name);

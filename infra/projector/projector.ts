@@ -8,7 +8,7 @@ import { type AdvisoryLocks, openAdvisoryLocks } from '../postgres/advisory-lock
 import { CONNECTION_TIMEOUT_MS, openPool } from '../postgres/pool.ts';
 import { openErasedTenants } from './erased-tenants.ts';
 import { openEventProcessors } from './event-processors.ts';
-import { handleRequests } from './maintenance.ts';
+import { handleRequests, isRebuilding } from './maintenance.ts';
 import { REQUEST_CHANNEL } from './maintenance-requests.ts';
 import { publishReactors, type ReactorStatus } from './reactor-status.ts';
 import { openRowBudget } from './row-cache.ts';
@@ -31,8 +31,6 @@ const WRITER_OPTIONS = '-c synchronous_commit=off -c plan_cache_mode=force_gener
  * statuses.
  */
 const REPORT_INTERVAL_MS = 1_000;
-/** While a projection is rebuilt, its status is stored about every half second, so that operators see the progress. */
-const REBUILD_REPORT_INTERVAL_MS = 300;
 const LOG_PROBE_TIMEOUT_MS = 2_000;
 /**
  * If the log does not answer for this many milliseconds, this process releases its locks, because another process may
@@ -95,12 +93,12 @@ const releaseAll = async ({ locks, processors, projections }: State): Promise<vo
   for (const running of projections) Object.assign(running, { state: 'standby', error: 'the log does not answer this process' });
 };
 
+/** Publishes the statuses. During a rebuild, this happens on every tick, so that operators see the progress. */
 const publish = async (state: State, db: pg.Client): Promise<void> => {
-  const statuses = statusesOf(state);
-  const interval = statuses.some(({ rebuild }) => rebuild !== null) ? REBUILD_REPORT_INTERVAL_MS : REPORT_INTERVAL_MS;
-  if (performance.now() - state.publishedAt < interval) return;
+  const anyRebuild = state.projections.some(({ projection }) => isRebuilding(state, projection.name));
+  if (performance.now() - state.publishedAt < REPORT_INTERVAL_MS && !anyRebuild) return;
   state.publishedAt = performance.now();
-  await publishStatuses(db, state.processName, statuses);
+  await publishStatuses(db, state.processName, statusesOf(state));
   await publishReactors(db, state.processName, state.reactors());
 };
 
