@@ -84,6 +84,10 @@ const previewQuery = {
   preview: Flag.default(false).meta({ description: 'Whether to read the previews of the payloads, which takes longer' }),
 };
 
+/** Returns the function that reads the previews of a page; undefined if the request does not ask for them. */
+const previewsIf = (isWanted: boolean, { tenant }: Pick<Ctx, 'tenant'>, readPreviews: ReadPreviews) =>
+  isWanted ? (ids: readonly string[]) => readPreviews(tenant, ids) : undefined;
+
 /** Creates the operations that list deliveries. `readPreviews` reads from the log, which alone contains payloads. */
 export const deliveryListOperationsOf = (readPreviews: ReadPreviews) => ({
   listTenantDeliveries: operation({
@@ -101,13 +105,8 @@ export const deliveryListOperationsOf = (readPreviews: ReadPreviews) => ({
     run: async (ctx, { limit, cursor, sort, preview, ...filter }) => {
       const agent_ids = await readableAgents(ctx);
       const window = { sort: parseSort(sort ?? '-received_at', SORTS), limit, cursor };
-      return deliveryPage(
-        ctx.reads,
-        { ...filter, tenant_id: ctx.tenant, agent_ids },
-        replayMarking(ctx),
-        window,
-        preview ? (ids) => readPreviews(ctx.tenant, ids) : undefined,
-      );
+      const selected = { ...filter, tenant_id: ctx.tenant, agent_ids };
+      return deliveryPage(ctx.reads, selected, replayMarking(ctx), window, previewsIf(preview, ctx, readPreviews));
     },
   }),
   listDeliveries: operation({
@@ -123,13 +122,8 @@ export const deliveryListOperationsOf = (readPreviews: ReadPreviews) => ({
       const { agent_id, marksReplays, ...integration } = await integrationOf(ctx, id);
       await checkReader(ctx, agent_id);
       const window = { sort: parseSort(sort ?? '-received_at', SORTS), limit, cursor };
-      return deliveryPage(
-        ctx.reads,
-        { ...filter, ...integration },
-        () => marksReplays,
-        window,
-        preview ? (ids) => readPreviews(ctx.tenant, ids) : undefined,
-      );
+      const selected = { ...filter, ...integration };
+      return deliveryPage(ctx.reads, selected, () => marksReplays, window, previewsIf(preview, ctx, readPreviews));
     },
   }),
 });

@@ -77,8 +77,9 @@ export const createDeliveryPreviews = ({ readDelivery, vault, clock = () => perf
     recording: {
       ...ports.recording,
       record: async (delivery) => {
+        const erasuresBefore = erasures;
         const recorded = await ports.recording.record(delivery);
-        if (recorded.token !== null) keep(delivery);
+        if (recorded.token !== null && erasures === erasuresBefore) keep(delivery);
         return recorded;
       },
     },
