@@ -11,11 +11,13 @@ import { platformIdOf } from '../eventstore/platform-id.ts';
 import { deadDeliveryCount, parkedCounts, unanchoredHeads } from '../projector/health-counts.ts';
 import { waitingReactors } from '../projector/reactor-status.ts';
 import { hasSystemTables, readServerFacts } from '../projector/schema.ts';
-import { type PublishedStatus, publishedStatuses, WORKER_LATE_SECONDS } from '../projector/status.ts';
+import { type PublishedStatus, publishedStatuses } from '../projector/status.ts';
 import { isWorkerMissing } from '../projector/worker-presence.ts';
 import { fail, none, ok, type Result, warn } from './finding.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
+/** A worker reports every second. A report that is older than this many seconds is late. */
+const LATE_REPORT_SECONDS = 3;
 const MIN_POSTGRES_VERSION = 150_000;
 const GIB = 1024 ** 3;
 const [LITTLE_SPACE_BYTES, MIN_SPACE_BYTES] = [GIB, GIB / 16];
@@ -91,7 +93,7 @@ const checkWorkerProcess = async (client: Db, isStarted: boolean, startAdvice: s
   const figures = { silent_seconds: Math.max(0, Math.round(silent_seconds)) };
   const silent = `no worker has reported for ${figures.silent_seconds} s; the last one was ${writer}`;
   if (await isWorkerMissing(client, silent_seconds)) return { ...fail(silent, startAdvice), figures };
-  if (silent_seconds > WORKER_LATE_SECONDS) return { ...warn(silent, `if no worker reports within some seconds, ${startAdvice}`), figures };
+  if (silent_seconds > LATE_REPORT_SECONDS) return { ...warn(silent, `if no worker reports within some seconds, ${startAdvice}`), figures };
   return { ...ok(`${writer} reported ${silent_seconds.toFixed(1)} s ago`), figures };
 };
 

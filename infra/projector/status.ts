@@ -134,8 +134,6 @@ export const publishStatuses = async (db: ClientBase | Pool, writer: string, sta
 
 /** A worker counts as down if it has published no status for this many seconds. */
 export const WORKER_SILENT_SECONDS = 10;
-/** A worker reports every second. A report that is older than this many seconds is late: the worker may be down. */
-export const WORKER_LATE_SECONDS = 3;
 
 /**
  * A published status. `writer` is the name of the process that writes the projection, `silent_seconds` the age of the

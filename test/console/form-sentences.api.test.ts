@@ -34,7 +34,7 @@ const bodyFor = (operation: string, seed: number): unknown => {
   return schema && fc.sample(arbitraryOf(schema, components.schemas, known), { seed, numRuns: 1 })[0];
 };
 
-/** Returns the fields that a browser sends if somebody fills a form so that it has this body. */
+/** Returns the form fields that a browser submits for a request with this body. */
 const fieldsFor = (row: Operation, url: string, body: unknown): Record<string, string> => {
   const form = formOf(row);
   const typed = topFields(form).flatMap(({ isSecret, name, kind, pointer }) => {

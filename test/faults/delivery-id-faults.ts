@@ -45,8 +45,8 @@ const createSender = () => {
 const SPOOL_AFTER_MS = 500;
 
 /**
- * Checks the answers to copies of one delivery: one must be 202 and all others 200. If an answer took so long that the
- * copy may have been stored in a spool, more than one may be 202. Returns a message if the answers are wrong.
+ * Checks the answers to copies of one delivery: one must be 202 and all others 200. More than one may be 202 if the event
+ * store was slow, because a copy may then be in the spool of a process. Returns a message if the answers are wrong.
  */
 const wrongCopies = ({ number, answers }: SentDelivery): string[] => {
   const kinds = Map.groupBy(answers, ({ kind }) => kind);
