@@ -21,6 +21,8 @@ type Options = {
   readonly signals: CommandSignals;
   readonly timeoutMs: number | undefined;
   readonly report: (line: string) => void;
+  /** After this signal is aborted, a run no longer waits for the service. */
+  readonly stop: AbortSignal;
 };
 
 /** Returns the environment variables that a command gets for an event. */
@@ -37,8 +39,8 @@ const variablesFor = (slug: string, { event, attempt }: ReceivedEvent): Record<s
  * Creates the handler that runs a shell command for each event, with the CloudEvent on its standard input. Exit code 0
  * means success.
  */
-export const execHandler = ({ exec, agent, api, dir, signals, timeoutMs, report }: Options): EventHandler => {
-  const runtime = runtimeSource({ agent, fetch: api.runtime, files: openRuntimeFiles(join(dir, 'runtime')), report });
+export const execHandler = ({ exec, agent, api, dir, signals, timeoutMs, report, stop }: Options): EventHandler => {
+  const runtime = runtimeSource({ agent, fetch: api.runtime, files: openRuntimeFiles(join(dir, 'runtime')), report, stop });
   const run = (received: ReceivedEvent, more: Readonly<Record<string, string>> = {}): Promise<number | string> =>
     runtime.withVariables((variables) =>
       runCommand({

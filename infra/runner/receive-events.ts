@@ -5,6 +5,7 @@ import { BENCHMARK_MESSAGE_TYPE, CRON_MESSAGE_TYPE } from '../../domain/runners/
 import { ACK_WAIT_MS } from '../../domain/runners/runner-credential.ts';
 import { scoreSubject } from '../../domain/runners/score-report.ts';
 import { retryDelay } from '../backoff.ts';
+import { retryTransient } from './api-client.ts';
 import { attemptsOf, type CloudEvent, parseEvent, withBody } from './cloud-event.ts';
 import type { MessageConsumer } from './message-consumer.ts';
 import type { ProcessedIds } from './processed-ids.ts';
@@ -37,7 +38,10 @@ export type ReceiverOptions = {
   /** Opens the messages of the agent. After `ending` is aborted, the consumer no longer waits for credentials. */
   readonly open: (ending: AbortSignal) => MessageConsumer;
   readonly processed: ProcessedIds;
-  /** Fetches a body that was too large for its message. @throws Refusal */
+  /**
+   * Fetches a body that was too large for its message. While the service is unavailable, the event waits for the body.
+   * @throws Refusal
+   */
   readonly body: (reference: string) => Promise<Uint8Array>;
   readonly handler: EventHandler;
   readonly report: (line: string) => void;
@@ -45,7 +49,7 @@ export type ReceiverOptions = {
   readonly progressMs?: number | undefined;
 };
 
-type Receiver = ReceiverOptions & { readonly messages: MessageConsumer };
+type Receiver = ReceiverOptions & { readonly messages: MessageConsumer; readonly ending: AbortSignal };
 
 export type ReceiveLimits = {
   readonly stop: AbortSignal;
@@ -75,9 +79,10 @@ const resultPublisher =
   };
 
 const process = async (receiver: Receiver, message: Msg, event: CloudEvent): Promise<Failure | null> => {
-  const { body, handler } = receiver;
+  const { body, handler, ending } = receiver;
+  const { dataref } = event;
   try {
-    const json = event.dataref === undefined ? message.data : withBody(event, await body(event.dataref));
+    const json = dataref === undefined ? message.data : withBody(event, await retryTransient(() => body(dataref), ending));
     return await handler({ event, json, attempt: attemptsOf(message), publishResult: resultPublisher(receiver, event) });
   } catch (error) {
     return { reason: `the event cannot be processed: ${(error as Error).message}` };
@@ -162,7 +167,7 @@ export const receiveEvents = async (options: ReceiverOptions, { stop, concurrenc
   const budget: Budget = { left: max ?? Number.POSITIVE_INFINITY, hasFailed: false };
   const failed = new AbortController();
   const ending = AbortSignal.any([stop, failed.signal]);
-  const receiver: Receiver = { ...options, messages: options.open(ending) };
+  const receiver: Receiver = { ...options, messages: options.open(ending), ending };
   try {
     await Promise.all(Array.from({ length: concurrency }, () => handleMessages(receiver, budget, ending)));
   } catch (error) {

@@ -74,7 +74,7 @@ export const runner = async (options: RunnerOptions): Promise<number> => {
   if (!agent) return 0;
   const handler: EventHandler =
     forward === undefined
-      ? execHandler({ exec, agent, api, dir, signals, timeoutMs, report })
+      ? execHandler({ exec, agent, api, dir, signals, timeoutMs, report, stop })
       : forwardHandler({ url: forward, timeoutMs });
   const open = openMessages(api, agent, report);
   const processed = openProcessedIds(join(dir, `${agent.agent}.ledger`));

@@ -1,4 +1,4 @@
-import type { RunnerAgent } from './api-client.ts';
+import { type RunnerAgent, retryTransient } from './api-client.ts';
 import { isTransient } from './outage-report.ts';
 import type { Runtime, RuntimeFiles } from './runtime-files.ts';
 
@@ -18,24 +18,28 @@ type Options = {
   readonly fetch: (agent: RunnerAgent, known: Runtime | null) => Promise<Runtime>;
   readonly files: RuntimeFiles;
   readonly report: (line: string) => void;
+  /** After this signal is aborted, runs no longer wait for the service. */
+  readonly stop: AbortSignal;
 };
 
 /**
  * Creates the source of the runtime. Before each run, it asks the service whether the runtime has changed. While the
- * service is unavailable, runs get the last known runtime.
+ * service is unavailable, runs get the last known runtime. If none is known yet, they wait for the service: a run that
+ * failed instead would be delayed, so that later events would be processed before it.
  */
-export const runtimeSource = ({ agent, fetch, files, report }: Options): RuntimeSource => {
+export const runtimeSource = ({ agent, fetch, files, report, stop }: Options): RuntimeSource => {
   let known: Runtime | null = null;
   if (!agent.hasRunnerKey) report('ANNALS_KEY is not a runner key of the agent: commands get no ANNALS_RUNTIME');
 
   const current = async (): Promise<Runtime> => {
-    try {
-      known = await fetch(agent, known);
-      return known;
-    } catch (error) {
-      if (known && isTransient(error)) return known;
-      throw error;
-    }
+    const last = known;
+    known = last
+      ? await fetch(agent, last).catch((error: unknown) => {
+          if (isTransient(error)) return last;
+          throw error;
+        })
+      : await retryTransient(() => fetch(agent, null), stop);
+    return known;
   };
 
   return {
