@@ -2,12 +2,15 @@ import { tags } from './tags.ts';
 
 const { data } = tags;
 
+const formatOf = (maximumFractionDigits: number) => new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits });
+const CENTS = formatOf(2);
+const MICRODOLLARS = formatOf(6);
+
 /** Formats an amount in US dollars: with two decimals or, below one cent, with six. */
 export const usd = (amount: number): string => {
   const size = Math.abs(amount);
-  const digits = size === 0 || size >= 0.01 ? 2 : 6;
-  const text = size.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: digits });
-  return `${amount < 0 ? '−' : ''}$${text}`;
+  const { format } = size === 0 || size >= 0.01 ? CENTS : MICRODOLLARS;
+  return `${amount < 0 ? '−' : ''}$${format(size)}`;
 };
 
 /** Renders an amount in US dollars. All its decimals are shown on hover, so that amounts add up to their total. */
