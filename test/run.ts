@@ -1,35 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { globSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, rmSync } from 'node:fs';
 import { relative, sep } from 'node:path';
-import { stripVTControlCharacters } from 'node:util';
 import { COMPILE_CACHE } from '../infra/processes/compile-cache.ts';
 import { unconfiguredEnvironment } from './fixtures/child-process.ts';
 import type { Services } from './fixtures/given-services.ts';
-import { deadline, loadFactor } from './fixtures/load-factor.ts';
 import { type Running, startServices } from './fixtures/start-services.ts';
 import { dropDatabases, RUN } from './fixtures/test-services.ts';
 import { runInOrder } from './run-in-order.ts';
-
-type Outcome = { file: string; passed: number; failed: number; skipped: number; seconds: number; reason?: string; output: string };
-
-const DEFAULT_TIMEOUT_S = 120;
-/**
- * After its last test, a test file has to close its servers and connections. This is the maximum time for that on an
- * idle machine.
- */
-const CLOSE_TIMEOUT_MS = 15_000;
-const LIMIT_CHECK_INTERVAL_MS = 1_000;
-/** The time between SIGTERM and SIGKILL for a test file that must end. */
-const KILL_DELAY_MS = 2_000;
+import { activeProcesses, limitOf, type Outcome, ownLimitOf, runJob } from './test-job.ts';
 
 const root = `${import.meta.dirname}/..`;
-
-/**
- * Returns the time limit of a test file in seconds, for an idle machine. The file's first line can set the limit by a
- * comment `limit: <seconds>`.
- */
-const limitOf = (file: string): number =>
-  Number(/^\/\/ limit: (\d+)/.exec(readFileSync(`${root}/${file}`, 'utf8'))?.[1] ?? DEFAULT_TIMEOUT_S);
 
 const isLive = (file: string): boolean => file.endsWith('.live.test.ts');
 
@@ -43,78 +22,6 @@ const matchingFiles = (parts: readonly string[]): string[] =>
     .filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
     .sort((a, b) => limitOf(b) - limitOf(a) || Number(isLive(b)) - Number(isLive(a)) || a.localeCompare(b));
 
-type Counts = { total: number; passed: number; skipped: number };
-
-/**
- * Reads the counts from the summary that the test library uvu prints at the end of a file. @returns undefined if there
- * is no summary yet
- */
-const countsIn = (output: string): Counts | undefined => {
-  const found = [...output.matchAll(/^ {2}Total: +(\d+)\n {2}Passed: +(\d+)\n {2}Skipped: +(\d+)$/gm)].at(-1);
-  return found && { total: Number(found[1]), passed: Number(found[2]), skipped: Number(found[3]) };
-};
-
-const end = (child: ChildProcess): void => {
-  child.kill('SIGTERM');
-  setTimeout(() => child.kill('SIGKILL'), KILL_DELAY_MS).unref();
-};
-
-const failureReason = (counts: Counts | undefined, how: string, overdue: string | undefined): string | undefined => {
-  if (overdue) return overdue;
-  if (!counts) return `gave no result (${how})`;
-  if (counts.total + counts.skipped === 0) return 'ran no test: does it end in test.run()?';
-  return how === 'code 0' || counts.passed < counts.total ? undefined : `ended with ${how} after its tests`;
-};
-
-/**
- * Returns the outcome of one file. A problem that does not belong to a test, such as a timeout, counts as one more
- * failed test.
- */
-const outcomeOf = (output: string, how: string, overdue: string | undefined): Omit<Outcome, 'file' | 'seconds'> => {
-  const counts = countsIn(output);
-  const reason = failureReason(counts, how, overdue);
-  const { total = 0, passed = 0, skipped = 0 } = counts ?? {};
-  return { passed, skipped, failed: total - passed + (reason ? 1 : 0), output, ...(reason && { reason }) };
-};
-
-const activeFiles = new Set<ChildProcess>();
-
-const runFile = (file: string, env: NodeJS.ProcessEnv): Promise<Outcome> =>
-  new Promise((resolve) => {
-    const startedAt = Date.now();
-    const limit = limitOf(file);
-    const child = spawn(process.execPath, [file], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
-    activeFiles.add(child);
-    let output = '';
-    let overdue: string | undefined;
-    let closing: NodeJS.Timeout | undefined;
-    const isOver = deadline(limit * 1000);
-    const limitCheck = setInterval(() => {
-      if (overdue || !isOver()) return;
-      overdue = `took longer than ${limit} s, or the equivalent on a busy machine`;
-      end(child);
-    }, LIMIT_CHECK_INTERVAL_MS);
-    const onOutput = (part: string): void => {
-      output += stripVTControlCharacters(part);
-      if (closing || !countsIn(output)) return;
-      closing = setTimeout(() => {
-        overdue ??= `did not end within ${CLOSE_TIMEOUT_MS / 1000} s after its tests: it leaves something open`;
-        end(child);
-      }, CLOSE_TIMEOUT_MS * loadFactor());
-    };
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', onOutput);
-    child.once('close', (code, signal) => {
-      clearInterval(limitCheck);
-      clearTimeout(closing);
-      activeFiles.delete(child);
-      resolve({
-        file,
-        seconds: (Date.now() - startedAt) / 1000,
-        ...outcomeOf(output, signal ? `signal ${signal}` : `code ${code}`, overdue),
-      });
-    });
-  });
-
 const summary = ({ passed, failed, skipped }: Pick<Outcome, 'passed' | 'failed' | 'skipped'>): string =>
   `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
 
@@ -125,14 +32,35 @@ const report = (outcome: Outcome): void => {
   if (failed > 0) console.log(output.trimEnd().replace(/^/gm, '    | '));
 };
 
+/** The maximum number of files that one process runs. */
+const MAX_BATCH = 10;
+
+/**
+ * Groups files into those that one process runs one after another, because loading the modules takes longer than most
+ * tests. A live test, and a file with a time limit of its own, runs in a process of its own.
+ */
+const jobsOf = (files: readonly string[]): string[][] => {
+  const jobs: string[][] = [];
+  let batch: string[] | undefined;
+  for (const file of files) {
+    const isAlone = isLive(file) || ownLimitOf(file) !== null;
+    if (!isAlone && batch && batch.length < MAX_BATCH) batch.push(file);
+    else {
+      jobs.push([file]);
+      if (!isAlone) batch = jobs.at(-1);
+    }
+  }
+  return jobs;
+};
+
 const runAll = async (files: readonly string[], env: NodeJS.ProcessEnv): Promise<Outcome[]> => {
   const outcomes: Outcome[] = [];
-  const run = async (file: string): Promise<void> => {
-    const outcome = await runFile(file, env);
-    outcomes.push(outcome);
-    report(outcome);
+  const run = async (job: readonly string[]): Promise<void> => {
+    const found = await runJob(job, env);
+    outcomes.push(...found);
+    found.forEach(report);
   };
-  await runInOrder(files.map((file) => () => run(file)));
+  await runInOrder(jobsOf(files).map((job) => () => run(job)));
   return outcomes;
 };
 
@@ -167,7 +95,7 @@ const main = async (parts: readonly string[]): Promise<number> => {
   const [running, { createTemplate }] = await Promise.all([startServices(), import('./fixtures/template-database.ts')]);
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
-      for (const child of activeFiles) child.kill('SIGTERM');
+      for (const child of activeProcesses) child.kill('SIGTERM');
       void stop(running).finally(() => process.exit(1));
     });
   const outcomes = await createTemplate(running.services.databaseUrl)
