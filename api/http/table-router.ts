@@ -8,15 +8,25 @@ type Route<T> = { readonly method: string; readonly path: string; readonly handl
 /** The path of handlers that run for every request. */
 const EVERY_PATH = '/*';
 
-const segmentsOf = (path: string): string[] => path.split('/');
-const isParameter = (segment: string | undefined): boolean => segment?.startsWith(':') ?? false;
+const isParameter = (segment: string): boolean => segment.startsWith(':');
 
-/** Returns whether `path` has a fixed segment where `other` has a parameter, and the same segments before it. */
-const isBesideParameter = (path: string, other: string): boolean => {
-  const [own, others] = [segmentsOf(path), segmentsOf(other)];
-  const first = own.findIndex((segment, index) => segment !== others[index]);
-  return first !== -1 && isParameter(others[first]) && !isParameter(own[first]);
-};
+/** Returns the segments of a path, each with the part of the path before it. */
+const placesOf = (path: string): { readonly before: string; readonly segment: string }[] =>
+  path.split('/').map((segment, index, all) => ({ before: all.slice(0, index).join('/'), segment }));
+
+/** Returns the places at which the routes of a method have a parameter, each as the part of the path before it. */
+const parameterPlaces = (routes: readonly Pick<Route<unknown>, 'path'>[]): ReadonlySet<string> =>
+  new Set(
+    routes.flatMap(({ path }) =>
+      placesOf(path)
+        .filter(({ segment }) => isParameter(segment))
+        .map(({ before }) => before),
+    ),
+  );
+
+/** Returns whether a path has a fixed segment where another route has a parameter. */
+const isBesideParameter = (path: string, places: ReadonlySet<string>): boolean =>
+  placesOf(path).some(({ before, segment }) => !isParameter(segment) && places.has(before));
 
 const createRouter = <T>(): SmartRouter<T> => new SmartRouter({ routers: [new RegExpRouter(), new TrieRouter()] });
 
@@ -34,10 +44,12 @@ export const tableRouter = <T>(): Router<T> => {
 
   const build = (): void => {
     isBuilt = true;
-    for (const route of routes) {
-      const { method, path, handler } = route;
+    const places = new Map(
+      Object.entries(Object.groupBy(routes, ({ method }) => method)).map(([method, all]) => [method, parameterPlaces(all!)]),
+    );
+    for (const { method, path, handler } of routes) {
       const isForAll = path === EVERY_PATH;
-      const isFixed = !isForAll && routes.some((other) => other.method === method && isBesideParameter(path, other.path));
+      const isFixed = !isForAll && isBesideParameter(path, places.get(method)!);
       if (isForAll) fixed.everyPath++;
       if (isFixed) fixed.methods.add(method);
       if (isForAll || isFixed) fixed.router.add(method, path, handler);
