@@ -21,7 +21,7 @@ type Described = {
 };
 type Document = { paths: Record<string, Record<string, Described>>; components: { schemas: Schemas } & Record<string, object> };
 
-const RUNS = 20;
+const RUNS = 10;
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 

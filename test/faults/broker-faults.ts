@@ -142,15 +142,15 @@ export const runBrokerDamage = async (deployment: Deployment, damage: BrokerDama
     await load.finish();
     return load.sent;
   };
+  const nats = await platform.connectNats();
+  const { streams } = await nats.jetstreamManager();
+  const stored = async (): Promise<number> => (await streams.info('AGENTS')).state.messages;
+  const before = await stored();
   const processed = await send(count);
   await untilProcessed(deployment, count);
   await Promise.all(runners.map((runner) => runner.stop()));
   const waiting = await send(count);
-  const nats = await platform.connectNats();
-  await eventually('the broker has all messages', async () => {
-    const { streams } = await nats.jetstreamManager();
-    return (await streams.info('AGENTS')).state.messages >= 2 * count;
-  });
+  await eventually('the broker has all messages', async () => (await stored()) >= before + 2 * count);
   await nats.close();
   const files = await damageBroker(platform, damage);
   await Promise.all(runners.map((runner) => runner.start()));

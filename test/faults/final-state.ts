@@ -120,17 +120,21 @@ const waitUntilIdle = async (nats: NatsConnection, runners: readonly Runner[], e
 };
 
 /**
- * Reads the log repeatedly until it contains `expected` acknowledgements, for at most ACKNOWLEDGEMENT_TIMEOUT_MS.
- * Returns the last result.
+ * Reads the log repeatedly until it contains the acknowledgements of these deliveries, for at most
+ * ACKNOWLEDGEMENT_TIMEOUT_MS. @returns the number of deliveries that are acknowledged, and the position of the last event
  */
-const readAcknowledgedLog = async (log: Log, openEvent: SealedEvents['openEvent'], expected: number) => {
+const readAcknowledgements = async (log: Log, openEvent: SealedEvents['openEvent'], deliveries: readonly LoggedDelivery[]) => {
   for (const isOver = deadline(ACKNOWLEDGEMENT_TIMEOUT_MS); ; await sleep(1_000)) {
-    const content = await readLog(log, openEvent);
-    if (content.acknowledged.size >= expected || isOver()) return content;
+    const { acknowledged, token } = await readLog(log, openEvent);
+    const count = deliveries.filter(({ id }) => acknowledged.has(id)).length;
+    if (count >= deliveries.length || isOver()) return { count, token };
   }
 };
 
-/** Waits until all work is done. Then reads the state of the log, the read model, the broker and the runners. */
+/**
+ * Waits until all work is done. Then reads the state of the log, the read model, the broker and the runners. Deliveries
+ * of other integrations than `hooks` belong to earlier trials on the same platform, and are left out.
+ */
 export const readFinalState = async (
   platform: Platform,
   sent: readonly SentDelivery[],
@@ -142,17 +146,20 @@ export const readFinalState = async (
   try {
     const openEvent = platform.eventOpener(log);
     const { deliveries } = await readLog(log, openEvent);
-    await waitUntilIdle(nats, runners, deliveries.length);
-    const { token, acknowledged } = await readAcknowledgedLog(log, openEvent, deliveries.length);
+    const hookIds = new Set(hooks.map(({ id }) => id));
+    const own = deliveries.filter(({ hookId }) => hookIds.has(hookId));
+    const others = new Set(deliveries.filter(({ hookId }) => !hookIds.has(hookId)).map(({ event_id }) => event_id));
+    await waitUntilIdle(nats, runners, own.length);
+    const { token, count } = await readAcknowledgements(log, openEvent, own);
     const finalState: FinalState = {
       sent,
-      log: deliveries,
+      log: own,
       rows: await rowsOf(platform, hooks, token),
-      messages: await readMessageIds(nats),
+      messages: (await readMessageIds(nats)).filter((id) => !others.has(id)),
       effects: new Map(runners.map(({ agent, effects }) => [agent.id, effects()])),
       commandRuns: runners.flatMap(({ commandRuns }) => commandRuns()),
     };
-    return { finalState, acknowledged: acknowledged.size };
+    return { finalState, acknowledged: count };
   } finally {
     await nats.close();
     await log.close();

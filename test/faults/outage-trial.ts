@@ -170,22 +170,13 @@ const checkRefusals = async ({ platform, hooks }: Deployment): Promise<string[]>
   return live.status === 200 ? wrong : [...wrong, `/livez answers ${live.status}`];
 };
 
-/**
- * Removes the findings about the order at the runners. While the API does not answer, a runner cannot read data that
- * its command needs. It then asks the broker to send the message again later.
- */
-const withoutRunnerOrder = (findings: OutageReport['findings']): OutageReport['findings'] => ({
-  ...findings,
-  outOfOrder: findings.outOfOrder.filter((line) => !line.includes('reached the runner')),
-});
-
 /** Kills the process `serve` after it has committed a delivery and before it answers (fault F5). See `killAtCommit`. */
 export const runKills = async (deployment: Deployment, rounds: number): Promise<OutageReport> => {
   const { platform, hooks } = deployment;
   const { sent, roundsBetween, unansweredOnDisk } = await killAtCommit(platform, hooks, rounds);
   const { findings, figures } = await judge(deployment, sent);
   return {
-    findings: withoutRunnerOrder(findings),
+    findings,
     figures: {
       kills: rounds,
       'kills between commit and answer': roundsBetween,
@@ -221,7 +212,7 @@ export const runWholeOutage = async (deployment: Deployment, options: OutageOpti
   await load.finish();
   const { findings, figures } = await judge(deployment, load.sent);
   return {
-    findings: { ...withoutRunnerOrder(findings), unexpected: [...findings.unexpected, ...wrongRefusals] },
+    findings: { ...findings, unexpected: [...findings.unexpected, ...wrongRefusals] },
     figures: {
       'unknown while the spool worked': unknownBefore,
       'answered 503 while it did not': refusals.length - unknownBefore,

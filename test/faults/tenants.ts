@@ -40,13 +40,15 @@ export type Dataset = {
 
 export type DatasetSize = { tenants: number; agents: number; hooks: number };
 
+const randomSlug = (): string => `tenant-${randomBytes(4).toString('hex')}`;
+
 const times = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 /**
  * Creates tenants, agents for each tenant, and GitHub integrations for each agent. `size` has the number of each. The
- * tenants' slugs begin with `prefix`.
+ * tenants' slugs begin with `prefix`; by default, they are random.
  */
-export const createDataset = async (platform: Platform, size: DatasetSize, prefix = 'tenant'): Promise<Dataset> => {
+export const createDataset = async (platform: Platform, size: DatasetSize, prefix = randomSlug()): Promise<Dataset> => {
   const tenants = await Promise.all(times(size.tenants).map((index) => createTenant(platform, `${prefix}-${index}`)));
   const agents = await Promise.all(
     tenants.flatMap((tenant) => times(size.agents).map((index) => createAgent(platform, tenant, `agent-${index}`))),

@@ -4,19 +4,21 @@ import { equal, is, ok } from 'uvu/assert';
 import { BROKER_OUTAGES, runBrokerDamage, runBrokerOutage } from '../faults/broker-faults.ts';
 import { startClientRunner } from '../faults/client-runner.ts';
 import { deploy, type OutageReport } from '../faults/outage-trial.ts';
-import { type Platform, withPlatform } from '../faults/platform.ts';
+import { type Platform, sharedPlatform } from '../faults/platform.ts';
 import { runBadRunners, runRunnerKills } from '../faults/runner-faults.ts';
 
 const SHOWN = 5;
 const CLEAN = { lost: [], duplicated: [], unexpected: [], outOfOrder: [] };
 
+const onPlatform = sharedPlatform();
+
 /**
- * Runs a trial on a platform of its own. Asserts that no delivery was lost, duplicated, refused or processed out of
- * order.
+ * Runs a trial with its own tenants on the platform that all tests of this file share. Asserts that no delivery was
+ * lost, duplicated, refused or processed out of order.
  */
 const trial = async (run: (platform: Platform) => Promise<OutageReport>): Promise<OutageReport['figures']> => {
   let report: OutageReport | undefined;
-  await withPlatform(async (platform) => {
+  await onPlatform(async (platform) => {
     report = await run(platform);
   });
   const { findings, figures } = report!;
@@ -35,11 +37,6 @@ for (const kind of BROKER_OUTAGES)
     is(figures["in the runners' ledgers"], figures['sent deliveries']);
   });
 
-test('deliveries that wait at the broker still reach their runners after the broker has lost all its files', async () => {
-  const figures = await trial(async (platform) => runBrokerDamage(await deploy(platform, startClientRunner), 'removed', 30));
-  equal([figures['in the log'], figures["in the runners' ledgers"]], [60, 60]);
-});
-
 test('if a runner is killed after the effect of a delivery, the delivery reaches the runner again, but has no second effect', async () => {
   const figures = await trial((platform) => runRunnerKills(platform, 6));
   is(figures['kills after the effect'], 6);
@@ -50,6 +47,12 @@ test('if a runner is killed after the effect of a delivery, the delivery reaches
 test('a delivery is given up after ten attempts if its runner does not answer or sends negative acknowledgements; a slow runner gets each delivery once, and other runners are not delayed', async () => {
   const figures = await trial((platform) => runBadRunners(platform, { count: 2, slowMs: 5_000, ackWaitMs: 1_500 }));
   equal([figures['given up in the log'], figures['processed by the working runner'], figures['processed by the slow runner']], [4, 2, 2]);
+});
+
+// This test is the last one, because it removes the messages of the other trials, too.
+test('deliveries that wait at the broker still reach their runners after the broker has lost all its files', async () => {
+  const figures = await trial(async (platform) => runBrokerDamage(await deploy(platform, startClientRunner), 'removed', 30));
+  equal([figures['in the log'], figures["in the runners' ledgers"]], [60, 60]);
 });
 
 test.run();

@@ -5,13 +5,14 @@ import { withPlatform } from '../faults/platform.ts';
 import { runTrial, TARGETS } from '../faults/trial.ts';
 
 const KILLS = 3;
+const PER_SECOND = 25;
 /** A trial has two agents in each of two tenants, and each agent has a runner. */
 const RUNNERS = 4;
 const SHOWN = 5;
 
 test('if any process is killed under load, no acknowledged delivery is lost or has two effects, and each runner gets its deliveries in order', () =>
   withPlatform(async (platform) => {
-    const { findings, kills, figures } = await runTrial(platform, { kills: KILLS });
+    const { findings, kills, figures } = await runTrial(platform, { kills: KILLS, perSecond: PER_SECOND });
     const first = Object.fromEntries(Object.entries(findings).map(([name, lines]) => [name, lines.slice(0, SHOWN)]));
     assert.equal(first, { lost: [], duplicated: [], unexpected: [], outOfOrder: [] }, JSON.stringify({ first, figures }, null, 2));
     assert.is(kills.length, KILLS * TARGETS.length);

@@ -2,19 +2,22 @@
 import { test } from 'uvu';
 import { equal, is, ok } from 'uvu/assert';
 import { deploy, type OutageReport, runKills, runStoreOutage, runWholeOutage } from '../faults/outage-trial.ts';
-import { withPlatform } from '../faults/platform.ts';
+import { sharedPlatform } from '../faults/platform.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
 
 const SHOWN = 5;
 const OPTIONS = { seconds: 10, perSecond: 25 };
 const MAX_ANSWER_MS = 900;
 
+const onPlatform = sharedPlatform();
+
 /**
- * Runs a trial on its own platform. Asserts that no delivery was lost, duplicated, refused or processed out of order.
+ * Runs a trial with its own tenants on the platform that all tests of this file share. Asserts that no delivery was
+ * lost, duplicated, refused or processed out of order.
  */
 const trial = async (run: (deployment: Awaited<ReturnType<typeof deploy>>) => Promise<OutageReport>) => {
   let figures: OutageReport['figures'] = {};
-  await withPlatform(async (platform) => {
+  await onPlatform(async (platform) => {
     const report = await run(await deploy(platform));
     ({ figures } = report);
     const first = Object.fromEntries(Object.entries(report.findings).map(([name, lines]) => [name, lines.slice(0, SHOWN)]));
