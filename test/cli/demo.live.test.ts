@@ -3,8 +3,10 @@ import { existsSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { test } from 'uvu';
 import { equal, is, match, not } from 'uvu/assert';
-import { mainFile, type Platform, withPlatform } from '../faults/platform.ts';
+import { mainFile, type Platform, sharedPlatform } from '../faults/platform.ts';
 import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+
+const onPlatform = sharedPlatform();
 
 const demo = async (env: NodeJS.ProcessEnv, ...words: string[]): Promise<{ code: unknown; output: string }> => {
   const running = startProgram(process.execPath, [mainFile, 'demo', ...words], { env: { ...unconfiguredEnvironment(), ...env } });
@@ -35,7 +37,7 @@ const resourcesOf = async ({ url }: Platform, key: string): Promise<unknown[]> =
 const demoDirectories = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('annals-demo-'));
 
 test('annals demo starts its own platform even if ANNALS_URL and ANNALS_KEY are set; with --on it uses the given platform and then deletes what it created', () =>
-  withPlatform(async (platform) => {
+  onPlatform(async (platform) => {
     const key = await superAdminKey(platform);
     const before = [await resourcesOf(platform, key), demoDirectories()];
     const env = { ANNALS_URL: platform.url, ANNALS_KEY: key, ANNALS_DATA: platform.data, MASTER_KEY_FILE: '/nonexistent/master.key' };
@@ -55,7 +57,7 @@ test('annals demo starts its own platform even if ANNALS_URL and ANNALS_KEY are 
   }));
 
 test('if annals demo is interrupted on a running platform, it still deletes what it has created', () =>
-  withPlatform(async (platform) => {
+  onPlatform(async (platform) => {
     const key = await superAdminKey(platform);
     const before = [await resourcesOf(platform, key), demoDirectories()];
     const running = startProgram(process.execPath, [mainFile, 'demo', '--on', platform.url], {

@@ -86,7 +86,7 @@ const onStarted = (() => {
   };
 })();
 
-test('annals start starts all processes, shows the first API key only once, and stops all processes on SIGTERM', () =>
+test('annals start starts all processes and shows the first API key only once; it stops all processes on SIGTERM, and on the two SIGINTs that Ctrl-C sends (one from the terminal, one from npm)', () =>
   withTempDirectory(async (dir) => {
     const data = join(dir, "operator's data");
     const first = await start(data);
@@ -111,6 +111,8 @@ test('annals start starts all processes, shows the first API key only once, and 
     const second = await start(data, first.port);
     not.match(second.program.output(), /API key|export|next/);
     equal(portsOf(data), ports);
+    second.program.child.kill('SIGINT');
+    await sleep(50);
     await stops(second, 'SIGINT');
   }));
 
@@ -212,16 +214,6 @@ test('if the supervisor was killed, the next start ends the processes that are s
     ] as const)
       equal(pidsWith(mark), [pidOf(first.data, name)]);
     await stops(second);
-  }));
-
-test('if Ctrl-C sends SIGINT twice (once from the terminal and once from npm), the platform stops as after a single SIGINT', () =>
-  withTempDirectory(async (dir) => {
-    const started = await start(join(dir, 'data'));
-    const seen = pidsOf(started.data);
-    started.program.child.kill('SIGINT');
-    await sleep(50);
-    is(await started.program.stop('SIGINT'), 0);
-    nothingLeft(started.data, seen);
   }));
 
 test('a signal during the start stops all processes that were already started', () =>
