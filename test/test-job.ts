@@ -138,7 +138,7 @@ export const runJob = (files: readonly string[], env: NodeJS.ProcessEnv): Promis
       current.output += `${line}\n`;
       if (closing || runs.length < files.length || !countsIn(current.output)) return;
       closing = setTimeout(
-        () => stop(`did not end within ${CLOSE_TIMEOUT_MS / 1_000} s after its tests: it leaves something open`),
+        () => stop(`the process did not end within ${CLOSE_TIMEOUT_MS / 1_000} s: something was left open by ${files.join(' or ')}`),
         CLOSE_TIMEOUT_MS * loadFactor(),
       );
     };
