@@ -52,6 +52,14 @@ const refusalOf = async (response: Response): Promise<Refusal> => {
   return new Refusal(codeOf(response, problem), response.status === 401 ? `ANNALS_KEY is refused: ${detail}` : detail + fields, { errors });
 };
 
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+};
+
 type Content = {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | FormData;
@@ -88,8 +96,15 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
   const request = (method: string, path: string, content: Content = {}): Promise<Response> =>
     outage.watch(() => send(method, path, content));
 
+  /** Reads the body of a response. @throws Refusal unavailable if the connection breaks, so that a retry can succeed */
+  const complete = <T>(reading: Promise<T>): Promise<T> =>
+    reading.catch(() => {
+      throw new Refusal('unavailable', `the connection to ${base} broke`);
+    });
+
   const json = async <T>(schema: z.ZodType<T>, method: string, path: string, content?: Content): Promise<T> => {
-    const { data } = schema.safeParse(await (await request(method, path, content)).json().catch(() => null));
+    const text = await complete((await request(method, path, content)).text());
+    const { data } = schema.safeParse(parseJson(text));
     if (data === undefined)
       throw new Refusal('not_found', `${base} is not an Annals service: the answer to ${path} is not of the expected form`);
     return data;
@@ -141,10 +156,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
     page: async (path: string): Promise<{ readonly text: string; readonly next: string | null }> => {
       const response = await request('GET', path, { timeoutMs: TRANSFER_TIMEOUT_MS });
       const next = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
-      const text = await response.text().catch(() => {
-        throw new Refusal('unavailable', `the connection to ${base} broke`);
-      });
-      return { text, next: next ?? null };
+      return { text: await complete(response.text()), next: next ?? null };
     },
     /** Sends a POST request. A repeat with the same Idempotency-Key has no second effect. @throws Refusal */
     post: <T>(schema: z.ZodType<T>, path: string, { body, idempotencyKey }: Post): Promise<T> =>
@@ -163,7 +175,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
       const path = `/tenant/${tenant}/agents/${agent}/runtime`;
       const response = await request('GET', path, known ? { headers: { 'if-none-match': known.etag } } : {});
       if (response.status === 304 && known) return known;
-      return { body: await response.text(), etag: response.headers.get('etag') ?? '' };
+      return { body: await complete(response.text()), etag: response.headers.get('etag') ?? '' };
     },
     /**
      * Fetches a body that was too large for its message. Only the path of the URL in the message is used, so that the
@@ -172,7 +184,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
     body: async (reference: string): Promise<Uint8Array> => {
       const path = /\/tenant\/[a-z0-9]+\/deliveries\/[a-z0-9]+\/body$/.exec(reference)?.[0];
       if (!path) throw new Refusal('malformed', 'the address of the body is not one of the service');
-      return (await request('GET', path)).bytes();
+      return complete((await request('GET', path)).bytes());
     },
   };
 };

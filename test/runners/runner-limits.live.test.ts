@@ -70,10 +70,10 @@ test(
   withRunnerTest({ seconds: 4 }, async ({ startProcess, service }) => {
     const spawned = startProcess('true');
     await waitUntil(() => service.issued() === 1);
-    service.setOutage(true);
+    service.setOutage('unavailable');
     await waitUntil(() => countIn(spawned.output(), 'the service answers 503; trying again\n') === 1);
     await sleep(2_000);
-    service.setOutage(false);
+    service.setOutage(null);
     await waitUntil(() => countIn(spawned.output(), 'the service answers again\n') === 1);
     assert.is(countIn(spawned.output(), 'the service answers 503'), 1);
     spawned.kill('SIGTERM');

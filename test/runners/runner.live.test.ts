@@ -35,46 +35,47 @@ test(
   }),
 );
 
-test(
-  'while the service is down, an event that needs the runtime or its large body waits without a failed attempt, and later events wait behind it',
-  withRunnerTest({ ackWaitMs: 1_500 }, async ({ nats, start, lines, service }) => {
-    const startedWhileUp = async (index: number): Promise<() => Promise<number>> => {
-      const stop = start('echo $ANNALS_EVENT_ID $ANNALS_ATTEMPT >> out', { progressMs: 300 });
-      await waitUntil(async () => service.issued() === index && (await consumerInfo(nats)).num_waiting > 0);
-      return stop;
-    };
-    const outage = async (work: () => Promise<void>): Promise<void> => {
-      service.setOutage(true);
-      await work();
-      await sleep(4_000);
-      service.setOutage(false);
-    };
-    const large = cloudEvent(2, { dataref: `https://elsewhere.test/tenant/${TENANT}/deliveries/${deliveryOf(2)}/body` });
-    service.bodies.set(deliveryOf(2), Buffer.from(`{ "text": "${'y'.repeat(200_000)}" }`));
-    const stop = await startedWhileUp(1);
-    await outage(async () => {
-      for (const index of [0, 1]) await publish(nats, index);
-    });
-    await waitUntil(() => areAcknowledged(nats, 2));
-    await outage(async () => {
-      await publish(nats, 2, large);
-      await publish(nats, 3);
-    });
-    await waitUntil(() => areAcknowledged(nats, 4));
-    await stop();
-    assert.equal(
-      lines(),
-      [0, 1, 2, 3].map((index) => `${eventIdOf(index)} 1`),
-    );
-    assert.is((await consumerInfo(nats)).num_redelivered, 0);
-    const waiting = await startedWhileUp(2);
-    service.setOutage(true);
-    await publish(nats, 4);
-    await sleep(500);
-    await waiting();
-    assert.is(lines().length, 4, 'a stopped runner still runs the command');
-  }),
-);
+for (const kind of ['unavailable', 'cut'] as const)
+  test(
+    `while the answers of the service are ${kind}, an event that needs the runtime or its large body waits without a failed attempt, and later events wait behind it`,
+    withRunnerTest({ ackWaitMs: 1_500 }, async ({ nats, start, lines, service }) => {
+      const startAndConnect = async (runners: number): Promise<() => Promise<number>> => {
+        const stop = start('echo $ANNALS_EVENT_ID $ANNALS_ATTEMPT >> out', { progressMs: 300 });
+        await waitUntil(async () => service.issued() === runners && (await consumerInfo(nats)).num_waiting > 0);
+        return stop;
+      };
+      const duringOutage = async (work: () => Promise<void>): Promise<void> => {
+        service.setOutage(kind);
+        await work();
+        await sleep(4_000);
+        service.setOutage(null);
+      };
+      const large = cloudEvent(2, { dataref: `https://elsewhere.test/tenant/${TENANT}/deliveries/${deliveryOf(2)}/body` });
+      service.bodies.set(deliveryOf(2), Buffer.from(`{ "text": "${'y'.repeat(200_000)}" }`));
+      const stop = await startAndConnect(1);
+      await duringOutage(async () => {
+        for (const index of [0, 1]) await publish(nats, index);
+      });
+      await waitUntil(() => areAcknowledged(nats, 2));
+      await duringOutage(async () => {
+        await publish(nats, 2, large);
+        await publish(nats, 3);
+      });
+      await waitUntil(() => areAcknowledged(nats, 4));
+      await stop();
+      assert.equal(
+        lines(),
+        [0, 1, 2, 3].map((index) => `${eventIdOf(index)} 1`),
+      );
+      assert.is((await consumerInfo(nats)).num_redelivered, 0);
+      const stopWaiting = await startAndConnect(2);
+      service.setOutage(kind);
+      await publish(nats, 4);
+      await sleep(500);
+      await stopWaiting();
+      assert.is(lines().length, 4, 'a stopped runner still runs the command');
+    }),
+  );
 
 test(
   "a message of an earlier version, with the provider's id in the attribute delivery_id, is processed as before",

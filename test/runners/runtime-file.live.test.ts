@@ -36,11 +36,11 @@ test(
     service.runtime.version = 2;
     await publish(nats, 2);
     await waitUntil(() => areAcknowledged(nats, 3));
-    service.setOutage(true);
+    service.setOutage('unavailable');
     service.runtime.version = 3;
     await publish(nats, 3);
     await waitUntil(() => areAcknowledged(nats, 4));
-    service.setOutage(false);
+    service.setOutage(null);
     await publish(nats, 4);
     await waitUntil(() => areAcknowledged(nats, 5));
     await stop();
