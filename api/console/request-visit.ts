@@ -112,6 +112,22 @@ const atTime = (ask: Ask, asOf: string | null, onPresent: (summary: string) => v
   };
 };
 
+/**
+ * Makes equal reads of one request share an answer, so that a page which needs a resource in two places reads it once.
+ * After a change, resources are read again.
+ */
+const sharingReads = (ask: Ask): Ask => {
+  const answers = new Map<string, ReturnType<Ask>>();
+  return ((row, sent, options) => {
+    if (!isRead(row)) answers.clear();
+    if (!isRead(row) || options) return ask(row, sent, options);
+    const key = `${row.method} ${row.path} ${JSON.stringify(sent)}`;
+    const answer = answers.get(key) ?? ask(row, sent);
+    answers.set(key, answer);
+    return answer;
+  }) as Ask;
+};
+
 /** Creates a visit: the data about a request for a page. The visitor is still missing. */
 export const visitOf = (c: Context, { app, rows, origin, names, session = '' }: VisitDeps): Visit => {
   const url = new URL(c.req.url);
@@ -135,10 +151,12 @@ export const visitOf = (c: Context, { app, rows, origin, names, session = '' }: 
     tenant: null,
     breakGlass: null,
     may: () => false,
-    ask: afterChange(
-      atTime(ask, asOf, (summary) => present.push(summary)),
-      c.req.header('consistency-token') ?? url.searchParams.get('after') ?? '',
-      freshness,
+    ask: sharingReads(
+      afterChange(
+        atTime(ask, asOf, (summary) => present.push(summary)),
+        c.req.header('consistency-token') ?? url.searchParams.get('after') ?? '',
+        freshness,
+      ),
     ),
     rows,
     calls,
