@@ -41,6 +41,16 @@ test('submitting a form that creates a resource leads to the page of the resourc
   assert.match((await p.open(location)).text, /<h1[^>]*>.*Triage/);
 });
 
+test('the page of a form reads each resource only once, even if it shows both its values and its name', async () => {
+  const pathsIn = (html: string): string[] =>
+    [...html.matchAll(/<code>GET<\/code><code class="grow">([^<]+)<\/code>/g)].map(([, path]) => path!);
+  const { text } = await p.open(`/console/run/updateAgent?${ofAgent}`);
+  assert.match(text, /About <strong>Reviewer<\/strong>/);
+  const paths = pathsIn(text);
+  assert.ok(paths.includes(`${p.tenant}/agents/${agent}`), paths.join('\n'));
+  assert.equal(paths, [...new Set(paths)]);
+});
+
 test('a form that is submitted twice takes effect only once', async () => {
   const fields = await fill('createAgent', ofTenant, { '/name': 'Once', '/slug': 'once' });
   const [first, second] = [await submit('createAgent', fields), await submit('createAgent', fields)];
