@@ -136,7 +136,8 @@ export const runJob = (files: readonly string[], env: NodeJS.ProcessEnv): Promis
         return;
       }
       current.output += `${line}\n`;
-      if (closing || runs.length < files.length || !countsIn(current.output)) return;
+      const isSummary = line.startsWith('  Skipped:') && countsIn(current.output) !== undefined;
+      if (closing || runs.length < files.length || !isSummary) return;
       closing = setTimeout(
         () => stop(`the process did not end within ${CLOSE_TIMEOUT_MS / 1_000} s: something was left open by ${files.join(' or ')}`),
         CLOSE_TIMEOUT_MS * loadFactor(),

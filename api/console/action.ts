@@ -39,13 +39,16 @@ export type ActionLook = Look & {
   readonly body?: Readonly<Record<string, string>>;
 };
 
-/** The operation ids of the rows in a table of operations. They are cached because a list has a button in every row. */
-const operationIds = new WeakMap<Visit['rows'], ReadonlyMap<Operation, string>>();
+/** For each table of operations, the ids of its rows. They are cached because a list has a button in every row. */
+const idsOfRows = new WeakMap<Visit['rows'], ReadonlyMap<Operation, string>>();
 
 /** Returns the operation id of a row in the tables of operations. */
 const operationIdOf = ({ rows }: Pick<Visit, 'rows'>, row: Operation): string => {
-  const ids = operationIds.get(rows) ?? new Map(Object.entries(rows as unknown as Record<string, Operation>).map(([id, one]) => [one, id]));
-  operationIds.set(rows, ids);
+  let ids = idsOfRows.get(rows);
+  if (!ids) {
+    ids = new Map(Object.entries(rows as unknown as Readonly<Record<string, Operation>>).map(([id, one]) => [one, id]));
+    idsOfRows.set(rows, ids);
+  }
   return ids.get(row) ?? '';
 };
 

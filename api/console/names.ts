@@ -10,11 +10,23 @@ const MAX_AGE_MS = 15_000;
 type Named = readonly { readonly id: string; readonly name?: string; readonly label?: string }[];
 type Kind = 'agent' | 'integration';
 
+/** For each kind of resource, the operation that lists its resources. */
+const LISTS = { agent: 'listAgents', integration: 'listWebhookIntegrations' } as const;
+
 /**
- * Reads names with `read`, and caches those of the present for this session. An open page that updates itself gets them
- * from the cache, because reading hundreds of resources takes more time than anything else on such a page.
+ * Reads the names of the tenant's resources of a kind. The search of names is used for this, because its rows are much
+ * smaller than those of a list. It cannot read the past, so pages of the past use the list.
  */
-const namesOf = async (visit: Visit, kind: Kind, read: () => Promise<Answer<Named>>): Promise<Answer<Names>> => {
+const readNames = ({ ask, rows, params, asOf }: Visit, kind: Kind): Promise<Answer<Named>> => {
+  const sent = { tenant_id: params.tenant_id!, limit: MAX_NAMED };
+  return asOf === null ? ask(rows.autocomplete, { ...sent, types: kind }) : ask(rows[LISTS[kind]], sent);
+};
+
+/**
+ * Returns the names of the tenant's resources of a kind. Those of the present are cached for this session. An open page
+ * that updates itself gets them from the cache, because it updates itself up to twice a second.
+ */
+const namesOf = async (visit: Visit, kind: Kind): Promise<Answer<Names>> => {
   const { cache, session, isRefresh } = visit.nameCache;
   const key = `${kind} ${visit.params.tenant_id} ${session}`;
   const cached = isRefresh ? cache.get(key) : undefined;
@@ -23,7 +35,7 @@ const namesOf = async (visit: Visit, kind: Kind, read: () => Promise<Answer<Name
     // The position of the names is older than that of the page, which follows the changes from its position.
     return { ...cached.answer, position: null };
   }
-  const found = await read();
+  const found = await readNames(visit, kind);
   if (!found.ok) return found;
   const answer = { ...found, value: new Map(found.value.map(({ id, name, label }) => [id, name ?? label ?? id])) };
   if (visit.asOf === null) cache.set(key, { answer, readAt: Date.now() });
@@ -33,27 +45,9 @@ const namesOf = async (visit: Visit, kind: Kind, read: () => Promise<Answer<Name
 /** Returns the names in an answer; none if there is no answer, or only a problem. */
 export const namesIn = (answer: Answer<Names> | null): Names => (answer?.ok ? answer.value : new Map());
 
-/**
- * Reads the names of resources of the present. The search of names is used for this, because its rows are much smaller
- * than those of a list. It cannot read the past, so pages of the past use the list of the resources.
- */
-const findNames = ({ ask, rows, params }: Visit, types: Kind): Promise<Answer<Named>> =>
-  ask(rows.autocomplete, { tenant_id: params.tenant_id!, types, limit: MAX_NAMED });
-
 /** Returns the names of the tenant's agents. */
-export const agentNames = (visit: Visit): Promise<Answer<Names>> =>
-  namesOf(visit, 'agent', () =>
-    visit.asOf === null
-      ? findNames(visit, 'agent')
-      : visit.ask(visit.rows.listAgents, { tenant_id: visit.params.tenant_id!, limit: MAX_NAMED }),
-  );
+export const agentNames = (visit: Visit): Promise<Answer<Names>> => namesOf(visit, 'agent');
 
 /** Returns the labels of the tenant's webhook integrations; null if the visitor may not list them. */
-export const integrationNames = async (visit: Visit): Promise<Answer<Names> | null> => {
-  if (!visit.may('tenant:integrations:read')) return null;
-  return namesOf(visit, 'integration', () =>
-    visit.asOf === null
-      ? findNames(visit, 'integration')
-      : visit.ask(visit.rows.listWebhookIntegrations, { tenant_id: visit.params.tenant_id!, limit: MAX_NAMED }),
-  );
-};
+export const integrationNames = async (visit: Visit): Promise<Answer<Names> | null> =>
+  visit.may('tenant:integrations:read') ? namesOf(visit, 'integration') : null;

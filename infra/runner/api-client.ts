@@ -93,18 +93,20 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
     if (!response.ok && response.status !== 304) throw await refusalOf(response);
     return response;
   };
-  const request = (method: string, path: string, content: Content = {}): Promise<Response> =>
-    outage.watch(() => send(method, path, content));
-
-  /** Reads the body of a response. @throws Refusal unavailable if the connection breaks, so that a retry can succeed */
-  const complete = <T>(reading: Promise<T>): Promise<T> =>
-    reading.catch(() => {
-      throw new Refusal('unavailable', `the connection to ${base} broke`);
+  /**
+   * Sends a request and reads its response with `read`. A connection that breaks in the middle of the response is an
+   * outage of the service, too.
+   */
+  const request = <T>(method: string, path: string, read: (response: Response) => Promise<T>, content: Content = {}): Promise<T> =>
+    outage.watch(async () => {
+      const response = await send(method, path, content);
+      return read(response).catch(() => {
+        throw new Refusal('unavailable', `the connection to ${base} broke`);
+      });
     });
 
   const json = async <T>(schema: z.ZodType<T>, method: string, path: string, content?: Content): Promise<T> => {
-    const text = await complete((await request(method, path, content)).text());
-    const { data } = schema.safeParse(parseJson(text));
+    const { data } = schema.safeParse(parseJson(await request(method, path, (response) => response.text(), content)));
     if (data === undefined)
       throw new Refusal('not_found', `${base} is not an Annals service: the answer to ${path} is not of the expected form`);
     return data;
@@ -153,10 +155,12 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
      * Fetches one page of a list. Returns its text, and the path of the next page.
      * @throws Refusal
      */
-    page: async (path: string): Promise<{ readonly text: string; readonly next: string | null }> => {
-      const response = await request('GET', path, { timeoutMs: TRANSFER_TIMEOUT_MS });
-      const next = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
-      return { text: await complete(response.text()), next: next ?? null };
+    page: (path: string): Promise<{ readonly text: string; readonly next: string | null }> => {
+      const read = async (response: Response) => ({
+        text: await response.text(),
+        next: /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1] ?? null,
+      });
+      return request('GET', path, read, { timeoutMs: TRANSFER_TIMEOUT_MS });
     },
     /** Sends a POST request. A repeat with the same Idempotency-Key has no second effect. @throws Refusal */
     post: <T>(schema: z.ZodType<T>, path: string, { body, idempotencyKey }: Post): Promise<T> =>
@@ -171,11 +175,11 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
     credential: ({ tenant, agent }: RunnerAgent): Promise<Credential> =>
       json(Credential, 'POST', `/tenant/${tenant}/agents/${agent}/runner-credentials`),
     /** Fetches the runtime of the agent. If it is unchanged, returns `known`. */
-    runtime: async ({ tenant, agent }: RunnerAgent, known: Runtime | null): Promise<Runtime> => {
-      const path = `/tenant/${tenant}/agents/${agent}/runtime`;
-      const response = await request('GET', path, known ? { headers: { 'if-none-match': known.etag } } : {});
-      if (response.status === 304 && known) return known;
-      return { body: await complete(response.text()), etag: response.headers.get('etag') ?? '' };
+    runtime: ({ tenant, agent }: RunnerAgent, known: Runtime | null): Promise<Runtime> => {
+      const read = async (response: Response): Promise<Runtime> =>
+        response.status === 304 && known ? known : { body: await response.text(), etag: response.headers.get('etag') ?? '' };
+      const headers: Record<string, string> = known ? { 'if-none-match': known.etag } : {};
+      return request('GET', `/tenant/${tenant}/agents/${agent}/runtime`, read, { headers });
     },
     /**
      * Fetches a body that was too large for its message. Only the path of the URL in the message is used, so that the
@@ -184,7 +188,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
     body: async (reference: string): Promise<Uint8Array> => {
       const path = /\/tenant\/[a-z0-9]+\/deliveries\/[a-z0-9]+\/body$/.exec(reference)?.[0];
       if (!path) throw new Refusal('malformed', 'the address of the body is not one of the service');
-      return complete((await request('GET', path)).bytes());
+      return request('GET', path, (response) => response.bytes());
     },
   };
 };

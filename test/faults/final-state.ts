@@ -147,15 +147,15 @@ export const readFinalState = async (
     const openEvent = platform.eventOpener(log);
     const { deliveries } = await readLog(log, openEvent);
     const hookIds = new Set(hooks.map(({ id }) => id));
-    const own = deliveries.filter(({ hookId }) => hookIds.has(hookId));
-    const others = new Set(deliveries.filter(({ hookId }) => !hookIds.has(hookId)).map(({ event_id }) => event_id));
+    const { own = [], others = [] } = Object.groupBy(deliveries, ({ hookId }) => (hookIds.has(hookId) ? 'own' : 'others'));
+    const otherIds = new Set(others.map(({ event_id }) => event_id));
     await waitUntilIdle(nats, runners, own.length);
     const { token, count } = await readAcknowledgements(log, openEvent, own);
     const finalState: FinalState = {
       sent,
       log: own,
       rows: await rowsOf(platform, hooks, token),
-      messages: (await readMessageIds(nats)).filter((id) => !others.has(id)),
+      messages: (await readMessageIds(nats)).filter((id) => !otherIds.has(id)),
       effects: new Map(runners.map(({ agent, effects }) => [agent.id, effects()])),
       commandRuns: runners.flatMap(({ commandRuns }) => commandRuns()),
     };
