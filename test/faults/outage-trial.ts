@@ -78,6 +78,7 @@ const figuresOf = (sent: readonly SentDelivery[]): Record<string, number> => {
     'acknowledged with 202 more than once': sent.filter(({ answers: all }) => all.filter(({ kind }) => kind === 'accepted').length > 1)
       .length,
     'unknown (503 or cut off)': countOf('unknown'),
+    'answered 503': answers.filter(({ kind, detail }) => kind === 'unknown' && detail === '503').length,
     refused: countOf('refused'),
     'unanswered at the end': sent.filter((one) => !isAnswered(one)).length,
     'slowest answer, ms': Math.round(answers.reduce((max, { ms }) => Math.max(max, ms), 0)),

@@ -32,7 +32,7 @@ for (const kind of BROKER_OUTAGES)
     const figures = await trial(async (platform) =>
       runBrokerOutage(await deploy(platform, startClientRunner), kind, { seconds: 6, perSecond: 25 }),
     );
-    equal([figures['unknown (503 or cut off)'], figures.refused], [0, 0]);
+    equal([figures['unknown (503 or cut off)'], figures.refused], [0, 0], JSON.stringify(figures, null, 2));
     ok(figures['sent during the outage']! > 20);
     is(figures["in the runners' ledgers"], figures['sent deliveries']);
   });
