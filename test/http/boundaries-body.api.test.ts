@@ -4,22 +4,9 @@ import { type BodyProbe, bodyProbes, minimalValue, typeOf, withoutNull } from '.
 import type { Schema } from '../fixtures/json-schema.ts';
 import type { Answer } from '../fixtures/test-platform.ts';
 import { bodyFor } from '../two-tenants/id-positions.ts';
-import {
-  callerOf,
-  calls,
-  callsWithBody,
-  dataset,
-  document,
-  eventCount,
-  idsInBody,
-  type Problem,
-  pathOf,
-  pointersOf,
-  schemas,
-  send,
-  UNKNOWN,
-  WHO,
-} from '../two-tenants/valid-calls.ts';
+import { type Problem, pointersOf, startValidCalls, UNKNOWN, WHO } from '../two-tenants/valid-calls.ts';
+
+const { callerOf, calls, callsWithBody, dataset, document, eventCount, idsInBody, pathOf, schemas, send } = await startValidCalls();
 
 /** Fields whose values must fulfil a further rule that JSON Schema cannot describe, each with this rule. */
 const SEMANTIC_FIELDS: Readonly<Record<string, string>> = {

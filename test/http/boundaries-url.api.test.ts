@@ -4,19 +4,9 @@ import { boundaryValues, typeOf } from '../fixtures/boundary-values.ts';
 import type { Schema } from '../fixtures/json-schema.ts';
 import type { Answer } from '../fixtures/test-platform.ts';
 import { bodyFor, type Call } from '../two-tenants/id-positions.ts';
-import {
-  callerOf,
-  calls,
-  dataset,
-  document,
-  eventCount,
-  idsInBody,
-  jsonSchemaOf,
-  pathOf,
-  pointersOf,
-  schemas,
-  UNKNOWN,
-} from '../two-tenants/valid-calls.ts';
+import { pointersOf, startValidCalls, UNKNOWN } from '../two-tenants/valid-calls.ts';
+
+const { callerOf, calls, dataset, document, eventCount, idsInBody, jsonSchemaOf, pathOf, schemas } = await startValidCalls();
 
 /** Query parameters whose values must fulfil a rule that JSON Schema does not describe, each with this rule. */
 const SEMANTIC_PARAMETERS: Readonly<Record<string, string>> = {

@@ -4,7 +4,9 @@ import * as assert from 'uvu/assert';
 import type { Schema } from '../fixtures/json-schema.ts';
 import type { Answer } from '../fixtures/test-platform.ts';
 import { bodyFor, type Call } from '../two-tenants/id-positions.ts';
-import { callerOf, calls, dataset, document, idsInBody, jsonSchemaOf, pathOf } from '../two-tenants/valid-calls.ts';
+import { startValidCalls } from '../two-tenants/valid-calls.ts';
+
+const { callerOf, calls, dataset, document, idsInBody, jsonSchemaOf, pathOf } = await startValidCalls();
 
 /** Texts that would end a string literal or cause a syntax error if they became part of an SQL statement. */
 const BREAKING = [
