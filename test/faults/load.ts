@@ -76,7 +76,11 @@ export const post = (
         response.on('close', () => lost('cut off'));
       },
     );
-    sent.on('error', (error: NodeJS.ErrnoException) => lost(error.code ?? error.message));
+    sent.on('error', (error: NodeJS.ErrnoException) => {
+      // The server may close an idle connection at the moment at which it is used again. HTTP clients then send again.
+      if (sent.reusedSocket && error.code === 'ECONNRESET') resolve(post(base, sockets, { hook, deliveryId, body, signature }));
+      else lost(error.code ?? error.message);
+    });
     sent.end(body);
   });
 
