@@ -54,7 +54,7 @@ const sendRequest = async (base: string, method: string, path: string, key: stri
     method,
     headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(15_000 * loadFactor()),
+    signal: AbortSignal.timeout(Math.round(15_000 * loadFactor())),
   });
   return { status: response.status, headers: response.headers, text: await response.text() };
 };
