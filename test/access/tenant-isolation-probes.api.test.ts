@@ -62,6 +62,8 @@ const fail = (probe: Omit<Probe, 'answer'>, why: string): void => {
 
 const isAllowed = (call: Call, variant: Variant, who: PrincipalName): boolean => expectedStatuses(call, variant, who).includes(200);
 
+const hasSucceeded = (call: Call, { status }: Answer): boolean => status < 300 || status === statusWithoutDrivers(call);
+
 const checkStatus = (probe: Probe): void => {
   const { call, variant, who, answer } = probe;
   if (variant.differs?.in === 'query') {
@@ -69,7 +71,7 @@ const checkStatus = (probe: Probe): void => {
     return;
   }
   const allowedStatuses = expectedStatuses(call, variant, who);
-  const ok = allowedStatuses.includes(200) && (answer.status < 300 || answer.status === statusWithoutDrivers(call));
+  const ok = allowedStatuses.includes(200) && hasSucceeded(call, answer);
   if (!ok && !allowedStatuses.includes(answer.status))
     fail(probe, `answers ${answer.status} instead of ${allowedStatuses.join(' or ')}: ${answer.text}`);
 };
@@ -220,21 +222,29 @@ if (!STOP_AT_FIRST)
   test('each operation that changes something succeeds for every caller who has the permission for it', async () => {
     const first = await createDataset();
     const changing = callsOf(documentOf(first)).filter(({ method }) => method !== 'GET');
-    await first.close();
     const probes = changing.flatMap((call, index) => {
       const [variant] = variantsOf(call);
       const allowed = PRINCIPALS.filter((who) => isAllowed(call, variant!, who));
       if (allowed.length === 0) failures.push(`${call.method} ${call.path} is allowed for no principal`);
       return sample(allowed, index).map((who) => ({ call, variant: variant!, who }));
     });
-    for (const probe of probes) {
-      const dataset = await createDataset();
-      const answer = await sendProbe(dataset, probe.call, probe.variant, probe.who);
-      checkStatus({ ...probe, answer });
-      checkShape(documentOf(dataset), { ...probe, answer });
-      await dataset.close();
+    // A change can prevent a later one, for example by deleting what that one changes. So a change that does not succeed
+    // is made again on a new platform, and only the answer of that platform counts.
+    let [dataset, isNew, platforms] = [first, true, 1];
+    for (const { call, variant, who } of probes) {
+      let answer = await sendProbe(dataset, call, variant, who);
+      if (!isNew && !hasSucceeded(call, answer)) {
+        await dataset.close();
+        dataset = await createDataset();
+        platforms++;
+        answer = await sendProbe(dataset, call, variant, who);
+      }
+      isNew = false;
+      checkStatus({ call, variant, who, answer });
+      checkShape(documentOf(dataset), { call, variant, who, answer });
     }
-    console.log(`${probes.length} allowed changes, each on its own platform (seed ${SEED})`);
+    await dataset.close();
+    console.log(`${probes.length} allowed changes on ${platforms} platforms (seed ${SEED})`);
     assert.equal(failures.splice(0).slice(0, 40), []);
   });
 
