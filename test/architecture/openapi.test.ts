@@ -22,6 +22,8 @@ type Described = {
 type Document = { paths: Record<string, Record<string, Described>>; components: { schemas: Schemas } & Record<string, object> };
 
 const RUNS = 10;
+/** Deletions have no body, so their requests hardly differ, and each one needs new resources. */
+const DELETE_RUNS = 2;
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
@@ -257,9 +259,10 @@ test(`every operation responds to valid and almost valid requests as documented 
   console.log(`seed ${seed}`);
   const counts: Record<number, number> = {};
   const never: string[] = [];
+  const forReads = await createResources(p);
   for (const { path, method, operation } of described.filter(({ operation }) => operation.operationId in p.operations)) {
     const name = `${method} ${path}`;
-    let of = await createResources(p);
+    let of = method === 'get' ? forReads : await createResources(p);
     let done = 0;
     await fc.assert(
       fc.asyncProperty(requests(operation, of), async (sent) => {
@@ -271,7 +274,7 @@ test(`every operation responds to valid and almost valid requests as documented 
       }),
       {
         seed,
-        numRuns: operation.requestBody ? RUNS : 8,
+        numRuns: operation.requestBody ? RUNS : method === 'delete' ? DELETE_RUNS : 8,
         examples: [...documented(operation, of), ...sampled(operation, of).slice(0, 2)].map((sent) => [sent]),
         includeErrorInReport: true,
       },
