@@ -5,6 +5,7 @@ import { inclusionPath, rootOf } from '../../domain/audit/merkle-tree.ts';
 import { notFound, Refusal } from '../../domain/refusal.ts';
 import { HEAD_SORTS, headCovering, headPage, leavesBetween, newestHead } from '../../projections/audit/audit-head.queries.ts';
 import { auditHeads, SignedHead } from '../../projections/audit/audit-head.ts';
+import { audit } from '../../projections/audit/audit-log.ts';
 import { type Ctx, operation } from '../http/operation.ts';
 import { listQuery, PositionToken, parseSort } from '../http/paging.ts';
 
@@ -95,6 +96,7 @@ export const auditProofOperations = {
       'The proof is against the first head that covers the event. It needs no trust in this service: anybody can check it with the public key.',
     permit,
     projection: auditHeads.name,
+    otherProjections: [audit.name],
     query: ProofQuery,
     reply: InclusionProof,
     noETag: true,

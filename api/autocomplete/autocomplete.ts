@@ -10,6 +10,13 @@ import {
   type MentionFilter,
   type MentionType,
 } from '../../projections/autocomplete/mention.queries.ts';
+import { users } from '../../projections/identity/user.ts';
+import { messages } from '../../projections/mail/message.ts';
+import { cronJobs } from '../../projections/schedule/cron-job.ts';
+import { sessions } from '../../projections/sessions/session.ts';
+import { skills } from '../../projections/skills/skill.ts';
+import { tools } from '../../projections/tools/tool.ts';
+import { integrations } from '../../projections/webhooks/integration.ts';
 import { agentsWithReadableChats, visibleAgents } from '../agents/readable-agents.ts';
 import { type Ctx, operation } from '../http/operation.ts';
 import { Decimal } from '../http/paging.ts';
@@ -121,6 +128,7 @@ export const autocompleteOperations = {
     query: Query,
     reply: z.array(AutocompleteItem),
     projection: agents.name,
+    otherProjections: [users, skills, tools, sessions, messages, integrations, cronJobs].map(({ name }) => name),
     run: async (ctx, { q, types, limit }) => {
       const wanted: readonly ItemType[] = types === undefined ? TYPES : [...new Set(types.split(',') as ItemType[])];
       const searched = wanted.filter((type): type is MentionType => MENTION_TYPES.includes(type as MentionType));

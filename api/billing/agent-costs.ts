@@ -6,6 +6,7 @@ import { addDays, HISTORY_DAYS, hasUnusualDay } from '../../domain/billing/anoma
 import { usdOf } from '../../domain/money.ts';
 import { CAUSE_KINDS } from '../../domain/sessions/session.ts';
 import { agentNames } from '../../projections/agents/agent.queries.ts';
+import { agents } from '../../projections/agents/agent.ts';
 import { dailyCosts } from '../../projections/billing/cost.queries.ts';
 import { costs } from '../../projections/billing/cost.ts';
 import type { Ctx } from '../http/operation.ts';
@@ -133,6 +134,7 @@ export const agentCostOperations = {
     query: CostsQuery,
     reply: AgentCostsResponse,
     projection: costs.name,
+    otherProjections: [agents.name],
     noETag: true,
     run: async (ctx, { start, end, include_causes }) => {
       const period = periodOf(ctx.at(), { start, end });

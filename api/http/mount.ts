@@ -10,7 +10,7 @@ import { expandPath } from './expand-path.ts';
 import { issueMessage } from './issue-message.ts';
 import { readJsonBody } from './json-body.ts';
 import type { Ctx } from './operation.ts';
-import { isRead, needsBody, type Operation, type Operations, readsBody } from './operation.ts';
+import { isRead, needsBody, type Operation, type Operations, projectionsOf, readsBody } from './operation.ts';
 import { type MutationRow, mutationResponse, readResponse, secretResponse, stateResponse } from './response.ts';
 import type { Runtime } from './runtime.ts';
 import { parseOrRefuse, refusalFrom } from './validation.ts';
@@ -38,6 +38,13 @@ const positionAheadOfProjection = (
   return required && comparePositions(required, cached) <= 0 ? cached : null;
 };
 
+/** Returns the last position that all these projections have passed, as a token; null if one has applied no event. */
+const positionOfAll = ({ reads }: Runtime, projections: readonly string[]): string | null => {
+  const positions = projections.map((name) => parseToken(reads.position(name) ?? ''));
+  if (positions.length === 0 || positions.includes(null)) return null;
+  return tokenOf(positions.reduce((lowest, one) => (comparePositions(one!, lowest!) < 0 ? one : lowest))!);
+};
+
 const LAG_SHOWN_MS = 1_000;
 
 /** Adds the header Projection-Lag to the response to a read if its projection is behind the log. */
@@ -51,11 +58,12 @@ const runRead = async (row: Operation, runtime: Runtime, request: AuthorizedRequ
   const token = c.req.header('consistency-token');
   const input = { ...query, ...params };
   const ahead = input.as_of === undefined ? positionAheadOfProjection(row, runtime, request, token) : null;
-  const projections = [row.projection, input.as_of === undefined ? undefined : AS_OF_PROJECTION].filter((name) => name !== undefined);
+  const shown = projectionsOf(row);
+  const projections = input.as_of === undefined ? shown : [...shown, AS_OF_PROJECTION];
   if (!ahead) await runtime.readYourWrites.waitForOwnWrites(info.principal, projections, token);
   const asOf = input.as_of === undefined ? ahead : await resolvePosition(runtime.context(info), input.as_of);
-  const position = asOf ? tokenOf(asOf) : row.projection ? runtime.reads.position(row.projection) : null;
-  const behindMs = !asOf && row.projection ? runtime.reads.behindMs(row.projection) : 0;
+  const position = asOf ? tokenOf(asOf) : positionOfAll(runtime, shown);
+  const behindMs = asOf ? 0 : Math.max(0, ...shown.map(runtime.reads.behindMs));
   const ctx = runtime.context({ ...info, asOf, bypassCache: token !== undefined });
   if (token !== undefined && projections.length === 0) await assertWithinLog(ctx, token);
   const answer = await row.run(ctx, input as never);

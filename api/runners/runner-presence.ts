@@ -6,7 +6,9 @@ import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import { connectedSince, lastSeen, type RunnerConnection } from '../../domain/runners/runner-presence.ts';
 import { agentPage } from '../../projections/agents/agent.queries.ts';
+import { agents } from '../../projections/agents/agent.ts';
 import { keysBefore, unexpiredKeys } from '../../projections/runners/runner-credential.queries.ts';
+import { runnerCredentials } from '../../projections/runners/runner-credential.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { firstMessageAt, lastAcknowledgedAt, messagesAfter } from '../../projections/webhooks/runner-queue.queries.ts';
 import { agentVisibility } from '../agents/readable-agents.ts';
@@ -138,6 +140,7 @@ export const runnerPresenceOperations = (broker: RunnerBroker, presenceOf = crea
     permit: 'agent:read',
     reply: RunnerPresence,
     projection: deliveries.name,
+    otherProjections: [runnerCredentials.name],
     noETag: true,
     run: async (ctx, { tenant_id, agent_id }) => {
       await loadAgent(ctx, agent_id);
@@ -154,6 +157,7 @@ export const runnerPresenceOperations = (broker: RunnerBroker, presenceOf = crea
     query,
     reply: z.array(RunnerPresence),
     projection: deliveries.name,
+    otherProjections: [agents.name, runnerCredentials.name],
     noETag: true,
     run: async (ctx, { tenant_id, agent_id, ...window }) => {
       const visibility = await agentVisibility(ctx);

@@ -14,6 +14,7 @@ import {
 } from '../../domain/schedule/prediction.ts';
 import { type CursorKey, readCursorKey, writeCursor } from '../../projections/cursor.ts';
 import { blackoutsOf } from '../../projections/schedule/blackout.queries.ts';
+import { blackouts } from '../../projections/schedule/blackout.ts';
 import { activeJobsOf, MAX_PREVIEWED_JOBS } from '../../projections/schedule/cron-job.queries.ts';
 import { CronDecision, cronJobs } from '../../projections/schedule/cron-job.ts';
 import {
@@ -180,6 +181,7 @@ export const cronOccurrenceOperations = {
     query: OccurrenceQuery,
     reply: z.array(CronOccurrence),
     projection: cronJobs.name,
+    otherProjections: [blackouts.name],
     noETag: true,
     run: async (ctx, { tenant_id, agent_id, decision, limit, cursor, ...asked }) =>
       occurrencePage(ctx, {

@@ -21,6 +21,8 @@ import { idOf } from '../../domain/id.ts';
 import type * as Tenant from '../../domain/tenants/tenant.ts';
 import { agentCount } from '../../projections/agents/agent.queries.ts';
 import { agents } from '../../projections/agents/agent.ts';
+import { costs } from '../../projections/billing/cost.ts';
+import { sessions } from '../../projections/sessions/session.ts';
 import { lastActiveAt, TENANT_SORTS, tenantPage } from '../../projections/tenants/tenant.queries.ts';
 import { AdminTenantCreated, AdminTenantDetailRead, AdminTenantRead, TenantRead, tenants } from '../../projections/tenants/tenant.ts';
 import type { Ctx } from '../http/operation.ts';
@@ -118,6 +120,7 @@ export const tenantOperations = {
     reply: AdminTenantDetailRead,
     noConditionalGet: true,
     projection: agents.name,
+    otherProjections: [tenants.name, costs.name, sessions.name],
     run: async (ctx) => {
       const loaded = await loadTenant(ctx);
       const [statistics, summaries] = await Promise.all([statisticsOf(ctx, ctx.tenant), summariesOf(ctx)]);

@@ -3,6 +3,7 @@ import { loadAgent } from '../../commands/agents/agent.ts';
 import { OAUTH_PROVIDERS } from '../../domain/credentials/oauth-provider.ts';
 import { PROVIDER_LABELS } from '../../domain/webhooks/provider-labels.ts';
 import { linkedProvidersOf } from '../../projections/credentials/linked-identity.queries.ts';
+import { linkedIdentities } from '../../projections/credentials/linked-identity.ts';
 import { readCursorKey, writeCursor } from '../../projections/cursor.ts';
 import { activeProvidersOf } from '../../projections/webhooks/integration.queries.ts';
 import { integrations } from '../../projections/webhooks/integration.ts';
@@ -57,6 +58,7 @@ export const agentIntegrationOperations = {
     query: listQuery({}).omit({ sort: true }),
     reply: z.array(AgentIntegrationRead),
     projection: integrations.name,
+    otherProjections: [linkedIdentities.name],
     run: listIntegrations,
   }),
 };

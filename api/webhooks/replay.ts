@@ -7,6 +7,7 @@ import { Id25 } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
 import { MAX_BATCH } from '../../domain/webhooks/replay-job.ts';
 import { importJob } from '../../projections/memory/memory-import.queries.ts';
+import { memoryImports } from '../../projections/memory/memory-import.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { jobById, knownDeliveries, replayableIds, replayableOfTenantIds } from '../../projections/webhooks/replay-job.queries.ts';
 import { Job, replays } from '../../projections/webhooks/replay-job.ts';
@@ -106,6 +107,7 @@ export const replayOperations = {
       'Requires the permission `tenant:integrations:read`, or, for an import into the memory of an agent, `agent:read` on it.',
     reply: Job,
     projection: replays.name,
+    otherProjections: [memoryImports.name],
     run: findJob,
   }),
   cancelJob: operation({

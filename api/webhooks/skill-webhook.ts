@@ -3,6 +3,7 @@ import { exposeSkill, hideSkill, readSkillWebhook, rotateSkillToken, SkillWebhoo
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import { notFound } from '../../domain/refusal.ts';
+import { skills } from '../../projections/skills/skill.ts';
 import { invocationPage } from '../../projections/webhooks/invocation.queries.ts';
 import { INVOCATION_OUTCOMES, InvocationRead, invocations } from '../../projections/webhooks/invocation.ts';
 import { operation } from '../http/operation.ts';
@@ -93,6 +94,7 @@ export const skillWebhookOperations = {
     ),
     reply: z.array(InvocationRead),
     projection: invocations.name,
+    otherProjections: [skills.name],
     run: async (ctx, { skill_id, outcome, from, to, limit, cursor, sort }) => {
       if (!(await readSkill(ctx, skill_id))) throw notFound();
       const window = { sort: parseSort(sort ?? '-at', SORTS), limit, cursor };

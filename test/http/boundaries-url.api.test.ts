@@ -4,7 +4,7 @@ import { boundaryValues, typeOf } from '../fixtures/boundary-values.ts';
 import type { Schema } from '../fixtures/json-schema.ts';
 import type { Answer } from '../fixtures/test-platform.ts';
 import { bodyFor, type Call } from '../two-tenants/id-positions.ts';
-import { pointersOf, startValidCalls, UNKNOWN } from '../two-tenants/valid-calls.ts';
+import { pointersOf, requiredQuery, startValidCalls, UNKNOWN } from '../two-tenants/valid-calls.ts';
 
 const { callerOf, calls, dataset, document, eventCount, idsInBody, jsonSchemaOf, pathOf, schemas } = await startValidCalls();
 
@@ -27,9 +27,6 @@ const queryTexts = (schema: Schema): { text: string; isValid: boolean }[] => {
   const wrongNumbers = ['', ' 1', '1 ', '0x10', '1e2', '١', '+1', '1,0', 'NaN', '-0'].map((text) => ({ text, isValid: false }));
   return [...values.map(({ value, isValid }) => ({ text: String(value), isValid })), ...(isNumber ? wrongNumbers : [])];
 };
-
-const requiredQuery = ({ parameters = [] }: Call): Record<string, string> =>
-  Object.fromEntries(parameters.filter((one) => one.in === 'query' && one.required).map(({ name }) => [name, '0:0']));
 
 const get = async (call: Call, query: string): Promise<Answer> =>
   dataset.send('GET', `${pathOf(call)}?${query}`, { key: dataset.keys[await callerOf(call)] });

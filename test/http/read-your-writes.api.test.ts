@@ -51,6 +51,24 @@ test("a tenant's agent count includes an agent that the caller has just created;
   await p.close();
 });
 
+test('a read of several projections waits for each of them, and shows the lowest of their positions and the longest lag', async () => {
+  const p = await createTestPlatform();
+  const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: 'one' } });
+  const token = created.headers.get('consistency-token')!;
+  const waited: string[] = [];
+  Object.assign(p.reads, {
+    passed: async (projection: string, position: string) => void waited.push(`${projection} ${position}`),
+    position: (projection: string) => (projection === 'blackouts' ? '10:10' : '9999:9999'),
+    behindMs: (projection: string) => (projection === 'blackouts' ? 3_000 : 0),
+  });
+  const path = `${p.tenant}/cron-occurrences?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z`;
+  const { headers, status, text } = await p.send('GET', path, { headers: { 'consistency-token': token } });
+  assert.is(status, 200, text);
+  assert.equal(waited.toSorted(), [`blackouts ${token}`, `cron_jobs ${token}`]);
+  assert.equal([headers.get('projection-position'), headers.get('projection-lag')], ['10:10', '3']);
+  await p.close();
+});
+
 /**
  * Measures the work three times, because a busy machine can delay a single run. @returns the result, and the duration
  * of the fastest run in milliseconds

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import type { Schema } from '../fixtures/json-schema.ts';
 import type { Answer } from '../fixtures/test-platform.ts';
 import { bodyFor, type Call } from '../two-tenants/id-positions.ts';
-import { startValidCalls } from '../two-tenants/valid-calls.ts';
+import { requiredQuery, startValidCalls } from '../two-tenants/valid-calls.ts';
 
 const { callerOf, calls, dataset, document, idsInBody, jsonSchemaOf, pathOf } = await startValidCalls();
 
@@ -45,8 +45,6 @@ const DELAYING = [
 const LEAK = /syntax error|SQLSTATE|unterminated|pg_catalog|PostgreSQL \d|invalid input syntax|relation "|at or near/i;
 
 const reads = calls.filter(({ method }) => method === 'GET');
-const requiredQuery = ({ parameters = [] }: Call): Record<string, string> =>
-  Object.fromEntries(parameters.filter((one) => one.in === 'query' && one.required).map(({ name }) => [name, '0:0']));
 
 /**
  * Returns the status and the text of a response. Left out are the text that was sent and the parts that differ in every

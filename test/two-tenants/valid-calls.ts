@@ -13,6 +13,10 @@ export type Problem = { readonly code: string; readonly errors?: readonly { read
 /** The callers to try. Each operation accepts at least one of them. */
 export const WHO: readonly PrincipalName[] = ['owner', 'super-admin', 'runner'];
 
+/** Returns a value for each query parameter that a call requires. */
+export const requiredQuery = ({ parameters = [] }: Call): Record<string, string> =>
+  Object.fromEntries(parameters.filter((one) => one.in === 'query' && one.required).map(({ name }) => [name, '0:0']));
+
 /** Returns the JSON pointers of the errors in a response. */
 export const pointersOf = ({ body }: Answer): string[] => ((body as Problem).errors ?? []).map(({ pointer }) => pointer);
 

@@ -1,0 +1,76 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { projectionsOf } from '../../api/http/operation.ts';
+import { readsOver } from '../../infra/readmodel/postgres-read-model.ts';
+import type { Reads } from '../../projections/read-model.ts';
+import { projections } from '../../projections/registry.ts';
+import { boundaryValues } from '../fixtures/boundary-values.ts';
+import type { Schema } from '../fixtures/json-schema.ts';
+import type { Call } from '../two-tenants/id-positions.ts';
+import { requiredQuery, startValidCalls } from '../two-tenants/valid-calls.ts';
+
+const { calls, callerOf, dataset, pathOf, schemas } = await startValidCalls();
+
+const names: ReadonlySet<string> = new Set(projections.map(({ name }) => name));
+
+/** The projections from which the last request got rows. */
+const used = new Set<string>();
+
+/** Reads that do not reach the database. They record which projections' tables their SQL statements name. */
+const recorder = readsOver(async <R>({ text }: { text: string }) => {
+  for (const [, schema] of text.matchAll(/"(\w+)"\."\w+"/g)) if (names.has(schema!)) used.add(schema!);
+  const noRows = { body: null, found: 0, held: 0, value: null, id: null };
+  return (text.includes('"found"') ? [noRows] : []) as R[];
+}) as Reads;
+
+type AnyRead = (...args: readonly unknown[]) => Promise<unknown>;
+for (const name of ['one', 'page', 'rows', 'counter'] as const) {
+  const read = dataset.reads[name] as AnyRead;
+  const recorded: AnyRead = async (...args) => {
+    await (recorder[name] as AnyRead)(...args);
+    return read(...args);
+  };
+  Object.assign(dataset.reads, { [name]: recorded });
+}
+
+/** The reads whose response is complete without the rows of these projections, which they do not wait for. */
+const OPTIONAL: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  // The history comes from the event log. The names of the actors are added if the audit log has them already.
+  ['Agent', 'Skill', 'Model', 'Tool', 'Tenant'].map((noun) => [`read${noun}History`, ['audit']]),
+);
+
+/** Returns the queries to send: one with the required parameters, and one with each valid boundary value of a parameter. */
+const queriesOf = (call: Call): string[] => {
+  const required = requiredQuery(call);
+  const ofParameters = (call.parameters ?? [])
+    .filter((one) => one.in === 'query')
+    .flatMap(({ name, schema }) =>
+      boundaryValues(schema as Schema, schemas)
+        .filter(({ isValid, value }) => isValid && value !== null)
+        .map(({ value }) => ({ ...required, [name]: String(value) })),
+    );
+  return [required, ...ofParameters].map((query) => new URLSearchParams(query).toString());
+};
+
+test('every read declares the projections from which it gets rows, so that it waits for them', async () => {
+  const undeclared = new Set<string>();
+  let succeeded = 0;
+  for (const call of calls.filter(({ method, operationId }) => method === 'GET' && operationId in dataset.operations)) {
+    const row = dataset.operations[call.operationId]!;
+    const declared = [...projectionsOf(row), ...(OPTIONAL[call.operationId] ?? [])];
+    const key = dataset.keys[await callerOf(call)];
+    for (const query of queriesOf(call)) {
+      used.clear();
+      const { status } = await dataset.send('GET', `${pathOf(call)}?${query}`, { key });
+      if (status === 200) succeeded++;
+      for (const name of used)
+        if (!declared.includes(name) && !(query.includes('as_of=') && name === 'audit')) undeclared.add(`${call.operationId}: ${name}`);
+    }
+  }
+  assert.equal([...undeclared], []);
+  assert.ok(succeeded > 300, `${succeeded} reads succeeded`);
+});
+
+test('clean-up: the platform stops without an error', () => dataset.close());
+
+test.run();
