@@ -1,3 +1,4 @@
+import { category as budgetCategory } from '../../domain/billing/budget-hour.ts';
 import { comparePositions, type Position, parseToken, tokenOf } from '../../domain/event.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import { changesAfter } from '../../projections/audit/tenant-change.queries.ts';
@@ -13,12 +14,15 @@ const TICK_MS = 250;
 const MAX_SILENCE_MS = 2_000;
 const LOG_START: Position = { commit: 0n, prepare: 0n };
 
-/** The categories of streams whose events can change a list of a tenant. */
-export const CHANGE_CATEGORIES: readonly string[] = [
-  ...new Set(
-    projections.flatMap(({ categories }: { readonly categories: readonly string[] | '*' }) => (categories === '*' ? [] : categories)),
-  ),
-].toSorted();
+const projectedCategories = projections.flatMap(({ categories }: { readonly categories: readonly string[] | '*' }) =>
+  categories === '*' ? [] : categories,
+);
+
+/**
+ * The categories of streams whose events can change a list of a tenant: those of the projections, and that of budgets,
+ * whose use is read from the event log.
+ */
+export const CHANGE_CATEGORIES: readonly string[] = [...new Set([...projectedCategories, budgetCategory])].toSorted();
 
 /** A category in which a tenant has new events. `token` is the consistency token of the newest of these events. */
 export type Change = { readonly category: string; readonly token: string };

@@ -100,6 +100,16 @@ test('a stream of changes continues after the position in Last-Event-ID or `afte
   await unknown.cancel();
 });
 
+test('a part of a budget that a runner reserves is a change, although no projection contains it', async () => {
+  const agent = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Spender', slug: 'spender' } })).body as { id: string }).id;
+  const { key } = (await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: { name: 'runner' } })).body as { key: string };
+  const stream = await open();
+  const reserved = await p.send('POST', `${p.tenant}/agents/${agent}/budget/reserve`, { key, body: { amount_usd: 0.01 } });
+  assert.is(reserved.status, 201, reserved.text);
+  await until('the change arrives', () => stream.messages().some(({ event }) => event === 'budget'));
+  await stream.cancel();
+});
+
 /** Checks that a stream ends at most two seconds after its caller has lost the access. */
 const assertEnds = async (stream: Awaited<ReturnType<typeof open>>, what: string): Promise<void> => {
   for (const isOver = deadline(2_000); !stream.state.isOver; await sleep(20))

@@ -17,7 +17,7 @@ export const agentCostPage = page({
   path: '/console/t/:tenant_id/agents/:agent_id/cost',
   permit: 'tenant:read',
   nav: 'Agents',
-  categories: ['agent', 'session'],
+  categories: ['agent', 'budget', 'session'],
   asks: (visit) => {
     const { ask, rows, may } = visit;
     const path = agentParams(visit);

@@ -156,7 +156,7 @@ export const costListPage = page({
   path: '/console/t/:tenant_id/costs',
   permit: 'tenant:billing:read',
   nav: 'Costs',
-  categories: ['session'],
+  categories: ['budget', 'session'],
   asks: (visit) => {
     const { ask, rows, params, query } = visit;
     const tenant_id = params.tenant_id!;
