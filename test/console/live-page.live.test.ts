@@ -102,6 +102,18 @@ browserTest('after 20 seconds without a message, the page says since when it tri
   await page.context().close();
 });
 
+browserTest('if a redraw gets no answer, the page gives it up, and shows the change by another one', async () => {
+  const { p, integration } = given!;
+  const { page } = await given!.openLive('/deliveries');
+  let redraws = 0;
+  // The first redraw gets no answer, as on a connection that a proxy has forgotten.
+  await page.route('**/deliveries', (route) => (++redraws === 1 ? undefined : route.continue()));
+  const { id } = await deliver(p, integration, 'push', { unanswered: true });
+  await page.waitForSelector(rowOf(id), timeout(25_000));
+  assert.ok(redraws > 1, `${redraws} redraws`);
+  await page.context().close();
+});
+
 browserTest('open details and the scroll position survive twenty redraws, which are at least half a second apart', async () => {
   const { p, integration } = given!;
   const { id } = await deliver(p, integration, 'push', { nested: { deep: { list: Array.from({ length: 80 }, (_, n) => n) } } });

@@ -4,6 +4,8 @@ import { createRefreshPace } from './refresh-pace.mjs';
 /** After this time without a message, the connection counts as lost. The stream sends a heartbeat every 15 s. */
 const MAX_SILENCE_MS = 20_000;
 const RETRY_MS = 2_000;
+/** A request counts as lost after this time. Without a limit, one on a dead connection would end all updates. */
+const TIMEOUT_MS = 10_000;
 /** How often a page checks whether it must be fetched again, and whether its stream is alive. */
 const WATCH_MS = 1_000;
 /** How often a page that follows the stream asks which parts of the platform do not work. */
@@ -149,7 +151,8 @@ const refresh = async () => {
   /** @type {Record<string, string>} */
   const headers = { 'x-console-refresh': '1', ...(newestToken && { 'consistency-token': newestToken }) };
   try {
-    const response = await fetch(url, { headers, redirect: 'manual', cache: 'no-store' });
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const response = await fetch(url, { headers, redirect: 'manual', cache: 'no-store', signal });
     if (response.type === 'opaqueredirect') return endSession('');
     if (response.status === 401) return endSession((await response.json()).detail);
     const isPage = response.headers.get('content-type')?.startsWith('text/html');
@@ -225,14 +228,17 @@ const connect = () => {
 
 /** Fetches the page again if the parts of the platform that do not work are not those that the page names. */
 const checkHealth = async () => {
-  healthAt = Date.now();
+  // Until this check has ended, no other one is due.
+  healthAt = Number.POSITIVE_INFINITY;
   try {
-    const { degraded } = await (await fetch('/readyz', { cache: 'no-store' })).json();
+    const response = await fetch('/readyz', { cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const { degraded } = await response.json();
     const strip = /** @type {HTMLElement | null} */ (main.querySelector('[data-degraded]'));
     if (degraded.join(' ') !== (strip?.dataset.degraded ?? '')) onChange();
   } catch {
     // Then the stream ends, too, and the page shows this.
   }
+  healthAt = Date.now();
 };
 
 /** Whether a time is over, or will be before half of the time until the next check. */
