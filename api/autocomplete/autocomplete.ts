@@ -3,20 +3,16 @@ import { seesAllSkills } from '../../commands/skills/agent-skills.ts';
 import { integer } from '../../domain/fields.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { agents } from '../../projections/agents/agent.ts';
+import { audit } from '../../projections/audit/audit-log.ts';
 import {
   findMentions,
+  MENTION_PROJECTIONS,
   MENTION_TYPES,
   type Mention,
   type MentionFilter,
   type MentionType,
 } from '../../projections/autocomplete/mention.queries.ts';
-import { users } from '../../projections/identity/user.ts';
-import { messages } from '../../projections/mail/message.ts';
-import { cronJobs } from '../../projections/schedule/cron-job.ts';
-import { sessions } from '../../projections/sessions/session.ts';
-import { skills } from '../../projections/skills/skill.ts';
-import { tools } from '../../projections/tools/tool.ts';
-import { integrations } from '../../projections/webhooks/integration.ts';
+import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { agentsWithReadableChats, visibleAgents } from '../agents/readable-agents.ts';
 import { type Ctx, operation } from '../http/operation.ts';
 import { Decimal } from '../http/paging.ts';
@@ -57,6 +53,19 @@ const Query = z.strictObject({
     .meta({ description: 'Only these types, separated by commas; default: all', examples: ['agent,user'] }),
   limit: Decimal(integer(1, 200).default(50)).meta({ description: 'How many items the response may have' }),
 });
+
+/** Returns the types in a list that is separated by commas; all types if there is no list. */
+const typesIn = (types: string | undefined): readonly ItemType[] =>
+  types === undefined ? TYPES : [...new Set(types.split(',') as ItemType[])];
+
+/** The projections from which the items of each type come. */
+const PROJECTIONS: Readonly<Record<ItemType, readonly string[]>> = {
+  ...MENTION_PROJECTIONS,
+  delivery: [deliveries.name],
+  event: [audit.name],
+  request: [audit.name],
+  position: [audit.name],
+};
 
 /** Returns the filter that selects the rows of this type that the caller may see. */
 const filterFor = async (ctx: Ctx, type: MentionType): Promise<MentionFilter> => {
@@ -128,9 +137,9 @@ export const autocompleteOperations = {
     query: Query,
     reply: z.array(AutocompleteItem),
     projection: agents.name,
-    otherProjections: [users, skills, tools, sessions, messages, integrations, cronJobs].map(({ name }) => name),
+    otherProjections: ({ types }) => [...new Set(typesIn(types).flatMap((type) => PROJECTIONS[type]))],
     run: async (ctx, { q, types, limit }) => {
-      const wanted: readonly ItemType[] = types === undefined ? TYPES : [...new Set(types.split(',') as ItemType[])];
+      const wanted = typesIn(types);
       const searched = wanted.filter((type): type is MentionType => MENTION_TYPES.includes(type as MentionType));
       const find = async (type: MentionType): Promise<Item[]> => {
         const found = await findMentions(ctx.reads, type, q, { ...(await filterFor(ctx, type)), limit });

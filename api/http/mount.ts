@@ -38,11 +38,14 @@ const positionAheadOfProjection = (
   return required && comparePositions(required, cached) <= 0 ? cached : null;
 };
 
-/** Returns the last position that all these projections have passed, as a token; null if one has applied no event. */
+/**
+ * Returns the last position that all these projections have passed, as a token; null if there are no projections, or if
+ * one of them has applied no event.
+ */
 const positionOfAll = ({ reads }: Runtime, projections: readonly string[]): string | null => {
-  const positions = projections.map((name) => parseToken(reads.position(name) ?? ''));
-  if (positions.length === 0 || positions.includes(null)) return null;
-  return tokenOf(positions.reduce((lowest, one) => (comparePositions(one!, lowest!) < 0 ? one : lowest))!);
+  const tokens = projections.map((name) => reads.position(name));
+  if (tokens.length === 0 || tokens.includes(null)) return null;
+  return tokens.reduce((lowest, one) => (comparePositions(parseToken(one!)!, parseToken(lowest!)!) < 0 ? one : lowest));
 };
 
 const LAG_SHOWN_MS = 1_000;
@@ -58,7 +61,7 @@ const runRead = async (row: Operation, runtime: Runtime, request: AuthorizedRequ
   const token = c.req.header('consistency-token');
   const input = { ...query, ...params };
   const ahead = input.as_of === undefined ? positionAheadOfProjection(row, runtime, request, token) : null;
-  const shown = projectionsOf(row);
+  const shown = projectionsOf(row, query);
   const projections = input.as_of === undefined ? shown : [...shown, AS_OF_PROJECTION];
   if (!ahead) await runtime.readYourWrites.waitForOwnWrites(info.principal, projections, token);
   const asOf = input.as_of === undefined ? ahead : await resolvePosition(runtime.context(info), input.as_of);

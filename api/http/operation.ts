@@ -97,8 +97,11 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
    * this projection has passed the token's position.
    */
   readonly projection?: string;
-  /** Further projections from which the response contains data. The read waits for them in the same way. */
-  readonly otherProjections?: readonly string[];
+  /**
+   * Further projections from which the response contains data. The read waits for them in the same way. A function if
+   * they depend on the query. An operation with `aggregate` has none.
+   */
+  readonly otherProjections?: readonly string[] | ((query: Output<Query>) => readonly string[]);
   /**
    * The aggregate that the read shows, if it shows only one. The last path parameter is its id. As-of reads fold this
    * aggregate. If the aggregate cache has later events than the projection, the read uses the cache.
@@ -147,9 +150,11 @@ export const operation = <
 /** A table of operations. The keys are the operation ids in the OpenAPI document. */
 export type Operations = Readonly<Record<string, Operation>>;
 
-/** Returns the projections from which a read gets its data. */
-export const projectionsOf = ({ projection, otherProjections = [] }: Operation): readonly string[] =>
-  projection === undefined ? [] : [projection, ...otherProjections];
+/** Returns the projections from which a read with this query gets its data. */
+export const projectionsOf = ({ projection, otherProjections = [] }: Operation, query: object): readonly string[] => {
+  if (projection === undefined) return [];
+  return [projection, ...(typeof otherProjections === 'function' ? otherProjections(query) : otherProjections)];
+};
 
 export const isRead = ({ method }: Pick<Operation, 'method'>): boolean => method === 'get';
 

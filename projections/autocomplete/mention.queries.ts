@@ -56,6 +56,11 @@ const SOURCES: Readonly<Record<MentionType, Source | readonly Source[]>> = {
   cron_job: { from: 'cron_jobs.jobs', id: 'id', label: 'name', detail: 'status', only: 'agent_id', deleted: 'deleted', isOfAgent: true },
 };
 
+/** The projections whose tables the search for each type reads. */
+export const MENTION_PROJECTIONS = Object.fromEntries(
+  MENTION_TYPES.map((type) => [type, [SOURCES[type]].flat().map(({ from }) => from.split('.')[0]!)]),
+) as unknown as Readonly<Record<MentionType, readonly string[]>>;
+
 type Args = MentionFilter & {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
