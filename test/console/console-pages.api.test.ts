@@ -14,7 +14,7 @@ import {
   startConsole,
 } from '../fixtures/console-platform.ts';
 import { seedSession } from '../fixtures/console-sessions.ts';
-import { comparable } from '../fixtures/html-form.ts';
+import { normalizedHtml } from '../fixtures/html-form.ts';
 import { silentLogger } from '../fixtures/live-projections.ts';
 import { readModelDatabase } from '../fixtures/template-database.ts';
 import { addMember } from '../fixtures/users.ts';
@@ -93,8 +93,8 @@ test('a page that the visitor may not see looks the same as an unknown page', as
   const hidden = await p.open(`${p.base}/agents/${agent}`, stranger);
   const nowhere = await p.open(`${p.base}/nowhere`, stranger);
   assert.equal([unknown.status, hidden.status, nowhere.status], [404, 404, 404]);
-  assert.is(comparable(hidden.text), comparable(unknown.text));
-  assert.is(comparable(nowhere.text), comparable(unknown.text));
+  assert.is(normalizedHtml(hidden.text), normalizedHtml(unknown.text));
+  assert.is(normalizedHtml(nowhere.text), normalizedHtml(unknown.text));
 });
 
 test('the navigation links to exactly the pages that the visitor may open', async () => {
