@@ -230,16 +230,15 @@ if (!STOP_AT_FIRST)
     });
     // A change can prevent a later one, for example by deleting what that one changes. So a change that does not succeed
     // is made again on a new platform, and only the answer of that platform counts.
-    let [dataset, isNew, platforms] = [first, true, 1];
+    let [dataset, platforms] = [first, 1];
     for (const { call, variant, who } of probes) {
       let answer = await sendProbe(dataset, call, variant, who);
-      if (!isNew && !hasSucceeded(call, answer)) {
+      if (!hasSucceeded(call, answer)) {
         await dataset.close();
         dataset = await createDataset();
         platforms++;
         answer = await sendProbe(dataset, call, variant, who);
       }
-      isNew = false;
       checkStatus({ call, variant, who, answer });
       checkShape(documentOf(dataset), { call, variant, who, answer });
     }
