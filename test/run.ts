@@ -26,8 +26,8 @@ const summary = ({ passed, failed, skipped }: Pick<Outcome, 'passed' | 'failed' 
   `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
 
 const report = (outcome: Outcome): void => {
-  const { file, seconds, failed, reason, output } = outcome;
-  console.log(`${failed > 0 ? 'FAIL' : 'pass'}  ${file}  ${summary(outcome)}  ${seconds.toFixed(1)} s`);
+  const { file, seconds, processorSeconds, failed, reason, output } = outcome;
+  console.log(`${failed > 0 ? 'FAIL' : 'pass'}  ${file}  ${summary(outcome)}  ${seconds.toFixed(1)} s  ${processorSeconds.toFixed(1)} s of processor time`);
   if (reason) console.log(`      ${reason}`);
   if (failed > 0) console.log(output.trimEnd().replace(/^/gm, '    | '));
 };

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { deadline, loadFactor } from './fixtures/load-factor.ts';
-import { NEXT_FILE } from './run-files.ts';
+import { NEXT_FILE, PROCESSOR_TIME } from './run-files.ts';
 
 /**
  * The result of a test file. `reason` is why the file failed, if the cause is not the failure of a test. `output` is
@@ -15,6 +15,8 @@ export type Outcome = {
   readonly failed: number;
   readonly skipped: number;
   readonly seconds: number;
+  /** User and system time of the test file and of the processes that it has started, as far as they have ended. */
+  readonly processorSeconds: number;
   readonly reason?: string;
   readonly output: string;
 };
@@ -62,20 +64,20 @@ const failureReason = (counts: Counts | undefined, fault: string | undefined): s
 };
 
 /** The run of one file in a process that runs several. */
-type FileRun = { readonly file: string; output: string; readonly startedAt: number; endedAt?: number; readonly isOver: () => boolean };
+type FileRun = { readonly file: string; output: string; processorSeconds: number; readonly startedAt: number; endedAt?: number; readonly isOver: () => boolean };
 
-const startOf = (file: string): FileRun => ({ file, output: '', startedAt: Date.now(), isOver: deadline(limitOf(file) * 1_000) });
+const startOf = (file: string): FileRun => ({ file, output: '', processorSeconds: 0, startedAt: Date.now(), isOver: deadline(limitOf(file) * 1_000) });
 
 /**
  * Returns the outcome of a file. A problem that does not belong to a test, such as a timeout, counts as one more failed
  * test. `fault` is a problem with the process in which the file was the last one.
  */
-const outcomeOf = ({ file, output, startedAt, endedAt = Date.now() }: FileRun, fault?: string): Outcome => {
+const outcomeOf = ({ file, output, processorSeconds, startedAt, endedAt = Date.now() }: FileRun, fault?: string): Outcome => {
   const counts = countsIn(output);
   const reason = failureReason(counts, fault);
   const { total = 0, passed = 0, skipped = 0 } = counts ?? {};
   const failed = total - passed + (reason ? 1 : 0);
-  return { file, passed, skipped, failed, seconds: (endedAt - startedAt) / 1_000, output, ...(reason && { reason }) };
+  return { file, passed, skipped, failed, seconds: (endedAt - startedAt) / 1_000, processorSeconds, output, ...(reason && { reason }) };
 };
 
 /**
@@ -90,7 +92,7 @@ const endingFault = (runs: readonly FileRun[], how: string): string | undefined 
 
 /** Returns the outcome of a file that was not started, because the process ended before. */
 const notStarted = (file: string, previous: string): Outcome => ({
-  ...{ file, passed: 0, skipped: 0, failed: 1, seconds: 0, output: '' },
+  ...{ file, passed: 0, skipped: 0, failed: 1, seconds: 0, processorSeconds: 0, output: '' },
   reason: `was not run, because the process ended in ${previous}`,
 });
 
@@ -133,6 +135,10 @@ export const runJob = (files: readonly string[], env: NodeJS.ProcessEnv): Promis
       if (line === NEXT_FILE) {
         current.endedAt = Date.now();
         runs.push(startOf(files[runs.length]!));
+        return;
+      }
+      if (line.startsWith(PROCESSOR_TIME)) {
+        current.processorSeconds = Number(line.slice(PROCESSOR_TIME.length));
         return;
       }
       current.output += `${line}\n`;
