@@ -1,0 +1,46 @@
+import { relative } from 'node:path';
+import type { Outcome } from './file-outcome.ts';
+import { usedSeconds } from './processor-time.ts';
+import { RINGS, ringOf } from './test-files.ts';
+
+const DEAREST = 20;
+
+export type Counts = Pick<Outcome, 'passed' | 'failed' | 'skipped'>;
+
+export const summary = ({ passed, failed, skipped }: Counts): string =>
+  `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
+
+/** Prints the result of a file and, if a test has failed, everything that the file has printed. */
+export const reportFile = (outcome: Outcome): void => {
+  const { file, seconds, processorSeconds, failed, reason, output } = outcome;
+  const times = `${seconds.toFixed(1)} s, ${processorSeconds.toFixed(1)} s of processor time`;
+  console.log(`${failed > 0 ? 'FAIL' : 'pass'}  ${file}  ${summary(outcome)}  ${times}`);
+  if (reason) console.log(`      ${reason}`);
+  if (failed > 0) console.log(output.trimEnd().replace(/^/gm, '    | '));
+};
+
+const sumOf = (outcomes: readonly Outcome[], field: 'passed' | 'failed' | 'skipped' | 'processorSeconds'): number =>
+  outcomes.reduce((total, outcome) => total + outcome[field], 0);
+
+const row = (seconds: number, text: string): string => `${seconds.toFixed(1).padStart(8)} s  ${text}`;
+
+/**
+ * Prints where the processor time of a run went, and its result. The services of all tests are those that the runner
+ * has started. `seconds` is the duration of the run. @returns the counts of all files
+ */
+export const reportRun = (outcomes: readonly Outcome[], seconds: number): Counts => {
+  const dearest = [...outcomes].sort((a, b) => b.processorSeconds - a.processorSeconds).slice(0, DEAREST);
+  console.log('\nProcessor time (user and system) of the dearest files');
+  for (const { file, processorSeconds } of dearest) console.log(row(processorSeconds, file));
+  console.log('of the rings');
+  for (const ring of RINGS) {
+    const files = outcomes.filter(({ file }) => ringOf(file) === ring);
+    if (files.length > 0) console.log(row(sumOf(files, 'processorSeconds'), `${ring} (${files.length} files)`));
+  }
+  console.log(row(usedSeconds() - sumOf(outcomes, 'processorSeconds'), 'the runner, loading of modules, and the services of all tests'));
+  const bad = outcomes.filter(({ failed }) => failed > 0).map(({ file }) => relative('test', file));
+  const counts = { passed: sumOf(outcomes, 'passed'), failed: sumOf(outcomes, 'failed'), skipped: sumOf(outcomes, 'skipped') };
+  console.log(`\n${outcomes.length} files in ${(seconds / 60).toFixed(1)} min${bad.length > 0 ? `; failures in ${bad.join(', ')}` : ''}`);
+  console.log(summary(counts));
+  return counts;
+};
