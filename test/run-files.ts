@@ -5,6 +5,8 @@ import { usedSeconds } from './processor-time.ts';
 // test/test-process.ts starts this program, sends it the next file whenever one has ended, and reads its output: the
 // summary of the tests that uvu prints, and then a line that begins with END_OF_FILE.
 
+/** The message after the last file. */
+export const NO_MORE_FILES = '';
 export const END_OF_FILE = '=== end of the test file: ';
 
 /** What the line at the end of a file says. */
@@ -56,12 +58,12 @@ const runAndReport = async (file: string): Promise<void> => {
 
 const endProcess = async (): Promise<void> => {
   await runProcessCleanups();
-  process.disconnect();
+  process.disconnect?.();
 };
 
 if (process.send) {
   let running = Promise.resolve();
-  process.on('message', (file: string | null) => {
-    running = running.then(() => (file === null ? endProcess() : runAndReport(file)));
+  process.on('message', (file: string) => {
+    running = running.then(() => (file === NO_MORE_FILES ? endProcess() : runAndReport(file)));
   });
 }

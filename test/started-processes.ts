@@ -41,7 +41,11 @@ export const processesWith = (mark: string, except: readonly (number | undefined
   );
 
 /** Returns the processes with this mark that still run after `graceMs` milliseconds. */
-export const remainingProcesses = async (mark: string, except: readonly (number | undefined)[], graceMs: number): Promise<StartedProcess[]> => {
+export const remainingProcesses = async (
+  mark: string,
+  except: readonly (number | undefined)[],
+  graceMs: number,
+): Promise<StartedProcess[]> => {
   const end = Date.now() + graceMs;
   for (;;) {
     const remaining = processesWith(mark, except);

@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { type Outcome, outcomeOf } from './file-outcome.ts';
 import { deadline, loadFactor } from './fixtures/load-factor.ts';
 import { makeTempDirectory } from './fixtures/temp-directory.ts';
-import { END_OF_FILE, type FileEnd } from './run-files.ts';
+import { END_OF_FILE, type FileEnd, NO_MORE_FILES } from './run-files.ts';
 import { killProcesses, processesWith, remainingProcesses } from './started-processes.ts';
 import { limitOf } from './test-files.ts';
 
@@ -125,7 +125,7 @@ export const startTestProcess = (env: NodeJS.ProcessEnv): TestProcess => {
   };
 
   const close = async (): Promise<string | undefined> => {
-    if (!hasEnded) child.send(null, () => {});
+    if (!hasEnded) child.send(NO_MORE_FILES, () => {});
     let isLate = false;
     const timer = setTimeout(() => {
       isLate = true;

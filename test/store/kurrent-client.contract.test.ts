@@ -1,3 +1,4 @@
+// own process: the client of KurrentDB registers its messages under the names that the client of EventStoreDB uses
 import { jsonEvent, KurrentDBClient, NO_STREAM, START } from '@kurrent/kurrentdb-client';
 import * as assert from 'uvu/assert';
 import { startStore } from '../fixtures/store-process.ts';
