@@ -106,7 +106,7 @@ const FOLDERS: Record<string, string[]> = {
   projections: [...AREAS, 'engine'],
   api: [...AREAS, 'http', 'console', 'console/pages', 'console/parts', 'console/browser'],
   infra: INFRA_FOLDERS,
-  test: [...AREAS, ...INFRA_FOLDERS, 'architecture', 'bench', 'console', 'faults', 'fixtures', 'http', 'live', 'store', 'two-tenants'],
+  test: [...AREAS, ...INFRA_FOLDERS, 'architecture', 'bench', 'console', 'faults', 'fixtures', 'fixtures/runner-files', 'http', 'live', 'store', 'two-tenants'],
 };
 
 /** The packages that a module for browsers may import by name. At the moment, it may import none. */
