@@ -42,7 +42,10 @@ export type TestProcess = {
   readonly run: (file: string) => Promise<Outcome>;
   /** Whether the process can run another file. */
   readonly isUsable: () => boolean;
-  /** Asks the process to end. @returns what it left open, if it did not end in time */
+  /**
+   * Asks the process to end. @returns what is wrong with its end, if a file left something open. A process that has ended
+   * during a file is known already
+   */
   readonly close: () => Promise<string | undefined>;
   /** Kills the process and everything that its files have started. */
   readonly kill: () => void;
@@ -125,7 +128,11 @@ export const startTestProcess = (env: NodeJS.ProcessEnv): TestProcess => {
   };
 
   const close = async (): Promise<string | undefined> => {
-    if (!hasEnded) child.send(NO_MORE_FILES, () => {});
+    if (hasEnded) {
+      kill();
+      return undefined;
+    }
+    child.send(NO_MORE_FILES, () => {});
     let isLate = false;
     const timer = setTimeout(() => {
       isLate = true;
