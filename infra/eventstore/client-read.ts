@@ -25,11 +25,12 @@ type ClientStream = {
 };
 
 /**
- * Yields those events that `source` returns and that the platform has written. If the stream does not exist, yields
- * nothing.
+ * Yields those events of the stream that `open` returns and that the platform has written. If the stream does not
+ * exist, yields nothing. The stream is opened at the first step, because nothing would handle its errors before.
  * @throws LogError: the error of the client, converted by `toLogError`
  */
-export async function* readEvents(source: ClientStream, toLogError: (error: unknown) => LogError): AsyncGenerator<Recorded> {
+export async function* readEvents(open: () => ClientStream, toLogError: (error: unknown) => LogError): AsyncGenerator<Recorded> {
+  const source = open();
   let isNotFound = false;
   // If a client stream is destroyed before its end, its call is never released, and the client's `dispose` waits
   // forever. So the stream is not destroyed; instead, `finally` reads and drops the remaining events.

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ANY, BACKWARDS, END, EventStoreDBClient, FORWARDS, NO_STREAM, START } from '@eventstore/db-client';
+import { ANY, BACKWARDS, END, type EventStoreDBClient, FORWARDS, NO_STREAM, START } from '@eventstore/db-client';
 import { firstEvent, readEvents } from './client-read.ts';
 import { withDeadline } from './deadline.ts';
 import { classify } from './errors.ts';
 import { encodeEvents } from './event-codec.ts';
 import { type Appended, type Expected, type Log, LogError, type NewEvent } from './event-log.ts';
+import { createStoreClient } from './store-client.ts';
 import { follow } from './subscription.ts';
 
 const RETRY_DELAY_MS = 100;
@@ -33,11 +34,12 @@ type Connection = { readonly client: EventStoreDBClient; readonly toLogError: (e
 
 const readStream = ({ client, toLogError }: Connection, ...[stream, { from, limit, backwards = false } = {}]: Parameters<Log['read']>) =>
   readEvents(
-    client.readStream(stream, {
-      direction: backwards ? BACKWARDS : FORWARDS,
-      fromRevision: from === undefined ? (backwards ? END : START) : BigInt(from),
-      ...(limit === undefined ? {} : { maxCount: limit }),
-    }),
+    () =>
+      client.readStream(stream, {
+        direction: backwards ? BACKWARDS : FORWARDS,
+        fromRevision: from === undefined ? (backwards ? END : START) : BigInt(from),
+        ...(limit === undefined ? {} : { maxCount: limit }),
+      }),
     toLogError,
   );
 
@@ -95,18 +97,18 @@ export type LogOptions = {
 };
 
 /**
- * Opens the log at a connection string (esdb://…) through the unmodified EventStoreDB client. Nothing is sent until the
+ * Opens the log at a connection string (esdb://…) through the EventStoreDB client. Nothing is sent until the
  * first call.
  */
 export const openLog = (url: string, { onDamage = () => {}, onAppend = () => {} }: LogOptions = {}): Log => {
-  const client = EventStoreDBClient.connectionString(url as never);
+  const client = createStoreClient(url);
   const toLogError = (error: unknown): LogError => {
     const logError = classify(error);
     if (logError.kind === 'damaged') onDamage(logError.message);
     return logError;
   };
   const connection: Connection = { client, toLogError };
-  const lastOf = (events: Parameters<typeof readEvents>[0]) => firstEvent(readEvents(events, toLogError));
+  const lastOf = (open: Parameters<typeof readEvents>[0]) => firstEvent(readEvents(open, toLogError));
 
   return {
     append: async (stream, expected, events, { deadline = DEFAULT_DEADLINE_MS, retry = true } = {}) => {
@@ -139,17 +141,22 @@ export const openLog = (url: string, { onDamage = () => {}, onAppend = () => {} 
         throw toLogError(error);
       }
     },
-    last: (stream) => lastOf(client.readStream(stream, { direction: BACKWARDS, fromRevision: END, maxCount: 1 })),
+    last: (stream) => lastOf(() => client.readStream(stream, { direction: BACKWARDS, fromRevision: END, maxCount: 1 })),
     readAll: async function* ({ from, backwards = false, limit } = {}) {
-      const source = client.readAll({ direction: backwards ? BACKWARDS : FORWARDS, fromPosition: from ?? (backwards ? END : START) });
+      const fromPosition = from ?? (backwards ? END : START);
+      const open = () => client.readAll({ direction: backwards ? BACKWARDS : FORWARDS, fromPosition });
       let count = 0;
-      for await (const event of readEvents(source, toLogError)) {
+      for await (const event of readEvents(open, toLogError)) {
         yield event;
         if (limit !== undefined && ++count >= limit) return;
       }
     },
     follow: (follower) => follow(() => client, follower, toLogError),
-    ping: () => withDeadline(PING_TIMEOUT_MS, lastOf(client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 }))),
+    ping: () =>
+      withDeadline(
+        PING_TIMEOUT_MS,
+        lastOf(() => client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 })),
+      ),
     close: async () => {
       await client.dispose();
     },

@@ -69,7 +69,7 @@ const runSubscription = (client: EventStoreDBClient, { follower, from, onPositio
     // buffer, which must be ignored.
     const subscription = openSubscription(client, from, follower.filter, async (_, position) => {
       if (isOver || !isIdle()) return;
-      await follower.checkpoint?.(position);
+      await callFollower(() => follower.checkpoint?.(position));
       if (!isOver) onPosition(position);
     });
     const stop = () => {
@@ -82,6 +82,14 @@ const runSubscription = (client: EventStoreDBClient, { follower, from, onPositio
       isOver = true;
       detach(subscription);
       handled.then(() => reject(error), reject).then(() => signal.removeEventListener('abort', stop));
+    };
+    // The client does not handle errors of these calls: they would end the process.
+    const callFollower = async (call: () => void | Promise<void>): Promise<void> => {
+      try {
+        await call();
+      } catch (error) {
+        fail(followerError(error));
+      }
     };
     const waitForFollower = async (work: Promise<void>, position: Position): Promise<void> => {
       isHandling = true;
@@ -101,7 +109,7 @@ const runSubscription = (client: EventStoreDBClient, { follower, from, onPositio
     subscription.on('caughtUp', function reportWhenIdle() {
       if (isOver) return;
       if (!isIdle()) return void setImmediate(reportWhenIdle);
-      follower.caughtUp?.();
+      void callFollower(() => follower.caughtUp?.());
     });
     subscription.on('data', ({ event }) => {
       const recorded = event && toRecorded(event as never);

@@ -1,0 +1,95 @@
+import type { Duplex } from 'node:stream';
+import { EventStoreDBClient } from '@eventstore/db-client';
+import { openOnce } from '../open-once.ts';
+
+type ServerFeatures = { readonly supports: (method: unknown, feature?: string) => boolean | Promise<boolean> };
+type Action<T> = (grpcClient: unknown) => Promise<T>;
+
+/** The members of the client that this file wraps. The client's own code calls them through `this`. */
+type Internals = {
+  handleError: (grpcClient: unknown, error: Error) => Promise<void>;
+  execute: <T>(type: unknown, name: string, action: Action<T>) => Promise<T>;
+  GRPCStreamCreator: (type: unknown, name: string, create: (grpcClient: unknown) => Duplex, cache?: WeakMap<object, unknown>) => unknown;
+};
+
+const FEATURES_CALL = 'getSupportedMethods';
+const BATCH_APPEND_CALL = 'appendToStream';
+
+/**
+ * The client calls `handleError` without waiting for it. If a second call fails while the client searches for another
+ * node, and it finds none, the unhandled rejection would end the process. The failed calls get the error anyway.
+ */
+const catchHandlerErrors = (internals: Internals): void => {
+  const { handleError } = internals;
+  internals.handleError = (grpcClient, error) => handleError(grpcClient, error).catch(() => {});
+};
+
+/**
+ * The client asks for the server's features once and keeps the promise, even if it was rejected. Every append waits for
+ * it, so no append would ever succeed again. Here it keeps an object that asks again after a failure.
+ */
+const askForFeaturesAgain = (internals: Internals): void => {
+  const { execute } = internals;
+  internals.execute = async <T>(type: unknown, name: string, action: Action<T>) => {
+    if (name !== FEATURES_CALL) return execute(type, name, action);
+    const features = openOnce(() => execute(type, name, action as Action<ServerFeatures>));
+    const supports: ServerFeatures['supports'] = async (...request) => (await features()).supports(...request);
+    return { supports } as T;
+  };
+};
+
+/**
+ * Ignores an answer that the client cannot assign to an append. When any stream of appends fails, the client rejects
+ * the appends of all its streams; the answers that still arrive on the others would break those streams for ever.
+ */
+const ignoreLateAnswers = (stream: Duplex): void => {
+  const [onAnswer] = stream.listeners('data') as ((answer: unknown) => void)[];
+  if (!onAnswer) return;
+  stream.removeListener('data', onAnswer as () => void);
+  stream.on('data', (answer: unknown) => {
+    try {
+      onAnswer(answer);
+    } catch {
+      // An append that gets no answer fails at its deadline, and is repeated.
+    }
+  });
+};
+
+/**
+ * Lets every write to the stream count as sent. The client queues the writes that wait for a slow server; if the stream
+ * then failed, each of them would cause an unhandled rejection. The data of these appends is in memory anyway.
+ */
+const neverQueueWrites = (stream: Duplex): void => {
+  const write = stream.write.bind(stream) as (message: unknown) => boolean;
+  stream.write = (message: unknown) => {
+    write(message);
+    return true;
+  };
+};
+
+const guardBatchAppends = (internals: Internals): void => {
+  const { GRPCStreamCreator } = internals;
+  internals.GRPCStreamCreator = (type, name, create, cache) => {
+    if (name !== BATCH_APPEND_CALL) return GRPCStreamCreator(type, name, create, cache);
+    const createGuarded = (grpcClient: unknown): Duplex => {
+      const stream = create(grpcClient);
+      ignoreLateAnswers(stream);
+      neverQueueWrites(stream);
+      return stream;
+    };
+    return GRPCStreamCreator(type, name, createGuarded, cache);
+  };
+};
+
+/**
+ * Creates the official client for a connection string. It is changed so that no failure ends the process, and none is
+ * kept: each later call tries again.
+ */
+export const createStoreClient = (url: string): EventStoreDBClient => {
+  const client = EventStoreDBClient.connectionString(url as never);
+  const internals = client as unknown as Internals;
+  catchHandlerErrors(internals);
+  askForFeaturesAgain(internals);
+  guardBatchAppends(internals);
+  return client;
+};
