@@ -23,6 +23,7 @@ import { watchOutput } from './logging/nonblocking-stdout.ts';
 import { COMPILE_CACHE } from './processes/compile-cache.ts';
 import { fail, finish, printError } from './processes/exit.ts';
 import { becomeLean } from './processes/lean-process.ts';
+import { surviveOutages } from './unhandled-rejection.ts';
 
 const EXIT_USAGE = 2;
 const BOUND_FORMS = 'a position (4711:4711, as in Consistency-Token) or a time (2026-11-21T10:00:00Z)';
@@ -185,5 +186,6 @@ const reportFailure = async (words: readonly string[], error: unknown): Promise<
 };
 
 watchOutput(printError);
+surviveOutages(printError);
 const words = process.argv.slice(2);
 await runCli(words).catch((error: unknown) => reportFailure(words, error));

@@ -1,4 +1,4 @@
-import { NatsError } from 'nats';
+import { ErrorCode, NatsError } from 'nats';
 
 export const STREAM_NOT_FOUND = 10_059;
 export const CONSUMER_NOT_FOUND = 10_014;
@@ -6,6 +6,23 @@ export const MESSAGE_NOT_FOUND = 10_037;
 /** Error codes which mean that a limit of the server or of the account is reached. A restart does not help. */
 const RESOURCE_LIMITS = new Set([10_023, 10_028, 10_047]);
 const WRONG_LAST_SEQUENCE = new Set([10_070, 10_071, 10_164]);
+
+/** Codes of errors which mean that the broker cannot be reached, or does not answer. */
+const OUTAGE_CODES: ReadonlySet<string> = new Set([
+  ErrorCode.ConnectionClosed,
+  ErrorCode.ConnectionDraining,
+  ErrorCode.ConnectionRefused,
+  ErrorCode.ConnectionTimeout,
+  ErrorCode.Disconnect,
+  ErrorCode.NoResponders,
+  ErrorCode.Timeout,
+  ErrorCode.AuthenticationTimeout,
+  ErrorCode.JetStream408RequestTimeout,
+  ErrorCode.JetStreamIdleHeartBeat,
+]);
+
+/** Returns whether an error means that the broker is unavailable. */
+export const isBrokerUnavailable = (error: unknown): boolean => error instanceof NatsError && OUTAGE_CODES.has(error.code);
 
 /** Returns JetStream's own error code; 0 if the error does not come from JetStream. */
 export const errorCode = (error: unknown): number => (error instanceof NatsError ? (error.api_error?.err_code ?? 0) : 0);

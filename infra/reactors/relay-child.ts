@@ -2,6 +2,7 @@ import { tokenOf } from '../../domain/event.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
+import { surviveOutages } from '../unhandled-rejection.ts';
 import { openEventOpener } from '../vault/event-opener.ts';
 import { type Relay, type RelayLogger, type RelayStatus, startRelay } from './relay.ts';
 
@@ -108,6 +109,7 @@ process.on('message', (request: RelayRequest) => {
 // The parent process may end without sending `close`, even while this process starts.
 process.on('disconnect', () => process.exit());
 if (!process.connected) process.exit();
+surviveOutages((line) => logger.warn({}, line));
 process.on('uncaughtException', (error) => {
   const reason = error instanceof Error ? error.message : String(error);
   void send({ kind: 'failed', reason }).finally(() => process.exit(1));
