@@ -6,14 +6,17 @@ import { test } from 'uvu';
 import { equal, is, match } from 'uvu/assert';
 import { root, startProgram, withTempDirectory } from '../fixtures/child-process.ts';
 
-/** A substitute for npm. It records its arguments, and provides a package that the test has prepared. */
+/** A substitute for npm. It records its arguments, deletes all packages first as npm does, and provides a package that the test has prepared. */
 const NPM = `
-const { appendFileSync, copyFileSync, mkdirSync } = require('node:fs');
+const { appendFileSync, copyFileSync, mkdirSync, rmSync } = require('node:fs');
+const { join } = require('node:path');
 const words = process.argv.slice(2);
-appendFileSync('calls', words.filter((word) => /^(ci|pack|--omit=.*|--include=.*)$/.test(word)).join(' ') + '\\n');
+const checkout = join(__dirname, '..');
+appendFileSync(join(checkout, 'calls'), words.filter((word) => /^(ci|pack|--omit=.*|--include=.*)$/.test(word)).join(' ') + '\\n');
+if (words[0] === 'ci') rmSync('node_modules', { recursive: true, force: true });
 if (words[0] === 'ci') mkdirSync('node_modules', { recursive: true });
 if (words[0] === 'ci' && process.env.CI_CODE) process.exit(Number(process.env.CI_CODE));
-if (words[0] === 'pack') copyFileSync('a-tool-1.0.0.tgz', words[words.indexOf('--pack-destination') + 1] + '/a-tool-1.0.0.tgz');
+if (words[0] === 'pack') copyFileSync(join(checkout, 'a-tool-1.0.0.tgz'), words[words.indexOf('--pack-destination') + 1] + '/a-tool-1.0.0.tgz');
 `;
 
 /**
@@ -82,6 +85,61 @@ test('before tests, npm installs all packages, including those for development',
     checkoutOf(dir);
     const { code, calls } = await ensure(dir, 'test');
     equal([code, calls], [0, ['ci --include=dev']]);
+  }));
+
+/** Puts packages of an earlier version into the checkout: one package, and a cache. */
+const installEarlier = (dir: string): void => {
+  for (const name of ['earlier', '.cache']) mkdirSync(join(dir, 'node_modules', name), { recursive: true });
+  for (const name of ['earlier/index.js', '.cache/server']) writeFileSync(join(dir, 'node_modules', name), '');
+};
+
+const isInstalled = (dir: string, file: string): boolean => existsSync(join(dir, 'node_modules', file));
+
+for (const purpose of ['start', 'test'])
+  test(`a failed installation for ${purpose} leaves the packages as they were`, () =>
+    withTempDirectory(async (dir) => {
+      checkoutOf(dir);
+      installEarlier(dir);
+      const { code, left } = await ensure(dir, purpose, { CI_CODE: '7' });
+      equal([code, left, isInstalled(dir, 'earlier/index.js')], [1, [], true]);
+    }));
+
+for (const purpose of ['start', 'test'])
+  test(`an installation for ${purpose} replaces all packages, but not the cache`, () =>
+    withTempDirectory(async (dir) => {
+      checkoutOf(dir);
+      installEarlier(dir);
+      const { code, left, output } = await ensure(dir, purpose);
+      equal([code, left, isInstalled(dir, 'earlier'), isInstalled(dir, '.cache/server')], [0, [], false, true], output);
+    }));
+
+test('packages that somebody has installed with npm ci are not installed again, unless they are those of another lock file', () =>
+  withTempDirectory(async (dir) => {
+    checkoutOf(dir);
+    const lock = JSON.parse(readFileSync(join(dir, 'package-lock.json'), 'utf8')) as { packages: Record<string, { integrity?: string }> };
+    for (const name of ['a-tool', 'for-tests']) mkdirSync(join(dir, 'node_modules', name), { recursive: true });
+    const record = (): void => writeFileSync(join(dir, 'node_modules/.package-lock.json'), JSON.stringify(lock));
+    record();
+    for (const purpose of ['start', 'test']) equal(await ensure(dir, purpose), { code: 0, calls: [], output: '', left: [] });
+    lock.packages['node_modules/a-tool']!.integrity = 'sha512-another';
+    record();
+    equal((await ensure(dir, 'start')).calls, ['ci --omit=dev --omit=optional', 'pack']);
+  }));
+
+test('no package is deleted while a program runs from the packages; the message names the process', () =>
+  withTempDirectory(async (dir) => {
+    checkoutOf(dir);
+    installEarlier(dir);
+    const program = join(dir, 'node_modules/earlier/sleep');
+    copyFileSync('/bin/sleep', program);
+    const running = startProgram(program, ['60']);
+    for (const purpose of ['start', 'test']) {
+      const { code, calls, output } = await ensure(dir, purpose);
+      equal([code, calls, isInstalled(dir, 'earlier/index.js')], [1, [], true]);
+      match(output, new RegExp(`process ${running.child.pid} \\(\\S+sleep 60\\) still runs .* stop it first, or use a clone`));
+    }
+    await running.stop();
+    is((await ensure(dir, 'start')).code, 0);
   }));
 
 test.run();
