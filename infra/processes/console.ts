@@ -2,6 +2,8 @@ import type { Context, Hono } from 'hono';
 import { SECURITY_HEADERS } from '../../api/console/headers.ts';
 import type { Operations } from '../../api/http/operation.ts';
 import type { SignInCookies } from '../../api/identity/sign-in-cookies.ts';
+import { consoleFailurePage } from '../../api/operations/console-failure-page.ts';
+import { STATIC_PAGE_POLICY } from '../../api/operations/landing-page.ts';
 import { createLruMap } from '../lru-map.ts';
 
 /** The number of lists of names in the cache for open pages. One takes about 30 kB if it has 200 names. */
@@ -42,25 +44,36 @@ const assetResponse = (c: Context, { type, bytes, gzip }: Asset): Response => {
   });
 };
 
+/** Answers with a page, because a person in a browser asks, whatever has failed. `answerFailure` logs the error. */
+const failureResponse = (error: unknown, c: Context, { answerFailure }: ConsoleOptions): Response => {
+  const { status } = answerFailure(error, c);
+  return c.body(consoleFailurePage(c.get('requestId') ?? ''), status as 500, {
+    ...SECURITY_HEADERS,
+    'content-security-policy': STATIC_PAGE_POLICY,
+    'content-type': 'text/html; charset=utf-8',
+  });
+};
+
 /**
  * Adds the console to the application. Its modules and assets are loaded at the first request for the console, so they
  * do not slow down the start, and need no memory if nobody opens it.
  */
-export const mountConsole = (app: Hono, options: ConsoleOptions): void => {
+export const mountConsole = (app: Hono, options: ConsoleOptions, load: typeof openConsole = openConsole): void => {
   let opened: ReturnType<typeof openConsole> | undefined;
   const open = () => {
-    opened ??= openConsole(app, options).catch((error) => {
+    opened ??= load(app, options).catch((error) => {
       opened = undefined;
       throw error;
     });
     return opened;
   };
-  const respond = async (c: Context): Promise<Response> => {
+  const answer = async (c: Context): Promise<Response> => {
     const { assets, fetch } = await open();
     const asset = c.req.method === 'POST' ? null : assets.find(c.req.path);
     if (asset) return assetResponse(c, asset);
     const { incoming } = (c.env ?? {}) as { incoming?: { socket?: unknown } };
     return fetch(c.req.raw, { ...(incoming ? { incoming } : {}), requestId: c.get('requestId') });
   };
+  const respond = (c: Context): Promise<Response> => answer(c).catch((error) => failureResponse(error, c, options));
   for (const path of ['/console', '/console/*']) app.on(['GET', 'POST'], path, respond);
 };
