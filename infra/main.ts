@@ -23,6 +23,7 @@ import { watchOutput } from './logging/nonblocking-stdout.ts';
 import { COMPILE_CACHE } from './processes/compile-cache.ts';
 import { fail, finish, printError } from './processes/exit.ts';
 import { becomeLean } from './processes/lean-process.ts';
+import { runFromCopy } from './processes/program-copy.ts';
 import { surviveOutages } from './unhandled-rejection.ts';
 
 const EXIT_USAGE = 2;
@@ -43,13 +44,14 @@ const main = defineCommand({
         const { natsUrl, natsAccountSeed, natsRunnerAccountSeed } = config;
         const broker = { natsUrl, natsAccountSeed, natsRunnerAccountSeed };
         const options = { annalsData, host, port, publicUrl, eventstoreUrl, databaseUrl, ...broker };
-        becomeLean({ command: 'start', options });
+        await becomeLean({ command: 'start', options });
       },
     }),
     serve: defineCommand({
       meta: { name: 'serve', description: 'Serve the HTTP API' },
       setup: rejectUnknownArguments,
       run: async () => {
+        runFromCopy();
         const config = await readConfig('eventstoreUrl', 'databaseUrl', 'natsUrl');
         const { serve } = await import('./processes/serve.ts');
         await runService(() => serve(config));
@@ -59,6 +61,7 @@ const main = defineCommand({
       meta: { name: 'work', description: 'Run the projections and the reactors' },
       setup: rejectUnknownArguments,
       run: async () => {
+        runFromCopy();
         const config = await readConfig('eventstoreUrl', 'databaseUrl', 'natsUrl');
         const { work } = await import('./processes/work.ts');
         await runService(() => work(config));
@@ -151,6 +154,7 @@ const main = defineCommand({
       setup: rejectUnknownArguments,
       run: async ({ args: { on } }) => {
         if (on !== undefined && !isWebUrl(on)) throw usageError('--on must be a URL that begins with http:// or https://');
+        runFromCopy();
         const { demo } = await import('./cli/demo/demo.ts');
         await finish(await demo(await readConfig(...(on === undefined ? [] : (['annalsKey'] as const))), on));
       },

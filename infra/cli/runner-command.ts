@@ -46,6 +46,6 @@ export const runnerCommand = defineCommand({
     const target = targetOf(args);
     const { annalsUrl, annalsKey, annalsData } = await readConfig('annalsUrl', 'annalsKey');
     const dir = join(annalsData, 'runner');
-    becomeLean({ command: 'runner', options: { url: annalsUrl!, key: annalsKey!, agent: args.agent, ...target, dir, ...limits } });
+    await becomeLean({ command: 'runner', options: { url: annalsUrl!, key: annalsKey!, agent: args.agent, ...target, dir, ...limits } });
   },
 });

@@ -2,6 +2,7 @@ import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import type { RunnerOptions } from '../runner/runner.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
+import type { ProgramPlace } from './program-copy.ts';
 import type { StartConfig } from './start.ts';
 
 type Program =
@@ -19,7 +20,7 @@ type Handover = Program & {
 };
 
 const VARIABLE = 'ANNALS_LEAN_PROCESS';
-const LEAN_MAIN = join(import.meta.dirname, 'lean-main.mjs');
+const OWN_PLACE: ProgramPlace = { root: join(import.meta.dirname, '../..'), node: process.execPath };
 
 /**
  * Node flags that save memory by limiting the heap. The process of `start` only supervises other processes, so its
@@ -30,7 +31,7 @@ const V8_FLAGS = {
   runner: ['--max-semi-space-size=1', '--optimize-for-size'],
 };
 
-const replaceThisProcess = (handover: Handover): never => {
+const replaceThisProcess = (handover: Handover, { root, node }: ProgramPlace): never => {
   flushCompileCache();
   const env = {
     ...process.env,
@@ -38,16 +39,19 @@ const replaceThisProcess = (handover: Handover): never => {
     [VARIABLE]: JSON.stringify(handover),
   } as NodeJS.ProcessEnv;
   const flags = [...process.execArgv, ...V8_FLAGS[handover.command].filter((flag) => !process.execArgv.includes(flag))];
-  return process.execve!(process.execPath, [process.execPath, ...flags, LEAN_MAIN, handover.command], env) as never;
+  const leanMain = join(root, 'infra/processes/lean-main.mjs');
+  return process.execve!(node, [node, ...flags, leanMain, handover.command], env) as never;
 };
 
 /**
  * Replaces this process with one that loads only the modules that a long-running command needs. The process id and the
  * standard streams stay the same. This frees about 40 MiB of memory that this process needed to parse the command line
- * and the configuration.
+ * and the configuration. The new process runs from a copy of the program.
  */
-export const becomeLean = (program: Program): never =>
-  replaceThisProcess({ ...program, userCache: process.env.NODE_COMPILE_CACHE ?? null, isRetry: false });
+export const becomeLean = async (program: Program): Promise<never> => {
+  const { programPlace } = await import('./program-copy.ts');
+  return replaceThisProcess({ ...program, userCache: process.env.NODE_COMPILE_CACHE ?? null, isRetry: false }, programPlace());
+};
 
 /**
  * Returns whether Node has loaded its TypeScript compiler, which takes 18 MiB. Node does so if the compile cache lacks
@@ -71,7 +75,7 @@ export const runLean = async (): Promise<number> => {
   const run = await load(handover);
   // The first process after an installation or an update has to compile the files and fill the compile cache. It is
   // replaced once more, by a process that runs from the cache, without the TypeScript compiler.
-  if (!handover.isRetry && hasLoadedCompiler()) replaceThisProcess({ ...handover, isRetry: true });
+  if (!handover.isRetry && hasLoadedCompiler()) replaceThisProcess({ ...handover, isRetry: true }, OWN_PLACE);
   delete process.env[VARIABLE];
   if (handover.userCache === null) delete process.env.NODE_COMPILE_CACHE;
   else process.env.NODE_COMPILE_CACHE = handover.userCache;

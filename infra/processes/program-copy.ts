@@ -1,0 +1,126 @@
+import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { basename, dirname, join, relative, sep } from 'node:path';
+import { lockFile, type ProcessLock } from '../process-lock.ts';
+import { readPidFile, writePidFile } from '../supervision/pid-file.ts';
+import { linkNatsServer, linkPackages } from './link-packages.ts';
+import {
+  contentsOf,
+  copyChangedFiles,
+  forgetContents,
+  isMadeOf,
+  type ProgramContents,
+  recordContents,
+  recordedContents,
+} from './program-contents.ts';
+
+/**
+ * Long-running commands run from a copy of the program. The copy has its own sources, and hard links to the files of
+ * the packages. So what a process loads later, and the binaries of the processes that it restarts, stay as they were at
+ * its start, whatever `git pull` or an installation changes in the checkout. The copies are numbered, and a number is
+ * used again as soon as no process runs from it, because the compile cache knows files by their path.
+ */
+const COPIES = '.programs';
+const LOCK_TIMEOUT_MS = 30_000;
+const LOCK_POLL_MS = 50;
+
+const ownRoot = join(import.meta.dirname, '../..');
+
+const isCopy = (dir: string): boolean => basename(dirname(dir)) === COPIES;
+
+const renew = (root: string, copy: string, contents: ProgramContents): void => {
+  const earlier = recordedContents(copy);
+  forgetContents(copy);
+  // What an interrupted renewal has left is unknown.
+  if (!earlier) rmSync(copy, { recursive: true, force: true });
+  copyChangedFiles(root, copy, earlier, contents);
+  if (earlier?.packages !== contents.packages) linkPackages(root, copy);
+  linkNatsServer([root, ...copiesOf(root)], copy);
+  recordContents(copy, contents);
+};
+
+const usersOf = (copy: string): string => join(copy, 'users');
+
+/** Returns whether a process runs from the copy, and forgets those that have ended. */
+const isUsed = (copy: string): boolean => {
+  if (!existsSync(usersOf(copy))) return false;
+  for (const name of readdirSync(usersOf(copy))) {
+    const file = join(usersOf(copy), name);
+    if (!readPidFile(file)) rmSync(file, { force: true });
+  }
+  return readdirSync(usersOf(copy)).length > 0;
+};
+
+const copiesOf = (root: string): string[] =>
+  readdirSync(join(root, COPIES))
+    .filter((name) => /^\d+$/.test(name))
+    .sort((one, other) => Number(one) - Number(other))
+    .map((name) => join(root, COPIES, name));
+
+const firstFreeCopy = (root: string): string => {
+  for (let number = 0; ; number++) {
+    const copy = join(root, COPIES, String(number));
+    if (!isUsed(copy)) return copy;
+  }
+};
+
+const waitForLock = (file: string): ProcessLock | undefined => {
+  for (let waited = 0; waited < LOCK_TIMEOUT_MS; waited += LOCK_POLL_MS) {
+    const lock = lockFile(file);
+    if (lock) return lock;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_POLL_MS);
+  }
+  return undefined;
+};
+
+/**
+ * Returns the directory of a copy of the program at `root`, which belongs to the process `pid` until it ends.
+ * @throws Error if the checkout cannot be written to
+ */
+export const copyProgram = (root: string, pid: number): string => {
+  mkdirSync(join(root, COPIES), { recursive: true });
+  const lock = waitForLock(join(root, COPIES, 'lock'));
+  if (!lock) throw new Error(`${COPIES} is locked`);
+  try {
+    const contents = contentsOf(root);
+    const copy = copiesOf(root).find((each) => isMadeOf(each, contents)) ?? firstFreeCopy(root);
+    if (!isMadeOf(copy, contents)) renew(root, copy, contents);
+    mkdirSync(usersOf(copy), { recursive: true });
+    writePidFile(join(usersOf(copy), `${pid}.json`), pid);
+    return copy;
+  } finally {
+    lock.release();
+  }
+};
+
+export type ProgramPlace = { readonly root: string; readonly node: string };
+
+/**
+ * Returns where this process is to run from: its copy of the program. In a checkout that cannot be written to, it is
+ * the checkout: nobody can install or pull anything there as this user.
+ */
+export const programPlace = (): ProgramPlace => {
+  if (isCopy(ownRoot)) return { root: ownRoot, node: process.execPath };
+  try {
+    const copy = copyProgram(ownRoot, process.pid);
+    const node = join(copy, relative(ownRoot, process.execPath));
+    const isPackaged = process.execPath.startsWith(join(realpathSync(ownRoot), 'node_modules') + sep);
+    return { root: copy, node: isPackaged && existsSync(node) ? node : process.execPath };
+  } catch {
+    return { root: ownRoot, node: process.execPath };
+  }
+};
+
+/**
+ * Replaces this process with one that runs the same command from a copy of the program, unless it already does. A
+ * process with an IPC channel runs where its supervisor has started it.
+ */
+export const runFromCopy = (): void => {
+  if (isCopy(ownRoot) || process.channel) return;
+  const { root, node } = programPlace();
+  if (root === ownRoot) return;
+  process.execve!(
+    node,
+    [node, ...process.execArgv, join(root, 'infra/main.ts'), ...process.argv.slice(2)],
+    process.env as Record<string, string>,
+  );
+};
