@@ -44,7 +44,7 @@ const apply = (dir: string, [file, from, to]: Edit): void => {
  */
 const fails = (dir: string, test: string): Promise<boolean> =>
   new Promise((resolve, reject) => {
-    const env = { ...process.env, TWO_TENANTS: 'first' };
+    const env = { TEST_SHARE: '0-100', ...process.env, TEST_STOP_AT_FIRST: '1' };
     execFile(process.execPath, [`test/${test}`], { cwd: dir, env, maxBuffer: 1 << 26 }, (error, out, err) =>
       out.includes('Total:') ? resolve(error !== null) : reject(new Error(`the test did not run: ${err}`)),
     );
