@@ -1,3 +1,4 @@
+// share
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -7,6 +8,7 @@ import { type AgentPermission, DEFAULT_ROLE_PERMISSIONS, LABELS, PERMISSION_OF_L
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { TENANT_ROLES, type TenantRole } from '../../domain/tenants/tenant-role.ts';
 import { given } from '../fixtures/given.ts';
+import { openShare } from '../fixtures/share.ts';
 
 const USER = 'cme';
 const ALL_PERMISSIONS: AgentPermission[] = Object.values(PERMISSION_OF_LABEL);
@@ -96,23 +98,28 @@ test('the default permissions of each role on an agent are those in the API docu
   assert.is(LABELS.length, 9);
 });
 
-test('a member has the permissions of their tenant role, of their role on the agent, and of their grant on the agent, all together', () =>
-  fc.assert(
-    fc.property(
-      fc.constantFrom(null, ...TENANT_ROLES),
-      fc.record({
-        role: fc.constantFrom('VIEWER' as const, 'MANAGER' as const, 'OWNER' as const, 'none' as const),
-        grant: fc.constantFrom('VIEWER' as const, 'EDITOR' as const, 'none' as const),
-        is_admin_only: fc.boolean(),
-      }),
-      fc.constantFrom(...ALL_PERMISSIONS),
-      (tenantRole, assigned, permission) => {
-        const allowed = agentAllows(tenantWith(tenantRole), USER, agentWith(assigned), permission);
-        assert.is(allowed, expected(tenantRole, assigned).includes(permission), JSON.stringify([tenantRole, assigned, permission]));
-      },
+const share = openShare();
+
+share.test(
+  'a member has the permissions of their tenant role, of their role on the agent, and of their grant on the agent, all together',
+  () =>
+    fc.assert(
+      fc.property(
+        fc.constantFrom(null, ...TENANT_ROLES),
+        fc.record({
+          role: fc.constantFrom('VIEWER' as const, 'MANAGER' as const, 'OWNER' as const, 'none' as const),
+          grant: fc.constantFrom('VIEWER' as const, 'EDITOR' as const, 'none' as const),
+          is_admin_only: fc.boolean(),
+        }),
+        fc.constantFrom(...ALL_PERMISSIONS),
+        (tenantRole, assigned, permission) => {
+          const allowed = agentAllows(tenantWith(tenantRole), USER, agentWith(assigned), permission);
+          assert.is(allowed, expected(tenantRole, assigned).includes(permission), JSON.stringify([tenantRole, assigned, permission]));
+        },
+      ),
+      share.runsOf(2_000),
     ),
-    { numRuns: 2_000 },
-  ));
+);
 
 test('if a tenant has defined the permissions of a role itself, the members with that role have these permissions instead of the default ones', () => {
   const tenant = { ...tenantWith('MEMBER'), role_permissions: { ...DEFAULT_ROLE_PERMISSIONS, VIEWER: ['View', 'Delete agent'] as const } };

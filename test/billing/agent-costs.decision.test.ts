@@ -1,3 +1,4 @@
+// share
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -8,9 +9,10 @@ import * as Session from '../../domain/sessions/session.ts';
 import { costs } from '../../projections/billing/cost.ts';
 import { openMemoryStore } from '../../projections/engine/memory-store.ts';
 import { recorded } from '../fixtures/given.ts';
+import { openShare } from '../fixtures/share.ts';
 
 const USD = 1_000_000;
-const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
+const share = openShare();
 
 test('the cost of a day is unusual if it is at least 1 USD above the median of the days before plus 5 median absolute deviations', () => {
   const history = [1, 2, 3, 4, 5, 6, 7].map((usd) => usd * USD); // median 4 USD, median absolute deviation 2 USD
@@ -97,34 +99,37 @@ const usageRows = (rows: readonly Record<string, string & number>[]): UsageRow[]
     ...{ requests, input_tokens: prompt_tokens!, output_tokens: completion_tokens! },
   }));
 
-test(`in 10,000 random histories, the costs by agent, by model, by day and by cause each add up to the exact total, whatever the batches in which the events are applied (seed ${seed})`, () => {
-  fc.assert(
-    fc.property(fc.array(usage, { maxLength: 12 }), fc.nat(12), (history, cut) => {
-      const events = eventsOf(history);
-      const days = rowsAfter('days', events);
-      const expected = { requests: history.length, input_tokens: 0, output_tokens: history.length, cost_micros: 0 };
-      for (const { tokens, cost } of history) {
-        expected.input_tokens += tokens;
-        expected.cost_micros += cost;
-      }
-      const rows = usageRows(days);
-      assert.equal(totalOf(rows), expected);
-      for (const keyOf of [
-        ({ agent_id }: UsageRow) => agent_id,
-        ({ model_id }: UsageRow) => model_id,
-        ({ cause_kind, cause_id }: UsageRow) => `${cause_kind} ${cause_id}`,
-      ])
-        assert.equal(totalOf(totalsBy(rows, keyOf).values()), expected);
-      for (const agent of [0, 1, 2]) {
-        const cost = history.filter((one) => one.agent === agent).reduce((sum, one) => sum + one.cost, 0);
-        assert.is(totalsBy(rows, ({ agent_id }) => agent_id).get(`a${agent}`)?.cost_micros ?? 0, cost);
-      }
-      assert.equal(totalOf(usageRows(rowsAfter('messages', events))), expected);
-      const again = rowsAfter('days', events.slice(0, cut), events.slice(cut));
-      assert.equal(again.sort(byText), days.sort(byText));
-    }),
-    { numRuns: 10_000, seed },
-  );
-});
+share.test(
+  'in random histories, the costs by agent, by model, by day and by cause each add up to the exact total, whatever the batches in which the events are applied',
+  () => {
+    fc.assert(
+      fc.property(fc.array(usage, { maxLength: 12 }), fc.nat(12), (history, cut) => {
+        const events = eventsOf(history);
+        const days = rowsAfter('days', events);
+        const expected = { requests: history.length, input_tokens: 0, output_tokens: history.length, cost_micros: 0 };
+        for (const { tokens, cost } of history) {
+          expected.input_tokens += tokens;
+          expected.cost_micros += cost;
+        }
+        const rows = usageRows(days);
+        assert.equal(totalOf(rows), expected);
+        for (const keyOf of [
+          ({ agent_id }: UsageRow) => agent_id,
+          ({ model_id }: UsageRow) => model_id,
+          ({ cause_kind, cause_id }: UsageRow) => `${cause_kind} ${cause_id}`,
+        ])
+          assert.equal(totalOf(totalsBy(rows, keyOf).values()), expected);
+        for (const agent of [0, 1, 2]) {
+          const cost = history.filter((one) => one.agent === agent).reduce((sum, one) => sum + one.cost, 0);
+          assert.is(totalsBy(rows, ({ agent_id }) => agent_id).get(`a${agent}`)?.cost_micros ?? 0, cost);
+        }
+        assert.equal(totalOf(usageRows(rowsAfter('messages', events))), expected);
+        const again = rowsAfter('days', events.slice(0, cut), events.slice(cut));
+        assert.equal(again.sort(byText), days.sort(byText));
+      }),
+      share.runsOf(10_000),
+    );
+  },
+);
 
 test.run();

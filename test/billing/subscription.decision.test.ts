@@ -1,3 +1,4 @@
+// share
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -12,6 +13,7 @@ import { SUBSCRIPTION_STATUSES, type SubscriptionReport } from '../../domain/bil
 import type { Recorded } from '../../domain/event.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { recordSubscription } from '../../domain/tenants/tenant-subscription.ts';
+import { openShare } from '../fixtures/share.ts';
 
 const recorded = <E extends { type: string; data: object }>(event: E) =>
   ({ ...event, at: '2026-01-01T00:00:00.000Z' }) as unknown as Recorded<E>;
@@ -132,25 +134,30 @@ const historyAndOrder = fc
   .array(anyReport, { maxLength: 12 })
   .chain((reports) => fc.tuple(fc.constant(reports), fc.shuffledSubarray([...reports, ...reports], { minLength: reports.length * 2 })));
 
-test("in 5,000 random histories of three subscriptions, the tenant's plan and its status do not depend on the order in which the provider's events arrive; an event that arrives twice is recorded at most once", () => {
-  fc.assert(
-    fc.property(historyAndOrder, ([reports, shuffled]) => {
-      const straight = after(reports);
-      const { tenant, events } = after(shuffled);
-      assert.equal([tenant.plan_status, tenant.plan_id], [straight.tenant.plan_status, straight.tenant.plan_id]);
-      assert.equal(
-        Object.values(tenant.subscriptions)
-          .map(({ event_id }) => event_id)
-          .sort(),
-        Object.values(straight.tenant.subscriptions)
-          .map(({ event_id }) => event_id)
-          .sort(),
-      );
-      assert.ok(events.filter((type) => type === 'PaymentEventRecorded').length <= reports.length);
-    }),
-    { numRuns: 5_000 },
-  );
-});
+const share = openShare();
+
+share.test(
+  "in random histories of three subscriptions, the tenant's plan and its status do not depend on the order in which the provider's events arrive; an event that arrives twice is recorded at most once",
+  () => {
+    fc.assert(
+      fc.property(historyAndOrder, ([reports, shuffled]) => {
+        const straight = after(reports);
+        const { tenant, events } = after(shuffled);
+        assert.equal([tenant.plan_status, tenant.plan_id], [straight.tenant.plan_status, straight.tenant.plan_id]);
+        assert.equal(
+          Object.values(tenant.subscriptions)
+            .map(({ event_id }) => event_id)
+            .sort(),
+          Object.values(straight.tenant.subscriptions)
+            .map(({ event_id }) => event_id)
+            .sort(),
+        );
+        assert.ok(events.filter((type) => type === 'PaymentEventRecorded').length <= reports.length);
+      }),
+      share.runsOf(5_000),
+    );
+  },
+);
 
 const anySellerReport = fc.record({
   event_id: fc.uuid(),
@@ -168,24 +175,27 @@ const sellerAfter = (reports: readonly SellerReport[]): Seller.Seller => {
   return seller;
 };
 
-test('in 5,000 random histories of a seller account, the final state of the account is that of its newest report, whatever the order in which the reports arrive', () => {
-  fc.assert(
-    fc.property(
-      fc
-        .array(anySellerReport, { maxLength: 8 })
-        .chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length }))),
-      ([reports, shuffled]) => {
-        const newest = reports
-          .filter((one) => one.payment_account_id === 'acct_1')
-          .sort(compareSellerReports)
-          .at(-1);
-        const { connected, charges_enabled, payouts_enabled } = newest ?? initialSeller;
-        for (const seller of [sellerAfter(reports), sellerAfter(shuffled)])
-          assert.equal([seller.connected, seller.charges_enabled, seller.payouts_enabled], [connected, charges_enabled, payouts_enabled]);
-      },
-    ),
-    { numRuns: 5_000 },
-  );
-});
+share.test(
+  'in random histories of a seller account, the final state of the account is that of its newest report, whatever the order in which the reports arrive',
+  () => {
+    fc.assert(
+      fc.property(
+        fc
+          .array(anySellerReport, { maxLength: 8 })
+          .chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length }))),
+        ([reports, shuffled]) => {
+          const newest = reports
+            .filter((one) => one.payment_account_id === 'acct_1')
+            .sort(compareSellerReports)
+            .at(-1);
+          const { connected, charges_enabled, payouts_enabled } = newest ?? initialSeller;
+          for (const seller of [sellerAfter(reports), sellerAfter(shuffled)])
+            assert.equal([seller.connected, seller.charges_enabled, seller.payouts_enabled], [connected, charges_enabled, payouts_enabled]);
+        },
+      ),
+      share.runsOf(5_000),
+    );
+  },
+);
 
 test.run();

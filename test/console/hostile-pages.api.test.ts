@@ -1,11 +1,17 @@
-// limit: 180
+// share, limit: 180
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { unescapedIn } from '../fixtures/hostile-texts.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
+import { HOSTILE_TEXTS, unescapedIn } from '../fixtures/hostile-texts.ts';
+import { openShare } from '../fixtures/share.ts';
 import { attackOperations, attackWebhook } from './hostile-tenant.ts';
 import { startWholeConsole } from './whole-console.ts';
 
+const share = openShare();
 const { p, of, pages, states, forms, close } = await startWholeConsole();
+afterLastTest(close);
+
+const textsFor = (operation: string) => share.casesOf(HOSTILE_TEXTS, (text) => `${operation} ${text}`);
 
 /**
  * Operations that accept none of the generated requests: they need a right of a runner, a deployment or a finished
@@ -13,20 +19,19 @@ const { p, of, pages, states, forms, close } = await startWholeConsole();
  */
 const NEVER_ACCEPTED = ['authorSkill', 'promoteRebuild', 'replayTenantDeliveries', 'sendMail', 'tryGuardrails'];
 
-test('every operation that takes free texts stores or refuses hostile texts; none fails', async () => {
-  const attacks = await attackOperations(p, of);
-  await attackWebhook(p, of.hook);
+share.test('every operation that takes free texts stores or refuses hostile texts; none fails', async () => {
+  const attacks = await attackOperations(p, of, textsFor);
+  await attackWebhook(p, of.hook, textsFor('receiveWebhook'));
   await p.waitForProjections();
   assert.ok(attacks.length > 40, `${attacks.length} operations`);
-  const never = attacks.filter(({ accepted }) => accepted === 0).map(({ operation }) => operation);
-  assert.equal(
-    never.filter((operation) => !NEVER_ACCEPTED.includes(operation)),
-    [],
-  );
+  const never = attacks.filter(({ operation, accepted }) => accepted === 0 && !NEVER_ACCEPTED.includes(operation));
+  // A few texts for each operation can all be refused. Then at least most operations must have accepted one.
+  if (share.isWhole) assert.equal(never, []);
+  assert.ok(never.length < attacks.length / 2, `${never.length} of ${attacks.length} operations accepted no text`);
   assert.equal(p.unappliedEvents(), []);
 });
 
-test('no page and no form shows a hostile text as anything but text', async () => {
+share.test('no page and no form shows a hostile text as anything but text', async () => {
   const found: string[] = [];
   for (const { name, url } of [...pages, ...states, ...forms]) {
     let answer = await p.open(url);
@@ -36,7 +41,5 @@ test('no page and no form shows a hostile text as anything but text', async () =
   }
   assert.equal(found, []);
 });
-
-test('clean-up: the platform stops without an error', close);
 
 test.run();

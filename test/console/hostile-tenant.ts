@@ -48,8 +48,13 @@ export type Attack = { readonly operation: string; readonly fields: readonly str
 /**
  * Sends each hostile text in every free text field of every operation that changes something. The other fields have
  * suitable values. Each request must be accepted, or refused for a reason. Returns how many were accepted, by operation.
+ * `textsFor` chooses the texts for an operation.
  */
-export const attackOperations = async (p: ConsolePlatform, of: Resources): Promise<readonly Attack[]> => {
+export const attackOperations = async (
+  p: ConsolePlatform,
+  of: Resources,
+  textsFor: (operation: string) => readonly string[] = () => HOSTILE_TEXTS,
+): Promise<readonly Attack[]> => {
   const { paths, components } = JSON.parse(JSON.stringify(openapi(p.operations, {}, 'http://annals.test'))) as Document;
   const { schemas } = components;
   const known = namedIn(of);
@@ -62,9 +67,9 @@ export const attackOperations = async (p: ConsolePlatform, of: Resources): Promi
       if (!schema || fields.length === 0 || ENDS.test(operationId)) continue;
       const lengths = new Map(fields);
       let accepted = 0;
-      for (const [index, text] of HOSTILE_TEXTS.entries()) {
+      for (const text of textsFor(operationId)) {
         const named = (name: string) => known(name) ?? (lengths.has(name) ? fc.constant(shortened(text, lengths.get(name)!)) : undefined);
-        const [body] = fc.sample(arbitraryOf(schema, schemas, named), { seed: index + 1, numRuns: 1 });
+        const [body] = fc.sample(arbitraryOf(schema, schemas, named), { seed: HOSTILE_TEXTS.indexOf(text) + 1, numRuns: 1 });
         const send = (key: string) => p.send(method.toUpperCase(), pathOf(p, path, of), { key, body });
         const first = await send(p.key);
         const answer = first.status === 403 ? await send(runner) : first;
@@ -77,8 +82,8 @@ export const attackOperations = async (p: ConsolePlatform, of: Resources): Promi
 };
 
 /** Sends deliveries whose event names, headers and payloads contain each hostile text, with a right and a forged signature. */
-export const attackWebhook = async (p: ConsolePlatform, integration: string): Promise<void> => {
-  for (const text of HOSTILE_TEXTS) {
+export const attackWebhook = async (p: ConsolePlatform, integration: string, texts = HOSTILE_TEXTS): Promise<void> => {
+  for (const text of texts) {
     const isHeader = /^[\x20-\x7e]*$/.test(text);
     const headers: Record<string, string> = isHeader ? { 'user-agent': text, 'x-request-id': text } : {};
     const payload = { [text]: text, repository: { full_name: text }, sender: { login: text }, action: text, nested: [{ [text]: [text] }] };

@@ -1,7 +1,9 @@
+// share
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { scanJson } from '../../domain/json-scanner.ts';
+import { openShare } from '../fixtures/share.ts';
 
 const scan = (text: string | Uint8Array, limit?: number) => scanJson(Buffer.from(text as string), limit);
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
@@ -59,24 +61,30 @@ test('the JSON scanner refuses a string with invalid UTF-8', () => {
     agrees(Buffer.from([0x22, ...bytes, 0x22]));
 });
 
-test('for random JSON, unchanged or with one byte changed, removed or inserted, the JSON scanner gives the same result as JSON.parse', () =>
-  fc.assert(
-    fc.property(fc.json({ maxDepth: 6 }), fc.nat(), fc.nat(255), fc.nat(2), (text, place, byte, way) => {
-      const bytes = [...Buffer.from(text)];
-      agrees(Uint8Array.from(bytes));
-      const at = place % bytes.length;
-      bytes.splice(at, way === 2 ? 0 : 1, ...(way === 0 ? [] : [byte]));
-      agrees(Uint8Array.from(bytes));
-    }),
-    { numRuns: 20_000 },
-  ));
+const share = openShare();
 
-test('for random sequences of JSON tokens, the JSON scanner gives the same result as JSON.parse', () =>
+share.test(
+  'for random JSON, unchanged or with one byte changed, removed or inserted, the JSON scanner gives the same result as JSON.parse',
+  () =>
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 6 }), fc.nat(), fc.nat(255), fc.nat(2), (text, place, byte, way) => {
+        const bytes = [...Buffer.from(text)];
+        agrees(Uint8Array.from(bytes));
+        const at = place % bytes.length;
+        bytes.splice(at, way === 2 ? 0 : 1, ...(way === 0 ? [] : [byte]));
+        agrees(Uint8Array.from(bytes));
+      }),
+      share.runsOf(20_000),
+    ),
+);
+
+share.test('for random sequences of JSON tokens, the JSON scanner gives the same result as JSON.parse', () =>
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...'[]{},:"\\ 01-.eEtu/\n'.split(''), 'null', 'true', '"a"'), { maxLength: 12 }), (parts) =>
       agrees(Buffer.from(parts.join(''))),
     ),
-    { numRuns: 50_000 },
-  ));
+    share.runsOf(50_000),
+  ),
+);
 
 test.run();

@@ -1,3 +1,4 @@
+// share
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { test } from 'uvu';
@@ -15,6 +16,7 @@ import {
   typeAt,
   writeRecord,
 } from '../../infra/eventstore/embedded/record.ts';
+import { openShare } from '../fixtures/share.ts';
 
 const entry = (key: string, value: string): Buffer => messageField(2, textField(1, key), textField(2, value));
 
@@ -60,7 +62,9 @@ test('the record of an event from a BatchAppend message contains all fields of t
   for (const part of Object.values(one)) assert.ok(frameAt(record, 0).includes(part), part);
 });
 
-test('parsing a malformed message never reads bytes outside the message', () => {
+const share = openShare();
+
+share.test('parsing a malformed message never reads bytes outside the message', () => {
   const good = batch(one, two);
   const changedBytes = fc.array(fc.tuple(fc.nat(good.length - 1), fc.nat(255)), { minLength: 1, maxLength: 4 });
   fc.assert(
@@ -78,7 +82,7 @@ test('parsing a malformed message never reads bytes outside the message', () => 
         return inside && isIntactAt(written(event), 0, 1_000);
       });
     }),
-    { numRuns: 20_000 },
+    share.runsOf(20_000),
   );
 });
 

@@ -1,4 +1,4 @@
-// limit: 180 s for this file (test/run.ts)
+// share, limit: 180
 import { createHmac, generateKeyPairSync, sign as signWithKey } from 'node:crypto';
 import { LinearWebhookClient } from '@linear/sdk/webhooks';
 import { sign as githubSign, verify as githubVerify } from '@octokit/webhooks-methods';
@@ -17,6 +17,7 @@ import type { Provider } from '../../domain/webhooks/provider.ts';
 import { isTimely, type ProviderPreset, presetOf } from '../../domain/webhooks/provider-preset.ts';
 import type { SignedRequest } from '../../domain/webhooks/signature.ts';
 import { verifySignature } from '../../domain/webhooks/signature.ts';
+import { openShare } from '../fixtures/share.ts';
 
 /**
  * A request whose signature is to be verified. This file compares our verification with the providers' own libraries,
@@ -31,7 +32,8 @@ type Oracle = {
   readonly accepts: (secret: string, request: Signed) => boolean | Promise<boolean>;
 };
 
-const RUNS = 10_000;
+const share = openShare();
+const RUNS = share.runsOf(10_000);
 const seconds = (): string => String(Math.floor(Date.now() / 1000));
 const throwsNothing = (work: () => unknown): boolean => {
   try {
@@ -196,7 +198,7 @@ const isAcceptedBy = (preset: ProviderPreset, secret: string, request: SignedReq
 };
 
 for (const { provider, secret: secrets, body: bodies = fc.oneof(json, text), sign, accepts } of oracles) {
-  test(`${provider}: of ${RUNS} random requests, the platform accepts exactly those that the provider's own library accepts`, async () => {
+  share.test(`${provider}: of random requests, the platform accepts exactly those that the provider's own library accepts`, async () => {
     const preset = presetOf({ provider, delivery_id_source: null, options: {} });
     let accepted = 0;
     await fc.assert(
@@ -209,13 +211,13 @@ for (const { provider, secret: secrets, body: bodies = fc.oneof(json, text), sig
         assert.is(isAcceptedBy(preset, secret, received), isAccepted, JSON.stringify({ what, secret, request }));
         if (isAccepted) accepted++;
       }),
-      { numRuns: RUNS },
+      RUNS,
     );
-    assert.ok(accepted > RUNS / 10 && accepted < RUNS * 0.9, `${accepted} of ${RUNS} were accepted`);
+    assert.ok(accepted > RUNS.numRuns / 10 && accepted < RUNS.numRuns * 0.9, `${accepted} of ${RUNS.numRuns} were accepted`);
   });
 }
 
-test("zoom: a signature that is computed by the formula in Zoom's documentation is accepted", () => {
+share.test("zoom: a signature that is computed by the formula in Zoom's documentation is accepted", () => {
   const { scheme } = presetOf({ provider: 'zoom', delivery_id_source: null, options: {} });
   fc.assert(
     fc.property(asciiSecret, text, fc.boolean(), (secret, body, isDamaged) => {
@@ -225,7 +227,7 @@ test("zoom: a signature that is computed by the formula in Zoom's documentation 
       const received = { header: (name: string) => values[name], url: () => '', body: Buffer.from(isDamaged ? `${body} ` : body) };
       assert.is(verifySignature(scheme, received, { current: scheme.key(secret), previous: null }).ok, !isDamaged);
     }),
-    { numRuns: RUNS },
+    RUNS,
   );
 });
 

@@ -1,9 +1,11 @@
+// share
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type SigningKeys, verifySignature } from '../../domain/webhooks/signature.ts';
 import { signatureSchemes } from '../../domain/webhooks/signature-schemes.ts';
+import { openShare } from '../fixtures/share.ts';
 
 const { github } = signatureSchemes;
 const keysOf = (current: string, previous: string | null = null): SigningKeys => ({
@@ -85,7 +87,9 @@ test('for an unknown integration no signature matches, not even a signature made
   assert.is(reasonOf(sign(new Uint8Array(32), 'x'), 'x', null), 'signature_mismatch');
 });
 
-test('a signature made with node:crypto matches the signed body; after any byte of the body is altered, it no longer matches', () =>
+const share = openShare();
+
+share.test('a signature made with node:crypto matches the signed body; after any byte of the body is altered, it no longer matches', () =>
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 300 }),
@@ -102,7 +106,8 @@ test('a signature made with node:crypto matches the signed body; after any byte 
         assert.is(verify(header, altered, keys).reason, 'signature_mismatch');
       },
     ),
-    { numRuns: 10_000 },
-  ));
+    share.runsOf(10_000),
+  ),
+);
 
 test.run();
