@@ -9,6 +9,7 @@ import { RESOURCE_GUARDS } from '../two-tenants/resource-guards.ts';
 import { SESSION_GUARDS } from '../two-tenants/session-guards.ts';
 import { SKILL_GUARDS } from '../two-tenants/skill-guards.ts';
 import { TOOL_GUARDS } from '../two-tenants/tool-guards.ts';
+import { FOLDERS } from './folders.ts';
 import { filesOf, importedFiles, importsOf, root, textOf, withoutComments } from './source-files.ts';
 
 /**
@@ -30,83 +31,6 @@ const ALLOWED_IMPORTS: Record<string, { rooms: string[]; packages: RegExp }> = {
 const FORBIDDEN_CODE: Record<string, RegExp> = {
   domain: /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\brandom(UUID|Bytes|Int)\b|\basync\b|\bawait\b|\bPromise\b/,
   projections: /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\brandom(UUID|Bytes|Int)\b/,
-};
-
-const AREAS = [
-  'access',
-  'agents',
-  'audit',
-  'autocomplete',
-  'billing',
-  'files',
-  'credentials',
-  'identity',
-  'mail',
-  'marketplace',
-  'benchmarks',
-  'memory',
-  'operations',
-  'redaction',
-  'runners',
-  'sessions',
-  'schedule',
-  'skills',
-  'slack',
-  'tenants',
-  'tools',
-  'webhooks',
-];
-const INFRA_FOLDERS = [
-  'aggregates',
-  'archives',
-  'audit',
-  'benchmarks',
-  'blobs',
-  'client',
-  'cli',
-  'cli/api',
-  'cli/demo',
-  'egress',
-  'erasure',
-  'files',
-  'git',
-  'health',
-  'guardrails',
-  'eventstore',
-  'eventstore/embedded',
-  'http',
-  'json-schema',
-  'logging',
-  'mail',
-  'memory',
-  'metrics',
-  'nats',
-  'oauth',
-  'oidc',
-  'payments',
-  'postgres',
-  'processes',
-  'projector',
-  'ratelimit',
-  'reactors',
-  'readmodel',
-  'refusals',
-  'rotation',
-  'runner',
-  'spool',
-  'schedule',
-  'supervision',
-  'vault',
-  'webhooks',
-];
-/** The subfolders of each top-level source folder ('room'). If you add an area or a driver, add its folder here. */
-const FOLDERS: Record<string, string[]> = {
-  domain: AREAS,
-  commands: AREAS,
-  projections: [...AREAS, 'engine'],
-  api: [...AREAS, 'http', 'console', 'console/pages', 'console/parts', 'console/browser'],
-  infra: INFRA_FOLDERS,
-  test: [...AREAS, ...INFRA_FOLDERS, 'architecture', 'bench', 'console', 'faults', 'fixtures', 'fixtures/runner-files', 'http', 'live', 'store', 'two-tenants'],
 };
 
 /** The packages that a module for browsers may import by name. At the moment, it may import none. */
