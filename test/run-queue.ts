@@ -31,18 +31,27 @@ const idleShareMeter = (): (() => number) => {
 export type Worker<Item> = { readonly run: (item: Item) => Promise<void>; readonly close: () => Promise<void> };
 
 /**
- * Runs the items in their order. There are as many workers as processors, but at least two. If the processors are idle
+ * Runs the items in their order, but an item that must not run now only later. There are as many workers as processors, but at least two. If the processors are idle
  * because workers wait for something, there are up to twice as many. Resolves when all items have run and the workers
  * are closed. @throws the error of a worker
  */
-export const runQueue = async <Item>(items: readonly Item[], openWorker: () => Worker<Item>): Promise<void> => {
+export const runQueue = async <Item>(
+  items: readonly Item[],
+  openWorker: () => Worker<Item>,
+  mayRun: (item: Item) => boolean = () => true,
+): Promise<void> => {
   const waiting = [...items];
   const usual = Math.max(2, availableParallelism());
   const idleShare = idleShareMeter();
   const running = new Set<Promise<void>>();
+  /** Takes the next item that may run. A running item that another one waits for is followed by that one. */
+  const take = (): Item | undefined => {
+    const index = waiting.findIndex(mayRun);
+    return index < 0 ? undefined : waiting.splice(index, 1)[0];
+  };
   const work = async (): Promise<void> => {
     const worker = openWorker();
-    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await worker.run(item);
+    for (let item = take(); item !== undefined; item = take()) await worker.run(item);
     await worker.close();
   };
   const startWorker = (): void => {

@@ -2,13 +2,15 @@ import { rmSync } from 'node:fs';
 import { COMPILE_CACHE } from '../infra/processes/compile-cache.ts';
 import type { Outcome } from './file-outcome.ts';
 import { unconfiguredEnvironment } from './fixtures/child-process.ts';
+import { PLATFORM_KINDS } from './fixtures/given-platforms.ts';
 import type { Services } from './fixtures/given-services.ts';
+import type { StartedPlatform } from './fixtures/start-platforms.ts';
 import { type Running, startServices } from './fixtures/start-services.ts';
 import { dropDatabases, RUN } from './fixtures/test-services.ts';
 import { type RunOptions, runOptions } from './run-options.ts';
 import { runQueue, type Worker } from './run-queue.ts';
 import { reportFile, reportRun } from './run-report.ts';
-import { needsOwnProcess, selectedFiles } from './test-files.ts';
+import { needsOwnProcess, selectedFiles, usesPlatform } from './test-files.ts';
 import { activeProcesses, startTestProcess, type TestProcess } from './test-process.ts';
 
 /** Opens a worker that runs test files in one process, and in a new one when that has ended or has become too large. */
@@ -35,13 +37,31 @@ const openWorker = (env: NodeJS.ProcessEnv, onOutcome: (outcome: Outcome) => voi
   return { run, close: () => close(shared, lastFile) };
 };
 
+/** Lets only one file at a time run that uses the platform that is lent to files. */
+const lending = (worker: () => Worker<string>): { mayRun: (file: string) => boolean; openWorker: () => Worker<string> } => {
+  let isLent = false;
+  const mayRun = (file: string): boolean => !(isLent && usesPlatform(file, 'lent'));
+  const openWorker = (): Worker<string> => {
+    const { run, close } = worker();
+    const runLent = async (file: string): Promise<void> => {
+      isLent = true;
+      await run(file).finally(() => {
+        isLent = false;
+      });
+    };
+    return { run: (file) => (usesPlatform(file, 'lent') ? runLent(file) : run(file)), close };
+  };
+  return { mayRun, openWorker };
+};
+
 const runAll = async (files: readonly string[], env: NodeJS.ProcessEnv): Promise<Outcome[]> => {
   const outcomes: Outcome[] = [];
   const onOutcome = (outcome: Outcome): void => {
     outcomes.push(outcome);
     reportFile(outcome);
   };
-  await runQueue(files, () => openWorker(env, onOutcome));
+  const lent = lending(() => openWorker(env, onOutcome));
+  await runQueue(files, lent.openWorker, lent.mayRun);
   return outcomes;
 };
 
@@ -49,7 +69,7 @@ const runAll = async (files: readonly string[], env: NodeJS.ProcessEnv): Promise
  * Returns the environment for a test file. Variables that configure Annals are left out, so that the developer's
  * settings have no effect. Variables that begin with TEST_ are read only by tests.
  */
-const environment = (services: Services, { share, seed }: RunOptions): NodeJS.ProcessEnv => ({
+const environment = (services: Services, platforms: readonly StartedPlatform[], { share, seed }: RunOptions): NodeJS.ProcessEnv => ({
   ...unconfiguredEnvironment(),
   NO_COLOR: '1',
   // Use Node's compile cache: otherwise, a small test file spends half of its processor time on compiling the modules
@@ -60,12 +80,14 @@ const environment = (services: Services, { share, seed }: RunOptions): NodeJS.Pr
   TEST_NATS_URL: services.natsUrl,
   ...(services.natsAccountSeed && { TEST_NATS_ACCOUNT_SEED: services.natsAccountSeed }),
   ...(services.natsRunnerAccountSeed && { TEST_NATS_RUNNER_ACCOUNT_SEED: services.natsRunnerAccountSeed }),
+  ...Object.fromEntries(platforms.map(({ variable }) => variable)),
   TEST_RUN: RUN,
   TEST_SHARE: share,
   TEST_SEED: String(seed),
 });
 
-const stop = async ({ services, supervised, dir }: Running): Promise<void> => {
+const stop = async ({ services, supervised, dir }: Running, platforms: readonly StartedPlatform[]): Promise<void> => {
+  await Promise.all(platforms.map((each) => each.close()));
   if (process.env.DATABASE_URL) await dropDatabases(services.databaseUrl).catch((error: Error) => console.error(error.message));
   await Promise.all(supervised.map((each) => each.stop()));
   rmSync(dir, { recursive: true, force: true });
@@ -78,15 +100,20 @@ const main = async (words: string[]): Promise<number> => {
   if (files.length === 0) throw new Error(`no test file is selected by ${words.join(' ')}`);
   console.log(`${files.length} files; generated cases: ${options.share} % of them, seed ${options.seed}`);
   // Loading the definitions of the projections takes time. Do it while the services start.
-  const [running, { createTemplate }] = await Promise.all([startServices(), import('./fixtures/template-database.ts')]);
+  const kinds = PLATFORM_KINDS.filter((kind) => files.some((file) => usesPlatform(file, kind)));
+  const [running, platforms, { createTemplate }] = await Promise.all([
+    startServices(),
+    kinds.length === 0 ? [] : import('./fixtures/start-platforms.ts').then(({ startPlatforms }) => startPlatforms(kinds)),
+    import('./fixtures/template-database.ts'),
+  ]);
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
       for (const each of activeProcesses) each.kill();
-      void stop(running).finally(() => process.exit(1));
+      void stop(running, platforms).finally(() => process.exit(1));
     });
   const outcomes = await createTemplate(running.services.databaseUrl)
-    .then(() => runAll(files, environment(running.services, options)))
-    .finally(() => stop(running));
+    .then(() => runAll(files, environment(running.services, platforms, options)))
+    .finally(() => stop(running, platforms));
   return reportRun(outcomes, (Date.now() - startedAt) / 1_000).failed > 0 ? 1 : 0;
 };
 

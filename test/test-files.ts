@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
+import type { PlatformKind } from './fixtures/given-platforms.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -28,6 +29,13 @@ export const limitOf = (file: string): number => Number(/\blimit: (\d+)/.exec(fi
 
 /** Whether a test file runs only a share of its generated cases. The word `share` in its first line says so. */
 export const takesShare = (file: string): boolean => /\bshare\b/.test(firstLineOf(file));
+
+/** How a test file calls the function of test/fixtures/running-platform.ts that gives it each kind of platform. */
+const PLATFORM_CALLS: Readonly<Record<PlatformKind, string>> = { shared: 'runningPlatform(', lent: 'lentPlatform(' };
+
+/** Whether a test file uses the platform of this kind that test/run.ts starts. */
+export const usesPlatform = (file: string, kind: PlatformKind): boolean =>
+  readFileSync(join(root, file), 'utf8').includes(PLATFORM_CALLS[kind]);
 
 /** Whether a test file needs a process of its own. The words `own process` in its first line say so. */
 export const needsOwnProcess = (file: string): boolean => /\bown process\b/.test(firstLineOf(file));

@@ -10,7 +10,8 @@ import * as assert from 'uvu/assert';
 import { verifyAuditExport } from '../../infra/audit/verify-audit-export.mjs';
 import { exportTenant } from '../../infra/cli/export-tenant.ts';
 import { checkAnchor, withPostgres } from '../../infra/health/health-checks.ts';
-import { ADMIN_KEY, openPlatform } from '../faults/platform.ts';
+import { openPlatform } from '../faults/platform.ts';
+import { ADMIN_KEY } from '../faults/running-platform.ts';
 import { withTempDirectory } from '../fixtures/child-process.ts';
 import { deadline } from '../fixtures/load-factor.ts';
 

@@ -6,17 +6,16 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { connectRunner, Refusal, type RunnerEvent } from '../../infra/runner/runner-client.ts';
-import { expectReply, mainFile, type Platform, sharedPlatform } from '../faults/platform.ts';
+import { expectReply, mainFile } from '../faults/running-platform.ts';
 import { type Agent, createDataset } from '../faults/tenants.ts';
 import { eventually, root, startProgram } from '../fixtures/child-process.ts';
+import { waitUntil } from '../fixtures/live-projections.ts';
+import { runningPlatform, type SharedPlatform } from '../fixtures/running-platform.ts';
 
 /** The dataset that a local HTTP server hosts for this test. */
 const DATASET = readFileSync(join(root, 'test/fixtures/sums.jsonl'));
 const host = createServer((_, response) => response.writeHead(200).end(DATASET));
-await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
-const DATASET_URI = `http://127.0.0.1:${(host.address() as AddressInfo).port}/sums.jsonl`;
-
-const withPlatform = sharedPlatform({ EGRESS_ALLOW: `127.0.0.1:${(host.address() as AddressInfo).port}` });
+const withPlatform = runningPlatform();
 
 type Task = {
   id: string;
@@ -28,30 +27,30 @@ type Task = {
 };
 type Run = { id: string; status: string; score: number | null; error: string | null; tasks: Task[] };
 
-const newAgent = async (platform: Platform, slug: string): Promise<Agent> =>
-  (await createDataset(platform, { tenants: 1, agents: 1, hooks: 0 }, slug)).agents[0]!;
+const newAgent = async (platform: SharedPlatform): Promise<Agent> =>
+  (await createDataset(platform, { tenants: 1, agents: 1, hooks: 0 })).agents[0]!;
 
-const createBenchmark = async (platform: Platform, slug: string, dataset_uri = DATASET_URI): Promise<void> => {
+const createBenchmark = async (platform: SharedPlatform, slug: string): Promise<void> => {
+  const { target } = platform.ports;
+  if (!host.listening) await new Promise<void>((resolve) => host.listen(target, '127.0.0.1', resolve));
+  const dataset_uri = `http://127.0.0.1:${target}/sums.jsonl`;
   const fields = { slug, display_name: 'Sums', dataset_uri, evaluator_strategy: 'exact_match', default_harness: 'shell' };
   await expectReply(platform.call('POST', '/benchmarks', fields));
 };
-const queueRun = (platform: Platform, { tenant, id }: Agent, benchmark: string): Promise<Run> =>
+const queueRun = (platform: SharedPlatform, { tenant, id }: Agent, benchmark: string): Promise<Run> =>
   expectReply<Run>(platform.call('POST', `/tenant/${tenant.id}/benchmark-runs`, { benchmark, agent_id: id }, tenant), 202);
 
-const runOf = async (platform: Platform, { tenant }: Agent, id: string): Promise<Run> => {
+const runOf = async (platform: SharedPlatform, { tenant }: Agent, id: string): Promise<Run | undefined> => {
   const runs = await expectReply<Run[]>(platform.call('GET', `/tenant/${tenant.id}/benchmark-runs`, undefined, tenant), 200);
-  return runs.find((run) => run.id === id)!;
+  return runs.find((run) => run.id === id);
 };
-const endedRun = async (platform: Platform, agent: Agent, id: string): Promise<Run> => {
-  let run: Run | undefined;
-  await eventually('the run has ended', async () => {
-    run = await runOf(platform, agent, id);
-    return /completed|failed/.test(run?.status ?? '');
-  });
-  return run!;
-};
+/** The broker gives the message of a killed runner to the next one only after 30 seconds. */
+const END_TIMEOUT_S = 90;
+const hasEnded = (run: Run | undefined): boolean => /completed|failed/.test(run?.status ?? '');
+const endedRun = async (platform: SharedPlatform, agent: Agent, id: string): Promise<Run> =>
+  (await waitUntil('the end of the run', () => runOf(platform, agent, id), hasEnded, END_TIMEOUT_S))!;
 
-const startRunner = (platform: Platform, agent: Agent, ...args: string[]) => {
+const startRunner = (platform: SharedPlatform, agent: Agent, ...args: string[]) => {
   const ANNALS_DATA = join(platform.dir, `runner-${agent.tenant.id}`);
   const env = { PATH: process.env.PATH, ANNALS_URL: platform.url, ANNALS_KEY: agent.runnerKey, ANNALS_DATA };
   const program = startProgram(process.execPath, [mainFile, 'runner', '--agent', agent.slug, ...args], { env });
@@ -69,7 +68,7 @@ const scoresOf = ({ tasks }: Run) => tasks.map(({ id, status, score, seconds }) 
 
 test('a runner executes a benchmark run with its command, and the platform stores the scores and trajectories that the command returns', () =>
   withPlatform(async (platform) => {
-    const agent = await newAgent(platform, 'exec');
+    const agent = await newAgent(platform);
     await createBenchmark(platform, 'sums');
     const { id, status } = await queueRun(platform, agent, 'sums');
     assert.is(status, 'queued');
@@ -88,14 +87,15 @@ test('a runner executes a benchmark run with its command, and the platform store
 
 test('if a runner is killed during a benchmark run, the next runner continues the run, and each task of the run gets exactly one result', () =>
   withPlatform(async (platform) => {
-    const agent = await newAgent(platform, 'killed');
+    const agent = await newAgent(platform);
     await createBenchmark(platform, 'killed-sums');
     const mark = join(platform.dir, 'hangs');
     const { id } = await queueRun(platform, agent, 'killed-sums');
     const first = startRunner(platform, agent, '--exec', `${COMMAND} hang ${mark}`);
-    await eventually('the first result is shown', async () => (await runOf(platform, agent, id)).status === 'running');
+    await eventually('the first result is shown', async () => (await runOf(platform, agent, id))?.status === 'running').finally(() =>
+      first.child.kill('SIGKILL'),
+    );
     assert.ok(existsSync(mark));
-    first.child.kill('SIGKILL');
     startRunner(platform, agent, '--exec', `${COMMAND} hang ${mark}`);
     const run = await endedRun(platform, agent, id);
     assert.equal([run.status, run.score], ['completed', 0.75]);
@@ -108,7 +108,7 @@ test('if a runner is killed during a benchmark run, the next runner continues th
 
 test('a program that uses the typed client reports benchmark results, and gets an error for each result that is invalid', () =>
   withPlatform(async (platform) => {
-    const agent = await newAgent(platform, 'client');
+    const agent = await newAgent(platform);
     await createBenchmark(platform, 'client-sums');
     const control = new AbortController();
     const options = {
@@ -144,7 +144,7 @@ test('a program that uses the typed client reports benchmark results, and gets a
 
 test('a server to which benchmark runs are posted returns the results in its response; if the response has an invalid line, this is reported and the run is posted again', () =>
   withPlatform(async (platform) => {
-    const agent = await newAgent(platform, 'forward');
+    const agent = await newAgent(platform);
     await createBenchmark(platform, 'forward-sums');
     let posts = 0;
     const server = createServer(async (request, response) => {

@@ -9,7 +9,7 @@ import * as assert from 'uvu/assert';
 import { callOperation } from '../../infra/cli/api/call-operation.ts';
 import { describeOperation, listOperations } from '../../infra/cli/api/describe-operations.ts';
 import { tableLines } from '../../infra/cli/api/print-table.ts';
-import { mainFile } from '../faults/platform.ts';
+import { mainFile } from '../faults/running-platform.ts';
 import { startProgram } from '../fixtures/child-process.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 

@@ -8,7 +8,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type ApiOperation, operationsIn } from '../../infra/cli/api/api-document.ts';
 import { optionName, requestOf } from '../../infra/cli/api/operation-arguments.ts';
-import { mainFile } from '../faults/platform.ts';
+import { mainFile } from '../faults/running-platform.ts';
 import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';

@@ -8,7 +8,8 @@ import * as AuditKey from '../../domain/audit/audit-key.ts';
 import { openSigningKey } from '../../infra/audit/signing-key.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import { openVault } from '../../infra/vault/vault.ts';
-import { mainFile, type Platform, sharedPlatform } from '../faults/platform.ts';
+import { type Platform, sharedPlatform } from '../faults/platform.ts';
+import { mainFile } from '../faults/running-platform.ts';
 import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 
 const onPlatform = sharedPlatform();

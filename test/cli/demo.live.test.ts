@@ -3,7 +3,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { test } from 'uvu';
 import { equal, is, match, not } from 'uvu/assert';
-import { mainFile, type Platform, sharedPlatform } from '../faults/platform.ts';
+import { type Platform, sharedPlatform } from '../faults/platform.ts';
+import { mainFile } from '../faults/running-platform.ts';
 import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 
 const onPlatform = sharedPlatform();

@@ -4,7 +4,8 @@ import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, is, match, not } from 'uvu/assert';
-import { mainFile, type Platform, sharedPlatform, withPlatform } from '../faults/platform.ts';
+import { type Platform, sharedPlatform, withPlatform } from '../faults/platform.ts';
+import { mainFile } from '../faults/running-platform.ts';
 import { eventually, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
 
 const onPlatform = sharedPlatform();

@@ -5,7 +5,8 @@ import { test } from 'uvu';
 import { equal, is, match, not } from 'uvu/assert';
 import { publicIdOf } from '../../domain/identity/api-key-format.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
-import { mainFile, type Platform, sharedPlatform } from '../faults/platform.ts';
+import { type Platform, sharedPlatform } from '../faults/platform.ts';
+import { mainFile } from '../faults/running-platform.ts';
 import { eventually, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
 
 const onPlatform = sharedPlatform();

@@ -6,7 +6,8 @@ import * as assert from 'uvu/assert';
 import { registerUser } from '../../commands/identity/user.ts';
 import * as User from '../../domain/identity/user.ts';
 import { openOperatorContext } from '../../infra/cli/operator-context.ts';
-import { mainFile, type Platform, sharedPlatform } from '../faults/platform.ts';
+import { type Platform, sharedPlatform } from '../faults/platform.ts';
+import { mainFile } from '../faults/running-platform.ts';
 import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 
 const onPlatform = sharedPlatform();

@@ -3,7 +3,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { consumerName, STREAM } from '../../domain/runners/runner-credential.ts';
 import { ensureConsumer } from '../../infra/nats/jetstream.ts';
-import { expectReply, mainFile, type Platform, withPlatform } from '../faults/platform.ts';
+import { type Platform, withPlatform } from '../faults/platform.ts';
+import { expectReply, mainFile } from '../faults/running-platform.ts';
 import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
 

@@ -4,7 +4,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, is, match, not, ok } from 'uvu/assert';
-import { mainFile, type Platform, sharedPlatform } from '../faults/platform.ts';
+import { type Platform, sharedPlatform } from '../faults/platform.ts';
+import { mainFile } from '../faults/running-platform.ts';
 import { createDataset } from '../faults/tenants.ts';
 import { eventually, type Program, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 

@@ -2,7 +2,9 @@
 import type { Browser, Page } from 'playwright-core';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ADMIN_KEY, mainFile, type Platform, type ProcessName, sharedPlatform } from '../faults/platform.ts';
+import { type Platform, sharedPlatform } from '../faults/platform.ts';
+import type { ProcessName } from '../faults/platform-processes.ts';
+import { ADMIN_KEY, mainFile } from '../faults/running-platform.ts';
 import { killAgainAndAgain } from '../faults/store-outage.ts';
 import { createDataset } from '../faults/tenants.ts';
 import { browserTest } from '../fixtures/browser-test.ts';

@@ -4,7 +4,7 @@ import { check, type FinalState, type Findings, type LoggedDelivery } from './ch
 import type { Answer, SentDelivery } from './load.ts';
 import type { Hook } from './tenants.ts';
 
-const AGENT = { tenant: { id: 't', key: 'k' }, id: 'a', slug: 'a', runnerKey: 'r' };
+const AGENT = { tenant: { id: 't', slug: 't', key: 'k' }, id: 'a', slug: 'a', runnerKey: 'r' };
 const HOOK: Hook = { agent: AGENT, id: 'h', path: '/hooks/inbound/h', secret: 's' };
 
 const answer = (kind: Answer['kind'], id: string | null = null): Answer => ({ kind, id, detail: kind, ms: 1, sentAt: 0 });

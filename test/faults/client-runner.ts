@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectRunner, type Handler } from '../../infra/runner/runner-client.ts';
-import type { Platform } from './platform.ts';
 import type { Runner } from './runners.ts';
+import type { RunningPlatform } from './running-platform.ts';
 import type { Agent } from './tenants.ts';
 
 export type ClientRunnerOptions = {
@@ -22,7 +22,7 @@ export type ClientRunnerOptions = {
  * event twice.
  */
 export const startClientRunner = async (
-  { url, dir, stopOnClose }: Platform,
+  { url, dir, stopOnClose }: RunningPlatform,
   agent: Agent,
   { before, ...limits }: ClientRunnerOptions = {},
 ): Promise<Runner> => {

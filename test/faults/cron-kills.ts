@@ -2,7 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OutageReport } from './outage-trial.ts';
-import { expectReply, type Platform } from './platform.ts';
+import type { Platform } from './platform.ts';
+import { expectReply } from './running-platform.ts';
 import { createDataset } from './tenants.ts';
 
 type Call = { readonly key: string; readonly body: string };

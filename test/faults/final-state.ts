@@ -10,8 +10,8 @@ import type { SealedEvents } from '../../infra/vault/sealed-events.ts';
 import { deadline } from '../fixtures/load-factor.ts';
 import type { DeliveryRow, FinalState, LoggedDelivery } from './checker.ts';
 import type { SentDelivery } from './load.ts';
-import { expectReply, type Platform } from './platform.ts';
 import type { Runner } from './runners.ts';
+import { expectReply, type RunningPlatform } from './running-platform.ts';
 import type { Hook } from './tenants.ts';
 
 /**
@@ -61,7 +61,7 @@ export const readLog = async (log: Log, openEvent: SealedEvents['openEvent']) =>
  * Reads all pages of a list and returns their rows. Each response waits until the read model has reached the
  * consistency token.
  */
-export const listAll = async <T>({ call }: Pick<Platform, 'call'>, path: string, key: string, token?: string): Promise<T[]> => {
+export const listAll = async <T>({ call }: Pick<RunningPlatform, 'call'>, path: string, key: string, token?: string): Promise<T[]> => {
   const rows: T[] = [];
   const headers: Record<string, string> = token === undefined ? {} : { 'consistency-token': token };
   for (let next: string | undefined = `${path}${path.includes('?') ? '&' : '?'}limit=200`; next; ) {
@@ -73,7 +73,7 @@ export const listAll = async <T>({ call }: Pick<Platform, 'call'>, path: string,
   return rows;
 };
 
-const rowsOf = async (platform: Platform, hooks: readonly Hook[], token: string): Promise<DeliveryRow[]> => {
+const rowsOf = async (platform: RunningPlatform, hooks: readonly Hook[], token: string): Promise<DeliveryRow[]> => {
   const lists: DeliveryRow[][] = [];
   for (const { agent, id } of hooks)
     lists.push(
@@ -136,7 +136,7 @@ const readAcknowledgements = async (log: Log, openEvent: SealedEvents['openEvent
  * of other integrations than `hooks` belong to earlier trials on the same platform, and are left out.
  */
 export const readFinalState = async (
-  platform: Platform,
+  platform: RunningPlatform,
   sent: readonly SentDelivery[],
   hooks: readonly Hook[],
   runners: readonly Runner[],

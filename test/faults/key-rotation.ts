@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { createSockets, post } from './load.ts';
-import { ADMIN_KEY, mainFile, type Platform, withPlatform } from './platform.ts';
+import { type Platform, withPlatform } from './platform.ts';
+import { ADMIN_KEY, mainFile } from './running-platform.ts';
 import { createDataset, type Dataset } from './tenants.ts';
 
 // This program rotates keys while requests are sent, and reports the requests that fail. Usage: `node

@@ -3,7 +3,8 @@ import { createTransport, type Transporter } from 'nodemailer';
 import { freePort } from '../../infra/supervision/ports.ts';
 import { startClientRunner } from './client-runner.ts';
 import type { OutageReport } from './outage-trial.ts';
-import { ADMIN_KEY, expectReply, type Platform } from './platform.ts';
+import type { Platform } from './platform.ts';
+import { ADMIN_KEY, expectReply } from './running-platform.ts';
 import { type Agent, createAgent } from './tenants.ts';
 
 const CONCURRENCY = 8;
@@ -110,7 +111,7 @@ const missingIn = (messages: number, subjects: readonly string[]): string[] => {
 
 const createReceiver = async (platform: Platform): Promise<Agent> => {
   const { id } = await platform.firstTenant();
-  const agent = await createAgent(platform, { id, key: ADMIN_KEY }, 'agent');
+  const agent = await createAgent(platform, { id, slug: 'demo', key: ADMIN_KEY }, 'agent');
   await expectReply(platform.call('PATCH', `/tenant/${id}`, { external_mail_enabled: true }), 200);
   await expectReply(platform.call('POST', '/admin/mail/heal', { service: 'external' }), 200);
   return agent;

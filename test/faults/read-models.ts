@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tokenOf } from '../../domain/event.ts';
 import { listAll } from './final-state.ts';
-import { ADMIN_KEY, expectReply, type Platform } from './platform.ts';
+import type { Platform } from './platform.ts';
+import { ADMIN_KEY, expectReply } from './running-platform.ts';
 import type { Dataset } from './tenants.ts';
 
 const IDLE_MS = 3_000;

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Program, startProgram } from '../fixtures/child-process.ts';
-import { mainFile, type Platform } from './platform.ts';
+import { mainFile, type RunningPlatform } from './running-platform.ts';
 import type { Agent } from './tenants.ts';
 
 export type Runner = {
@@ -42,7 +42,7 @@ const agentCommand = (home: string): string =>
   ].join(' && ');
 
 /** Starts a real runner in a separate process. Its command writes the ids of the events to files. */
-export const startRunner = async ({ url, dir, stopOnClose }: Platform, agent: Agent): Promise<Runner> => {
+export const startRunner = async ({ url, dir, stopOnClose }: RunningPlatform, agent: Agent): Promise<Runner> => {
   const home = join(dir, `runner-${agent.id}`);
   mkdirSync(home, { recursive: true });
   const { PATH } = process.env;

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, createSockets, post, type SentDelivery, sign } from './load.ts';
 import { type Deployment, judge, type OutageReport, withoutRejectedRows } from './outage-trial.ts';
-import { expectReply } from './platform.ts';
+import { expectReply } from './running-platform.ts';
 import type { Hook } from './tenants.ts';
 
 export type RotationOptions = {

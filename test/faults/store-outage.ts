@@ -4,7 +4,8 @@ import { readPidFile } from '../../infra/supervision/pid-file.ts';
 import { eventually } from '../fixtures/child-process.ts';
 import { scrape, seriesSum } from '../fixtures/scrape.ts';
 import { limitFileSize } from '../fixtures/store-process.ts';
-import type { Platform, ProcessName } from './platform.ts';
+import type { Platform } from './platform.ts';
+import type { ProcessName } from './platform-processes.ts';
 
 /** The ways in which the event store fails: it stops answering, or it is killed each time it starts. */
 export type OutageKind = 'frozen' | 'killed';

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { check, type Findings, withoutRepeatedAnswers } from './checker.ts';
 import { readFinalState } from './final-state.ts';
 import { isAnswered, type Load, type SentDelivery, startLoad } from './load.ts';
-import { type Platform, PROCESS_NAMES } from './platform.ts';
+import type { Platform } from './platform.ts';
+import { PROCESS_NAMES } from './platform-processes.ts';
 import { type Runner, startRunner } from './runners.ts';
 import { createDataset, type DatasetSize } from './tenants.ts';
 

@@ -4,7 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { is, match, not, ok } from 'uvu/assert';
-import { mainFile, type Platform, withPlatform } from '../faults/platform.ts';
+import { type Platform, withPlatform } from '../faults/platform.ts';
+import { mainFile } from '../faults/running-platform.ts';
 import { root, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 
 const readme = readFileSync(join(root, 'README.md'), 'utf8');

@@ -5,27 +5,39 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { inboundSubject } from '../../domain/runners/cloud-event.ts';
 import { STREAM } from '../../infra/nats/jetstream.ts';
-import { freePort } from '../../infra/supervision/ports.ts';
-import { ADMIN_KEY, expectReply, type Platform, sharedPlatform } from '../faults/platform.ts';
+import { expectReply } from '../faults/running-platform.ts';
+import { createTenant, type Tenant } from '../faults/tenants.ts';
 import { waitUntil } from '../fixtures/live-projections.ts';
 import { notification, startMailSink } from '../fixtures/mail-sink.ts';
+import { runningPlatform, type SharedPlatform } from '../fixtures/running-platform.ts';
 
 type Json = Record<string, unknown>;
 
-const { received, port: smtpPort, close: closeSink } = await startMailSink();
-const listenPort = await freePort();
-const use = sharedPlatform({
-  MAIL_DOMAIN: 'mail.test',
-  SMTP_URL: `smtp://127.0.0.1:${smtpPort}`,
-  SMTP_LISTEN: String(listenPort),
-});
-const client = createTransport({ host: '127.0.0.1', port: listenPort, ignoreTLS: true });
+type MailPlatform = SharedPlatform & { readonly tenant: Tenant };
+
+const onPlatform = runningPlatform();
+let sink: Awaited<ReturnType<typeof startMailSink>>;
+let client: ReturnType<typeof createTransport>;
+let tenant: Tenant | undefined;
+
+/** Calls a test with the platform, the mail servers and the tenant of this file. The tenant's owner sends the requests. */
+const use = (run: (platform: MailPlatform) => Promise<void>): Promise<void> =>
+  onPlatform(async (platform) => {
+    const { mailSink, smtp } = platform.ports;
+    sink ??= await startMailSink(mailSink);
+    client ??= createTransport({ host: '127.0.0.1', port: smtp, ignoreTLS: true });
+    tenant ??= await createTenant(platform);
+    const owner = tenant;
+    const call: MailPlatform['call'] = (method, path, body) =>
+      platform.call(method, path, body, path.startsWith('/tenant/') ? { key: owner.key } : {});
+    await run({ ...platform, call, tenant: owner });
+  });
 
 const until = (what: string, condition: () => Promise<boolean>): Promise<boolean> => waitUntil(what, condition, (holds) => holds);
 
 let count = 0;
-const newAgent = async (platform: Platform) => {
-  const { id: tenant } = await platform.firstTenant();
+const newAgent = async (platform: MailPlatform) => {
+  const { id: tenant, slug: tenantSlug } = platform.tenant;
   const slug = `agent-${count++}`;
   const path = `/tenant/${tenant}/agents`;
   const { id } = await expectReply<{ id: string }>(platform.call('POST', path, { name: 'Agent', slug }));
@@ -33,18 +45,17 @@ const newAgent = async (platform: Platform) => {
   const send = (fields: Json) =>
     expectReply<Json>(platform.call('POST', `${path}/${id}/mail`, { subject: 'S', text: 'T', ...fields }), 202);
   await until('the agent has a mailbox', async () => (await read('mailboxes')).length > 0);
-  return { id, tenant, path: `${path}/${id}`, address: `${slug}.demo@mail.test`, read, send };
+  return { id, tenant, path: `${path}/${id}`, address: `${slug}.${tenantSlug}@mail.test`, read, send };
 };
 type LiveAgent = Awaited<ReturnType<typeof newAgent>>;
 
-const allowExternalMail = async (platform: Platform): Promise<void> => {
-  const { id } = await platform.firstTenant();
-  await expectReply(platform.call('PATCH', `/tenant/${id}`, { external_mail_enabled: true }), 200);
+const allowExternalMail = async (platform: MailPlatform): Promise<void> => {
+  await expectReply(platform.call('PATCH', `/tenant/${platform.tenant.id}`, { external_mail_enabled: true }), 200);
   await expectReply(platform.call('POST', '/admin/mail/heal', { service: 'external' }), 200);
 };
 
 /** Returns the messages in the broker for the runner of this agent, as CloudEvents. */
-const runnerMessages = async (platform: Platform, { tenant, id }: LiveAgent): Promise<Json[]> => {
+const runnerMessages = async (platform: MailPlatform, { tenant, id }: LiveAgent): Promise<Json[]> => {
   const nats = await platform.connectNats();
   const consumer = await nats.jetstream().consumers.get(STREAM, { filterSubjects: inboundSubject(tenant, id) });
   const messages: Json[] = [];
@@ -54,8 +65,8 @@ const runnerMessages = async (platform: Platform, { tenant, id }: LiveAgent): Pr
 };
 
 /** Uploads a file as an attachment. @returns the id of the attachment */
-const upload = async (platform: Platform, path: string, body: FormData): Promise<string> => {
-  const response = await fetch(platform.url + path, { method: 'POST', headers: { authorization: `Bearer ${ADMIN_KEY}` }, body });
+const upload = async (platform: MailPlatform, path: string, body: FormData): Promise<string> => {
+  const response = await fetch(platform.url + path, { method: 'POST', headers: { authorization: `Bearer ${platform.tenant.key}` }, body });
   assert.is(response.status, 201);
   return ((await response.json()) as { id: string }).id;
 };
@@ -63,7 +74,7 @@ const upload = async (platform: Platform, path: string, body: FormData): Promise
 const statusOf = async (agent: LiveAgent, id: unknown): Promise<Json> => (await agent.read(`messages/${id}`)) as unknown as Json;
 
 /** Returns the data of the events of this type about a message. */
-const eventsOf = async (platform: Platform, type: string, id: unknown): Promise<unknown[]> => {
+const eventsOf = async (platform: MailPlatform, type: string, id: unknown): Promise<unknown[]> => {
   const log = platform.openLog();
   const found: unknown[] = [];
   for await (const event of log.readAll()) if (event.type === type && event.id === id) found.push(event.data);
@@ -102,8 +113,8 @@ test('external mail is sent once with its attachments and threading headers; if 
       ...{ to: ['ada@example.com', 'nobody@example.com'], cc: ['later@example.com'], subject: 'Report', text: 'See the file' },
       ...{ html: '<p>See the file</p>', in_reply_to: first.id, attachment_ids: [attached] },
     });
-    await until('the mail has left', async () => received.some(({ mail }) => mail.subject === 'Report'));
-    const { recipients, mail } = received.find((one) => one.mail.subject === 'Report')!;
+    await until('the mail has left', async () => sink.received.some(({ mail }) => mail.subject === 'Report'));
+    const { recipients, mail } = sink.received.find((one) => one.mail.subject === 'Report')!;
     assert.equal([recipients, mail.from?.address, mail.text?.trim()], [['ada@example.com'], agent.address, 'See the file']);
     assert.equal(
       mail.attachments.map(({ filename, content }) => [filename, new TextDecoder().decode(content as ArrayBuffer)]),
@@ -122,7 +133,7 @@ test('mail that the server refuses for a while is sent again to that recipient o
     await allowExternalMail(platform);
     const agent = await newAgent(platform);
     const { id } = await agent.send({ to: ['ada@example.com', 'deferred@example.com'], subject: 'Deferred' });
-    const copies = () => received.filter(({ mail }) => mail.subject === 'Deferred');
+    const copies = () => sink.received.filter(({ mail }) => mail.subject === 'Deferred');
     await until('the first attempt was made', async () => copies().length === 1);
     await until('the refusal is recorded', async () => (await eventsOf(platform, 'MailDeferred', id)).length === 1);
     const [deferred] = await eventsOf(platform, 'MailDeferred', id);
@@ -221,7 +232,7 @@ test('incoming mail to an unknown address, an inactive agent, a paused mailbox o
     await expectReply(platform.call('PATCH', internal.path, { external_mail_enabled: false }), 200);
     const mailbox = (await paused.read('mailboxes')).find(({ kind }) => kind === 'external')!;
     await expectReply(platform.call('PATCH', `/admin/mailboxes/${mailbox.id}`, { is_paused: true }), 200);
-    for (const to of ['nobody.demo@mail.test', 'a@example.com', inactive.address, paused.address, internal.address])
+    for (const to of [`nobody.${platform.tenant.slug}@mail.test`, 'a@example.com', inactive.address, paused.address, internal.address])
       assert.is(await refusalOf(to), 550, to);
   }));
 
@@ -276,7 +287,7 @@ test('incoming mail above the maximum size is refused with the SMTP status 552',
 
 test('clean-up: the servers stop without an error', async () => {
   client.close();
-  await closeSink();
+  await sink.close();
 });
 
 test.run();

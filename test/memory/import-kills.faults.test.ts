@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ADMIN_KEY, expectReply, type Platform, withPlatform } from '../faults/platform.ts';
+import { type Platform, withPlatform } from '../faults/platform.ts';
+import { ADMIN_KEY, expectReply } from '../faults/running-platform.ts';
 import { findText } from '../faults/secret-search.ts';
 import { deadline } from '../fixtures/load-factor.ts';
 import { type Entry, linesOf } from '../fixtures/memory-platform.ts';

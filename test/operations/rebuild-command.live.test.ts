@@ -4,7 +4,8 @@ import pg from 'pg';
 import { test } from 'uvu';
 import { equal, is, match } from 'uvu/assert';
 import { readPidFile } from '../../infra/supervision/pid-file.ts';
-import { mainFile, type Platform, sharedPlatform } from '../faults/platform.ts';
+import { type Platform, sharedPlatform } from '../faults/platform.ts';
+import { mainFile } from '../faults/running-platform.ts';
 import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 
 const onPlatform = sharedPlatform();

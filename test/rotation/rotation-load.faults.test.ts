@@ -3,7 +3,8 @@
 import { test } from 'uvu';
 import { equal, match, ok } from 'uvu/assert';
 import { rotateUnderLoad } from '../faults/key-rotation.ts';
-import { mainFile, sharedPlatform } from '../faults/platform.ts';
+import { sharedPlatform } from '../faults/platform.ts';
+import { mainFile } from '../faults/running-platform.ts';
 import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 
 const onPlatform = sharedPlatform();

@@ -6,35 +6,36 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { connectRunner, Refusal, RetryLater, type RunnerEvent } from '../../infra/runner/runner-client.ts';
 import { createSockets, post } from '../faults/load.ts';
-import { mainFile, type Platform, sharedPlatform } from '../faults/platform.ts';
+import { mainFile, type RunningPlatform } from '../faults/running-platform.ts';
 import { type Agent, createDataset, type Hook } from '../faults/tenants.ts';
 import { eventually, root, startProgram } from '../fixtures/child-process.ts';
+import { runningPlatform } from '../fixtures/running-platform.ts';
 
-const withPlatform = sharedPlatform();
+const withPlatform = runningPlatform();
 
 type Json = Record<string, unknown>;
 type Transcript = { session: Json; messages: Json[]; attachments?: Json[] };
 
-const oneAgent = async (platform: Platform, slug: string): Promise<{ agent: Agent; hook: Hook }> => {
-  const { agents, hooks } = await createDataset(platform, { tenants: 1, agents: 1, hooks: 1 }, slug);
+const oneAgent = async (platform: RunningPlatform): Promise<{ agent: Agent; hook: Hook }> => {
+  const { agents, hooks } = await createDataset(platform, { tenants: 1, agents: 1, hooks: 1 });
   return { agent: agents[0]!, hook: hooks[0]! };
 };
 
-const deliver = async ({ url }: Platform, hook: Hook, data: object): Promise<string> => {
+const deliver = async ({ url }: RunningPlatform, hook: Hook, data: object): Promise<string> => {
   const sockets = createSockets();
   const { id } = await post(url, sockets, { hook, deliveryId: randomUUID(), body: JSON.stringify(data) });
   sockets.destroy();
   return id!;
 };
 
-const read = async <T>({ call }: Platform, { tenant }: Agent, path: string): Promise<T> => {
+const read = async <T>({ call }: RunningPlatform, { tenant }: Agent, path: string): Promise<T> => {
   const { status, text } = await call('GET', path.replace('T/', `/tenant/${tenant.id}/`), undefined, tenant);
   assert.is(status, 200, text);
   return JSON.parse(text) as T;
 };
 
 /** Waits until the delivery is done and a session belongs to it. @returns the delivery */
-const doneDelivery = async (platform: Platform, agent: Agent, id: string): Promise<Json> => {
+const doneDelivery = async (platform: RunningPlatform, agent: Agent, id: string): Promise<Json> => {
   let found: Json = {};
   await eventually('the delivery is done', async () => {
     found = JSON.parse((await platform.call('GET', `/tenant/${agent.tenant.id}/deliveries/${id}`, undefined, agent.tenant)).text);
@@ -51,7 +52,7 @@ const exampleRunner = (): string => {
 
 test("the README's example of a runner opens a session for a delivery, appends messages with tokens and cost, and completes the session", () =>
   withPlatform(async (platform) => {
-    const { agent, hook } = await oneAgent(platform, 'readme');
+    const { agent, hook } = await oneAgent(platform);
     const dir = join(platform.dir, 'example');
     mkdirSync(join(dir, 'node_modules'), { recursive: true });
     symlinkSync(root, join(dir, 'node_modules', 'annals'));
@@ -76,7 +77,7 @@ test("the README's example of a runner opens a session for a delivery, appends m
 
 test('if the handler of a runner throws, it is called again with the same event and the next attempt number; a session can wait, contain files, and fail', () =>
   withPlatform(async (platform) => {
-    const { agent, hook } = await oneAgent(platform, 'client');
+    const { agent, hook } = await oneAgent(platform);
     const control = new AbortController();
     const lines: string[] = [];
     const dir = join(platform.dir, 'client');

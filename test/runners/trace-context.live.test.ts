@@ -3,17 +3,19 @@ import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { inboundSubject } from '../../domain/runners/cloud-event.ts';
 import { STREAM } from '../../infra/nats/jetstream.ts';
-import { mainFile, sharedPlatform } from '../faults/platform.ts';
+import { mainFile } from '../faults/running-platform.ts';
 import { createDataset } from '../faults/tenants.ts';
-import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { runningPlatform } from '../fixtures/running-platform.ts';
 
-const onPlatform = sharedPlatform();
+const onPlatform = runningPlatform();
 const TRACE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
 test("the traceparent of a webhook is in the header of the broker's message, in its CloudEvent and in the environment of the runner's command", () =>
   onPlatform(async (platform) => {
-    const { agents, hooks } = await createDataset(platform, { tenants: 1, agents: 1, hooks: 1 }, 'traced');
+    const { agents, hooks } = await createDataset(platform, { tenants: 1, agents: 1, hooks: 1 });
     const [agent, hook] = [agents[0]!, hooks[0]!];
     const body = '{"zen":"Keep it simple"}';
     const headers = {
@@ -40,9 +42,7 @@ test("the traceparent of a webhook is in the header of the broker's message, in 
 
     const nats = await platform.connectNats();
     const { streams } = await nats.jetstreamManager();
-    await eventually('the message is in the stream', async () => (await streams.info(STREAM)).state.messages > 0);
-    const { state } = await streams.info(STREAM);
-    const message = await streams.getMessage(STREAM, { seq: state.last_seq });
+    const message = await streams.getMessage(STREAM, { last_by_subj: inboundSubject(agent.tenant.id, agent.id) });
     assert.is(message.header.get('traceparent'), TRACE);
     await nats.close();
   }));
