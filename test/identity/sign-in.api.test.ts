@@ -9,8 +9,8 @@ import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
 import { tenantCloser } from '../../infra/reactors/close-tenants.ts';
-import { CLIENT, startIssuer } from '../fixtures/oidc-issuer.ts';
 import { deadline } from '../fixtures/load-factor.ts';
+import { CLIENT, startIssuer } from '../fixtures/oidc-issuer.ts';
 import { allowAccount, type SignInPlatform, SOMEBODY, signInTest } from '../fixtures/sign-in-platform.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
@@ -244,7 +244,8 @@ signInTest(
     try {
       // The platform fetches the issuer's keys at most once in five seconds. Until then, it does not know the new key.
       let { status } = await bearer(p, await rotated.sign());
-      for (const isOver = deadline(20_000); status === 401 && !isOver(); await sleep(100)) ({ status } = await bearer(p, await rotated.sign()));
+      for (const isOver = deadline(20_000); status === 401 && !isOver(); await sleep(100))
+        ({ status } = await bearer(p, await rotated.sign()));
       assert.is(status, 200);
     } finally {
       await rotated.close();
