@@ -52,6 +52,11 @@ export type Recorded<E extends DomainEvent = DomainEvent> = E & {
   readonly at: string;
   readonly actor: Actor;
   readonly meta: Metadata;
+  /**
+   * The hash of the event's leaf in the audit tree. Only an event whose bytes were dropped has it, because the hash
+   * covers the bytes (see `withoutBytes`).
+   */
+  readonly leaf?: string;
 };
 
 /** A reference to an event that is the reason for something, such as `decided_by` in an API response. */

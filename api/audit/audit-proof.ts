@@ -27,6 +27,13 @@ const InclusionProof = z
   })
   .meta({ id: 'InclusionProof' });
 
+/** The version of the tree whose heads are listed. */
+const HeadVersionQuery = z
+  .enum(['1', '2'])
+  .default('2')
+  .transform((text) => Number(text) as AuditHead.HeadVersion)
+  .meta({ description: 'The version of the tree: 2, or 1 for the earlier tree, whose leaves leave out the data of events that are bytes' });
+
 const ProofQuery = z.strictObject({
   position: PositionToken.optional().meta({
     description: 'The position of an event of the tenant, from its audit log; default: the newest that a head covers',
@@ -80,13 +87,13 @@ export const auditProofOperations = {
     path: `${AUDIT}/heads`,
     summary: 'List the signed heads of the audit tree',
     details:
-      'The events of a tenant are the leaves of a Merkle tree (RFC 9162), in log order. A head is signed after 1,000 events, or five minutes after the last one. Its `consistency` proves that nothing before was changed or removed.',
+      'The events of a tenant are the leaves of a Merkle tree (RFC 9162), in log order. A head is signed after 1,000 events, or five minutes after the last one. Its `consistency` proves that nothing before was changed or removed. Heads of version 1 belong to an earlier tree, which `audit.leaf_rule_changed` in the audit log has ended.',
     permit,
     projection: auditHeads.name,
-    query: listQuery({}, HEAD_SORTS),
+    query: listQuery({ version: HeadVersionQuery }, HEAD_SORTS),
     reply: z.array(SignedHead),
-    run: (ctx, { tenant_id, limit, cursor, sort }) =>
-      headPage(ctx.reads, tenant_id, { limit, cursor, sort: parseSort(sort ?? '-size', HEAD_SORTS) }),
+    run: (ctx, { tenant_id, version, limit, cursor, sort }) =>
+      headPage(ctx.reads, tenant_id, version, { limit, cursor, sort: parseSort(sort ?? '-size', HEAD_SORTS) }),
   }),
   getAuditProof: operation({
     method: 'get',

@@ -1,4 +1,5 @@
 import * as AuditAnchor from '../../domain/audit/audit-anchor.ts';
+import type { HeadVersion } from '../../domain/audit/audit-head.ts';
 
 /**
  * The signed head of a tenant's audit tree, as it is posted. `head_id` is the id of its event, and `public_key` is the
@@ -7,6 +8,7 @@ import * as AuditAnchor from '../../domain/audit/audit-anchor.ts';
 export type PostedHead = {
   readonly head_id: string;
   readonly tenant_id: string;
+  readonly version: HeadVersion;
   readonly size: number;
   readonly root: string;
   readonly position: string;
@@ -25,7 +27,7 @@ export type AnchorPorts = {
   readonly load: (tenant: string) => Promise<AuditAnchor.AuditAnchor>;
   readonly transact: (
     tenant: string,
-    size: number,
+    head: Pick<PostedHead, 'version' | 'size'>,
     decide: (state: AuditAnchor.AuditAnchor) => AuditAnchor.AuditAnchorEvent[],
   ) => Promise<unknown>;
 };
@@ -37,9 +39,9 @@ const isSuccess = (status: number): boolean => status >= 200 && status < 300;
  * @throws Error if the head was not received
  */
 export const anchorHead = async (ports: AnchorPorts, head: PostedHead): Promise<void> => {
-  const { head_id, tenant_id, size, root } = head;
-  if ((await ports.load(tenant_id)).size >= size) return;
+  const { head_id, tenant_id, version, size, root } = head;
+  if (AuditAnchor.isAnchored(await ports.load(tenant_id), head)) return;
   const { host, status } = await ports.post(head);
   if (!isSuccess(status)) throw new Error(`${host} answers ${status}`);
-  await ports.transact(tenant_id, size, AuditAnchor.recordAnchored({ head_id, size, root, host, status }));
+  await ports.transact(tenant_id, head, AuditAnchor.recordAnchored({ head_id, version, size, root, host, status }));
 };

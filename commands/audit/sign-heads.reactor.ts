@@ -17,12 +17,18 @@ export type SigningPorts = {
     size: number,
     decide: (state: AuditHead.AuditHead) => AuditHead.AuditHeadEvent[],
   ) => Promise<AuditHead.AuditHead>;
+  /**
+   * Records in the audit log of a tenant that the tree with this last head is replaced. Returns false if this was already
+   * recorded.
+   */
+  readonly changeLeafRule: (tenant: string, last: AuditHead.AuditHeadFields) => Promise<boolean>;
   readonly sign: (text: string) => { readonly signature: string; readonly key_id: string };
 };
 
 /**
  * Signs heads until they cover every audited event of a tenant. Each head covers at most MAX_HEAD_ENTRIES more events.
- * `at` is the time of the heads (RFC 3339 UTC).
+ * `at` is the time of the heads (RFC 3339 UTC). If the tenant has only heads of an earlier version, the change is first
+ * recorded, and heads are signed by the next call, when the record is an entry, too.
  * @returns the number of signed heads
  */
 export const signHeads = async (ports: SigningPorts, tenant: string, at: string): Promise<number> => {
@@ -31,6 +37,8 @@ export const signHeads = async (ports: SigningPorts, tenant: string, at: string)
     const { position, size } = AuditHead.treeAfter(state);
     const leaves = await ports.entriesAfter(tenant, position);
     if (leaves.length === 0) return signed;
+    const earlier = AuditHead.earlierHead(state);
+    if (earlier && (await ports.changeLeafRule(tenant, earlier))) return signed;
     state = await ports.transact(tenant, size, AuditHead.signHead(leaves, { tenant, at, sign: ports.sign }));
     if (leaves.length < AuditHead.MAX_HEAD_ENTRIES || AuditHead.treeAfter(state).size === size) return signed + 1;
   }

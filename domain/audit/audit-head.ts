@@ -21,7 +21,17 @@ export type Leaf = { readonly leaf: Hash; readonly position: Position };
  */
 export type TreeBefore = { readonly size: number; readonly position: string | null; readonly peaks: readonly Hash[] };
 
+/**
+ * The version of a tree and of its signed heads. In version 1, a leaf leaves out the data of an event if they are bytes.
+ * In version 2, which starts again with the first entry, a leaf covers the whole event. Each version has a signed text of
+ * its own, so that no head of one can be taken for a head of the other.
+ */
+export type HeadVersion = 1 | 2;
+export const HEAD_VERSION = 2;
+
 export type AuditHeadFields = {
+  /** Absent in heads of version 1. */
+  readonly version?: HeadVersion;
   readonly size: number;
   readonly root: Hash;
   /** The position of the last entry of the tree, as a consistency token. */
@@ -50,19 +60,23 @@ export const evolve = (_: AuditHead, { data }: Recorded<AuditHeadEvent>): AuditH
  */
 export const signedText = (
   tenant: string,
-  { size, root, position, at }: Pick<AuditHeadFields, 'size' | 'root' | 'position' | 'at'>,
-): string => ['annals audit head v1', tenant, size, root, position, at].join('\n');
+  { version = 1, size, root, position, at }: Pick<AuditHeadFields, 'version' | 'size' | 'root' | 'position' | 'at'>,
+): string => [`annals audit head v${version}`, tenant, size, root, position, at].join('\n');
 
 const EMPTY: TreeBefore = { size: 0, position: null, peaks: [] };
 
 /** Returns the sort key of a position that is given as a consistency token. */
 export const sortKeyOf = (token: string): string => sortKey(parseToken(token)!);
 
+/** Returns the last head if it belongs to the tree of an earlier version, which gets no further heads; otherwise null. */
+export const earlierHead = ({ last }: AuditHead): AuditHeadFields | null => (last && last.version !== HEAD_VERSION ? last : null);
+
 /**
- * Returns the tree to which the next head adds entries: that of the last head, or an empty tree if there is no head.
+ * Returns the tree to which the next head adds entries: that of the last head, or an empty tree if there is no head of
+ * this version.
  */
 export const treeAfter = ({ last }: AuditHead): TreeBefore =>
-  last ? { size: last.size, position: last.position, peaks: last.peaks } : EMPTY;
+  last?.version === HEAD_VERSION ? { size: last.size, position: last.position, peaks: last.peaks } : EMPTY;
 
 type Signing = {
   readonly tenant: string;
@@ -81,7 +95,13 @@ export const signHead =
     const [first, last] = [leaves[0], leaves.at(-1)];
     if (!first || !last || (before.position !== null && sortKeyOf(before.position) >= sortKey(first.position))) return [];
     const end = { size: before.size, peaks: before.peaks, leaves: leaves.map(({ leaf }) => leaf) };
-    const head = { size: before.size + leaves.length, root: rootOf(end), position: tokenOf(last.position), at };
+    const head = {
+      version: HEAD_VERSION,
+      size: before.size + leaves.length,
+      root: rootOf(end),
+      position: tokenOf(last.position),
+      at,
+    } as const;
     const proof = { consistency: consistencyPath(end), before, peaks: peaksOf(end) };
     return [{ type: 'AuditHeadSigned', data: { ...head, ...sign(signedText(tenant, head)), ...proof } }];
   };

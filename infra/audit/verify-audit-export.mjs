@@ -1,20 +1,33 @@
 #!/usr/bin/env node
 // Verifies an export of `annals export`. It needs only this file and Node.js 18 or later, no network and no other
-// packages:  node verify-audit-export.mjs <export file> [--key <key id>] [--anchors <file>]  Each line of an export is
-// {"line":<number>,"digest":"<digest>","<kind>":<content>}. The digest is the SHA-256 of a zero byte and the text of
-// the content, as base64url. The lines come in this order:  manifest  the tenant, and the newest head: how many entries
-// there are, their root, and the position of the last one key       each public key of the platform; the previous key
-// has signed it event     an entry of the audit log, exactly as the event log stores it: a leaf of the Merkle tree (RFC
-// 9162) head      each head, after the last entry that it covers: the root of the tree so far, signed with Ed25519 end
-// the number of lines before this one, and the SHA-256 of their bytes  If somebody without the private key changes the
-// file, it no longer matches the signed roots. The file alone does not prove that the first key belongs to the platform
-// (compare it with the key id that you got from the platform, --key), and that no newer heads exist (compare it with
-// the heads that the platform has posted to AUDIT_ANCHOR_URL, --anchors).
+// packages:  node verify-audit-export.mjs <export file> [--key <key id>] [--anchors <file>]
+//
+// Each line of an export is {"line":<number>,"digest":"<digest>","<kind>":<content>}. The digest is the SHA-256 of a
+// zero byte and the text of the content, as base64url. The lines come in this order:
+//   manifest  the tenant, and the newest head: how many entries there are, their root, and the position of the last one
+//   key       each public key of the platform; the previous key has signed it
+//   event     an entry of the audit log, exactly as the event log stores it. Its digest is its leaf in a Merkle tree
+//             (RFC 9162)
+//   head      each head, after the last entry that it covers: the root of the tree so far, signed with Ed25519
+//   end       the number of lines before this one, and the SHA-256 of their bytes
+// In a selection (the manifest has `selection`), a head comes before its entries, and after each entry follows:
+//   proof     the number of the entry in the tree, and the path from its leaf to the root of the head before it
+//
+// Heads of version 1 belong to an earlier tree. Its leaves leave out the data of an event if they are bytes (a text in
+// an entry): they are the digest of the entry with "data":"". So these heads do not cover such contents. In the format
+// "annals export v1", there are only such heads.
+//
+// If somebody without the private key changes the file, it no longer matches the signed roots. The file alone does not
+// prove that the first key belongs to the platform (compare it with the key id that you got from the platform, --key),
+// and that no newer heads exist and none was left out (compare it with the heads that the platform has posted to
+// AUDIT_ANCHOR_URL, --anchors). Exit codes: 0 verified, 1 problems, 2 wrong arguments or an unreadable file, 3 nothing to
+// verify.
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { createReadStream, readFileSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-export const FORMAT = 'annals export v1';
+export const FORMAT = 'annals export v2';
+const EARLIER_FORMAT = 'annals export v1';
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 const MAX_PROBLEMS = 1000;
 
@@ -60,7 +73,7 @@ const isSignedBy = ({ public_key }, text, signature) => {
 // ---- Lines
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-const LINE = /^\{"line":([1-9]\d{0,14}),"digest":"([\w-]{43})","(manifest|key|event|head|end)":(\{.*\})\}$/s;
+const LINE = /^\{"line":([1-9]\d{0,14}),"digest":"([\w-]{43})","(manifest|key|event|head|proof|end)":(\{.*\})\}$/s;
 
 /** Returns the parts of a line; null if it is not a line of an export. */
 const parseLine = (bytes) => {
@@ -92,129 +105,302 @@ async function* linesOf(path) {
   yield Buffer.concat(rest);
 }
 
+// ---- Trees and anchors
+
+/** A tree while its entries are read. `first` is the line of the first entry that no head covers yet. */
+const newTree = () => ({ isOpen: false, size: 0, peaks: [], first: null, isUnknown: false, last: null, sizes: new Set(), anchors: [] });
+
+const BYTES =
+  /^(\{"id":"[^"]*","stream":"[^"]*","revision":\d+,"position":"[^"]*","type":"[^"]*","at":"[^"]*","data":")[\w+/=]+(","metadata":)/;
+
+/** Returns the leaf of an entry in the earlier tree: if its data are bytes, the digest of the entry without them. */
+export const earlierLeaf = (text, digest) => {
+  const bare = text.replace(BYTES, '$1$2');
+  return bare === text ? digest : digestOf(bare);
+};
+
+const keyIdOf = (public_key) => sha256(JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x: public_key })).digest('base64url');
+const headText = (tenant, { version = 1, size, root, position, at }) =>
+  [`annals audit head v${version}`, tenant, size, root, position, at].join('\n');
+
+/** Returns what is wrong with an anchored head itself; null if its key has signed it. */
+const wrongInAnchor = (head, keys) => {
+  const { public_key, key_id, signature, tenant_id } = head;
+  const known = keys.find((key) => key.key_id === key_id);
+  if (signature === undefined || key_id === undefined) return 'is not signed';
+  if (!known) return `is signed with the key ${key_id}, which the file does not have`;
+  if (public_key && keyIdOf(public_key) !== key_id) return 'has a key id that does not belong to its public key';
+  return isSignedBy(known, headText(tenant_id, head), signature) ? null : 'has a signature that is not valid';
+};
+
+/** Compares the tree with the anchored heads of its present size. */
+const compareWithAnchors = (tree, report) => {
+  for (const anchor of tree.anchors) {
+    if (anchor.head.size !== tree.size || anchor.isCompared) continue;
+    anchor.isCompared = true;
+    if (anchor.head.root !== rootOf(tree.peaks))
+      report(`the first ${tree.size} entries have another root than the anchored head over them`, tree.first ?? undefined);
+  }
+};
+
+/**
+ * Reads the heads of a tenant from a file with one JSON object per line, in the form in which the platform posts them.
+ * Adds them to their trees.
+ */
+const readAnchors = (state, file) => {
+  if (file === undefined) return;
+  const texts = readFileSync(file, 'utf8').split('\n');
+  const heads = texts.flatMap((text, index) => (text.trim() === '' ? [] : [{ head: JSON.parse(text), at: index + 1, isCompared: false }]));
+  for (const anchor of heads)
+    if (anchor.head.tenant_id === state.manifest?.tenant_id) (state.trees[anchor.head.version ?? 1] ?? newTree()).anchors.push(anchor);
+  if (anchorsOf(state).length === 0) throw new Error(`${file} has no head of the tenant ${state.manifest?.tenant_id}`);
+};
+
+const anchorsOf = ({ trees }) => [...trees[1].anchors, ...trees[2].anchors];
+
+/** Opens the trees that the file needs. The earlier tree ends with its last head, or with the last one that was anchored. */
+const openTrees = ({ manifest, trees }) => {
+  if (manifest?.selection) return;
+  const isEarlier = manifest?.format === EARLIER_FORMAT;
+  trees[2].isOpen = !isEarlier;
+  trees[1].end = Math.max(manifest?.earlier?.entries ?? 0, ...trees[1].anchors.map(({ head }) => head.size));
+  trees[1].isOpen = isEarlier || trees[1].end > 0;
+  if (isEarlier) trees[1].end = Number.POSITIVE_INFINITY;
+};
+
 // ---- Checks of each kind of line. `state` contains the facts from the lines before; `report` reports a problem in
 // this line.
 
 const checkManifest = (state, { content }, report) => {
   if (state.line !== 1) return report('a manifest can only be the first line');
   state.manifest = content;
-  if (content.format !== FORMAT) report(`the format is not ${FORMAT}: use the verifier of the version that has written the file`);
+  if (content.format !== FORMAT && content.format !== EARLIER_FORMAT)
+    report(`the format is not ${FORMAT}: use the verifier of the version that has written the file`);
 };
 
 const checkKey = (state, { content }, report) => {
   const { key_id, public_key, cross_signature } = content;
   const before = state.keys.at(-1);
-  const thumbprint = sha256(JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x: public_key })).digest('base64url');
-  if (state.entries > 0) report('a key stands between the entries');
-  if (key_id !== thumbprint) report('the key id does not belong to the public key');
+  if (state.entries > 0 || state.heads > 0) report('a key stands between the entries');
+  if (key_id !== keyIdOf(public_key)) report('the key id does not belong to the public key');
   if (before ? !isSignedBy(before, ['annals audit key v1', key_id, public_key].join('\n'), cross_signature) : cross_signature !== null)
     report('the key before has not signed this key');
   state.keys.push(content);
 };
 
-const checkEvent = (state, { digest, text }) => {
-  // The tree gets the digest that the line states. So if somebody changed only this entry, the root still proves all
-  // other entries.
-  addLeaf(state.peaks, state.size, digest);
-  state.entries += 1;
-  state.size += 1;
-  state.first ??= state.line;
-  state.lastText = text;
+const parsed = (text) => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
 };
 
-const positionIn = (text) => {
-  try {
-    return JSON.parse(text).position;
-  } catch {
-    return undefined;
+/** Remembers what an entry records about the end of the earlier tree. */
+const noteLeafRule = (state, text) => {
+  if (!text.includes('"type":"AuditLeafRuleChanged"')) return;
+  const { type, stream, data } = parsed(text);
+  const tenant = state.manifest?.tenant_id;
+  if (type === 'AuditLeafRuleChanged' && stream === `auditrule-${tenant}.${tenant}`) state.rule ??= { ...data, line: state.line };
+};
+
+const checkEvent = (state, { digest, text }, report) => {
+  state.entries += 1;
+  state.lastText = text;
+  noteLeafRule(state, text);
+  if (state.manifest?.selection) return expectProof(state, digest, text, report);
+  // The trees get the digest that the line states. So if somebody changed only this entry, the root still proves all
+  // other entries.
+  for (const [version, tree] of Object.entries(state.trees)) {
+    if (!tree.isOpen) continue;
+    const leaf = version === '1' ? earlierLeaf(text, digest) : digest;
+    if (leaf !== digest) state.bareEntries += 1;
+    addLeaf(tree.peaks, tree.size, leaf);
+    tree.size += 1;
+    tree.first ??= state.line;
+    compareWithAnchors(tree, report);
+    if (version === '1' && tree.size === tree.end && state.manifest?.earlier === undefined) tree.isOpen = false;
   }
+};
+
+/** Checks the signature of a head, and with `--key`, that a head of a selection is signed with this key or a later one. */
+const isHeadSigned = (state, head, report) => {
+  const at = state.keys.findIndex((known) => known.key_id === head.key_id);
+  const isSigned = at >= 0 && isSignedBy(state.keys[at], headText(state.manifest?.tenant_id, head), head.signature);
+  if (at < 0) report('the head is signed with a key that the file does not have');
+  else if (!isSigned) report('the signature of the head is not valid');
+  if (state.manifest?.selection && at < state.keys.findIndex(({ key_id }) => key_id === state.pinned))
+    report(`the head is signed neither with the key ${state.pinned} nor with a later one`);
+  return isSigned;
 };
 
 /** Checks a head against the entries between the previous head and this one. `report` also accepts a range of lines. */
 const checkHead = (state, { content: head }, report) => {
-  const { size, root, position, at, signature, key_id, peaks } = head;
-  const key = state.keys.find((known) => known.key_id === key_id);
-  const signed = ['annals audit head v1', state.manifest?.tenant_id, size, root, position, at].join('\n');
-  const isSigned = key !== undefined && isSignedBy(key, signed, signature);
-  const first = state.first ?? state.line;
+  const { version = 1, size, root, position, peaks } = head;
+  const tree = state.trees[version];
   state.heads += 1;
-  if (!key) report('the head is signed with a key that the file does not have');
-  else if (!isSigned) report('the signature of the head is not valid');
-  if (state.isUnknown) report('an unreadable line prevents the check of these entries against their head', first);
-  else if (size !== state.size) report(`the head covers ${size} entries, but the file has ${state.size} up to here`, first);
-  else if (root !== rootOf(state.peaks)) report('entries were changed, replaced or moved: they do not have the root that is signed', first);
-  else if (position !== positionIn(state.lastText)) report('the head names another position than that of the last entry');
-  else if (String(peaks) !== String(state.peaks)) report('the peaks of the head do not have its root');
+  const isSigned = isHeadSigned(state, head, report);
+  if (state.manifest?.selection) return startHead(state, head, report);
+  if (!tree?.isOpen) return report(`the manifest names no tree with heads of version ${version}`);
+  const first = tree.first ?? state.line;
+  if (tree.isUnknown) report('an unreadable line prevents the check of these entries against their head', first);
+  else if (size !== tree.size) report(`the head covers ${size} entries, but the file has ${tree.size} up to here`, first);
+  else if (root !== rootOf(tree.peaks)) report('entries were changed, replaced or moved: they do not have the root that is signed', first);
+  else if (tree.first === null) report('there are no entries between this head and the one before');
+  else if (position === undefined || position !== parsed(state.lastText).position)
+    report('the head names another position than that of the last entry');
+  else if (String(peaks) !== String(tree.peaks)) report('the peaks of the head do not have its root');
   // A signed head also confirms its peaks. So the later lines can be checked even if lines before the head are wrong.
-  if (isSigned && arePeaksOf(peaks, head)) Object.assign(state, { peaks: [...peaks], size });
-  Object.assign(state, { lastHead: isSigned ? head : state.lastHead, first: null, isUnknown: false });
-  if (state.anchors.some((anchored) => anchored.size === size && anchored.root !== root))
-    report('the head has another root than the anchored head of this size');
+  if (isSigned && arePeaksOf(peaks, head)) Object.assign(tree, { peaks: [...peaks], size });
+  Object.assign(tree, { last: isSigned ? head : tree.last, first: null, isUnknown: false });
+  tree.sizes.add(size);
+  if (version === 1 && size >= tree.end) tree.isOpen = false;
 };
 
 const checkEnd = (state, { content }, report) => {
   state.isEnded = true;
   if (content.lines !== state.line - 1) report(`there were ${content.lines} lines before, now there are ${state.line - 1}`);
   if (content.sha256 !== state.hash.copy().digest('hex')) report('the lines before have another SHA-256');
+  if (state.pending) report('the entry before has no proof');
 };
 
-const CHECKS = { manifest: checkManifest, key: checkKey, event: checkEvent, head: checkHead, end: checkEnd };
+// ---- Selections
+
+const startHead = (state, head, report) => {
+  const { last } = state.trees[2];
+  if (head.version !== 2) report('the head of a selection must have version 2');
+  if (last && head.size <= last.size) report('the head is not larger than the one before');
+  if (state.pending) report('the entry before has no proof');
+  Object.assign(state, { pending: null });
+  state.trees[2].last = head;
+  for (const anchor of state.trees[2].anchors) {
+    if (anchor.head.size !== head.size) continue;
+    anchor.isCompared = true;
+    if (anchor.head.root !== head.root) report('the head has another root than the anchored head of this size');
+  }
+};
+
+const expectProof = (state, digest, text, report) => {
+  const { from, to } = state.manifest.selection.filter ?? {};
+  const at = Date.parse(parsed(text).at);
+  if (state.pending) report('the entry before has no proof');
+  if (at < Date.parse(from) || at >= Date.parse(to)) report('the entry is not of the period of the selection');
+  state.pending = { leaf: digest };
+};
+
+/** Returns the root to which a leaf and its path lead (RFC 9162, 2.1.3.2); null if the path has the wrong length. */
+const rootFromPath = (leaf, index, size, path) => {
+  let [at, last, root] = [index, size - 1, leaf];
+  if (!Number.isSafeInteger(index) || index < 0 || index >= size) return null;
+  for (const sibling of path) {
+    if (last === 0) return null;
+    if (at % 2 === 1 || at === last) {
+      root = nodeHash(sibling, root);
+      while (at % 2 === 0 && at !== 0) [at, last] = [Math.floor(at / 2), Math.floor(last / 2)];
+    } else root = nodeHash(root, sibling);
+    [at, last] = [Math.floor(at / 2), Math.floor(last / 2)];
+  }
+  return last === 0 ? root : null;
+};
+
+const checkProof = (state, { content: { index, path } }, report) => {
+  const { pending, lastIndex } = state;
+  const head = state.trees[2].last;
+  state.pending = null;
+  if (!pending) return report('there is no entry before the proof');
+  if (!head) return report('there is no head before the proof');
+  if (index <= lastIndex) report('the entry does not come after the one before');
+  if (!Array.isArray(path) || rootFromPath(pending.leaf, index, head.size, path) !== head.root)
+    report('the path does not lead from the entry to the signed root', state.line - 1);
+  state.gaps += state.entries > 1 && index !== lastIndex + 1 ? 1 : 0;
+  state.lastIndex = index;
+};
+
+const CHECKS = { manifest: checkManifest, key: checkKey, event: checkEvent, head: checkHead, proof: checkProof, end: checkEnd };
 
 /** Checks one line, without its line break. */
 const checkLine = (state, bytes, problem) => {
   const report = (text, first = state.line) => problem({ line: first, last_line: state.line, text });
-  const parsed = parseLine(bytes);
+  const line = parseLine(bytes);
   if (state.isEnded) report('there must be nothing after the last line');
-  if (state.line === 1 && parsed?.kind !== 'manifest') report('the first line must be the manifest');
-  if (parsed === null) {
+  if (state.line === 1 && line?.kind !== 'manifest') report('the first line must be the manifest');
+  if (line === null) {
     report('this is not a line of an export: it was changed or cut');
-    state.isUnknown = true;
+    for (const tree of Object.values(state.trees)) tree.isUnknown = true;
   } else {
     const expected = state.line + state.offset;
-    if (parsed.number !== expected)
-      report(`lines were removed, added or moved before this one: it was line ${parsed.number}, not line ${expected}`);
-    state.offset = parsed.number - state.line;
-    if (parsed.digest !== digestOf(parsed.text)) report(`the ${parsed.kind} does not match its digest: it was changed`);
-    CHECKS[parsed.kind](state, parsed, report);
+    if (line.number !== expected)
+      report(`lines were removed, added or moved before this one: it was line ${line.number}, not line ${expected}`);
+    state.offset = line.number - state.line;
+    if (line.digest !== digestOf(line.text)) report(`the ${line.kind} does not match its digest: it was changed`);
+    CHECKS[line.kind](state, line, report);
   }
   state.hash.update(bytes).update('\n');
 };
 
-/** Checks the file as a whole, after its last line. */
-const checkWhole = (state, { key: pinned }, problem) => {
-  const { line, manifest, keys, lastHead } = state;
-  const report = (text, at) => problem({ line: at, last_line: at, text });
-  if (!state.isEnded) report('the file ends before its last line: it was cut', line);
-  if (state.first !== null) problem({ line: state.first, last_line: line, text: 'no head covers these entries' });
+// ---- Checks of the file as a whole, after its last line
+
+const checkManifestAgainst = (named, last, report) => {
   for (const [name, value] of [
-    ['entries', lastHead?.size],
-    ['root', lastHead?.root],
-    ['position', lastHead?.position],
+    ['entries', last?.size],
+    ['root', last?.root],
+    ['position', last?.position],
   ])
-    if (manifest && manifest[name] !== value) report(`the manifest says ${name}: ${manifest[name]}, but the newest head says ${value}`, 1);
-  if (pinned !== undefined) {
-    const trusted = keys.findIndex(({ key_id }) => key_id === pinned);
-    if (trusted < 0) report(`the file does not have the key ${pinned}`, 1);
-    else if (keys.findIndex(({ key_id }) => key_id === lastHead?.key_id) < trusted)
-      report(`the newest head is signed neither with the key ${pinned} nor with a later one`, line);
-  }
-  const newest = state.anchors.reduce((largest, { size }) => Math.max(largest, size), 0);
-  if (newest > (lastHead?.size ?? 0)) report(`a head over ${newest} entries was anchored, but the file ends before it`, line);
+    if (name in named || value !== undefined)
+      if (named[name] !== value) report(`the manifest says ${name}: ${named[name]}, but the newest head says ${value}`, 1);
 };
 
-/**
- * Returns the heads of a tenant from a file with one JSON object per line, in the form in which the platform posts
- * them.
- */
-const readAnchors = (file, tenant) => {
-  if (file === undefined) return [];
-  const texts = readFileSync(file, 'utf8')
-    .split('\n')
-    .filter((text) => text.trim() !== '');
-  const heads = texts.map((text) => JSON.parse(text)).filter(({ tenant_id }) => tenant_id === tenant);
-  if (heads.length === 0) throw new Error(`${file} has no head of the tenant ${tenant}`);
-  return heads;
+const checkEarlierTree = ({ manifest, trees, rule }, report) => {
+  const { last } = trees[1];
+  if (manifest.earlier) checkManifestAgainst(manifest.earlier, last && { size: last.size, root: last.root }, report);
+  if (rule && (rule.size !== last?.size || rule.root !== last?.root))
+    report(`this entry names a head of version 1 over ${rule.size} entries as the last one, but the file does not have it`, rule.line);
 };
+
+const checkAnchors = (state, report) => {
+  const { line, keys, manifest } = state;
+  const anchors = anchorsOf(state);
+  for (const { head, at } of anchors) {
+    const wrong = wrongInAnchor(head, keys);
+    if (wrong) report(`line ${at} of the anchors: the head over ${head.size} entries ${wrong}`, line);
+  }
+  const missing = anchors.filter(({ isCompared }) => !isCompared).map(({ head }) => head.size);
+  if (manifest?.selection) {
+    if (anchors.length > 0 && missing.length === anchors.length) report('none of the anchored heads is a head of this selection', line);
+    return;
+  }
+  if (missing.length > 0) report(`a head over ${missing.join(', ')} entries was anchored, but the file ends before it`, line);
+  for (const { anchors, sizes } of Object.values(state.trees))
+    for (const { head, isCompared } of anchors)
+      if (isCompared && !sizes.has(head.size)) report(`a head over ${head.size} entries was anchored, but the file does not have it`, line);
+};
+
+const checkPinnedKey = ({ keys, pinned, line, manifest }, last, report) => {
+  if (pinned === undefined) return;
+  const trusted = keys.findIndex(({ key_id }) => key_id === pinned);
+  if (trusted < 0) return report(`the file does not have the key ${pinned}`, 1);
+  if (!manifest?.selection && keys.findIndex(({ key_id }) => key_id === last?.key_id) < trusted)
+    report(`the newest head is signed neither with the key ${pinned} nor with a later one`, line);
+};
+
+const checkWhole = (state, last, problem) => {
+  const { line, manifest, trees } = state;
+  const report = (text, at) => problem({ line: at, last_line: at, text });
+  if (!state.isEnded) report('the file ends before its last line: it was cut', line);
+  for (const { isOpen, first } of Object.values(trees))
+    if (isOpen && first !== null) problem({ line: first, last_line: line, text: 'no head covers these entries' });
+  if (manifest && !manifest.selection) {
+    checkManifestAgainst(manifest, last, report);
+    if (manifest.format === FORMAT) checkEarlierTree(state, report);
+  }
+  checkPinnedKey(state, last, report);
+  checkAnchors(state, report);
+};
+
+const newState = (pinned) => ({
+  ...{ line: 0, offset: 0, keys: [], entries: 0, heads: 0, bareEntries: 0, lastText: '', trees: { 1: newTree(), 2: newTree() } },
+  ...{ manifest: null, rule: null, pending: null, lastIndex: -1, gaps: 0, isEnded: false, hash: createHash('sha256'), pinned },
+});
 
 /**
  * Verifies an export. `key` is the id of a key that is known to belong to the platform. `anchors` is a file with heads
@@ -222,8 +408,7 @@ const readAnchors = (file, tenant) => {
  * their ranges of lines.
  */
 export const verifyAuditExport = async (file, { key, anchors } = {}) => {
-  const state = { line: 0, offset: 0, keys: [], entries: 0, heads: 0, size: 0, peaks: [], first: null, lastText: '', isUnknown: false };
-  Object.assign(state, { manifest: null, lastHead: null, isEnded: false, anchors: [], hash: createHash('sha256') });
+  const state = newState(key);
   const problems = [];
   let count = 0;
   const problem = (found) => {
@@ -235,7 +420,10 @@ export const verifyAuditExport = async (file, { key, anchors } = {}) => {
     if (before !== null) {
       state.line += 1;
       checkLine(state, before, problem);
-      if (state.line === 1) state.anchors = readAnchors(anchors, state.manifest?.tenant_id);
+      if (state.line === 1) {
+        readAnchors(state, anchors);
+        openTrees(state);
+      }
     }
     before = bytes;
   }
@@ -245,24 +433,55 @@ export const verifyAuditExport = async (file, { key, anchors } = {}) => {
     problem({ line: state.line, last_line: state.line, text: 'the line break at the end is missing: the file was cut' });
   }
   if (state.line === 0) state.line = 1;
-  checkWhole(state, { key }, problem);
-  const { manifest, lastHead, entries, heads } = state;
-  const summary = { tenant_id: manifest?.tenant_id ?? null, entries, heads, key_id: lastHead?.key_id ?? null };
-  return { ok: count === 0, ...summary, is_key_known: key !== undefined, problem_count: count, problems };
+  const { manifest, entries, heads, trees, gaps } = state;
+  const isEarlier = manifest?.format === EARLIER_FORMAT;
+  const { last } = trees[isEarlier ? 1 : 2];
+  checkWhole(state, last, problem);
+  const isEmpty = count === 0 && entries === 0;
+  return {
+    ok: count === 0 && !isEmpty,
+    is_empty: isEmpty,
+    ...{ tenant_id: manifest?.tenant_id ?? null, entries, heads, key_id: last?.key_id ?? null, is_key_known: key !== undefined },
+    is_selection: manifest?.selection !== undefined,
+    has_gaps: gaps > 0,
+    // The entries whose contents no head covers, and those whose contents only heads of version 2 cover.
+    uncovered_contents: isEarlier ? state.bareEntries : 0,
+    later_covered_contents: isEarlier ? 0 : state.bareEntries,
+    problem_count: count,
+    problems,
+  };
 };
 
 // ---- Command line
 
 /** Returns the lines of text that describe the result of a verification. */
 export const describeVerification = (found) => {
+  const { entries, heads, tenant_id, key_id, uncovered_contents: uncovered, later_covered_contents: later } = found;
   const where = ({ line, last_line }) => (line === last_line ? `line ${line}` : `lines ${line} to ${last_line}`);
   const more = found.problem_count - found.problems.length;
+  if (found.is_empty) return ['nothing to verify: the file has no entries'];
   if (!found.ok)
     return [...found.problems.map((one) => `${where(one)}: ${one.text}`), ...(more > 0 ? [`and ${more} problems more`] : []), 'FAIL'];
-  const checked = `ok: ${found.entries} entries of the tenant ${found.tenant_id}, under ${found.heads} signed heads`;
-  if (found.is_key_known || found.key_id === null) return [checked];
-  return [checked, `the newest head is signed with the key ${found.key_id}: check that this is the platform's key, or use --key`];
+  const what = found.is_selection ? 'selected entries' : 'entries';
+  return [
+    `ok: ${entries} ${what} of the tenant ${tenant_id}, under ${heads} signed heads`,
+    ...(found.is_selection && found.has_gaps
+      ? ['other entries lie between them: a selection does not prove that nothing else matches']
+      : []),
+    ...(uncovered > 0
+      ? [`no head covers the contents of ${uncovered} of these entries: an export by a newer version has heads that do`]
+      : []),
+    ...(later > 0
+      ? [`only heads of version 2 cover the contents of ${later} of these entries, because those of version 1 left them out`]
+      : []),
+    ...(found.is_key_known || key_id === null
+      ? []
+      : [`the newest head is signed with the key ${key_id}: check that this is the platform's key, or use --key`]),
+  ];
 };
+
+/** Returns the exit code for the result of a verification. */
+export const exitCodeOf = ({ ok, is_empty }) => (is_empty ? 3 : ok ? 0 : 1);
 
 const main = async ([file, ...options]) => {
   const names = options.filter((_, index) => index % 2 === 0);
@@ -273,7 +492,7 @@ const main = async ([file, ...options]) => {
   const optionOf = (name) => (names.includes(name) ? options[options.indexOf(name) + 1] : undefined);
   const found = await verifyAuditExport(file, { key: optionOf('--key'), anchors: optionOf('--anchors') });
   for (const line of describeVerification(found)) console.log(line);
-  return found.ok ? 0 : 1;
+  return exitCodeOf(found);
 };
 
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))

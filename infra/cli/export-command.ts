@@ -24,11 +24,12 @@ export const importCommand = defineCommand({
     file: { type: 'positional', description: 'File of annals export', required: true },
     inspect: { type: 'boolean', description: 'Only for inspection: nothing in the platform acts. There is no other way to import' },
     key: { type: 'string', description: "Id of a key that is known to be that of the export's platform" },
+    anchors: { type: 'string', description: 'File with the heads that AUDIT_ANCHOR_URL has received, one per line' },
   },
   setup: rejectUnknownArguments,
-  run: async ({ args: { file, inspect, key } }) => {
+  run: async ({ args: { file, inspect, key, anchors } }) => {
     if (inspect !== true) throw usageError('An export can only be read for inspection: add --inspect');
     const { importForInspection } = await import('./import-export.ts');
-    await finish(await importForInspection(await readConfig(), file, key));
+    await finish(await importForInspection(await readConfig(), { file, key, anchors }));
   },
 });

@@ -3,13 +3,22 @@ import { z } from 'zod';
 import { comparePositions, type Position, parseToken } from '../../domain/event.ts';
 import { isId25 } from '../../domain/id.ts';
 import { type ExportWriter, writeExportFile } from '../audit/export-file.ts';
-import { addLeaf, describeVerification, digestOf, FORMAT, verifyAuditExport } from '../audit/verify-audit-export.mjs';
+import {
+  addLeaf,
+  describeVerification,
+  digestOf,
+  earlierLeaf,
+  exitCodeOf,
+  FORMAT,
+  verifyAuditExport,
+} from '../audit/verify-audit-export.mjs';
 import { printError } from '../processes/exit.ts';
 import { apiClient, type RunnerApi, retryTransient } from '../runner/api-client.ts';
 import { createOutageReport } from '../runner/outage-report.ts';
 import { usageError } from './arguments.ts';
 
 const Head = z.object({
+  version: z.literal([1, 2]),
   size: z.int(),
   root: z.string(),
   position: z.string(),
@@ -47,9 +56,9 @@ async function* textsOf(api: RunnerApi, first: string): AsyncGenerator<string> {
   }
 }
 
-/** Yields the audit heads of a tenant in ascending order of size, up to the size of the given head. */
-async function* headsUntil(api: RunnerApi, tenant: string, { size }: Head): AsyncGenerator<Head> {
-  const first = `/tenant/${tenant}/audit-logs/heads?sort=size&limit=${HEADS_PER_PAGE}`;
+/** Yields the audit heads of a tenant in ascending order of size, up to the given head, whose version they have. */
+async function* headsUntil(api: RunnerApi, tenant: string, { version, size }: Head): AsyncGenerator<Head> {
+  const first = `/tenant/${tenant}/audit-logs/heads?version=${version}&sort=size&limit=${HEADS_PER_PAGE}`;
   for (let path: string | null = first; path !== null; ) {
     const at: string = path;
     const page = await retryTransient(() => api.page(at), NEVER);
@@ -61,36 +70,55 @@ async function* headsUntil(api: RunnerApi, tenant: string, { size }: Head): Asyn
 
 const positionOf = (text: string): Position => parseToken((JSON.parse(text) as { position: string }).position)!;
 
+/** The heads of one tree that are not written yet, and its peaks over the entries that are. */
+type WrittenTree = { readonly heads: AsyncGenerator<Head>; readonly peaks: string[]; next: Head | undefined };
+
+const openTree = async (api: RunnerApi, tenant: string, last: Head): Promise<WrittenTree> => {
+  const heads = headsUntil(api, tenant, last);
+  return { heads, peaks: [], next: (await heads.next()).value as Head | undefined };
+};
+
+const writeHead = async (tree: WrittenTree, writer: ExportWriter): Promise<void> => {
+  await writer.line('head', JSON.stringify({ ...tree.next, peaks: tree.peaks }));
+  tree.next = (await tree.heads.next()).value as Head | undefined;
+};
+
+/** Writes the heads that cover only entries before this position. */
+const writeHeadsBefore = async (trees: readonly WrittenTree[], position: Position, writer: ExportWriter): Promise<void> => {
+  for (const tree of trees)
+    while (tree.next && comparePositions(position, parseToken(tree.next.position)!) > 0) await writeHead(tree, writer);
+};
+
 /**
- * Writes the audit-log entries of a tenant. Writes each head after the last entry that it covers.
- * @returns the number of entries
+ * Writes the audit-log entries of a tenant that the last of these heads covers. Writes each head after the last entry
+ * that it covers. `last` has the last head of each tree.
  */
-const writeEntries = async (api: RunnerApi, tenant: string, newest: Head, writer: ExportWriter): Promise<number> => {
-  const heads = headsUntil(api, tenant, newest);
-  const peaks: string[] = [];
+const writeEntries = async (api: RunnerApi, tenant: string, last: readonly Head[], writer: ExportWriter): Promise<void> => {
+  const trees = await Promise.all(last.map((head) => openTree(api, tenant, head)));
   let count = 0;
-  let head = (await heads.next()).value as Head | undefined;
-  const writeHead = async (): Promise<void> => {
-    await writer.line('head', JSON.stringify({ ...head, peaks }));
-    head = (await heads.next()).value as Head | undefined;
-  };
   for await (const text of textsOf(api, `/tenant/${tenant}/events?limit=${EVENTS_PER_PAGE}`)) {
-    const position = positionOf(text);
-    while (head && comparePositions(position, parseToken(head.position)!) > 0) await writeHead();
-    if (!head) break;
+    await writeHeadsBefore(trees, positionOf(text), writer);
+    if (trees.every(({ next }) => !next)) break;
     await writer.line('event', text);
-    addLeaf(peaks, count++, digestOf(text));
+    const digest = digestOf(text);
+    for (const { peaks, next } of trees) if (next) addLeaf(peaks, count, next.version === 1 ? earlierLeaf(text, digest) : digest);
+    count += 1;
   }
-  while (head) await writeHead();
-  return count;
+  for (const tree of trees) while (tree.next) await writeHead(tree, writer);
 };
 
 /**
  * Returns the newest audit head of a tenant; undefined if there is none.
  * @throws Refusal
  */
-const newestHead = async (api: RunnerApi, tenant: string): Promise<Head | undefined> =>
-  (await api.get(z.array(Head), `/tenant/${tenant}/audit-logs/heads?sort=-size&limit=1`))[0];
+const newestHead = async (api: RunnerApi, tenant: string, version = 2): Promise<Head | undefined> =>
+  (await api.get(z.array(Head), `/tenant/${tenant}/audit-logs/heads?version=${version}&sort=-size&limit=1`))[0];
+
+/** Returns the last head of the earlier tree if the newest head covers all its entries. */
+const earlierHead = async (api: RunnerApi, tenant: string, newest: Head): Promise<Head | undefined> => {
+  const last = await newestHead(api, tenant, 1);
+  return last && comparePositions(parseToken(last.position)!, parseToken(newest.position)!) <= 0 ? last : undefined;
+};
 
 /**
  * Waits until an audit head covers the newest entry that existed at the start of the call.
@@ -132,15 +160,17 @@ export const exportTenant = async ({ tenant: named, to, wait, url, key }: Export
       'no head of this tenant is signed yet: the first one follows within seconds of its first events; try again, or add --wait',
     );
   const keys = await api.get(z.array(Key), `/tenant/${tenant}/audit-logs/keys`);
+  const last = await earlierHead(api, tenant, newest);
   await writeExportFile(to, async (writer) => {
     const { size: entries, root, position } = newest;
-    await writer.line('manifest', JSON.stringify({ format: FORMAT, tenant_id: tenant, entries, root, position }));
+    const earlier = last && { entries: last.size, root: last.root };
+    await writer.line('manifest', JSON.stringify({ format: FORMAT, tenant_id: tenant, entries, root, position, earlier }));
     for (const one of keys) await writer.line('key', JSON.stringify(one));
-    await writeEntries(api, tenant, newest, writer);
+    await writeEntries(api, tenant, last ? [last, newest] : [newest], writer);
   });
   const found = await verifyAuditExport(to);
   for (const line of describeVerification(found)) console.log(line);
   const rest = wait ? '' : '; later ones follow with the next head, within five minutes: --wait waits for it';
   console.log(`written to ${to}: the entries up to the head signed at ${newest.at}${rest}`);
-  return found.ok ? 0 : 1;
+  return exitCodeOf(found);
 };

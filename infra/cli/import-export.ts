@@ -1,7 +1,7 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ExportedEvent, eventsOfExport } from '../audit/read-export.ts';
-import { describeVerification, type ExportVerification, verifyAuditExport } from '../audit/verify-audit-export.mjs';
+import { describeVerification, type ExportVerification, exitCodeOf, verifyAuditExport } from '../audit/verify-audit-export.mjs';
 import type { Config } from '../config.ts';
 import { syncDirectory } from '../durable-files.ts';
 import { openLog } from '../eventstore/client.ts';
@@ -74,21 +74,27 @@ const importInto = async ({ annalsData, masterKeyFile }: Config, file: string, {
   return 0;
 };
 
+/** `key` and `anchors` are those of `verifyAuditExport`. */
+export type ImportOptions = { readonly file: string; readonly key: string | undefined; readonly anchors: string | undefined };
+
 /**
  * Verifies an export of `annals export`, and fills a new data directory with its events. The directory is for
  * inspection only: no reactor runs there.
- * @returns the exit code: 1 if the export does not verify
+ * @returns the exit code: 1 if the export does not verify, 3 if it has no entries
  * @throws Error with a one-line message for the operator if the directory already contains a platform
  */
-export const importForInspection = async (config: Config, file: string, key: string | undefined): Promise<number> => {
+export const importForInspection = async (config: Config, { file, key, anchors }: ImportOptions): Promise<number> => {
   const configured = [config.eventstoreUrl && 'EVENTSTORE_URL', config.databaseUrl && 'DATABASE_URL', config.natsUrl && 'NATS_URL'];
   const external = configured.find(Boolean);
   if (external)
     throw wrongDirectory(`an export is imported into a platform of its own: unset ${external}, and set ANNALS_DATA to a new directory`);
-  if (!existsSync(file)) throw wrongDirectory(`there is no file ${file}`);
-  const found = await verifyAuditExport(file, { key });
+  const missing = [file, anchors].find((path) => path !== undefined && !existsSync(path));
+  if (missing !== undefined) throw wrongDirectory(`there is no file ${missing}`);
+  const found = await verifyAuditExport(file, { key, anchors });
   for (const line of describeVerification(found)) console.log(line);
-  if (!found.ok) return 1;
+  if (!found.ok) return exitCodeOf(found);
+  if (found.is_selection)
+    throw wrongDirectory(`${file} has only selected entries, from which nothing can be read: import an export of the whole audit log`);
   const lock = lockDataDirectory(config.annalsData);
   try {
     return await importInto(config, file, found);

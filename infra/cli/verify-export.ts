@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { describeVerification, verifyAuditExport } from '../audit/verify-audit-export.mjs';
+import { describeVerification, exitCodeOf, verifyAuditExport } from '../audit/verify-audit-export.mjs';
 import { usageError } from './arguments.ts';
 
 export type VerifyExportOptions = {
@@ -11,12 +11,12 @@ export type VerifyExportOptions = {
 
 /**
  * Verifies an export of `annals export` without a platform, and prints each problem with its line.
- * @returns the exit code: 1 if there is a problem @throws a usage error if there is no such file
+ * @returns the exit code: 1 if there is a problem, 3 if there is nothing to verify @throws a usage error if there is no such file
  */
 export const verifyExport = async ({ file, key, anchors, json }: VerifyExportOptions): Promise<number> => {
   const missing = [file, anchors].find((path) => path !== undefined && !existsSync(path));
   if (missing !== undefined) throw usageError(`There is no file ${missing}`);
   const found = await verifyAuditExport(file, { key, anchors });
   for (const line of json ? [JSON.stringify(found)] : describeVerification(found)) console.log(line);
-  return found.ok ? 0 : 1;
+  return exitCodeOf(found);
 };

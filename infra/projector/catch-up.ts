@@ -1,16 +1,16 @@
 import type pg from 'pg';
 import { comparePositions, type Position, type Recorded } from '../../domain/event.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { withoutBytes } from './event-queue.ts';
+import { preparer } from './event-queue.ts';
 import type { ProjectionWriter } from './projection-writer.ts';
 import { writeBatch, writeCheckpoints } from './write-batch.ts';
 
 const CATCH_UP_BATCH = 4_096;
 
-type Range = { readonly from: Position | null; readonly to: Position };
+type Range = { readonly from: Position | null; readonly to: Position; readonly prepare: (event: Recorded) => Recorded };
 
 /** Reads the events after `from`, up to and including `to`, and passes them to `onEvents` in batches. */
-const readRange = (log: Log, { from, to }: Range, onEvents: (events: readonly Recorded[]) => Promise<void>): Promise<void> =>
+const readRange = (log: Log, { from, to, prepare }: Range, onEvents: (events: readonly Recorded[]) => Promise<void>): Promise<void> =>
   new Promise((resolve, reject) => {
     let events: Recorded[] = [];
     let hasEnded = false;
@@ -29,7 +29,7 @@ const readRange = (log: Log, { from, to }: Range, onEvents: (events: readonly Re
       event: (event) => {
         if (hasEnded) return;
         const order = comparePositions(event.position, to);
-        if (order <= 0) events.push(withoutBytes(event));
+        if (order <= 0) events.push(prepare(event));
         if (order >= 0) return end();
         return events.length < CATCH_UP_BATCH ? undefined : flush();
       },
@@ -50,7 +50,8 @@ export const catchUpTo = async (
   { from, to }: { readonly from: Position | null; readonly to: Position | null },
 ): Promise<void> => {
   if (!to || (from && comparePositions(from, to) >= 0)) return;
-  await readRange(log, { from, to }, async (events) => {
+  const prepare = preparer(writers.some(({ compiled }) => compiled.projection.categories === '*'));
+  await readRange(log, { from, to, prepare }, async (events) => {
     const last = events.at(-1);
     if (last) await writeBatch(writers, db, { events, to: last.position });
   });

@@ -6,7 +6,7 @@ import type { Filter, Log, Subscription } from '../eventstore/event-log.ts';
 import { isUnavailable } from '../postgres/pool.ts';
 import { isCheckpointConflict } from './commit-batch.ts';
 import type { ErasedTenants } from './erased-tenants.ts';
-import { createEventQueue, type EventQueue, MAX_BATCH } from './event-queue.ts';
+import { createEventQueue, type EventQueue, MAX_BATCH, preparer } from './event-queue.ts';
 import type { ProjectionWriter } from './projection-writer.ts';
 import { createRateMeter, type RateMeter } from './rate-meter.ts';
 import { writeBatch, writeCheckpoints } from './write-batch.ts';
@@ -244,7 +244,8 @@ const workBetweenBatches = <T>(state: State, work: WorkBetweenBatches<T>): Promi
 export const startEventProcessor = (options: EventProcessorOptions): EventProcessor => {
   const state: State = {
     options,
-    queue: createEventQueue(),
+    // With a filter, there is no projection of all categories among the writers, and none can join them later.
+    queue: createEventQueue(preparer(options.filter === undefined)),
     rate: createRateMeter(20),
     writers: options.writers,
     position: options.from,

@@ -1,16 +1,17 @@
+import { withoutBytes } from '../../domain/audit/recorded-event.ts';
 import { comparePositions, type Position, type Recorded } from '../../domain/event.ts';
+import { EXCLUDED_CATEGORIES } from '../../projections/audit/audit-entry.ts';
 import type { Batch } from './write-batch.ts';
 
 /** The maximum number of events in one batch. While this many events are queued, the reader of the log waits. */
 export const MAX_BATCH = 8_192;
 
-const NO_BYTES = new Uint8Array(0);
-
 /**
- * Returns the event without its binary data (the body of a delivery), which no projection uses. While thousands of
- * events are queued, these data would take much memory.
+ * Returns the function that prepares events for these projections: it drops their bytes, of which projections use only
+ * the hash of the leaf. The hash is computed only if one of the projections can store it: a projection of all categories.
  */
-export const withoutBytes = (event: Recorded): Recorded => (event.data instanceof Uint8Array ? { ...event, data: NO_BYTES } : event);
+export const preparer = (isOfAllCategories: boolean): ((event: Recorded) => Recorded) =>
+  isOfAllCategories ? (event) => withoutBytes(event, !EXCLUDED_CATEGORIES.has(event.category)) : (event) => withoutBytes(event, false);
 
 /** A queue of events that have been read from the log but not written to the projections yet. */
 export type EventQueue = {
@@ -33,7 +34,7 @@ export type EventQueue = {
   readonly release: () => void;
 };
 
-export const createEventQueue = (): EventQueue => {
+export const createEventQueue = (prepare: (event: Recorded) => Recorded): EventQueue => {
   let events: Recorded[] = [];
   let end: Position | null = null;
   let wake = () => {};
@@ -41,7 +42,7 @@ export const createEventQueue = (): EventQueue => {
   return {
     size: () => events.length,
     add: (event) => {
-      events.push(withoutBytes(event));
+      events.push(prepare(event));
       end = event.position;
       wake();
       if (events.length < MAX_BATCH) return;

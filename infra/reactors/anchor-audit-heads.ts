@@ -35,9 +35,9 @@ const anchorPorts = (log: Log, { url, client }: Anchor, at: string): AnchorPorts
       return { host: new URL(url).host, status };
     },
     load: async (tenant) => (await cache.load(AuditAnchor, tenant, tenant)).state,
-    transact: (tenant, size, decide) => {
+    transact: (tenant, { version, size }, decide) => {
       const meta = { tenant, actor: ACTOR, at, v: 1 };
-      return transact({ aggregate: AuditAnchor, tenant, id: tenant, decide, meta, seed: `${size}` });
+      return transact({ aggregate: AuditAnchor, tenant, id: tenant, decide, meta, seed: version === 1 ? `${size}` : `${version} ${size}` });
     },
   };
 };

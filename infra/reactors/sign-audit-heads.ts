@@ -1,5 +1,6 @@
 import { type SigningPorts, signHeads } from '../../commands/audit/sign-heads.reactor.ts';
 import * as AuditHead from '../../domain/audit/audit-head.ts';
+import * as LeafRule from '../../domain/audit/leaf-rule.ts';
 import { MAX_SORT_KEY, positionOfSortKey } from '../../domain/event.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { type CheckedTenants, leavesBetween, tenantsWithUnsignedEntries } from '../../projections/audit/audit-head.queries.ts';
@@ -18,6 +19,7 @@ const ACTOR = { kind: 'system', id: 'annals' } as const;
 export const signingPorts = (log: Log, reads: Pick<Reads, 'rows'>, sign: SignText, at: string): SigningPorts => {
   const cache = openAggregateCache(log, []);
   const transact = createTransact(log, cache);
+  const metaOf = (tenant: string) => ({ tenant, actor: ACTOR, at, v: 1 });
   return {
     sign,
     load: async (tenant) => (await cache.load(AuditHead, tenant, tenant)).state,
@@ -31,9 +33,16 @@ export const signingPorts = (log: Log, reads: Pick<Reads, 'rows'>, sign: SignTex
       return entries.map(({ leaf, place }) => ({ leaf, position: positionOfSortKey(place) }));
     },
     transact: async (tenant, size, decide) => {
-      const meta = { tenant, actor: ACTOR, at, v: 1 };
+      const meta = metaOf(tenant);
       const { state } = await transact({ aggregate: AuditHead, tenant, id: tenant, decide, meta, seed: `${size} ${at}` });
       return state;
+    },
+    changeLeafRule: async (tenant, last) => {
+      const { state } = await cache.load(LeafRule, tenant, tenant);
+      if (state.change) return false;
+      const decide = LeafRule.changeLeafRule(last);
+      await transact({ aggregate: LeafRule, tenant, id: tenant, decide, meta: metaOf(tenant), seed: 'leaf rule' });
+      return true;
     },
   };
 };

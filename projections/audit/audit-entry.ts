@@ -2,6 +2,7 @@ import * as Agent from '../../domain/agents/agent.ts';
 import * as AuditAnchor from '../../domain/audit/audit-anchor.ts';
 import * as AuditHead from '../../domain/audit/audit-head.ts';
 import * as Disclosure from '../../domain/audit/disclosure.ts';
+import * as LeafRule from '../../domain/audit/leaf-rule.ts';
 import * as BillingRecord from '../../domain/billing/billing-record.ts';
 import * as BudgetHour from '../../domain/billing/budget-hour.ts';
 import * as Seller from '../../domain/billing/seller.ts';
@@ -98,6 +99,7 @@ const RESOURCE_TYPES: Readonly<Record<string, string>> = {
   [TenantGuardrails.category]: Tenant.category,
   [BillingRecord.category]: Tenant.category,
   [Seller.category]: User.category,
+  [LeafRule.category]: Tenant.category,
 };
 
 /**

@@ -10,17 +10,19 @@ import { type SignedHead, type TreeBefore, table } from './audit-head.ts';
 
 export const HEAD_SORTS = ['size'];
 
-const headList = defineList({ table }, (db, { tenant_id }: { tenant_id: string }) =>
-  db.selectFrom('auditheads.heads as head').where('head.tenant_id', '=', tenant_id),
+const headList = defineList({ table }, (db, { tenant_id, version }: { tenant_id: string; version: number }) =>
+  db.selectFrom('auditheads.heads as head').where('head.tenant_id', '=', tenant_id).where('head.version', '=', version),
 );
 
-/** Returns a page of the signed heads of a tenant, as SignedHead. */
-export const headPage = (reads: Reads, tenant_id: string, window: PageWindow): Promise<Page> => reads.page(headList, { tenant_id }, window);
+/** Returns a page of the signed heads of a tenant in the tree of this version, as SignedHead. */
+export const headPage = (reads: Reads, tenant_id: string, version: AuditHead.HeadVersion, window: PageWindow): Promise<Page> =>
+  reads.page(headList, { tenant_id, version }, window);
 
 const firstHeadFrom = defineQuery((db, { tenant_id, place }: { tenant_id: string; place: string }) =>
   db
     .selectFrom('auditheads.heads as head')
     .where('head.tenant_id', '=', tenant_id)
+    .where('head.version', '=', AuditHead.HEAD_VERSION)
     .where('head.place', '>=', place)
     .orderBy('head.place')
     .select(['head.doc', 'head.tree', 'head.place'])
@@ -56,6 +58,7 @@ const lastHead = defineQuery((db, { tenant_id }: { tenant_id: string }) =>
   db
     .selectFrom('auditheads.heads as head')
     .where('head.tenant_id', '=', tenant_id)
+    .where('head.version', '=', AuditHead.HEAD_VERSION)
     .orderBy('head.place', 'desc')
     .select(['head.doc', 'head.tree', 'head.place'])
     .limit(({ lit }) => lit(1)),
@@ -78,7 +81,7 @@ const unanchored = defineQuery((db, _: object) =>
     .limit(({ lit }) => lit(MAX_HEADS_TO_ANCHOR)),
 );
 
-type HeadToAnchor = Pick<z.output<typeof SignedHead>, 'size' | 'root' | 'position' | 'at' | 'signature' | 'key_id'> & {
+type HeadToAnchor = Pick<z.output<typeof SignedHead>, 'version' | 'size' | 'root' | 'position' | 'at' | 'signature' | 'key_id'> & {
   readonly head_id: string;
   readonly tenant_id: string;
 };
@@ -89,8 +92,8 @@ type HeadToAnchor = Pick<z.output<typeof SignedHead>, 'size' | 'root' | 'positio
  */
 export const headsToAnchor = async (reads: Pick<Reads, 'rows'>): Promise<HeadToAnchor[]> =>
   (await reads.rows(unanchored, {})).map(({ tenant_id, id: head_id, doc }) => {
-    const { size, root, position, at, signature, key_id } = JSON.parse(doc) as z.output<typeof SignedHead>;
-    return { head_id, tenant_id, size, root, position, at, signature, key_id };
+    const { version, size, root, position, at, signature, key_id } = JSON.parse(doc) as z.output<typeof SignedHead>;
+    return { head_id, tenant_id, version, size, root, position, at, signature, key_id };
   });
 
 const leaves = defineQuery((db, { tenant_id, after, until }: { tenant_id: string; after: string; until: string }) =>
@@ -100,7 +103,7 @@ const leaves = defineQuery((db, { tenant_id, after, until }: { tenant_id: string
     .where('entry.place', '>', after)
     .where('entry.place', '<=', until)
     .orderBy('entry.place')
-    .select(['entry.leaf', 'entry.place'])
+    .select(['entry.leaf_hash', 'entry.place'])
     .limit(({ lit }) => lit(AuditHead.MAX_HEAD_ENTRIES)),
 );
 
@@ -111,7 +114,7 @@ export const leavesBetween = async (
   after: string,
   until: string,
 ): Promise<{ leaf: string; place: string }[]> =>
-  (await reads.rows(leaves, { tenant_id, after, until })).map(({ leaf, place }) => ({ leaf: leaf!, place: place! }));
+  (await reads.rows(leaves, { tenant_id, after, until })).map(({ leaf_hash, place }) => ({ leaf: leaf_hash!, place: place! }));
 
 /** The number of tenants that one query checks for entries that no head covers. */
 const TENANTS_PER_QUERY = 500;
@@ -132,6 +135,7 @@ const unsignedCounts = defineQuery((db, { after }: { after: string }) =>
         eb
           .selectFrom('auditheads.heads as head')
           .whereRef('head.tenant_id', '=', 'entries.tenant_id')
+          .where('head.version', '=', AuditHead.HEAD_VERSION)
           .orderBy('head.size', 'desc')
           .select(['head.size', 'head.at'])
           .limit(eb.lit(1))

@@ -9,12 +9,18 @@ const Hash = z.string().meta({ description: 'A SHA-256 hash as base64url', examp
 
 export const SignedHead = z
   .object({
+    version: z.literal([1, 2]).meta({
+      description:
+        'The version of the tree: 2. In version 1, which gets no new heads, the leaves leave out the data of events that are bytes',
+      examples: [2],
+    }),
     size: z.int().meta({ description: 'How many events the tree has', examples: [1000] }),
     root: Hash.meta({ description: 'The root of the tree over these events (RFC 9162), as base64url' }),
     position: z.string().meta({ description: 'The position of the last of these events', examples: ['48211:48211'] }),
     at: Timestamp.meta({ description: 'When the head was signed' }),
     signature: z.string().meta({
-      description: 'The Ed25519 signature as base64url, of the lines `annals audit head v1`, tenant id, size, root, position and `at`',
+      description:
+        'The Ed25519 signature as base64url, of the lines `annals audit head v2` (the number is the version), tenant id, size, root, position and `at`',
       examples: ['d2hhdC1zaWduYXR1cmU'],
     }),
     key_id: z.string().meta({
@@ -42,6 +48,7 @@ export const table = {
   columns: {
     tenant_id: 'text',
     id: 'text',
+    version: 'integer',
     size: 'bigint',
     place: 'text',
     at: 'timestamptz',
@@ -50,8 +57,8 @@ export const table = {
   },
   docs: { doc: SignedHead, tree: TreeBefore },
   indexes: [
-    { columns: ['tenant_id', 'place'] },
-    { columns: ['tenant_id', 'size'] },
+    { columns: ['tenant_id', 'version', 'place'] },
+    { columns: ['tenant_id', 'version', 'size'] },
     { columns: ['unanchored_since', 'size'], withoutNull: 'unanchored_since' },
   ],
 } as const satisfies Table;
@@ -59,13 +66,14 @@ export const table = {
 /** The signed heads of the tenants' audit trees. */
 export const auditHeads = {
   name: 'auditheads',
-  version: 2,
+  version: 3,
   categories: [AuditHead.category, AuditAnchor.category],
   tables: [table],
   on: {
-    AuditHeadSigned: ({ event_id, tenant: tenant_id, data: { peaks: _, ...head } }) =>
+    AuditHeadSigned: ({ event_id, tenant: tenant_id, data: { peaks: _, version = 1, ...head } }) =>
       insert('heads', {
         ...head,
+        version,
         tenant_id,
         id: event_id,
         place: AuditHead.sortKeyOf(head.position),

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { ModelEvent } from '../../domain/agents/model.ts';
-import { leafHash } from '../../domain/audit/merkle-tree.ts';
-import { recordedEventText } from '../../domain/audit/recorded-event.ts';
+import { leafOf } from '../../domain/audit/recorded-event.ts';
 import { PLATFORM, type Recorded } from '../../domain/event.ts';
 import { EventId, Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
@@ -105,8 +104,9 @@ export const table = {
     by_user: 'boolean',
     created_at: 'timestamptz',
     place: 'text',
-    // The hash of the event's leaf in the tenant's audit tree.
-    leaf: 'text',
+    // The hash of the event's leaf in the tenant's audit tree. Its earlier name `leaf` was that of a hash that left out
+    // the bytes of events. With the new name, a program that expects the other hash finds none.
+    leaf_hash: 'text',
   },
   docs: { doc: AuditLogRead },
   indexes: [
@@ -167,7 +167,7 @@ const isOfPlatform = ({ meta, type }: Recorded): boolean =>
 export const auditCounter = tenantCounter('audit', 'lines');
 
 const entriesOf = (event: Recorded) => {
-  const entry = { ...entryOf(event), leaf: leafHash(recordedEventText(event)) };
+  const entry = { ...entryOf(event), leaf_hash: leafOf(event) };
   const inserted = (name: string, reader: 'tenant' | 'platform') => insertDerived(name, entry, namesOf(event, entry, reader));
   // When this event is recorded, the tenant's own audit log has been removed. Only the platform's audit log gets an
   // entry.
@@ -184,7 +184,7 @@ const entriesOf = (event: Recorded) => {
 /** The audit log, with one entry for every event that is not in an excluded category. */
 export const audit = {
   name: 'audit',
-  version: 16,
+  version: 17,
   categories: '*',
   tables: [table, platformTable, auditCounter.table, subjectTable],
   on: {},

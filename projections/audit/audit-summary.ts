@@ -60,6 +60,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   AuditExported: 'exported the audit log as {format}',
   AuditKeyCreated: 'created the key {resource}, which signs the heads of the audit trees',
   AuditKeyResealed: 'encrypted the audit key {key_id} with a new data key',
+  AuditLeafRuleChanged: 'started the audit tree of the tenant again after {size} entries: {reason}',
   BenchmarkCreated: 'added the benchmark {resource} to the catalogue',
   BenchmarkRetired: 'removed the benchmark {resource} from the catalogue',
   BenchmarkRunFinished: 'finished a benchmark run of the agent {agent}: {status}',

@@ -202,9 +202,9 @@ const forge = (): Buffer => {
   const texts = contents.filter(({ kind }) => kind === 'event').map(({ text }) => text.replace('Prüft', 'Fälscht'));
   const end = { size: 0, peaks: [], leaves: texts.map(digestOf) };
   const { position } = JSON.parse(texts.at(-1)!) as { position: string };
-  const head = { size: texts.length, root: rootOf(end), position, at: new Date().toISOString() };
+  const head = { version: 2, size: texts.length, root: rootOf(end), position, at: new Date().toISOString() } as const;
   const signature = signBytes(null, Buffer.from(signedText(home.id, head)), privateKey).toString('base64url');
-  const manifest = { format: 'annals export v1', tenant_id: home.id, entries: head.size, root: head.root, position };
+  const manifest = { format: 'annals export v2', tenant_id: home.id, entries: head.size, root: head.root, position };
   const texted = (kind: 'manifest' | 'key' | 'head', content: object) => ({ kind, text: JSON.stringify(content) });
   return writeAgain(
     [
@@ -221,13 +221,13 @@ test('if the verifier gets the id of the right signing key or the anchored heads
   const [file, anchors] = [join(dir, 'forged.jsonl'), join(dir, 'anchors.jsonl')];
   writeFileSync(file, forge());
   const heads = (await p.send('GET', `${home.tenant}/audit-logs/heads?sort=size`, { key: home.key })).body as AuditHeadFields[];
-  const posted = heads.slice(0, 3).map(({ size, root }) => JSON.stringify({ tenant_id: home.id, size, root }));
+  const posted = heads.slice(0, 3).map((head) => JSON.stringify({ tenant_id: home.id, ...head }));
   writeFileSync(anchors, `${posted.join('\n')}\n`);
   const { key_id } = heads[0]!;
   assert.ok((await verifyAuditExport(file)).ok, 'the forgery is consistent in itself');
   assert.not((await verifyAuditExport(file, { key: key_id })).ok);
   const found = await verifyAuditExport(file, { anchors });
-  assert.match(found.problems.map(({ text }) => text).join(), 'another root than the anchored head');
+  assert.match(found.problems.map(({ text }) => text).join(), 'another root than the anchored head over them');
   assert.ok((await verifyAuditExport(exported, { key: key_id, anchors })).ok);
   assert.ok((await verifyAuditExport(exported, { key: heads[2]!.key_id, anchors })).ok, 'the key of the newest head');
 });

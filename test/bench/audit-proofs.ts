@@ -40,7 +40,7 @@ const fillEntries = async (client: pg.Client, count: number): Promise<void> => {
   );
   for (const { name } of rows) await client.query(`drop index audit."${name}"`);
   await client.query(
-    `insert into audit.audit_logs (id, tenant_id, place, leaf, doc, touched)
+    `insert into audit.audit_logs (id, tenant_id, place, leaf_hash, doc, touched)
      select 'e' || n, '${TENANT}', ${PLACE}, ${LEAF}, '{}', '' from generate_series(1, ${count}) as n`,
   );
   for (const { sql } of rows) if (sql.endsWith('(tenant_id, place)')) await client.query(sql);

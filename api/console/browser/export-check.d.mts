@@ -5,5 +5,6 @@ export const checkExport: (bytes: Uint8Array) => Promise<{
   readonly entries: number;
   readonly heads: number;
   readonly key_id: string | null;
+  readonly uncovered_contents: number;
   readonly problems: readonly ExportProblem[];
 }>;

@@ -1,6 +1,7 @@
 export type Key = { readonly key_id: string; readonly public_key: string; readonly cross_signature: string | null };
 
 export type Head = {
+  readonly version?: number;
   readonly size: number;
   readonly root: string;
   readonly position: string;

@@ -116,15 +116,15 @@ export const checkKeys = async (keys) => {
 
 /**
  * Checks the signature of a head. @returns what is wrong, or null
- * @param {{ size: number, root: string, position: string, at: string, signature: string, key_id: string }} head
+ * @param {{ version?: number, size: number, root: string, position: string, at: string, signature: string, key_id: string }} head
  * @param {{ tenant_id: string, keys: readonly { key_id: string, public_key: string, cross_signature: string | null }[] }} known
  */
-export const checkHead = async ({ size, root, position, at, signature, key_id }, { tenant_id, keys }) => {
+export const checkHead = async ({ version = 1, size, root, position, at, signature, key_id }, { tenant_id, keys }) => {
   const wrongKey = await checkKeys(keys);
   if (wrongKey) return wrongKey;
   const key = keys.find((known) => known.key_id === key_id);
   if (!key) return 'the head is signed with a key that is not published';
-  const text = ['annals audit head v1', tenant_id, size, root, position, at].join('\n');
+  const text = [`annals audit head v${version}`, tenant_id, size, root, position, at].join('\n');
   return (await isSignedBy(key, text, signature)) ? null : 'the signature of the head is not valid';
 };
 
@@ -138,6 +138,7 @@ export const checkProof = async ({ tenant_id, event_id, position }, { text, proo
   if (event.id !== event_id || event.position !== position) return 'the event is another one than that of the entry';
   const { leaf, index, size, path, head } = proof;
   if (leaf !== (await leafHash(text))) return 'the event has another hash than its leaf';
+  if (head.version !== 2) return 'the head is one of an earlier version, which does not cover the contents of events';
   if (size !== head.size) return 'the proof is for a tree of another size';
   if ((await rootFromPath({ leaf, index, size, path })) !== head.root) return 'the path does not lead to the signed root';
   return checkHead(head, { tenant_id, keys });
