@@ -16,6 +16,7 @@ export type TestFile = { readonly file: string; readonly passes: boolean; readon
  * loaded the module, so the function may have been called by the module itself.
  */
 export type Coverage = {
+  /** The test files whose calls are known. */
   readonly tests: readonly TestFile[];
   readonly calls: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>;
 };
@@ -55,7 +56,10 @@ const linesOf = <T>(file: string): T[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as T);
 
-const resultsIn = (directory: string): TestFile[] => globSync(join(directory, RESULTS)).flatMap(linesOf<TestFile>);
+const resultsIn = (directory: string): TestFile[] => {
+  const results = globSync(join(directory, RESULTS)).flatMap(linesOf<TestFile>);
+  return [...new Map(results.map((result) => [result.file, result])).values()];
+};
 
 const openRecorder = (copy: WorkingCopy, directory: string, { env }: TestRun): Worker<string> => {
   const NODE_OPTIONS = `--import ${pathToFileURL(join(copy.dir, 'test/mutants/record-coverage.ts')).href}`;

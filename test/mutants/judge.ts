@@ -22,10 +22,11 @@ type RunTests = (files: readonly string[]) => Promise<string | undefined>;
 const judge = async ({ coverage, importers, maxTests }: Judging, place: Place, runTests: RunTests): Promise<Verdict> => {
   const { near, far } = reachOf(coverage, importers, place);
   const all = [...near, ...far];
-  if (all.length === 0) return { place, noticedBy: 'not executed' };
+  const known = coverage.tests.length;
+  if (all.length === 0) return { place, noticedBy: 'not executed', known };
   const files = all.slice(0, maxTests);
   const test = await runTests(files);
-  if (test === undefined) return { place, noticedBy: 'nobody', reaching: all.length, ran: files.length };
+  if (test === undefined) return { place, noticedBy: 'nobody', known, reaching: all.length, ran: files.length };
   return { place, noticedBy: near.includes(test) ? 'near tests' : 'npm test', test };
 };
 

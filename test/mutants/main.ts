@@ -62,7 +62,7 @@ const reportTime = (what: string): void => console.error(`${what}: ${usedSeconds
 
 /** Finds the places at which the change does not compile. @returns the others */
 const checkTypes = async (copy: WorkingCopy, places: readonly Place[], onVerdict: (verdict: Verdict) => void): Promise<Place[]> => {
-  const uncompilable = await findUncompilable(places, await errorFinder(copy));
+  const uncompilable = await findUncompilable(places, errorFinder(copy));
   for (const place of uncompilable) onVerdict({ place, noticedBy: 'types' });
   return places.filter((place) => !uncompilable.has(place));
 };
@@ -106,7 +106,11 @@ const main = async (args: string[]): Promise<void> => {
   if (options.json) writeFileSync(options.json, `${JSON.stringify(recordsOf(verdicts), null, 2)}\n`);
 };
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void cleanUp().finally(() => process.exit(1)));
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    removeCopies();
+    void cleanUp().finally(() => process.exit(1));
+  });
 await main(process.argv.slice(2)).catch((error: Error) => {
   console.error(error.message);
   process.exitCode = 1;

@@ -9,7 +9,8 @@ export type Verdict = {
   readonly noticedBy: Observer;
   /** The test file that failed. */
   readonly test?: string;
-  /** How many test files call the place, and how many of them may run for one mutant. */
+  /** How many test files call the place, of how many whose calls are known, and how many of them have run. */
+  readonly known?: number;
   readonly reaching?: number;
   readonly ran?: number;
 };
@@ -21,8 +22,9 @@ const shorten = (text: string): string => {
   return line.length > MAX_TEXT ? `${line.slice(0, MAX_TEXT)}…` : line;
 };
 
-const observer = ({ noticedBy, test, reaching = 0, ran = 0 }: Verdict): string => {
+const observer = ({ noticedBy, test, known = 0, reaching = 0, ran = 0 }: Verdict): string => {
   if (noticedBy === 'nobody') return `nobody (${ran} of ${reaching} test files that execute it)`;
+  if (noticedBy === 'not executed') return `nobody (not executed by any of ${known} test files)`;
   return test ? `${noticedBy} ${test}` : noticedBy;
 };
 

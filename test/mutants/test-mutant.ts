@@ -28,7 +28,8 @@ const firstFailure = async (copy: WorkingCopy, env: NodeJS.ProcessEnv, tests: re
   let used = copy.startTestProcess(env);
   for (const test of tests) {
     if (await fails(used, test)) {
-      used.kill();
+      // An ordinary end stores the compiled modules for the next process.
+      await used.close();
       return test.file;
     }
     if (used.isUsable() || test === tests.at(-1)) continue;

@@ -25,8 +25,9 @@ test('places that compile together need one run of the compiler for each change 
 
 test('an error in the statement of a place belongs to that place', async () => {
   const place = placeOf('b.ts', "'x'");
-  const { findErrors } = compiler(new Map([[place, { file: 'b.ts', line: 2 }]]));
+  const { findErrors, runs } = compiler(new Map([[place, { file: 'b.ts', line: 2 }]]));
   equal([...(await findUncompilable(places, findErrors))], [place]);
+  is(runs(), 2);
 });
 
 test('the place that causes an error in another file is found', async () => {
