@@ -5,15 +5,16 @@ import { Refusal } from '../../domain/refusal.ts';
 import { createBackoff } from '../backoff.ts';
 import type { Config } from '../config.ts';
 import { connectNats } from './connect.ts';
+import { isBrokerUnavailable } from './jetstream-errors.ts';
 import { isUnsafeVersion, MIN_SAFE_VERSION } from './server-version.ts';
 
 type WarningLogger = Pick<Logger, 'warn'>;
 
 const CONNECT_TIMEOUT_MS = 2_000;
-const RETRY = { minMs: 50, maxMs: 2_000 };
+const RETRY = { minMs: 50, maxMs: 250 };
 /**
- * The time without a connection after which a warning is logged, in milliseconds. There is none before, because the
- * broker may start later than this process.
+ * The time after which a warning is logged if no broker answers, in milliseconds. There is none before, because the
+ * broker may start later than this process. That a broker rejects the user is logged at once.
  */
 const WARN_AFTER_MS = 5_000;
 const WARN_INTERVAL_MS = 60_000;
@@ -41,6 +42,8 @@ export const connectInBackground = (config: Pick<Config, 'natsUrl' | 'natsAccoun
   const closing = new AbortController();
   const closed = Promise.withResolvers<undefined>();
   let connected: NatsConnection | undefined;
+  /** Why the last attempt to connect has failed. */
+  let reason = 'no answer from NATS_URL';
   /**
    * Whether the connection is lost and the client is trying to reconnect. During that time, `isClosed` of the client is
    * still false.
@@ -58,22 +61,22 @@ export const connectInBackground = (config: Pick<Config, 'natsUrl' | 'natsAccoun
     const retry = createBackoff(RETRY);
     while (!closing.signal.aborted) {
       try {
-        connected = await connectNats(config);
+        connected = await connectNats(config, { waitForServer: false });
         if (closing.signal.aborted) await connected.close();
         void watch(connected);
         warnAboutVersion(connected, logger);
         return connected;
       } catch (error) {
-        warn((error as Error).message);
+        reason = (error as Error).message;
+        if (!isBrokerUnavailable(error)) warn(reason);
         await retry.wait(closing.signal);
       }
     }
     return undefined;
   };
 
-  const warning = setInterval(() => warn('no answer from NATS_URL'), WARN_AFTER_MS).unref();
-  // The NATS client may wait for a server without a time limit. `Promise.race` makes sure that `close` need not wait
-  // for the client.
+  const warning = setInterval(() => warn(reason), WARN_AFTER_MS).unref();
+  // An attempt to connect can last for many seconds. `Promise.race` makes sure that `close` need not wait for it.
   const connecting = Promise.race([connect(), closed.promise]).finally(() => clearInterval(warning));
 
   return {

@@ -1,9 +1,27 @@
-import { connect, jwtAuthenticator, type NatsConnection } from 'nats';
+import { type Authenticator, type ConnectionOptions, connect, jwtAuthenticator, type NatsConnection } from 'nats';
 import type { Config } from '../config.ts';
 import { createUserCredentials } from './jwt.ts';
 
 const RECONNECT_DELAY_MS = 250;
 const PING_INTERVAL_MS = 20_000;
+
+/**
+ * The options of every connection that must last as long as the process. Without `ignoreAuthErrorAbort`, the client
+ * closes a connection forever after it was rejected twice, for example by a server that does not know the account yet.
+ */
+export const LASTING_CONNECTION = {
+  maxReconnectAttempts: -1,
+  reconnectTimeWait: RECONNECT_DELAY_MS,
+  ignoreAuthErrorAbort: true,
+} as const satisfies ConnectionOptions;
+
+/** Signs new credentials for each attempt to connect, because the server may have revoked the earlier ones. */
+export const accountAuthenticator =
+  (accountSeed: string): Authenticator =>
+  (nonce) => {
+    const user = createUserCredentials({ accountSeed, name: 'annals' });
+    return jwtAuthenticator(user.jwt, new TextEncoder().encode(user.seed))(nonce);
+  };
 
 /**
  * Returns the user and password in the URL of a NATS server. The NATS client does not read them from the URL, so they
@@ -16,17 +34,14 @@ const passwordIn = (url: string): { user?: string; pass?: string } => {
 
 const hostOf = (url: string): string => new URL(url).host;
 
-const authentication = (accountSeed: string | undefined, urls: readonly string[]) => {
-  if (!accountSeed) return passwordIn(urls[0]!);
-  const user = createUserCredentials({ accountSeed, name: 'annals' });
-  return { authenticator: jwtAuthenticator(user.jwt, new TextEncoder().encode(user.seed)) };
-};
+const authentication = (accountSeed: string | undefined, urls: readonly string[]) =>
+  accountSeed ? { authenticator: accountAuthenticator(accountSeed) } : passwordIn(urls[0]!);
 
 /**
  * Connects to NATS. If an account seed is configured, connects as a user of that account; otherwise with the user and
- * password in the first URL. If the server cannot be reached, waits for it, unless `waitForServer` is false. If the
- * connection is lost later, it is re-established, without a limit.
- * @throws Error if the server rejects the user, or if no URL is configured
+ * password in the first URL. If the server cannot be reached or rejects the user, tries again without a limit, unless
+ * `waitForServer` is false. If the connection is lost later, it is re-established, without a limit.
+ * @throws Error if no URL is configured; if `waitForServer` is false, also if there is no connection
  */
 export const connectNats = async (
   { natsUrl, natsAccountSeed }: Pick<Config, 'natsUrl' | 'natsAccountSeed'>,
@@ -39,9 +54,8 @@ export const connectNats = async (
     name: 'annals',
     ...(urls.some((url) => url.startsWith('tls:')) && { tls: {} }),
     ...authentication(natsAccountSeed, urls),
+    ...LASTING_CONNECTION,
     waitOnFirstConnect: waitForServer,
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: RECONNECT_DELAY_MS,
     pingInterval: PING_INTERVAL_MS,
   });
 };

@@ -1,12 +1,11 @@
 import { join } from 'node:path';
-import { connect, Events, jwtAuthenticator, type NatsConnection } from 'nats';
-import { createUserCredentials } from './jwt.ts';
+import { connect, Events, type NatsConnection } from 'nats';
+import { accountAuthenticator, LASTING_CONNECTION } from './connect.ts';
 import type { BrokerAddress } from './runner-users.ts';
 import { publicKeyOf, runnerAccountJwt } from './server-accounts.ts';
 import { readSeeds, type ServerSeeds } from './server-keys.ts';
 
 const UPDATE_TIMEOUT_MS = 5_000;
-const RECONNECT_DELAY_MS = 250;
 
 export type AccountParts = BrokerAddress & { annalsData: string };
 
@@ -19,17 +18,14 @@ const seedsInUse = ({ annalsData, natsAccountSeed, natsRunnerAccountSeed }: Acco
   return seeds?.account === natsAccountSeed && seeds?.runners === natsRunnerAccountSeed ? seeds : null;
 };
 
-const connectAsSystem = (url: string, seeds: ServerSeeds): Promise<NatsConnection> => {
-  const user = createUserCredentials({ accountSeed: seeds.system, name: 'annals' });
-  return connect({
+const connectAsSystem = (url: string, seeds: ServerSeeds): Promise<NatsConnection> =>
+  connect({
+    ...LASTING_CONNECTION,
     servers: new URL(url).host,
     name: 'annals accounts',
-    authenticator: jwtAuthenticator(user.jwt, new TextEncoder().encode(user.seed)),
+    authenticator: accountAuthenticator(seeds.system),
     waitOnFirstConnect: true,
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: RECONNECT_DELAY_MS,
   });
-};
 
 /**
  * Opens the account of the runners on the embedded server. Returns null if another server is in use. `onReconnect` is
