@@ -164,6 +164,8 @@ export type OAuthClient = { readonly clientId: string; readonly clientSecret: st
 export type Config = Omit<PlainConfig, 'publicUrl' | 'masterKeyFile'> & {
   /** The URL at which clients reach the platform, without a trailing slash. */
   readonly publicUrl: string;
+  /** Whether PUBLIC_URL is set. If not, `publicUrl` is the URL on which this process would listen. */
+  readonly isPublicUrlSet: boolean;
   readonly masterKeyFile: string;
   /** Maps the names of providers, in lower case, to OAuth clients. */
   readonly oauth: Readonly<Record<string, OAuthClient>>;
@@ -245,6 +247,7 @@ export const loadConfig = (env: Environment): Config => {
     ...plain,
     annalsData,
     publicUrl: (values.PUBLIC_URL ?? listenUrl({ host: values.HOST, port: values.PORT })).replace(/\/+$/, ''),
+    isPublicUrlSet: values.PUBLIC_URL !== undefined,
     masterKeyFile: values.MASTER_KEY_FILE ? resolve(values.MASTER_KEY_FILE) : join(annalsData, 'master.key'),
     oauth: oauthIn(set),
     gitTokens: gitTokensIn(set),

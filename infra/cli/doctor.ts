@@ -3,7 +3,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
 import { checkBlobStore } from '../health/blob-check.ts';
 import { checkClamav } from '../health/clamav-check.ts';
-import { examine as examineWithin, type Finding, findingText, none, ok, type Result } from '../health/finding.ts';
+import { examine as examineWithin, type Finding, findingText, none, ok, type Result, warn } from '../health/finding.ts';
 import * as Check from '../health/health-checks.ts';
 import { checkNats, checkSyncInterval } from '../health/nats-check.ts';
 import { checkSignIn } from '../health/sign-in-check.ts';
@@ -11,9 +11,10 @@ import { checkMailReceiver, checkSmtp } from '../health/smtp-check.ts';
 import { checkSpool } from '../health/spool-check.ts';
 import { listenUrl, loopback } from '../listen-url.ts';
 import { MIN_SAFE_VERSION } from '../nats/server-version.ts';
+import { clusterProblems } from '../processes/cluster-settings.ts';
 import { checkCertificate, checkClocks, checkPublicUrl } from './address-checks.ts';
 import { checkKeyAges } from './key-age-check.ts';
-import { findServices, type ServiceLocations } from './locate-services.ts';
+import { findServices, isStartedHere, type ServiceLocations } from './locate-services.ts';
 import { checkMasterKey } from './master-key-check.ts';
 import { checkOAuth } from './oauth-check.ts';
 import { checkStripe } from './stripe-check.ts';
@@ -76,8 +77,7 @@ const examineNats = (config: Config, services: ServiceLocations): Promise<Findin
 
 /** Makes the checks that need neither the database nor NATS. `eventstoreUrl` is null if there is no event store yet. */
 const examineMachine = (config: Config, eventstoreUrl: string | null, expected: Check.Expected): Promise<Finding[]> => {
-  const { annalsData, masterKeyFile, publicUrl, natsUrl } = config;
-  const isPublic = publicUrl !== listenUrl(config);
+  const { annalsData, masterKeyFile, publicUrl, isPublicUrlSet, natsUrl } = config;
   const url = serviceUrlOf(config);
   return Promise.all([
     examine('master key', 'correct MASTER_KEY_FILE', () => checkMasterKey(masterKeyFile, eventstoreUrl)),
@@ -85,7 +85,7 @@ const examineMachine = (config: Config, eventstoreUrl: string | null, expected: 
     examine('disk', 'correct ANNALS_DATA', () => Check.checkDiskSpace(annalsData)),
     examine('spool', 'make ANNALS_DATA writable for the user who runs annals serve', () => checkSpool(annalsData, startAdvice(config))),
     examine('service', startAdvice(config), () => Check.checkHttpService(url, expected, startAdvice(config))),
-    examine('public URL', 'correct PUBLIC_URL', () => checkPublicUrl(publicUrl, isPublic, expected)),
+    examine('public URL', 'correct PUBLIC_URL', () => checkPublicUrl(publicUrl, isPublicUrlSet, expected)),
     examine('certificate', 'start the proxy of PUBLIC_URL, or correct PUBLIC_URL', () => checkCertificate(publicUrl)),
     examine('virus scan', 'correct CLAMAV_URL', () => checkClamav(config)),
     examine('payments', 'allow connections to api.stripe.com:443', () => checkStripe(config)),
@@ -108,6 +108,12 @@ const beforeFirstStart = async (config: Config): Promise<Finding[]> => {
   return [...parts, ...(await examineMachine(config, null, { isKnown: true, platform: null }))];
 };
 
+/**
+ * Finds settings that are wrong if processes run on several machines. `annals start` runs all of them on this machine.
+ */
+const examineCluster = (config: Config): Finding[] =>
+  isStartedHere(config) ? [] : clusterProblems(config).map(({ message, advice }) => ({ part: 'cluster', ...warn(message, advice) }));
+
 const examinePlatform = async (config: Config, services: ServiceLocations): Promise<Finding[]> => {
   const { finding, expected } = await examineStore(config, services.eventstoreUrl);
   const isStarted = !expected.isKnown || expected.platform !== null;
@@ -118,7 +124,7 @@ const examinePlatform = async (config: Config, services: ServiceLocations): Prom
     examineMachine(config, services.eventstoreUrl, expected),
     examineBackup(config, isStarted),
   ]);
-  return [finding, ...database, nats, files, ...machine, backup];
+  return [finding, ...database, nats, files, ...machine, backup, ...examineCluster(config)];
 };
 
 /**

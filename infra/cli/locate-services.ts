@@ -48,6 +48,9 @@ export const findServices = (config: Config): ServiceLocations | null => {
   return { eventstoreUrl: store, databaseUrl: database, ...nats };
 };
 
+/** Returns whether `annals start` has run in the data directory. */
+export const isStartedHere = ({ annalsData }: Config): boolean => readJson<State>(join(annalsData, 'state.json')) !== undefined;
+
 /**
  * Returns the URL for links to the platform: the configured one, or else that of the platform in the data directory,
  * which may have been started with another PORT.

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { blobDirectoryOf } from '../blobs/blob-location.ts';
+import { blobDirectoryOf, defaultBlobsUrl } from '../blobs/blob-location.ts';
 import { makeDirectory, readJson } from '../durable-files.ts';
 import { listenUrl, loopback } from '../listen-url.ts';
 import type { ProcessLock } from '../process-lock.ts';
@@ -114,7 +114,14 @@ const begin = async (launching: Launching): Promise<Launched> => {
   const { annalsData } = config;
   const url = listenUrl(config);
   const stateFile = join(annalsData, 'state.json');
-  const baseEnv = { ...process.env, ANNALS_DATA: annalsData, PORT: String(config.port), HOST: config.host };
+  const baseEnv = {
+    ...process.env,
+    ANNALS_DATA: annalsData,
+    PORT: String(config.port),
+    HOST: config.host,
+    PUBLIC_URL: process.env.PUBLIC_URL || url,
+    BLOBS_URL: process.env.BLOBS_URL || defaultBlobsUrl(annalsData),
+  };
   const onMessage = messageHandler(launching);
   const serve = (env: NodeJS.ProcessEnv): ManagedProcess => serveProcess({ env, base: loopback(url), report: dirs.report, onMessage });
 

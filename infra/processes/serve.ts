@@ -64,6 +64,7 @@ import { webhookPorts } from '../webhooks/webhook-ports.ts';
 import { type ApplicationOptions, createApplication } from './application.ts';
 import { openApplicationCache } from './application-cache.ts';
 import { createBlobHealth } from './blob-health.ts';
+import { clusterProblems } from './cluster-settings.ts';
 import { createHealthReport } from './health-report.ts';
 import { startMailReceiver } from './mail-receiver.ts';
 import { createReadiness, memoizeFor, readModelsReady, STATUS_TTL_MS } from './readiness.ts';
@@ -173,6 +174,7 @@ const mailSettings = ({ mailDomain, smtpUrl }: Config): MailSettings => ({ domai
 export const serve = async (config: Config): Promise<{ port: number; close: () => Promise<void> }> => {
   const { publicUrl, corsOrigins } = config;
   const logger = createLogger(config, 'serve');
+  for (const { message, advice } of clusterProblems(config)) logger.warn(`${message}; ${advice}`);
   const metrics = createServeMetrics(config);
   const connections = await openConnections(config, logger, metrics.onAppend);
   const { log, vault, cache, reads, quotas, windows, broker, projectionAdmin, blobs, blobsWork, blobPlace, spool } = connections;

@@ -34,6 +34,7 @@ import { startScheduler } from '../reactors/scheduler.ts';
 import { startHeadSigner } from '../reactors/sign-audit-heads.ts';
 import type { StreamReport } from '../supervision/stream-recovery.ts';
 import { createLazyVault, type LazyVault } from '../vault/lazy-vault.ts';
+import { clusterProblems } from './cluster-settings.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { isForInspection, workForInspection } from './inspection.ts';
 
@@ -123,6 +124,7 @@ const reportStreams = ({ relay, recorder }: BrokerReactors): NodeJS.Timeout =>
 export const work = async (config: Config): Promise<Closable> => {
   if (isForInspection(config.annalsData)) return workForInspection(config);
   const logger = createLogger(config, 'work');
+  for (const { message, advice } of clusterProblems(config)) logger.warn(`${message}; ${advice}`);
   // The module is loaded only if a port for metrics is configured, which saves memory otherwise.
   const metrics = config.metricsPort === undefined ? null : (await import('./work-metrics.ts')).createWorkMetrics(config);
   const onDamage = createCorruptionReporter(logger).report;

@@ -182,4 +182,19 @@ test('a service keeps running after the reader of its output has closed the pipe
     is(await store.stop(), 0);
   }));
 
+test('annals work warns at its start, and annals doctor warns, if PUBLIC_URL is not set on a cluster', () =>
+  withTempDirectory(async (dir) => {
+    const services = {
+      EVENTSTORE_URL: 'esdb://127.0.0.1:1,127.0.0.1:2?tls=false',
+      DATABASE_URL: 'postgres://127.0.0.1:1/annals',
+      NATS_URL: 'nats://127.0.0.1:1',
+      BLOBS_URL: 'file:///mnt/shared',
+    };
+    const [work, doctor] = [command(['work'], { ...services, ANNALS_DATA: dir }), command(['doctor'], { ...services, ANNALS_DATA: dir })];
+    await work.waitForOutput(/"level":"warn".*PUBLIC_URL is not set.*set PUBLIC_URL on every annals serve and annals work/);
+    await work.stop('SIGKILL');
+    is(await doctor.ended, 1);
+    match(doctor.output(), /^warn +cluster +PUBLIC_URL is not set.*\n +-> set PUBLIC_URL on every/m);
+  }));
+
 test.run();
