@@ -4,9 +4,19 @@ import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { publicIdOf } from '../domain/identity/api-key-format.ts';
 import { BLOBS_URL_FORMS, parseBlobsUrl } from './blobs/blob-location.ts';
+import { storeUrlProblem } from './eventstore/store-url.ts';
 import { listenUrl } from './listen-url.ts';
+import { natsUrlProblem } from './nats/nats-url.ts';
+import { databaseUrlProblem } from './postgres/database-url.ts';
 
 const checkedText = (message: string, isValid: (value: string) => boolean) => z.string().refine(isValid, message);
+
+/** A text that `problemOf` checks. It returns the end of the message, or null if the text is valid. */
+const explainedText = (problemOf: (value: string) => string | null) =>
+  z.string().superRefine((value, context) => {
+    const message = problemOf(value);
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  });
 
 const url = (...protocols: string[]) =>
   checkedText(
@@ -101,13 +111,9 @@ const variables = z.object({
   PUBLIC_URL: webUrl.optional(),
   ANNALS_DATA: z.string().default('.annals'),
   ANNALS_ADMIN_KEY: apiKey.optional(),
-  EVENTSTORE_URL: checkedText('must begin with esdb:// or esdb+discover://', (value) =>
-    /^esdb(\+discover)?:\/\/[^/]/.test(value),
-  ).optional(),
-  DATABASE_URL: url('postgres', 'postgresql').optional(),
-  NATS_URL: checkedText('must be URLs that begin with nats:// or tls://, separated by commas', (value) =>
-    value.split(',').every((part) => /^(nats|tls):$/.test(URL.canParse(part.trim()) ? new URL(part.trim()).protocol : '')),
-  ).optional(),
+  EVENTSTORE_URL: explainedText(storeUrlProblem).optional(),
+  DATABASE_URL: explainedText(databaseUrlProblem).optional(),
+  NATS_URL: explainedText(natsUrlProblem).optional(),
   BLOBS_URL: checkedText(BLOBS_URL_FORMS, (value) => parseBlobsUrl(value) !== null).optional(),
   MASTER_KEY_FILE: anyText,
   OIDC_ISSUER: checkedText('must be an https URL (http only on a loopback address)', isIssuer).optional(),

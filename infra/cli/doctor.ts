@@ -9,6 +9,7 @@ import { checkNats, checkSyncInterval } from '../health/nats-check.ts';
 import { checkSignIn } from '../health/sign-in-check.ts';
 import { checkMailReceiver, checkSmtp } from '../health/smtp-check.ts';
 import { checkSpool } from '../health/spool-check.ts';
+import { explainStoreFailure } from '../health/store-failure.ts';
 import { listenUrl, loopback } from '../listen-url.ts';
 import { MIN_SAFE_VERSION } from '../nats/server-version.ts';
 import { clusterProblems } from '../processes/cluster-settings.ts';
@@ -33,9 +34,13 @@ const examineStore = async (config: Config, url: string): Promise<{ finding: Fin
   let expected: Check.Expected = { isKnown: false, platform: null };
   const advice = config.eventstoreUrl ? 'start it, or correct EVENTSTORE_URL' : startAdvice(config);
   const finding = await examine('event store', advice, async () => {
-    const { result, platform } = await Check.checkStore(url);
-    expected = { isKnown: true, platform };
-    return result;
+    try {
+      const { result, platform } = await Check.checkStore(url);
+      expected = { isKnown: true, platform };
+      return result;
+    } catch (error) {
+      return explainStoreFailure(url, error, advice);
+    }
   });
   return { finding, expected };
 };

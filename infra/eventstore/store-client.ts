@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { openOnce } from '../open-once.ts';
+import { toClientUrl } from './store-url.ts';
 
 type ServerFeatures = { readonly supports: (method: unknown, feature?: string) => boolean | Promise<boolean> };
 type Action<T> = (grpcClient: unknown) => Promise<T>;
@@ -81,12 +82,21 @@ const guardBatchAppends = (internals: Internals): void => {
   };
 };
 
+const connect = (url: string): EventStoreDBClient => {
+  try {
+    return EventStoreDBClient.connectionString(url as never);
+  } catch (error) {
+    throw new Error(`the event store's URL cannot be used: ${(error as Error).message.split('\n', 1)[0]}`);
+  }
+};
+
 /**
  * Creates the official client for a connection string. It is changed so that no failure ends the process, and none is
  * kept: each later call tries again.
+ * @throws Error if a file with certificates does not exist
  */
 export const createStoreClient = (url: string): EventStoreDBClient => {
-  const client = EventStoreDBClient.connectionString(url as never);
+  const client = connect(toClientUrl(url));
   const internals = client as unknown as Internals;
   catchHandlerErrors(internals);
   askForFeaturesAgain(internals);
