@@ -6,6 +6,7 @@ import { backupStore } from '../eventstore/embedded/backup-store.ts';
 import { readSpoolTotals } from '../health/spool-check.ts';
 import { spoolDirectory } from '../spool/spool-slots.ts';
 import { bytesText, filesText } from './blob-access.ts';
+import { assertStoreIsEmbedded } from './embedded-store.ts';
 
 /** Returns the directory of the event store in a backup; `filesIn` returns the directory of the files. */
 export const storeIn = (dir: string): string => join(dir, 'store');
@@ -17,7 +18,7 @@ export const filesIn = (dir: string): string => join(dir, 'blobs');
  * @returns the exit code
  */
 export const backup = async (config: Config, to: string): Promise<number> => {
-  if (config.eventstoreUrl) throw new Error('this command copies the embedded event store: back up EVENTSTORE_URL with its own tools');
+  assertStoreIsEmbedded(config, 'back up');
   await backupStore(join(config.annalsData, 'store'), storeIn(to));
   const place = await openBlobPlace(config);
   if (place) {

@@ -66,8 +66,9 @@ export const publicUrlOf = (config: Config): string => {
  */
 export const locateServices = (config: Config): ServiceLocations => {
   const found = findServices(config);
-  if (!found) throw new Error(`there is no platform in ${config.annalsData}: run annals start, or set EVENTSTORE_URL and DATABASE_URL`);
-  return found;
+  if (found) return found;
+  const missing = config.eventstoreUrl ? 'DATABASE_URL' : config.databaseUrl ? 'EVENTSTORE_URL' : 'EVENTSTORE_URL and DATABASE_URL';
+  throw new Error(`there is no platform in ${config.annalsData}: run annals start, or set ${missing}`);
 };
 
 const isUnreachable = (error: unknown): boolean => isUnavailable(error) || (error instanceof LogError && error.kind === 'unavailable');

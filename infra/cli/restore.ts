@@ -16,6 +16,7 @@ import { openVault } from '../vault/vault.ts';
 import { filesIn, storeIn } from './backup.ts';
 import { bytesText, filesText } from './blob-access.ts';
 import { printVerification } from './check-blobs.ts';
+import { assertStoreIsEmbedded } from './embedded-store.ts';
 
 const ignore = (): void => {};
 
@@ -64,8 +65,8 @@ const restoreInto = async (config: Config, from: string): Promise<number> => {
  * @throws Error with a one-line message for the operator if a directory is not suitable
  */
 export const restore = async (config: Config, from: string): Promise<number> => {
-  const { annalsData, masterKeyFile, eventstoreUrl } = config;
-  if (eventstoreUrl) throw new Error('this command restores the embedded event store: restore EVENTSTORE_URL with its own tools');
+  const { annalsData, masterKeyFile } = config;
+  assertStoreIsEmbedded(config, 'restore');
   assertStoreDirectory(storeIn(from));
   if (!existsSync(masterKeyFile)) throw new Error(`the master key ${masterKeyFile} is missing: put its copy there first, with mode 0600`);
   const lock = lockDataDirectory(annalsData);

@@ -4,12 +4,22 @@ import { defineCommand } from 'citty';
 import { finish } from '../processes/exit.ts';
 import { JSON_OPTION, portOf, rejectUnknownArguments } from './arguments.ts';
 import { readConfig, runService } from './command-runs.ts';
+import { assertStoreIsEmbedded, type EmbeddedUse } from './embedded-store.ts';
 
 const dirOption = { type: 'string', description: 'Directory of the store' } as const;
 const requiredDir = { ...dirOption, required: true } as const;
 const defaultDir = { ...dirOption, description: 'Directory of the store (default: the directory store in ANNALS_DATA)' } as const;
 
-const dirOf = async (dir: string | undefined): Promise<string> => dir ?? join((await readConfig()).annalsData, 'store');
+/**
+ * Returns the directory of the store: that of the option --dir or, without it, that of the embedded store.
+ * @throws Error with a one-line message for the operator if the platform's event store is not embedded
+ */
+const dirOf = async (dir: string | undefined, use: EmbeddedUse): Promise<string> => {
+  if (dir !== undefined) return dir;
+  const config = await readConfig();
+  assertStoreIsEmbedded(config, use, ', or name the directory of a store with --dir');
+  return join(config.annalsData, 'store');
+};
 
 export const storeCommand = defineCommand({
   meta: { name: 'store', description: 'Run and maintain the embedded event store' },
@@ -37,7 +47,7 @@ export const storeCommand = defineCommand({
       setup: rejectUnknownArguments,
       run: async ({ args }) => {
         const { verifyStore } = await import('../eventstore/embedded/verify-store.ts');
-        await finish(await verifyStore(await dirOf(args.dir), { json: args.json === true }));
+        await finish(await verifyStore(await dirOf(args.dir, 'verify'), { json: args.json === true }));
       },
     }),
     backup: defineCommand({
@@ -46,7 +56,7 @@ export const storeCommand = defineCommand({
       setup: rejectUnknownArguments,
       run: async ({ args }) => {
         const { backupStore } = await import('../eventstore/embedded/backup-store.ts');
-        await finish(await backupStore(await dirOf(args.dir), args.to));
+        await finish(await backupStore(await dirOf(args.dir, 'back up'), args.to));
       },
     }),
     scavenge: defineCommand({
@@ -55,7 +65,7 @@ export const storeCommand = defineCommand({
       setup: rejectUnknownArguments,
       run: async ({ args }) => {
         const { scavengeStore } = await import('../eventstore/embedded/scavenge-store.ts');
-        await finish(await scavengeStore(await dirOf(args.dir)));
+        await finish(await scavengeStore(await dirOf(args.dir, 'scavenge')));
       },
     }),
   },

@@ -182,6 +182,27 @@ test('a service keeps running after the reader of its output has closed the pipe
     is(await store.stop(), 0);
   }));
 
+/** The commands that need an embedded service, and how each names what to use instead. */
+const embeddedCommands: [string[], RegExp][] = [
+  [['store', 'verify'], /can only verify the embedded event store: verify that of EVENTSTORE_URL.*--dir$/],
+  [['store', 'scavenge'], /can only scavenge the embedded event store: scavenge that of EVENTSTORE_URL.*--dir$/],
+  [['store', 'backup', '--to', 'copy'], /can only back up the embedded event store: back up that of EVENTSTORE_URL.*--dir$/],
+  [['backup', '--to', 'copy'], /can only back up the embedded event store: back up that of EVENTSTORE_URL with its own tools$/],
+  [['restore', '--from', 'copy'], /can only restore the embedded event store: restore that of EVENTSTORE_URL with its own tools$/],
+  [['import', 'export.jsonl', '--inspect'], /imported into a platform of its own: unset EVENTSTORE_URL/],
+  [['keys', 'list'], /there is no platform in .*: run annals start, or set DATABASE_URL$/],
+];
+
+test('a command that needs an embedded service says so, and says what to do, if that service has a URL', () =>
+  withTempDirectory(async (dir) => {
+    for (const [words, message] of embeddedCommands) {
+      const running = command(words, { ANNALS_DATA: join(dir, 'data'), EVENTSTORE_URL: 'esdb://127.0.0.1:1,127.0.0.1:2?tls=false' });
+      is(Number(await running.ended) > 0, true, words.join(' '));
+      match(running.output().trim(), message, words.join(' '));
+    }
+    is(existsSync(join(dir, 'data')), false);
+  }));
+
 test('annals work warns at its start, and annals doctor warns, if PUBLIC_URL is not set on a cluster', () =>
   withTempDirectory(async (dir) => {
     const services = {
