@@ -10,6 +10,9 @@ export type FailedRecipient = { readonly address: string; readonly reason: strin
  */
 export type DeliveryReport = { readonly message_id: string; readonly failed: readonly FailedRecipient[] };
 
+/** The maximum number of recipients that are taken from a report. An agent cannot send a message to more. */
+const MAX_FAILED = 1_000;
+
 const OWN_HEADER_ID = /^message-id:\s*<(c[a-z0-9]{24})@/im;
 const unfolded = (text: string): string => text.replaceAll(/\r\n?/g, '\n').replaceAll(/\n[ \t]+/g, ' ');
 
@@ -36,6 +39,6 @@ export const deliveryReport = (status: string, original: string): DeliveryReport
   const message_id = OWN_HEADER_ID.exec(unfolded(original))?.[1];
   // The first group of fields is about the whole message, and the others are about one recipient each.
   const [, ...groups] = unfolded(status).trim().split(/\n\n+/);
-  const failed = groups.flatMap(failureIn);
+  const failed = groups.flatMap(failureIn).slice(0, MAX_FAILED);
   return message_id === undefined || failed.length === 0 ? null : { message_id, failed };
 };

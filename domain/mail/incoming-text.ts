@@ -4,11 +4,15 @@ const CONTROLS = /(?![\n\r\t])\p{Cc}/gu;
 /** The start of the text of a message. `isCut` is whether the text was longer, so that the rest was left out. */
 export type CutText = { readonly text: string; readonly isCut: boolean };
 
+/** So many characters of a text are read for each byte that is kept: some may be removed. */
+const READ_PER_BYTE = 4;
+
 /** Removes control characters from a text, and cuts it to at most `maxBytes` bytes of UTF-8. */
 export const cutText = (value: string, maxBytes: number): CutText => {
-  const text = value.toWellFormed().replace(CONTROLS, '');
+  const head = value.slice(0, READ_PER_BYTE * maxBytes);
+  const text = head.toWellFormed().replace(CONTROLS, '');
   const bytes = new TextEncoder().encode(text);
-  if (bytes.length <= maxBytes) return { text, isCut: false };
+  if (bytes.length <= maxBytes) return { text, isCut: head.length < value.length };
   // If the cut is within a character, this character is left out.
   return { text: new TextDecoder().decode(bytes.subarray(0, maxBytes)).replace(/\ufffd+$/, ''), isCut: true };
 };

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { Refusal } from '../../domain/refusal.ts';
 import type { RulesResult } from '../../domain/webhooks/guardrail-evaluation.ts';
 import type { RuleSet } from '../../domain/webhooks/rule-set.ts';
-import { createFairQueue } from './fair-queue.ts';
+import { createFairQueue } from '../threads/fair-queue.ts';
 import type { RulesReply, RulesTask } from './rules-worker.ts';
 
 /** The time limit for the rules on a small body, in milliseconds. */

@@ -1,18 +1,16 @@
 import { hash } from 'node:crypto';
-import { isIP } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { authenticate, type DNSResolver } from 'mailauth';
 import PostalMime, { type Address, type Email } from 'postal-mime';
-import type { ParsedMail } from '../../commands/mail/accept-mail.ts';
+import type { MessageParts } from '../../commands/mail/mail-content.ts';
 import { type DeliveryReport, deliveryReport } from '../../domain/mail/delivery-report.ts';
-import type { Authentication } from '../../domain/webhooks/mail-origin.ts';
+import { MAX_HEADER_BYTES } from './message-shape.ts';
 
-const LIMITS = { maxNestingDepth: 64, maxHeadersSize: 256 * 1024 };
+/** Each level of messages in messages needs as much memory as the message itself. A deeper one becomes a file. */
+const LIMITS = { maxNestingDepth: 64, maxHeadersSize: MAX_HEADER_BYTES, maxRfc822NestingDepth: 3 };
 /**
- * The maximum time to check a sender, in milliseconds. If the sender's domain does not answer in time, the sender is
- * recorded as not checked.
+ * The maximum number of DKIM signatures. Each one can make the check of the sender read the whole message again and ask
+ * the DNS.
  */
-const AUTHENTICATION_TIMEOUT_MS = 10_000;
+const MAX_SIGNATURES = 20;
 
 const addressesOf = (list: readonly Address[] | undefined): string[] =>
   (list ?? []).flatMap(({ address, group }) => (group ? addressesOf(group) : address ? [address] : []));
@@ -25,7 +23,7 @@ const headerOf = ({ headers }: Email, name: string): string | undefined => heade
 const textOf = (content: ArrayBuffer | Uint8Array | string): string => new TextDecoder().decode(bytesOf(content));
 
 /** Reads the delivery report of a mail server from a message; null if the message is not such a report. */
-const reportIn = async (raw: Uint8Array, email: Email): Promise<DeliveryReport | null> => {
+const reportIn = async (raw: ArrayBuffer, email: Email): Promise<DeliveryReport | null> => {
   if (!/^multipart\/report\b/i.test(headerOf(email, 'content-type') ?? '')) return null;
   // With the option `forceRfc822Attachments`, the parser returns the reported message as an attachment, instead of
   // adding it to the text.
@@ -37,11 +35,16 @@ const reportIn = async (raw: Uint8Array, email: Email): Promise<DeliveryReport |
   return deliveryReport(part(/^message\/delivery-status$/i), part(/^(?:message\/rfc822|text\/rfc822-headers)$/i));
 };
 
-/** Parses a message. `sender` is the address in the envelope. @throws Error if the message is nested too deeply */
-export const parseMail = async (raw: Uint8Array, sender: string): Promise<ParsedMail> => {
+/**
+ * Parses a message. `sender` is the address in the envelope.
+ * @throws Error if the message is nested too deeply or has too many signatures
+ */
+export const parseMail = async (raw: ArrayBuffer, sender: string): Promise<MessageParts> => {
   const email = await PostalMime.parse(raw, LIMITS);
+  if (email.headers.filter(({ key }) => key === 'dkim-signature').length > MAX_SIGNATURES)
+    throw new Error(`more than ${MAX_SIGNATURES} DKIM signatures`);
   return {
-    sha256: hash('sha256', raw, 'hex'),
+    sha256: hash('sha256', new Uint8Array(raw), 'hex'),
     from: email.from?.address ?? sender,
     to: addressesOf(email.to),
     cc: addressesOf(email.cc),
@@ -54,44 +57,4 @@ export const parseMail = async (raw: Uint8Array, sender: string): Promise<Parsed
     files: email.attachments.map(({ filename, content }) => ({ filename: filename ?? 'file', bytes: bytesOf(content) })),
     report: await reportIn(raw, email),
   };
-};
-
-/** The facts about the connection and the envelope of a received message. */
-export type Envelope = { readonly ip: string; readonly helo: string; readonly sender: string; readonly mta: string };
-
-type Verdict = { readonly status?: { readonly result?: string } } | false | undefined;
-
-const resultOf = (verdict: Verdict): string => (verdict ? verdict.status?.result : undefined) ?? 'none';
-
-const NOT_CHECKED: Authentication = { spf: 'temperror', dkim: 'temperror', dmarc: 'temperror' };
-
-/**
- * Returns the overall DKIM result. A message has one result per signature. If one of them is `pass`, the overall result
- * is `pass`.
- */
-const bestOf = (results: readonly Verdict[] = []): string => {
-  const found = results.map(resultOf);
-  return found.includes('pass') ? 'pass' : (found[0] ?? 'none');
-};
-
-/** `resolver` looks up DNS records; by default, that of the system. */
-type CheckOptions = { readonly resolver?: DNSResolver; readonly timeoutMs?: number };
-
-/** Checks whether a message comes from its claimed sender, by SPF, DKIM and DMARC. Never throws. */
-export const checkSender = async (
-  raw: Uint8Array,
-  { ip, helo, sender, mta }: Envelope,
-  { resolver, timeoutMs = AUTHENTICATION_TIMEOUT_MS }: CheckOptions = {},
-): Promise<Authentication> => {
-  const connection = { ip: isIP(ip) === 0 ? '127.0.0.1' : ip, helo, sender, mta };
-  const options = { ...connection, disableArc: true, disableBimi: true, ...(resolver && { resolver }) };
-  const checking = authenticate(Buffer.from(raw.buffer, raw.byteOffset, raw.length), options).then(
-    ({ spf, dkim, dmarc }): Authentication => ({
-      spf: resultOf(spf as Verdict),
-      dkim: bestOf((dkim as { results?: readonly Verdict[] } | undefined)?.results),
-      dmarc: resultOf(dmarc as Verdict),
-    }),
-    () => NOT_CHECKED,
-  );
-  return Promise.race([checking, sleep(timeoutMs, NOT_CHECKED, { ref: false })]);
 };

@@ -3,21 +3,17 @@ import type { Logger } from 'pino';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
 import { type AcceptPorts, acceptMail, recipientAt } from '../../commands/mail/accept-mail.ts';
 import type { Unreachable } from '../../commands/mail/recipient.ts';
+import { slugsIn } from '../../domain/mail/address.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { checkSender, parseMail } from './parse-mail.ts';
+import { createMailThreads, type InspectMail } from './mail-threads.ts';
+import { MAX_MESSAGE_BYTES } from './message-shape.ts';
+import { createMessageReader } from './read-message.ts';
+import { answer, isSmtpError, type SmtpError, tryLater } from './smtp-answer.ts';
 
-/** The maximum size of a message in bytes: an attachment of 25 MiB in Base64, and the text. */
-export const MAX_MESSAGE_BYTES = 36 * 1024 * 1024;
-/** The maximum number of bytes of incoming messages in memory, for all connections together. */
-const MAX_BUFFERED_BYTES = 4 * MAX_MESSAGE_BYTES;
 const MAX_RECIPIENTS = 50;
 const MAX_CLIENTS = 100;
 const SOCKET_TIMEOUT_MS = 60_000;
 const CLOSE_TIMEOUT_MS = 5_000;
-
-type SmtpError = Error & { responseCode: number };
-
-const answer = (responseCode: number, text: string): SmtpError => Object.assign(new Error(text), { responseCode });
 
 const REFUSALS: Readonly<Record<Unreachable, string>> = {
   unknown: '5.1.1 There is no such mailbox',
@@ -31,53 +27,9 @@ const REFUSALS: Readonly<Record<Unreachable, string>> = {
 /** Returns the SMTP answer for an address that cannot get mail. */
 const refusalOf = (unreachable: Unreachable): SmtpError => answer(550, REFUSALS[unreachable]);
 
-const tryLater = (text: string): SmtpError => answer(451, `4.3.0 ${text}`);
-
-const isSmtpError = (error: unknown): error is SmtpError => error instanceof Error && 'responseCode' in error;
-
 export type SmtpReceiverParts = AcceptPorts & {
   readonly listen: { readonly host: string; readonly port: number };
   readonly logger: Pick<Logger, 'warn' | 'info'>;
-};
-
-/**
- * Creates a reader that reads messages into memory. If there is not enough memory for a message, the rest of the
- * message is read and dropped.
- */
-const createBuffers = () => {
-  let buffered = 0;
-  /**
-   * Reads a message.
-   * @throws SmtpError 552 if the message is too large, 452 if the memory for messages is used up at present
-   */
-  const read = async (stream: SMTPServerDataStream): Promise<{ raw: Buffer; release: () => void }> => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    let isFull = false;
-    const release = (): void => {
-      buffered -= size;
-      size = 0;
-    };
-    try {
-      for await (const chunk of stream as AsyncIterable<Buffer>) {
-        isFull ||= size + chunk.length > MAX_MESSAGE_BYTES || buffered + chunk.length > MAX_BUFFERED_BYTES;
-        if (isFull) continue;
-        chunks.push(chunk);
-        size += chunk.length;
-        buffered += chunk.length;
-      }
-    } catch (error) {
-      release();
-      throw error;
-    }
-    if (!isFull && !stream.sizeExceeded) return { raw: Buffer.concat(chunks), release };
-    const isTooLarge = stream.sizeExceeded || size + 1 > MAX_MESSAGE_BYTES;
-    release();
-    throw isTooLarge
-      ? answer(552, `5.3.4 The message has more than ${MAX_MESSAGE_BYTES} bytes`)
-      : answer(452, '4.3.1 Too many messages arrive at the same time: try again');
-  };
-  return { read };
 };
 
 /**
@@ -93,14 +45,16 @@ const answerFor = (error: unknown, logger: SmtpReceiverParts['logger']): SmtpErr
 
 const senderOf = ({ envelope }: SMTPServerSession): string => (envelope.mailFrom ? envelope.mailFrom.address : '');
 
+/** Returns the slug of the tenant whose mailbox is the first recipient. */
+const ownerOf = ({ envelope }: SMTPServerSession, domain: string): string => slugsIn(envelope.rcptTo[0]!.address, domain)?.tenant ?? '';
+
+type Received = { readonly owner: string; readonly raw: ArrayBuffer; readonly session: SMTPServerSession };
+
 /** Records a message for all its recipients. @throws SmtpError, Refusal, LogError */
-const receive = async (parts: SmtpReceiverParts, raw: Buffer, session: SMTPServerSession): Promise<void> => {
+const receive = async (parts: SmtpReceiverParts, inspect: InspectMail, { owner, raw, session }: Received): Promise<void> => {
   const sender = senderOf(session);
   const envelope = { ip: session.remoteAddress, helo: String(session.hostNameAppearsAs ?? ''), sender, mta: parts.domain };
-  const mail = await parseMail(raw, sender).catch((error: Error) => {
-    throw answer(554, `5.6.0 The message cannot be parsed: ${error.message.slice(0, 100)}`);
-  });
-  const authentication = await checkSender(raw, envelope);
+  const { mail, authentication } = await inspect({ owner, raw, envelope });
   const addresses = session.envelope.rcptTo.map(({ address }) => address);
   const unreachable = await acceptMail(parts, addresses, mail, authentication);
   if (unreachable) throw refusalOf(unreachable);
@@ -112,7 +66,8 @@ const receive = async (parts: SmtpReceiverParts, raw: Buffer, session: SMTPServe
  */
 export const startSmtpReceiver = async (parts: SmtpReceiverParts): Promise<{ port: number; close: () => Promise<void> }> => {
   const { listen, logger, domain } = parts;
-  const buffers = createBuffers();
+  const messages = createMessageReader();
+  const { inspect, close: closeThreads } = createMailThreads({ logger });
 
   const checkRecipient = async (address: string, { envelope }: SMTPServerSession): Promise<void> => {
     if (envelope.rcptTo.length >= MAX_RECIPIENTS) throw answer(452, `4.5.3 A message has at most ${MAX_RECIPIENTS} recipients`);
@@ -121,9 +76,10 @@ export const startSmtpReceiver = async (parts: SmtpReceiverParts): Promise<{ por
   };
 
   const accept = async (stream: SMTPServerDataStream, session: SMTPServerSession): Promise<void> => {
-    const { raw, release } = await buffers.read(stream);
+    const owner = ownerOf(session, domain);
+    const { raw, release } = await messages.read(owner, stream);
     try {
-      await receive(parts, raw, session);
+      await receive(parts, inspect, { owner, raw, session });
     } finally {
       release();
     }
@@ -161,5 +117,9 @@ export const startSmtpReceiver = async (parts: SmtpReceiverParts): Promise<{ por
   });
   const { port } = server.server.address() as AddressInfo;
   logger.info({ port }, 'receiving mail');
-  return { port, close: () => new Promise((resolve) => server.close(() => resolve())) };
+  const close = async (): Promise<void> => {
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+    closeThreads();
+  };
+  return { port, close };
 };

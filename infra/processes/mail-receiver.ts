@@ -5,7 +5,6 @@ import type { WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
 import { type Actor, PLATFORM } from '../../domain/event.ts';
 import type { AggregateCache } from '../aggregates/aggregate-cache.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
-import { detectContentType } from '../blobs/detect-content-type.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -39,7 +38,6 @@ export const startMailReceiver = async (
     },
     intake: mailIntake(log, vault, { guardrails: ports.guardrails, actor: ACTOR }),
     putFile: (tenant, bytes) => blobs.of(tenant).put(bytes),
-    detectContentType,
     recordReport: (tenant, agent_id, report) => recordReport(systemContext(tenant), agent_id, report),
     enforceQuota: (tenant) => ports.eligibility.enforceQuota(tenant, () => {}),
   });

@@ -60,6 +60,7 @@ const INFRA_FOLDERS = [
   'rotation',
   'runner',
   'spool',
+  'threads',
   'schedule',
   'supervision',
   'vault',

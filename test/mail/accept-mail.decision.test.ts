@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { contentOf } from '../../commands/mail/accept-mail.ts';
+import { contentOf } from '../../commands/mail/mail-content.ts';
 import { MAX_TEXT } from '../../domain/mail/content.ts';
 
 const bytes = new TextEncoder().encode('x');

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { createTransport } from 'nodemailer';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { checkSender } from '../../infra/mail/parse-mail.ts';
+import { checkSender } from '../../infra/mail/check-sender.ts';
 
 const { publicKey, privateKey } = generateKeyPairSync('rsa', {
   modulusLength: 2_048,

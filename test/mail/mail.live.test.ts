@@ -5,15 +5,18 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { inboundSubject } from '../../domain/runners/cloud-event.ts';
 import { STREAM } from '../../infra/nats/jetstream.ts';
+import { runHostileMails } from '../faults/hostile-mails.ts';
 import { expectReply } from '../faults/running-platform.ts';
 import { createTenant, type Tenant } from '../faults/tenants.ts';
 import { waitUntil } from '../fixtures/live-projections.ts';
+import { loadFactor } from '../fixtures/load-factor.ts';
 import { notification, startMailSink } from '../fixtures/mail-sink.ts';
 import { runningPlatform, type SharedPlatform } from '../fixtures/running-platform.ts';
 
 type Json = Record<string, unknown>;
 
-type MailPlatform = SharedPlatform & { readonly tenant: Tenant };
+/** `running` is the platform whose requests the administrator sends. */
+type MailPlatform = SharedPlatform & { readonly tenant: Tenant; readonly running: SharedPlatform };
 
 const onPlatform = runningPlatform();
 let sink: Awaited<ReturnType<typeof startMailSink>>;
@@ -30,7 +33,7 @@ const use = (run: (platform: MailPlatform) => Promise<void>): Promise<void> =>
     const owner = tenant;
     const call: MailPlatform['call'] = (method, path, body) =>
       platform.call(method, path, body, path.startsWith('/tenant/') ? { key: owner.key } : {});
-    await run({ ...platform, call, tenant: owner });
+    await run({ ...platform, call, tenant: owner, running: platform });
   });
 
 const until = (what: string, condition: () => Promise<boolean>): Promise<boolean> => waitUntil(what, condition, (holds) => holds);
@@ -217,8 +220,9 @@ test('mail that arrives by SMTP gets 250 once it is recorded, and reaches the ru
     assert.is(mailbox.message_count, 1);
   }));
 
-const refusalOf = (to: string): Promise<number | undefined> =>
-  client.sendMail({ envelope: { from: 'ada@example.com', to: [to] }, raw: 'Subject: x\r\n\r\nx' }).then(
+/** Sends a message to this address. @returns the SMTP code of the answer */
+const codeFor = (to: string, raw: Buffer | string = 'Subject: x\r\n\r\nx'): Promise<number | undefined> =>
+  client.sendMail({ envelope: { from: 'ada@example.com', to: [to] }, raw }).then(
     () => 250,
     (error: { responseCode?: number }) => error.responseCode,
   );
@@ -227,13 +231,13 @@ test('incoming mail to an unknown address, an inactive agent, a paused mailbox o
   use(async (platform) => {
     const [inactive, paused, internal] = [await newAgent(platform), await newAgent(platform), await newAgent(platform)];
     await allowExternalMail(platform);
-    assert.is(await refusalOf(inactive.address), 250);
+    assert.is(await codeFor(inactive.address), 250);
     await expectReply(platform.call('PATCH', inactive.path, { is_active: false }), 200);
     await expectReply(platform.call('PATCH', internal.path, { external_mail_enabled: false }), 200);
     const mailbox = (await paused.read('mailboxes')).find(({ kind }) => kind === 'external')!;
     await expectReply(platform.call('PATCH', `/admin/mailboxes/${mailbox.id}`, { is_paused: true }), 200);
     for (const to of [`nobody.${platform.tenant.slug}@mail.test`, 'a@example.com', inactive.address, paused.address, internal.address])
-      assert.is(await refusalOf(to), 550, to);
+      assert.is(await codeFor(to), 550, to);
   }));
 
 test('secrets in received mail are redacted before it is recorded; mail that a guardrail blocks is recorded, but does not reach the runner', () =>
@@ -276,13 +280,16 @@ test('incoming mail above the maximum size is refused with the SMTP status 552',
   use(async (platform) => {
     const agent = await newAgent(platform);
     await allowExternalMail(platform);
-    const raw = Buffer.concat([Buffer.from('Subject: x\r\n\r\n'), Buffer.alloc(37 * 1024 * 1024, 'a'.repeat(70).concat('\r\n'))]);
-    const sent = client.sendMail({ envelope: { from: 'ada@example.com', to: [agent.address] }, raw });
-    const code = await sent.then(
-      () => 250,
-      (error: { responseCode?: number }) => error.responseCode,
-    );
-    assert.is(code, 552);
+    const body = Buffer.alloc(37 * 1024 * 1024, 'a'.repeat(70).concat('\r\n'));
+    assert.is(await codeFor(agent.address, Buffer.concat([Buffer.from('Subject: x\r\n\r\n'), body])), 552);
+  }));
+
+test('mail that is slow to parse is refused, and meanwhile the signed deliveries of another tenant are answered', () =>
+  use(async (platform) => {
+    const agent = await newAgent(platform);
+    await allowExternalMail(platform);
+    const { codes, slowestMs } = await runHostileMails(platform.running, (raw) => codeFor(agent.address, raw));
+    assert.equal([...codes, slowestMs < 250 * loadFactor()], [552, 554, 552, true], `${slowestMs} ms`);
   }));
 
 test('clean-up: the servers stop without an error', async () => {

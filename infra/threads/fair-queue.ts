@@ -4,6 +4,7 @@ export const createFairQueue = <T>() => {
   let size = 0;
   return {
     size: (): number => size,
+    sizeOf: (owner: string): number => byOwner.get(owner)?.length ?? 0,
     add: (owner: string, item: T): void => {
       const items = byOwner.get(owner);
       if (items) items.push(item);

@@ -1,0 +1,68 @@
+import { cleanDisplayText } from '../../domain/fields.ts';
+import { MAX_HTML, MAX_TEXT, type MailContent } from '../../domain/mail/content.ts';
+import type { DeliveryReport } from '../../domain/mail/delivery-report.ts';
+import { cutText, headerIdsIn } from '../../domain/mail/incoming-text.ts';
+
+/** What a parser finds in a message. */
+export type MessageParts = {
+  readonly sha256: string;
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly cc: readonly string[];
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string | null;
+  readonly header_id: string | undefined;
+  readonly references: string | undefined;
+  readonly cause: string | undefined;
+  readonly files: readonly { readonly filename: string; readonly bytes: Uint8Array }[];
+  /**
+   * What a mail server reports in this message about a message that an agent has sent; null if this message is no such
+   * report.
+   */
+  readonly report: DeliveryReport | null;
+};
+
+const MAX_SUBJECT = 998;
+const MAX_REFERENCES = 20;
+/**
+ * The maximum number of files of one message. If there are more, the others are left out, and the text of the message
+ * says so.
+ */
+const MAX_FILES = 100;
+
+type File = MessageParts['files'][number];
+
+/** Returns the text of a message with a note about the files that were left out. A long text is cut, so that both fit. */
+const withNote = (text: string, leftOut: number): string => {
+  if (leftOut === 0) return text;
+  const note = `\n\n[${leftOut} ${leftOut === 1 ? 'attachment was' : 'attachments were'} left out: a message can have at most ${MAX_FILES} files]`;
+  return cutText(text, MAX_TEXT - note.length).text + note;
+};
+
+/**
+ * Returns the content of a message and its files. The files are its attachments, and any text or HTML that is too long
+ * for the content.
+ */
+export const contentOf = (
+  mail: Omit<MessageParts, 'sha256' | 'cause' | 'report'>,
+): { readonly content: MailContent; readonly files: readonly File[] } => {
+  const plain = cutText(mail.text, MAX_TEXT);
+  const html = mail.html === null ? null : cutText(mail.html, MAX_HTML);
+  const encoder = new TextEncoder();
+  const all = [
+    ...(plain.isCut ? [{ filename: 'message.txt', bytes: encoder.encode(mail.text) }] : []),
+    ...(html?.isCut ? [{ filename: 'message.html', bytes: encoder.encode(mail.html!) }] : []),
+    ...mail.files,
+  ];
+  const files = all.slice(0, MAX_FILES);
+  const content: MailContent = {
+    ...{ from: mail.from, to: mail.to, cc: mail.cc },
+    subject: cleanDisplayText(mail.subject, MAX_SUBJECT) ?? '',
+    text: withNote(plain.text, all.length - files.length),
+    html: html && !html.isCut ? html.text : null,
+    header_id: headerIdsIn(mail.header_id, 1)[0] ?? null,
+    references: headerIdsIn(mail.references, MAX_REFERENCES),
+  };
+  return { content, files };
+};
