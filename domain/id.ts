@@ -8,7 +8,7 @@ export const Id25 = z.string().regex(id25, 'must be an id: c and 24 characters o
 export const isId25 = (text: string): boolean => text.length === 25 && id25.test(text);
 
 /** Maps each kind of resource to the id that the examples of the API documents show for it. */
-const EXAMPLE_IDS = {
+export const EXAMPLE_IDS = {
   tenant: 'cujzde8gxd6ncf10epf91dhod',
   agent: 'czdoc9is0j8ht9lgmxg9edn58',
   user: 'c1u33xtplpft75v2seh60kvj5',

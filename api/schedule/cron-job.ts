@@ -173,7 +173,12 @@ export const cronJobOperations = {
     details: 'A repeated call skips the one after it.',
     permit,
     reply: CronJobRead,
-    run: async (ctx, input) => withRuns(ctx, await skipCronOccurrence(ctx, input)),
+    run: async (ctx, input) => {
+      const { next_fire_at, ...skipped } = await skipCronOccurrence(ctx, input);
+      const { state, ...loaded } = await withRuns(ctx, skipped);
+      // The row of the read model may not show the skip yet.
+      return { ...loaded, state: { ...state, next_fire_at, ...(next_fire_at === null && { status: 'completed' as const }) } };
+    },
   }),
   listCronRuns: operation({
     method: 'get',

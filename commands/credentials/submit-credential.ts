@@ -2,7 +2,7 @@ import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import { jsonEqual } from '../../domain/aggregate.ts';
 import * as CredentialRequest from '../../domain/credentials/credential-request.ts';
-import { Id25, idOf } from '../../domain/id.ts';
+import { EXAMPLE_IDS, Id25, isId25 } from '../../domain/id.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
 import { replaceConfig } from '../../domain/skills/agent-skills.ts';
@@ -14,8 +14,14 @@ import { ConfigKey } from './credential-request.ts';
 
 export const CredentialSubmit = z
   .strictObject({
-    request_id: idOf('credential request', 'The credential request to fulfil'),
-    skill_id: idOf('skill', 'The skill of the request'),
+    request_id: z
+      .string()
+      .min(1, 'must have at least 1 character')
+      .meta({ description: 'The credential request to fulfil', examples: [EXAMPLE_IDS['credential request']] }),
+    skill_id: z
+      .string()
+      .min(1, 'must have at least 1 character')
+      .meta({ description: 'The skill of the request', examples: [EXAMPLE_IDS.skill] }),
     config_key: ConfigKey,
     value: z
       .string()
@@ -124,7 +130,7 @@ const writeRepeatedly = async (ctx: Ctx, agent_id: string, submission: Submissio
  */
 export const submitCredential = async (ctx: Ctx, submission: Submission): Promise<Loaded<null>> => {
   const { request_id } = submission;
-  const { state: request } = await ctx.load(CredentialRequest, request_id);
+  const request = isId25(request_id) ? (await ctx.load(CredentialRequest, request_id)).state : CredentialRequest.initial;
   CredentialRequest.assertExists(request);
   // This is a side effect, so that a repeat with the same Idempotency-Key does not write the value again.
   const revision = await ctx.sideEffect(async () => {

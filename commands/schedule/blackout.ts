@@ -20,7 +20,7 @@ const META = {
   timezone: { description: 'The time zone of the days', examples: ['Europe/Berlin'] },
 } as const;
 
-const Reason = displayText(1, 1024);
+const Reason = displayText(0, 1024);
 
 export const CronBlackoutCreate = z
   .strictObject({

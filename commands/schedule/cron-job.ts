@@ -179,17 +179,19 @@ export const runCronJobNow = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJ
 const MAX_SKIPPED = 1_000;
 
 /**
- * Skips the next occurrence of a job, which is the first one after now that is not skipped yet.
+ * Skips the next occurrence of a job, which is the first one after now that is not skipped yet. `next_fire_at` is when
+ * the job is due after it; null if it is not.
  * @throws Refusal not_found, conflict if the job has no due time any more
  */
-export const skipCronOccurrence = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJob.CronJob>> => {
+export const skipCronOccurrence = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJob.CronJob> & { next_fire_at: string | null }> => {
   const loaded = await loadCronJob(ctx, ref);
   const { state } = loaded;
   const dueAt = await ctx.sideEffect(() => nextUndecided(ctx, state));
   const recurrence = CronJob.recurrenceOf(state, state.scheduled_at, ctx.parseCron);
-  const skip = CronRun.skip(state, dueAt, nextOccurrence(recurrence, dueAt));
+  const next_fire_at = nextOccurrence(recurrence, dueAt);
+  const skip = CronRun.skip(state, dueAt, next_fire_at);
   const { position } = await ctx.transact(CronRun, CronRun.occurrenceId(state.id, dueAt), skip, { ignoreIfMatch: true });
-  return { ...loaded, position };
+  return { ...loaded, position, next_fire_at };
 };
 
 const nextUndecided = async (ctx: Ctx, job: CronJob.CronJob): Promise<string> => {

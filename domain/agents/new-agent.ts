@@ -10,7 +10,21 @@ export const ENVIRONMENT_MODES = ['shared', 'isolated'] as const;
 export const SKILL_VISIBILITY_SCOPES = ['private_only', 'tenant_allowed'] as const;
 export type SkillVisibilityScope = (typeof SKILL_VISIBILITY_SCOPES)[number];
 
-export const AgentName = z.string().regex(/^[A-Za-z0-9 -]{1,255}$/, 'must be 1 to 255 letters, digits, spaces and hyphens');
+/** No language needs more than eight combining marks (such as accents) in a row. */
+const NAME = /^(?!.*\p{M}{9})[\p{L}\p{M}\p{N} -]{1,255}$/u;
+
+/** Returns why a text is not the name of an agent; names the first character that a name may not contain. */
+const nameFault = (name: string): string => {
+  const [character] = /[^\p{L}\p{M}\p{N} -]/u.exec(name) ?? [];
+  const rule = 'must be 1 to 255 letters, digits, spaces and hyphens';
+  return character === undefined ? rule : `${rule}: ${JSON.stringify(character)} is none of them`;
+};
+
+/** A name of letters and digits of every script. It is normalized, so that names that look equal are equal. */
+export const AgentName = z
+  .string()
+  .regex(NAME, { error: ({ input }) => nameFault(String(input)) })
+  .overwrite((name) => name.normalize('NFC'));
 
 /** The settings that a request to create an agent can contain. The fields have the same names as in the API. */
 export type AgentSettings = {

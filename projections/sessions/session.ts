@@ -69,7 +69,9 @@ const ending = (what: string, example: string) =>
     .meta({ description: what, examples: [example] })
     .optional();
 
-export const AuditSessionListItem = z.object({ ...fields, ...names }).meta({ id: 'AuditSessionListItem' });
+export const AuditSessionListItem = z
+  .object({ ...fields, ...names, started_at: fields.started_at.nullable() })
+  .meta({ id: 'AuditSessionListItem' });
 
 export const TaskSessionRead = z
   .object({

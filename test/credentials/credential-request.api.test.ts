@@ -50,6 +50,13 @@ test('a runner that requests a credential value gets 201 with the credential req
   assert.equal(await list(), [{ ...request, id }]);
 });
 
+test('a submission that names no credential request, in whatever form, gets 404', async () => {
+  const { submit } = await setUp();
+  for (const id of ['x', `c${'0'.repeat(24)}`, 'a.b', 'x'.repeat(10_000)]) assert.is((await submit(id)).status, 404, id.slice(0, 30));
+  assert.is((await submit('')).status, 422);
+  assert.is((await submit('x', 'value', { skill_id: 'y' })).status, 404);
+});
+
 test('only the runner of an agent can request a credential value, and only for a skill that the agent has', async () => {
   const { ask } = await setUp();
   const other = await setUp();

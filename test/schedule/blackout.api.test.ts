@@ -27,6 +27,7 @@ test('a new blackout is returned by its id and in the list with the content that
   assert.equal(((await p.send('GET', BLACKOUTS)).body as Json[])[0], blackout);
   const { agent_id, reason, timezone, recurring_yearly } = await declared();
   assert.equal([agent_id, reason, timezone, recurring_yearly], [null, null, 'UTC', false]);
+  assert.is((await declared({ reason: '' })).reason, '');
 });
 
 test('creating a blackout is refused if it ends before it starts, or has an impossible date, an unknown time zone or an unknown agent', async () => {

@@ -198,6 +198,19 @@ test('skipping an occurrence is recorded, and the job is then due at the next oc
   assert.is((await act(once.id, 'skip')).status, 409);
 });
 
+test('the response to a skip shows the next occurrence, also while the read model does not show the skip yet', async () => {
+  const job = await created({ cron_expr: '0 * * * *' });
+  const once = await created({ kind: 'one_shot', cron_expr: null, fire_at: inHours(1) });
+  await p.waitForProjections();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  p.projectionDelay.until = promise;
+  const [skipped, completed] = [(await act(job.id, 'skip')).body as Json, (await act(once.id, 'skip')).body as Json];
+  p.projectionDelay.until = undefined;
+  resolve();
+  assert.is(Date.parse(skipped.next_fire_at as string) - Date.parse(job.next_fire_at as string), 3_600_000);
+  assert.equal([completed.status, completed.next_fire_at], ['completed', null]);
+});
+
 test('a preview of a job shows its next due times, and marks those within a blackout as suppressed', async () => {
   const day = Temporal.Instant.fromEpochMilliseconds(p.clock.now()).toZonedDateTimeISO('UTC').add({ days: 3 }).toPlainDate().toString();
   const body = { name: 'Day off', start_date: day, end_date: day };
