@@ -2,25 +2,35 @@ import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { recordAuditExport } from '../../commands/audit/audit-export.ts';
 import { type Position, parseToken, tokenOf } from '../../domain/event.ts';
-import { entriesUntil, latestEntry } from '../../projections/audit/audit-log.queries.ts';
+import { type AuditFilter, entriesUntil, latestEntry } from '../../projections/audit/audit-log.queries.ts';
 import { AuditLogRead, audit } from '../../projections/audit/audit-log.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { BEFORE_LOG } from '../http/as-of.ts';
 import { authorizeRequest } from '../http/authorize-request.ts';
 import { jsonContentOf } from '../http/example.ts';
 import { parseQuery } from '../http/mount.ts';
+import type { Ctx } from '../http/operation.ts';
 import { hasFilters } from '../http/paging.ts';
 import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { abortOnError } from '../http/stream-response.ts';
 import { AuditFilters } from './audit-filters.ts';
 import { AUDIT_FORMATS, type AuditFormat, type AuditFormatName } from './export-format.ts';
+import { provablePosition, provenSelection } from './proof-export.ts';
 
 const EXPORT = { method: 'get', path: '/tenant/:tenant_id/audit-logs/export', permit: 'tenant:audit:read' } as const;
 const FORMATS = Object.keys(AUDIT_FORMATS) as [AuditFormatName, ...AuditFormatName[]];
+/** The format of files that can be verified without the platform. */
+const PROOFS = { type: 'application/vnd.annals.export+jsonl', extension: 'proofs.jsonl' };
 
 const Query = z.strictObject({
-  format: z.enum(FORMATS).default('jsonl').meta({ description: 'The format: JSON Lines, CSV, or OCSF as JSON Lines' }),
+  format: z
+    .enum([...FORMATS, 'proofs'])
+    .default('jsonl')
+    .meta({
+      description:
+        'The format: JSON Lines, CSV, OCSF as JSON Lines, or the events with their proofs and signed heads, which `annals verify --audit` verifies',
+    }),
   to_position: z
     .string()
     .refine((text) => parseToken(text) !== null, 'must be a Consistency-Token')
@@ -56,34 +66,56 @@ async function* bytesOf(reads: Reads, { head, line }: AuditFormat, { first, rest
 
 const media = (name: AuditFormatName): string => AUDIT_FORMATS[name].type.split(';')[0]!;
 
+/** Yields the parts of a file with proofs as bytes, after the first part. The end is checked as that of other formats. */
+async function* provenBytes(reads: Reads, first: string, rest: AsyncIterable<string>, until: Position) {
+  yield Buffer.from(first);
+  for await (const part of rest) yield Buffer.from(part);
+  await reads.passed(audit.name, tokenOf(until));
+}
+
+type Selection = { readonly until: Position; readonly filter: AuditFilter };
+
+/**
+ * Starts an export in this format. The first page is read before the response starts, because an error after the first
+ * byte cannot be reported.
+ */
+const startExport = async (ctx: Ctx, name: z.output<typeof Query>['format'], { until, filter }: Selection) => {
+  if (name === 'proofs') {
+    const parts = provenSelection(ctx, { until, filter });
+    return provenBytes(ctx.reads, (await parts.next()).value as string, parts, until);
+  }
+  const pages = entriesUntil(ctx.reads, { tenant_id: ctx.tenant, until, filter });
+  const first = (await pages.next()).value ?? [];
+  return bytesOf(ctx.reads, AUDIT_FORMATS[name], { first, rest: pages, until });
+};
+
 /**
  * Creates the handler that streams the audit log entries of a tenant up to a log position. The same position and
- * filters always yield the same bytes.
+ * filters always yield the same bytes, except with proofs: a later file can have more keys.
  */
 const exportAuditLog = (runtime: Runtime) => {
   const authorize = authorizeRequest(EXPORT, runtime);
   const { reads } = runtime;
   return async (c: Context): Promise<Response> => {
     const { info } = await authorize(c);
+    const ctx = runtime.context(info);
     const { tenant } = info;
     const { format: name, to_position, ...filter } = parseQuery(c, Query);
     await runtime.readYourWrites.waitForOwnWrites(info.principal, [audit.name], c.req.header('consistency-token'));
-    const until = await exportPosition(reads, tenant, to_position);
+    const requested = await exportPosition(reads, tenant, to_position);
+    const until = name === 'proofs' ? await provablePosition(ctx, requested) : requested;
     const position = tokenOf(until);
-    const format = AUDIT_FORMATS[name];
+    const format = name === 'proofs' ? PROOFS : AUDIT_FORMATS[name];
     const headers = {
       'content-type': format.type,
       'content-disposition': `attachment; filename="audit-${tenant}-${until.commit}-${until.prepare}.${format.extension}"`,
       'consistency-token': position,
     };
     if (c.req.method === 'HEAD') return c.body(null, 200, headers);
-    // Read the first page before the response starts, because an error after the first byte cannot be reported. Record
-    // the export before any entry is sent.
-    const pages = entriesUntil(reads, { tenant_id: tenant, until, filter });
-    const first = (await pages.next()).value ?? [];
-    await recordAuditExport(runtime.context(info), { format: name, position, ...(hasFilters(filter) && { filter }) });
-    const bytes = abortOnError(c, runtime, bytesOf(reads, format, { first, rest: pages, until }));
-    return c.body(ReadableStream.from(bytes) as never, 200, headers);
+    const bytes = await startExport(ctx, name, { until, filter });
+    // The export is recorded before any entry is sent.
+    await recordAuditExport(ctx, { format: name, position, ...(hasFilters(filter) && { filter }) });
+    return c.body(ReadableStream.from(abortOnError(c, runtime, bytes)) as never, 200, headers);
   };
 };
 
@@ -100,7 +132,7 @@ const routes = [
     operationId: 'exportAuditLogs',
     summary: "Export the tenant's audit log up to a position",
     description:
-      'Requires the permission `tenant:audit:read`. The same `to_position` and filters always yield the same bytes. If the connection breaks, the export is incomplete.',
+      'Requires the permission `tenant:audit:read`. The same `to_position` and filters always yield the same bytes, except with proofs. If the connection breaks, the export is incomplete.',
     tag: 'Audit',
     query: Query,
     parameters: [{ $ref: '#/components/parameters/ConsistencyToken' }],
@@ -127,6 +159,14 @@ const routes = [
                 'One OCSF 1.4 event per line: Authentication (3002), User Access Management (3005), Group Management (3006) or API Activity (6003)',
             },
             example: exampleIn('ocsf'),
+          },
+          [PROOFS.type]: {
+            schema: {
+              type: 'string',
+              description:
+                'A manifest, the public keys, and each event with its inclusion proof behind the signed head that covers it. It ends with the newest head',
+            },
+            example: '{"line":1,"digest":"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU","manifest":{"format":"annals export v2"}}\n',
           },
         },
       },

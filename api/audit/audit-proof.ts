@@ -62,7 +62,7 @@ const proveEntry = async ({ reads, tenant }: Ctx, position: string | undefined):
   return { leaf: entries[at]!.leaf, index, size: head.size, path: inclusionPath(end, index), head };
 };
 
-const AuditKeyRead = z
+export const AuditKeyRead = z
   .object({
     key_id: z
       .string()

@@ -1,55 +1,48 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { createExportLines, type ExportKind } from '../../domain/audit/export-lines.ts';
 import { syncDirectory } from '../durable-files.ts';
-import { type ExportLineKind, exportLine } from './verify-audit-export.mjs';
 
 /** The number of characters that are collected before they are written. */
 const WRITE_CHARACTERS = 1_000_000;
 
-export type ExportWriter = { readonly line: (kind: ExportLineKind, text: string) => Promise<void> };
+export type ExportWriter = { readonly line: (kind: ExportKind, text: string) => Promise<void> };
 
-/**
- * Creates a writer of numbered lines. It also writes the last line, which contains the SHA-256 of all lines before it.
- */
+/** Creates a writer of the lines of an export. `end` writes the last one. */
 const createWriter = (file: FileHandle) => {
-  const hash = createHash('sha256');
-  let count = 0;
+  const lines = createExportLines();
   let pending = '';
 
   const flush = async (): Promise<void> => {
     await file.appendFile(pending);
     pending = '';
   };
-  const line = async (kind: ExportLineKind, text: string): Promise<void> => {
-    const written = exportLine(++count, kind, text);
-    if (kind !== 'end') hash.update(written);
-    pending += written;
+  const line = async (kind: ExportKind, text: string): Promise<void> => {
+    pending += lines.line(kind, text);
     if (pending.length >= WRITE_CHARACTERS) await flush();
   };
   const end = async (): Promise<void> => {
-    await line('end', JSON.stringify({ lines: count, sha256: hash.digest('hex') }));
+    pending += lines.end();
     await flush();
-    await file.sync();
   };
   return { line, end };
 };
 
 /**
- * Writes an export with the lines that `fill` writes. The file appears under its name only when it is complete and
- * durable. If anything fails, no file is left.
+ * Writes a new file with what `fill` writes. The file appears under its name only when it is complete and durable. If
+ * anything fails, no file is left.
  * @throws Error with a one-line message for the operator if the file exists or cannot be written, and the errors of
  * `fill`
  */
-export const writeExportFile = async (path: string, fill: (writer: ExportWriter) => Promise<void>): Promise<void> => {
+const writeNewFile = async (path: string, fill: (file: FileHandle) => Promise<void>): Promise<void> => {
   if (existsSync(path)) throw new Error(`${path} exists already: name a new file`);
   const partial = `${path}.${randomUUID()}.partial`;
   const file = await open(partial, 'wx', 0o600);
   try {
-    const writer = createWriter(file);
-    await fill(writer);
-    await writer.end();
+    await fill(file);
+    await file.sync();
     await file.close();
     await rename(partial, path);
   } catch (error) {
@@ -59,3 +52,17 @@ export const writeExportFile = async (path: string, fill: (writer: ExportWriter)
   }
   syncDirectory(dirname(resolve(path)));
 };
+
+/** Writes an export with the lines that `fill` writes. @throws as `writeNewFile` */
+export const writeExportFile = (path: string, fill: (writer: ExportWriter) => Promise<void>): Promise<void> =>
+  writeNewFile(path, async (file) => {
+    const writer = createWriter(file);
+    await fill(writer);
+    await writer.end();
+  });
+
+/** Writes an export that the service has made. @throws as `writeNewFile`, and the errors of `bytes` */
+export const saveExportFile = (path: string, bytes: AsyncIterable<Uint8Array>): Promise<void> =>
+  writeNewFile(path, async (file) => {
+    for await (const chunk of bytes) await file.appendFile(chunk);
+  });

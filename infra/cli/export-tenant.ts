@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { comparePositions, type Position, parseToken } from '../../domain/event.ts';
 import { isId25 } from '../../domain/id.ts';
-import { type ExportWriter, writeExportFile } from '../audit/export-file.ts';
+import { type ExportWriter, saveExportFile, writeExportFile } from '../audit/export-file.ts';
 import {
   addLeaf,
   describeVerification,
@@ -135,30 +135,21 @@ const headOverAll = async (api: RunnerApi, tenant: string): Promise<Head | undef
   throw new Error('no head that covers the newest event was signed within ten minutes: is a worker running?');
 };
 
-/** `wait`: whether to wait until an audit head covers the newest entry. */
+/**
+ * `wait`: whether to wait until an audit head covers the newest entry. `filter`: the query parameters of the API that
+ * select entries; without any, all entries are exported.
+ */
 export type ExportOptions = {
   readonly tenant: string | undefined;
   readonly to: string;
   readonly wait: boolean;
   readonly url: string;
   readonly key: string;
+  readonly filter?: Readonly<Record<string, string>>;
 };
 
-/**
- * Writes all audit log entries of a tenant that signed heads cover to a new file, with the heads and the keys, and then
- * verifies the file. They are read over HTTP with an API key, so the export contains only what the key may read.
- * @returns the exit code: 1 if the export does not verify
- * @throws Refusal, Error with a one-line message for the operator
- */
-export const exportTenant = async ({ tenant: named, to, wait, url, key }: ExportOptions): Promise<number> => {
-  if (named !== undefined && !isId25(named)) throw usageError('--tenant must be a tenant id');
-  const api = apiClient({ url, key, outage: createOutageReport(printError, 'the service answers again') });
-  const tenant = named ?? (await api.tenant());
-  const newest = await (wait ? headOverAll(api, tenant) : newestHead(api, tenant));
-  if (!newest)
-    throw new Error(
-      'no head of this tenant is signed yet: the first one follows within seconds of its first events; try again, or add --wait',
-    );
+/** Writes all entries that the newest head covers, with all heads and the keys. */
+const writeWhole = async (api: RunnerApi, tenant: string, newest: Head, to: string): Promise<void> => {
   const keys = await api.get(z.array(Key), `/tenant/${tenant}/audit-logs/keys`);
   const last = await earlierHead(api, tenant, newest);
   await writeExportFile(to, async (writer) => {
@@ -168,6 +159,25 @@ export const exportTenant = async ({ tenant: named, to, wait, url, key }: Export
     for (const one of keys) await writer.line('key', JSON.stringify(one));
     await writeEntries(api, tenant, last ? [last, newest] : [newest], writer);
   });
+};
+
+/**
+ * Writes the audit log entries of a tenant that signed heads cover to a new file, with their proofs and the keys, and
+ * then verifies the file. They are read over HTTP with an API key, so the export contains only what the key may read.
+ * @returns the exit code: 1 if the export does not verify, 3 if it has no entries
+ * @throws Refusal, Error with a one-line message for the operator
+ */
+export const exportTenant = async ({ tenant: named, to, wait, url, key, filter = {} }: ExportOptions): Promise<number> => {
+  if (named !== undefined && !isId25(named)) throw usageError('--tenant must be a tenant id');
+  const api = apiClient({ url, key, outage: createOutageReport(printError, 'the service answers again') });
+  const tenant = named ?? (await api.tenant());
+  const newest = await (wait ? headOverAll(api, tenant) : newestHead(api, tenant));
+  if (!newest)
+    throw new Error(
+      'no head of this tenant is signed yet: the first one follows within seconds of its first events; try again, or add --wait',
+    );
+  if (Object.keys(filter).length === 0) await writeWhole(api, tenant, newest, to);
+  else await saveExportFile(to, api.file(`/tenant/${tenant}/audit-logs/export?${new URLSearchParams({ ...filter, format: 'proofs' })}`));
   const found = await verifyAuditExport(to);
   for (const line of describeVerification(found)) console.log(line);
   const rest = wait ? '' : '; later ones follow with the next head, within five minutes: --wait waits for it';

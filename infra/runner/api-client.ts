@@ -6,6 +6,7 @@ import type { Runtime } from './runtime-files.ts';
 
 const RESPONSE_TIMEOUT_MS = 15_000;
 const TRANSFER_TIMEOUT_MS = 120_000;
+const FILE_TIMEOUT_MS = 3_600_000;
 const RETRY_DELAY = { minMs: 250, maxMs: 10_000, jitter: 0.25 };
 
 const AgentName = z.object({ id: z.string(), slug: z.string() });
@@ -161,6 +162,16 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
         next: /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1] ?? null,
       });
       return request('GET', path, read, { timeoutMs: TRANSFER_TIMEOUT_MS });
+    },
+    /** Fetches a file, whose bytes the iteration yields as they arrive. @throws Refusal, also during the iteration */
+    async *file(path: string): AsyncGenerator<Uint8Array> {
+      const { body } = await outage.watch(() => send('GET', path, { timeoutMs: FILE_TIMEOUT_MS }));
+      const reader = body!.getReader();
+      const next = () =>
+        reader.read().catch(() => {
+          throw new Refusal('unavailable', `the connection to ${base} broke`);
+        });
+      for (let read = await next(); !read.done; read = await next()) yield read.value;
     },
     /** Sends a POST request. A repeat with the same Idempotency-Key has no second effect. @throws Refusal */
     post: <T>(schema: z.ZodType<T>, path: string, { body, idempotencyKey }: Post): Promise<T> =>

@@ -21,7 +21,7 @@ const { a, aside, code, div, li, ol, p, pre, span, strong } = tags;
 type Head = ReplyOf<Rows['listAuditHeads']>[number];
 type Key = ReplyOf<Rows['listAuditKeys']>[number];
 
-const VERIFY = 'annals export --to audit.jsonl\nnode verify-audit-export.mjs audit.jsonl';
+const VERIFY = 'node verify-audit-export.mjs audit.proofs.jsonl';
 
 const headOf = (head: Head, before: Head | undefined, { params }: Visit) => {
   const { size, root, position, at, key_id, previous_size, anchored_at } = head;
@@ -47,13 +47,13 @@ const headOf = (head: Head, before: Head | undefined, { params }: Visit) => {
 const exportCard = (tenant_id: string, position: string | null) =>
   card(
     'Export',
-    p({ class: 'quiet' }, 'All entries up to the position of this page: two exports have the same bytes. An export is itself recorded.'),
+    p({ class: 'quiet' }, 'All entries up to the position of this page; with proofs, up to the newest head. An export is itself recorded.'),
     exportLinks(tenant_id, position),
     p(
       { class: 'quiet' },
-      'For a check without this platform, export the log with its proofs, and verify the file with the script of the README, or here:',
+      'The file with proofs can be checked without this platform, with the script of the README, or here. `annals export` also writes all signed heads:',
     ),
-    div({ class: 'copyable' }, pre(null, VERIFY), copyButton(VERIFY, 'the commands')),
+    div({ class: 'copyable' }, pre(null, VERIFY), copyButton(VERIFY, 'the command')),
     exportCheck(tenant_id),
   );
 

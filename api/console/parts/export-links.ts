@@ -8,6 +8,7 @@ const FORMATS = [
   ['jsonl', 'JSON, one entry per line'],
   ['csv', 'CSV, for spreadsheets'],
   ['ocsf', 'OCSF, for security tools'],
+  ['proofs', 'Events with proofs and signed heads, which can be verified without this platform'],
 ] as const;
 
 /**
@@ -24,7 +25,7 @@ export const exportLinks = (tenant_id: string, position: string | null, filters:
           class: 'button',
           href: `/tenant/${tenant_id}/audit-logs/export?${query}`,
           title: what,
-          download: `audit-${tenant_id}.${format}`,
+          download: `audit-${tenant_id}.${format === 'proofs' ? 'proofs.jsonl' : format}`,
         },
         icon('download'),
         span(null, format),

@@ -32,7 +32,7 @@ export const headProof = (tenant_id: string, head: object, before: object | null
   );
 
 /**
- * Renders a field for a file of `annals export`. The browser checks the file, and names the lines that do not verify.
+ * Renders a field for a file with proofs. The browser checks the file, and names the lines that do not verify.
  * Without JavaScript, it is hidden.
  */
 export const exportCheck = (tenant_id: string): Child =>
@@ -41,7 +41,7 @@ export const exportCheck = (tenant_id: string): Child =>
     { 'data-tenant': tenant_id },
     div(
       { class: 'field' },
-      label({ for: 'export-file' }, 'A file of annals export'),
+      label({ for: 'export-file' }, 'A file with proofs'),
       input({ id: 'export-file', type: 'file', accept: '.jsonl,.txt,application/jsonl' } as never),
     ),
     div({ class: 'row' }, mark(), output(null)),
