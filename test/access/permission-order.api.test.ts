@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember, createSecondTenant } from '../fixtures/users.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
@@ -69,6 +70,6 @@ test('a MANAGER of an agent can restore an earlier revision, but only an OWNER c
   assert.is((await restore({})).status, 200);
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

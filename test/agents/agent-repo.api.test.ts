@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createGitPlatform, type Problem } from '../fixtures/git-platform.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
@@ -145,6 +146,6 @@ test('the history of an agent shows its repository and ref; restoring an earlier
   assert.equal(await agent.read(), [acme, 'trunk']);
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember, createSecondTenant, type TestPlatform } from '../fixtures/users.ts';
 
@@ -256,6 +257,6 @@ test('if many requests create an agent with the slug of a deleted agent at once,
   assert.equal(p.unappliedEvents(), []);
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember, createSecondTenant, type TestPlatform } from '../fixtures/users.ts';
 
@@ -232,9 +233,6 @@ test('the audit log entry of a copy names the agent that was copied', async () =
   assert.match(String(entry!.summary), new RegExp(`created the agent “.+” as a copy of the agent ${source_id}\\.$`));
 });
 
-test('clean-up: the projections have applied every event, and the platform stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

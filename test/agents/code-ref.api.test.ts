@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createGitPlatform, numbered, type Problem } from '../fixtures/git-platform.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
@@ -153,6 +154,6 @@ test('if the answer of the code host is not a list of refs, a request to pin a r
   assert.equal([await agent.read(), countEvents()], [[acme, 'trunk'], events]);
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

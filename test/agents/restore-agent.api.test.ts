@@ -3,6 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../../domain/event.ts';
 import { LogError } from '../../infra/eventstore/event-log.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { UNSET_SLACK_CONFIG } from '../fixtures/unset-slack-config.ts';
 
@@ -111,9 +112,6 @@ test("a read of an agent's Slack settings returns the settings that another proc
   assert.is((await slackOf(path)).slack_rpm_limit, 7);
 });
 
-test('clean-up: the projections have applied every event, and the platform stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AUDIT_FORMATS } from '../../api/audit/export-format.ts';
 import { AuditLogRead } from '../../projections/audit/audit-log.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
@@ -250,9 +251,6 @@ test("an export by a super-admin is recorded in the tenant's audit log", async (
   assert.ok(actions.includes('super_admin.read') && actions.includes('audit.exported'), actions.join());
 });
 
-test('clean-up: the projections have applied every event of these tests, and the platform stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

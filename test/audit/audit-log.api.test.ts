@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { actionOf } from '../../projections/audit/audit-entry.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { eventually } from '../fixtures/child-process.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember, createSecondTenant } from '../fixtures/users.ts';
@@ -228,9 +229,6 @@ test('the action of an audit log entry is the event type in lower case, as <reso
     assert.is(actionOf(type), action);
 });
 
-test('clean-up: the projections have applied every event of these tests, and the platform stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

@@ -5,6 +5,7 @@ import * as Agent from '../../domain/agents/agent.ts';
 import { linkRepo, pinCodeRef } from '../../domain/agents/code-ref.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import { SUMMARIES } from '../../projections/audit/audit-summary.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
@@ -150,9 +151,6 @@ test('for each type of stored event that the audit log shows, there is a summary
   );
 });
 
-test('clean-up: the projections have applied every event of these tests, and the platform stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

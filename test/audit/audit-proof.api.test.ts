@@ -8,6 +8,7 @@ import { type Hash, leafHash, rootFromInclusion, rootOf } from '../../domain/aud
 import { tokenOf } from '../../domain/event.ts';
 import { rotateSigningKey } from '../../infra/audit/signing-key.ts';
 import { tenantsWithUnsignedEntries } from '../../projections/audit/audit-head.queries.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { errorCode } from '../fixtures/session-platform.ts';
 import { signAuditHeads } from '../fixtures/sign-audit-heads.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
@@ -268,7 +269,7 @@ test("without break-glass access, a super-admin can read nothing of a tenant's a
     assert.is((await p.send('GET', `${home.tenant}/${path}`)).status, 403, path);
 });
 
-test('clean-up: the platform stops without an error', () => {
+afterLastTest(() => {
   p.allowUnappliedEvents();
   return p.close();
 });

@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, createIntegration, deliver, findDelivery, startConsole } from '../fixtures/console-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 
@@ -138,9 +139,6 @@ test('a request for the list of events is refused if its filters contradict each
     assert.is((await p.send('GET', `${tenant}/events?${query}`)).status, 422, query);
 });
 
-test('clean-up: the platform stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

@@ -12,6 +12,7 @@ import { peaksOf, rootOf } from '../../domain/audit/merkle-tree.ts';
 import { rotateSigningKey } from '../../infra/audit/signing-key.ts';
 import { digestOf, verifyAuditExport } from '../../infra/audit/verify-audit-export.mjs';
 import { exportTenant } from '../../infra/cli/export-tenant.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { contentsOf, type EditedExport, editExport, editWithCare, linesIn, seededRandom, writeAgain } from '../fixtures/export-edits.ts';
 import { serveApp } from '../fixtures/serve-app.ts';
 import { signAuditHeads } from '../fixtures/sign-audit-heads.ts';
@@ -292,7 +293,7 @@ test("an AUDITOR can export the tenant's audit log, and a super-admin only with 
   assert.ok(recorded() - before >= 5, 'heads, keys, and pages of events');
 });
 
-test('clean-up: the platform stops without an error', async () => {
+afterLastTest(async () => {
   p.allowUnappliedEvents();
   await Promise.all([server.close(), p.close()]);
 });

@@ -8,6 +8,7 @@ import * as assert from 'uvu/assert';
 import { connectRunner, Refusal, type RunnerEvent } from '../../infra/runner/runner-client.ts';
 import { expectReply, mainFile } from '../faults/running-platform.ts';
 import { type Agent, createDataset } from '../faults/tenants.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { eventually, root, startProgram } from '../fixtures/child-process.ts';
 import { waitUntil } from '../fixtures/live-projections.ts';
 import { runningPlatform, type SharedPlatform } from '../fixtures/running-platform.ts';
@@ -160,7 +161,7 @@ test('a server to which benchmark runs are posted returns the results in its res
     server.close();
   }));
 
-test('clean-up: the server of the dataset closes', () => {
+afterLastTest(() => {
   host.close();
 });
 

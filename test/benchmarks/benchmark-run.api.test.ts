@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert';
 import * as BenchmarkRun from '../../domain/benchmarks/benchmark-run.ts';
 import { createDatasetClient } from '../../infra/benchmarks/dataset-client.ts';
 import { createGuardedClient } from '../../infra/egress/guarded-client.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember, createSecondTenant } from '../fixtures/users.ts';
@@ -213,7 +214,7 @@ test('a benchmark run shows the results of its tasks; when the last result arriv
   assert.is((await p.send('GET', `${p.tenant}/files/${sha256}`, { key })).status, 200);
 });
 
-test('clean-up: the platform and the server of the datasets close', async () => {
+afterLastTest(async () => {
   await p.close();
   await client.close();
   host.close();

@@ -20,6 +20,7 @@ import { readDelivery } from '../../infra/webhooks/read-delivery.ts';
 import { benchmarkRuns } from '../../projections/benchmarks/benchmark-run.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { query, silentLogger, startProjectionPlatform, waitForProjection, waitUntil } from '../fixtures/live-projections.ts';
 import { startNatsServer } from '../fixtures/nats-server.ts';
 import { startStore } from '../fixtures/store-process.ts';
@@ -225,7 +226,7 @@ test('after a tenant is erased, its unrecorded benchmark results are removed fro
   assert.is(await waitingReports(), 1);
 });
 
-test('clean-up: all services close', async () => {
+afterLastTest(async () => {
   await Promise.all([...workers, relay, recorder].map((each) => each.close()));
   await platform.close();
   await broker.close();

@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createDatasetClient } from '../../infra/benchmarks/dataset-client.ts';
 import { createGuardedClient } from '../../infra/egress/guarded-client.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember, createSecondTenant } from '../fixtures/users.ts';
@@ -234,7 +235,7 @@ test('the list of benchmarks can be searched by name and slug, and shows only th
   assert.equal(await found('q=rare&is_active=true'), []);
 });
 
-test('clean-up: the platform stops without an error', async () => {
+afterLastTest(async () => {
   await p.close();
   await client.close();
 });

@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 
 const p = await createTestPlatform();
@@ -86,9 +87,6 @@ test('after a change to a larger plan, more agents can be created; a change to a
   assert.equal(problemOf(await create('three')), LIMIT_REACHED);
 });
 
-test('clean-up: the projections have applied every event of these tests, and the platform stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

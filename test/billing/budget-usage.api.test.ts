@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { largestAnomaly } from '../../domain/billing/anomaly.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createSessionPlatform, type Json } from '../fixtures/session-platform.ts';
 
 type Hour = {
@@ -159,9 +160,6 @@ test('the largest cost anomaly contains its day, the median and spread of the da
   assert.is(largestAnomaly(costs, '2026-01-01', '2026-02-01'), null);
 });
 
-test('clean-up: the platform stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createSessionPlatform, type Json } from '../fixtures/session-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
@@ -96,9 +97,6 @@ test('a request for costs gets 422 if its period is empty or too long, or if its
   assert.is((await ask('', other.key)).status, 403);
 });
 
-test('clean-up: the platform stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

@@ -1,6 +1,7 @@
 import Stripe from 'stripe';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createPaymentPlatform, stripeEvent, stripeSignature, subscriptionOf } from '../fixtures/payment-platform.ts';
 import { PAYMENT_SECRET } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
@@ -160,6 +161,6 @@ test("the tenant's audit log describes in sentences what the payment provider ha
   assert.match(entry!.summary, /changed the plan status of the tenant .* to /);
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

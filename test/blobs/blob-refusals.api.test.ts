@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { openBlobBucket } from '../../infra/blobs/blob-bucket.ts';
 import { type Bucket, parseBlobsUrl } from '../../infra/blobs/blob-location.ts';
 import { type BlobStore, createBlobStore, withoutBlobStore } from '../../infra/blobs/blob-store.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import { SLOW_DOWN, startS3Server } from '../fixtures/s3-server.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
@@ -54,6 +55,6 @@ test('without a file store, an upload gets 409 not_configured, and the response 
   assert.equal(await upload(withoutBlobStore, 'Four'), { status: 409, code: 'not_configured', detail, retryAfter: null });
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

@@ -10,6 +10,7 @@ import { callOperation } from '../../infra/cli/api/call-operation.ts';
 import { describeOperation, listOperations } from '../../infra/cli/api/describe-operations.ts';
 import { tableLines } from '../../infra/cli/api/print-table.ts';
 import { mainFile } from '../faults/running-platform.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { startProgram } from '../fixtures/child-process.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 
@@ -171,6 +172,6 @@ test('annals api reads ANNALS_URL and ANNALS_KEY from the environment; if the pl
   assert.match(down.output(), /^annals: http:\/\/127\.0\.0\.1:\d+ does not answer: \S+$/m);
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

@@ -9,6 +9,7 @@ import * as assert from 'uvu/assert';
 import { type ApiOperation, operationsIn } from '../../infra/cli/api/api-document.ts';
 import { optionName, requestOf } from '../../infra/cli/api/operation-arguments.ts';
 import { mainFile } from '../faults/running-platform.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
@@ -110,7 +111,7 @@ test('annals api can build a request for every operation of the OpenAPI document
   rmSync(dir, { recursive: true });
 });
 
-test('clean-up: the server and the platform stop without an error', async () => {
+afterLastTest(async () => {
   server.close();
   await p.close();
 });

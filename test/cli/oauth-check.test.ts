@@ -4,6 +4,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { checkOAuth } from '../../infra/cli/oauth-check.ts';
 import { checkSignIn } from '../../infra/health/sign-in-check.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { OAUTH_CLIENT, startOAuthServer } from '../fixtures/oauth-server.ts';
 
 const server = await startOAuthServer();
@@ -73,6 +74,6 @@ test('the check of the OpenID issuer passes if the issuer answers, fails if it d
   assert.match(advice!, 'OIDC_ISSUER');
 });
 
-test('clean-up: the server stops without an error', () => server.close());
+afterLastTest(() => server.close());
 
 test.run();

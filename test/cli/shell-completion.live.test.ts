@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { mainFile } from '../faults/running-platform.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
@@ -50,7 +51,7 @@ for (const shell of ['bash', 'zsh', 'fish'] as const) {
   });
 }
 
-test('clean-up: the server stops', () => {
+afterLastTest(() => {
   server.close();
   server.closeAllConnections();
 });

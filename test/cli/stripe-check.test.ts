@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { checkStripe } from '../../infra/cli/stripe-check.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { startStripeServer } from '../fixtures/stripe-server.ts';
 
 const server = await startStripeServer('sk_test_right');
@@ -32,6 +33,6 @@ test('if Stripe does not answer, the check of payments fails', async () => {
   assert.is((await checkStripe(config, server.url)).level, 'fail');
 });
 
-test('clean-up: the server stops without an error', () => server.close());
+afterLastTest(() => server.close());
 
 test.run();

@@ -4,6 +4,7 @@ import { createAdaptorServer } from '@hono/node-server';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { mainFile } from '../faults/running-platform.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
@@ -61,7 +62,7 @@ test('if the platform refuses the test delivery, annals trigger prints the probl
   assert.match((await trigger(['github', '--integration', integration], { ANNALS_URL: url })).output, /ANNALS_KEY must be set/);
 });
 
-test('clean-up: the server and the platform stop without an error', async () => {
+afterLastTest(async () => {
   server.close();
   await p.close();
 });

@@ -5,6 +5,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { PROVIDERS } from '../../domain/webhooks/provider.ts';
 import { triggerDelivery } from '../../infra/cli/trigger-delivery.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { SIGNERS } from '../fixtures/provider-signatures.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 
@@ -46,6 +47,6 @@ test('annals trigger with a wrong provider, event or URL, or without a secret, p
   assert.is(await triggerDelivery(right), 1);
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

@@ -10,6 +10,7 @@ import { createAdaptorServer } from '@hono/node-server';
 import * as assert from 'uvu/assert';
 import { targetsIn } from '../../infra/client/api-targets.ts';
 import { createClient, type OperationName, problemIn, type Reply } from '../../infra/client/create-client.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { root } from '../fixtures/child-process.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
@@ -195,7 +196,7 @@ test('a read sends the position of the latest earlier change, but a read of the 
   assert.is(sent.at(-1)!.get('authorization'), process.env.ANNALS_KEY ? `Bearer ${process.env.ANNALS_KEY}` : null);
 });
 
-test('clean-up: the server and the platform stop without an error', async () => {
+afterLastTest(async () => {
   server.close();
   await p.close();
 });

@@ -5,6 +5,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { exportTenant } from '../../infra/cli/export-tenant.ts';
 import { listen } from '../../infra/http/listen.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { browserTest } from '../fixtures/browser-test.ts';
 import { chromium, launchChromium, openPage } from '../fixtures/chromium.ts';
 import { createAgent, startConsole } from '../fixtures/console-platform.ts';
@@ -123,7 +124,7 @@ browserTest('models of a chain that are dragged into another order are saved wit
   await page.context().close();
 });
 
-test('clean-up: the browser and the platform close', async () => {
+afterLastTest(async () => {
   await given?.browser.close();
   await given?.p.close();
   await given?.server.close();

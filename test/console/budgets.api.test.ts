@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadConsoleAssets } from '../../infra/http/console-assets.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, createCronJob, createIntegration, deliver, startConsole } from '../fixtures/console-platform.ts';
 import { createRunner } from '../fixtures/console-sessions.ts';
 import { addMember } from '../fixtures/users.ts';
@@ -96,9 +97,6 @@ test('the styles, scripts and fonts of the console are within their budgets', as
   assert.ok(fonts <= MAX_FONTS, `${fonts} bytes of fonts`);
 });
 
-test('clean-up: the console stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

@@ -6,6 +6,7 @@ import { createCookies } from '../../api/identity/sign-in-cookies.ts';
 import { issueSignInLink } from '../../commands/identity/sign-in-link.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Reads } from '../../projections/read-model.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, OWN_PAGE, startConsole } from '../fixtures/console-platform.ts';
 import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
@@ -278,6 +279,6 @@ test('while the read models are down, the page of the health of the platform sti
   assert.not.match(hidden.text, /data-kind="part"/);
 });
 
-test('clean-up: the platform stops', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

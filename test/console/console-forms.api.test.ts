@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { isRead } from '../../api/http/operation.ts';
 import { operationsOf } from '../../api/routes.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, createIntegration, deliver, OWN_PAGE, startConsole } from '../fixtures/console-platform.ts';
 import { formIn, submittedBy } from '../fixtures/html-form.ts';
 import { addMember } from '../fixtures/users.ts';
@@ -277,7 +278,7 @@ test('each operation that changes something in a tenant has a form that the OWNE
   for (const [operation] of operations) assert.is((await p.open(`/console/run/${operation}?${ofTenant}`)).status, 200, operation);
 });
 
-test('clean-up: the console stops without an error', async () => {
+afterLastTest(async () => {
   await p.close();
 });
 

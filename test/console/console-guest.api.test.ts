@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { startConsole } from '../fixtures/console-platform.ts';
 import { formIn, submittedBy } from '../fixtures/html-form.ts';
 import { addMember } from '../fixtures/users.ts';
@@ -87,6 +88,6 @@ test('the form of break-glass asks for a reason and a time, and leads into the t
   assert.match(entry.text, /Ticket 4711/);
 });
 
-test('clean-up: the platform closes', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { consolePages } from '../../api/console-pages.ts';
 import { tokenOf } from '../../domain/event.ts';
 import { type OpenedProjectionAdmin, openProjectionAdmin } from '../../infra/projector/projection-admin.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import {
   type ConsolePlatform,
   createAgent,
@@ -265,7 +266,7 @@ test('assets have immutable URLs that contain their digest, and unknown assets g
   assert.is((await p.open('/console/assets/0000/console.css', '')).status, 303);
 });
 
-test('clean-up: the console stops without an error', async () => {
+afterLastTest(async () => {
   assert.equal(p.unappliedEvents(), []);
   await projectionAdmin!.close();
   await p.close();

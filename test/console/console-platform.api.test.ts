@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ReadHealth } from '../../api/operations/health.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { startConsole } from '../fixtures/console-platform.ts';
 import { normalizedHtml } from '../fixtures/html-form.ts';
 import { addMember, addSuperAdmin, createSecondTenant } from '../fixtures/users.ts';
@@ -153,6 +154,6 @@ test('/console redirects a super-admin who belongs to no tenant to the platform 
   assert.is((await p.open(P, session)).status, 200);
 });
 
-test('clean-up: the platform closes', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

@@ -7,6 +7,7 @@ import { type OpenedProjectionAdmin, openProjectionAdmin } from '../../infra/pro
 import { startProjections } from '../../infra/projector/projector.ts';
 import { createReads } from '../../infra/readmodel/postgres-read-model.ts';
 import { projections } from '../../projections/registry.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, OWN_PAGE, startConsole } from '../fixtures/console-platform.ts';
 import { formIn, normalizedHtml, submittedBy } from '../fixtures/html-form.ts';
 import { query, rowsIn, silentLogger, waitUntil } from '../fixtures/live-projections.ts';
@@ -252,7 +253,7 @@ test('while another process holds the lock of a projection, a page says how far 
   }
 });
 
-test('clean-up: the console stops without an error', async () => {
+afterLastTest(async () => {
   await worker.close();
   await admin!.close();
   await p.close();

@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { issueSignInLink } from '../../commands/identity/sign-in-link.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { startConsole } from '../fixtures/console-platform.ts';
 
 const p = await startConsole();
@@ -89,9 +90,6 @@ test('a cookie stores the theme, so the next page has it from the start', async 
   assert.match((await p.open(p.base, `${p.cookie}; annals_theme="><script>`)).text, /data-theme="system"/);
 });
 
-test('clean-up: the console stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

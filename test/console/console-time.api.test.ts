@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { pastTime } from '../../api/console/past-time.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, OWN_PAGE, startConsole } from '../fixtures/console-platform.ts';
 import { formIn, submittedBy } from '../fixtures/html-form.ts';
 import { addMember } from '../fixtures/users.ts';
@@ -289,7 +290,7 @@ test('if a time zone does not exist, the page says so and shows times in UTC', a
   assert.equal([wrong.headers.get('location'), wrong.headers.getSetCookie()], [`${page}?zone=Mars%2FOlympus`, []]);
 });
 
-test('clean-up: the console stops without an error', async () => {
+afterLastTest(async () => {
   await p.close();
 });
 

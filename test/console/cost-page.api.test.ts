@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, createCronJob, startConsole } from '../fixtures/console-platform.ts';
 import { seedSession } from '../fixtures/console-sessions.ts';
 import { addMember } from '../fixtures/users.ts';
@@ -114,9 +115,6 @@ test('for a visitor who may not read costs, the costs page looks like an unknown
   }
 });
 
-test('clean-up: the console stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

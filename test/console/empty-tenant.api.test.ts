@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { consolePages } from '../../api/console-pages.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, createIntegration, deliver, findDelivery, startConsole } from '../fixtures/console-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 
@@ -89,9 +90,6 @@ test('a list whose filters match nothing says so, and its link clears the filter
   assert.equal(wrong, []);
 });
 
-test('clean-up: the console stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

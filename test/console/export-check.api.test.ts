@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert';
 import { checkExport } from '../../api/console/browser/export-check.mjs';
 import { rotateSigningKey } from '../../infra/audit/signing-key.ts';
 import { exportTenant } from '../../infra/cli/export-tenant.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, startConsole } from '../fixtures/console-platform.ts';
 import { editExport, linesIn, seededRandom } from '../fixtures/export-edits.ts';
 import { serveApp } from '../fixtures/serve-app.ts';
@@ -51,7 +52,7 @@ test('a file that is no export is refused at its first line', async () => {
   assert.ok((await checkExport(Buffer.alloc(0))).problems.length > 0);
 });
 
-test('clean-up: the server and the platform close', async () => {
+afterLastTest(async () => {
   await server.close();
   assert.equal(p.unappliedEvents(), []);
   await p.close();

@@ -9,6 +9,7 @@ import { openapi } from '../../api/http/openapi.ts';
 import type { Operation } from '../../api/http/operation.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import { namedIn } from '../architecture/existing-resources.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { submittedBy } from '../fixtures/html-form.ts';
 import { arbitraryOf, type Schema, type Schemas } from '../fixtures/json-schema.ts';
 import { startWholeConsole } from './whole-console.ts';
@@ -95,6 +96,6 @@ test('whatever a form changes, the audit log has one sentence about it, which na
   assert.ok(changing.size > MIN_FORMS, `only ${changing.size} forms changed something`);
 });
 
-test('clean-up: the platform stops', close);
+afterLastTest(close);
 
 test.run();

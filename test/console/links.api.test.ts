@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { seedConsole, startConsole } from '../fixtures/console-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
@@ -68,9 +69,6 @@ for (const [role, { key }] of Object.entries(people))
     );
   });
 
-test('clean-up: the console stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { browserTest } from '../fixtures/browser-test.ts';
 import { deliver } from '../fixtures/console-platform.ts';
 import { startLiveConsole, timeout } from '../fixtures/live-console.ts';
@@ -67,6 +68,6 @@ browserTest(
   },
 );
 
-test('clean-up: the browser and the platform close', () => given?.close());
+afterLastTest(() => given?.close());
 
 test.run();

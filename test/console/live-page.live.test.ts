@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { FORBIDDEN_FEATURES } from '../../api/console/headers.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { browserTest } from '../fixtures/browser-test.ts';
 import { openPage } from '../fixtures/chromium.ts';
 import { deliver, OWN_PAGE } from '../fixtures/console-platform.ts';
@@ -226,6 +227,6 @@ browserTest(
   },
 );
 
-test('clean-up: the browser and the platform close', () => given?.close());
+afterLastTest(() => given?.close());
 
 test.run();

@@ -1,6 +1,7 @@
 // limit: 180
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { browserTest } from '../fixtures/browser-test.ts';
 import { openPage } from '../fixtures/chromium.ts';
 import { createAgent, deliver } from '../fixtures/console-platform.ts';
@@ -184,6 +185,6 @@ browserTest('text that is being typed into a filter stays while the page is redr
   await page.context().close();
 });
 
-test('clean-up: the browser and the platform close', () => given?.close());
+afterLastTest(() => given?.close());
 
 test.run();

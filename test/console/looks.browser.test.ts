@@ -2,6 +2,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { listen } from '../../infra/http/listen.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { browserTest } from '../fixtures/browser-test.ts';
 import { chromium, launchChromium, openPage } from '../fixtures/chromium.ts';
 import { seedConsole, startConsole } from '../fixtures/console-platform.ts';
@@ -107,7 +108,7 @@ browserTest('at 200 % zoom, no page has to be scrolled sideways, and its navigat
   await page.context().close();
 });
 
-test('clean-up: the browser and the platform close', async () => {
+afterLastTest(async () => {
   await given?.browser.close();
   await given?.p.close();
   await given?.server.close();

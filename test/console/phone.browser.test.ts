@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { listen } from '../../infra/http/listen.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { browserTest } from '../fixtures/browser-test.ts';
 import { chromium, launchChromium, openPage } from '../fixtures/chromium.ts';
 import { createIntegration, deliver, seedConsole, startConsole } from '../fixtures/console-platform.ts';
@@ -97,7 +98,7 @@ browserTest('on a phone, long previews of payloads are cut, and cover nothing be
   }),
 );
 
-test('clean-up: the browser and the platform close', async () => {
+afterLastTest(async () => {
   await given?.browser.close();
   await given?.p.close();
   await given?.server.close();

@@ -13,6 +13,7 @@ import {
 } from '../../api/console/browser/proof-check.mjs';
 import { consistencyPath, inclusionPath, leafHash as leafOf, peaksOf, rootOf } from '../../domain/audit/merkle-tree.ts';
 import { rotateSigningKey } from '../../infra/audit/signing-key.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, startConsole } from '../fixtures/console-platform.ts';
 import { signAuditHeads } from '../fixtures/sign-audit-heads.ts';
 
@@ -140,9 +141,6 @@ test('in all trees of up to 40 leaves, the inclusion paths lead to the root, and
   }
 });
 
-test('clean-up: the platform stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

@@ -3,6 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { issueSignInLink } from '../../commands/identity/sign-in-link.ts';
 import { registerUser } from '../../commands/identity/user.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { OWN_PAGE } from '../fixtures/console-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 import { linksOf } from './page-links.ts';
@@ -163,6 +164,6 @@ for (const [name, cookie] of Object.entries(visitors))
     assert.equal(wrong, []);
   });
 
-test('clean-up: the platform stops without an error', close);
+afterLastTest(close);
 
 test.run();

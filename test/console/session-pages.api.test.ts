@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { barChart, MAX_BUCKETS } from '../../api/console/parts/chart.ts';
 import { htmlOf } from '../../api/console/parts/tags.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, createIntegration, deliver, findDelivery, startConsole } from '../fixtures/console-platform.ts';
 import { seedSession } from '../fixtures/console-sessions.ts';
 import { addMember } from '../fixtures/users.ts';
@@ -110,9 +111,6 @@ test('a chart has at most 120 bars, which add up to the total of the data, and a
   assert.not.match(text, / style="/);
 });
 
-test('clean-up: the console stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

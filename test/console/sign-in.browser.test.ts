@@ -4,6 +4,7 @@ import { isKey } from '../../api/console/browser/sign-in-key.mjs';
 import { BASE62 } from '../../domain/checksum.ts';
 import { buildKey, publicIdOf } from '../../domain/identity/api-key-format.ts';
 import { listen } from '../../infra/http/listen.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { browserTest } from '../fixtures/browser-test.ts';
 import { chromium, launchChromium, openPage } from '../fixtures/chromium.ts';
 import { startConsole } from '../fixtures/console-platform.ts';
@@ -55,7 +56,7 @@ browserTest(
   },
 );
 
-test('clean-up: the browser and the platform close', async () => {
+afterLastTest(async () => {
   await given?.browser.close();
   await given?.p.close();
   await given?.server.close();

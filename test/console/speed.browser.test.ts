@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { listen } from '../../infra/http/listen.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { browserTest } from '../fixtures/browser-test.ts';
 import { chromium, launchChromium, openPage } from '../fixtures/chromium.ts';
 import { seedConsole, startConsole } from '../fixtures/console-platform.ts';
@@ -77,7 +78,7 @@ browserTest('while a page loads, nothing moves, and the browser is never blocked
   }),
 );
 
-test('clean-up: the browser and the platform close', async () => {
+afterLastTest(async () => {
   await given?.browser.close();
   await given?.p.close();
   await given?.server.close();

@@ -1,6 +1,7 @@
 // limit: 600
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { browserTest } from '../fixtures/browser-test.ts';
 import { chromium, openPage } from '../fixtures/chromium.ts';
 import { walkPages } from '../fixtures/walk-pages.ts';
@@ -56,7 +57,7 @@ browserTest('the fixture reports dialogs, inline scripts that the policy blocks,
   await page.context().close();
 });
 
-test('clean-up: the browser and the platform close', async () => {
+afterLastTest(async () => {
   await given?.close();
 });
 

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { FORM_TYPE, type FormPart, formBody } from '../fixtures/form-body.ts';
 import { createMemoryPlatform, fileOf, type Json } from '../fixtures/memory-platform.ts';
 import { addMember, createSecondTenant } from '../fixtures/users.ts';
@@ -78,6 +79,6 @@ test('a file whose import has only started can be read already', async () => {
 
 test('after these tests, the projections have applied every event', () => assert.equal(p.unappliedEvents(), []));
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createVirusScan, pingClamav } from '../../infra/files/clamav.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { startClamavServer } from '../fixtures/clamav-server.ts';
 import { FORM_TYPE, type FormPart, formBody } from '../fixtures/form-body.ts';
 import { hostileArchives } from '../fixtures/hostile-archives.ts';
@@ -216,7 +217,7 @@ test('a scan gets 413 if the file is too large for ClamAV, and 503 if ClamAV doe
   assert.is(withClamav.eventsOf('FileScanned').length, count);
 });
 
-test('clean-up: the platforms stop without an error', async () => {
+afterLastTest(async () => {
   await p.close();
   await withClamav.close();
   await clamav.close();

@@ -5,6 +5,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { activePdfName } from '../../domain/files/active-pdf.ts';
 import { createThreatScan } from '../../infra/files/scan-thread.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
 import { createSessionPlatform } from '../fixtures/session-platform.ts';
@@ -82,6 +83,6 @@ test('an active name of a PDF is found at every place, escaped or not, also wher
       assert.is(activePdfName(encoder.encode(' '.repeat(before) + name + ' '.repeat(100))), null, `${name} after ${before} bytes`);
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { FORM_TYPE, type FormPart, formBody } from '../fixtures/form-body.ts';
 import { iconOf, pictureOf, polyglots } from '../fixtures/polyglots.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
@@ -169,6 +170,6 @@ test('pictures of two tenants are stored separately; a member can download a pic
   assert.is((await p.send('GET', `${p.tenant}/files/${sha256}`)).status, 404);
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { listen } from '../../infra/http/listen.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { loadFactor, repeatIfBusy } from '../fixtures/load-factor.ts';
 import { createSessionPlatform } from '../fixtures/session-platform.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
@@ -143,7 +144,7 @@ test('uploads that are aborted halfway leave no content, no temporary file and n
   assert.equal([countFiles(), storedFiles().length], [events, files]);
 });
 
-test('clean-up: the platform stops without an error', async () => {
+afterLastTest(async () => {
   await server.close();
   await p.close();
 });

@@ -4,6 +4,7 @@ import { SMTPServer } from 'smtp-server';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { checkMailReceiver, checkSmtp } from '../../infra/health/smtp-check.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 
 const server = new SMTPServer({
   authOptional: false,
@@ -51,6 +52,6 @@ test('the check of mail passes if a mail receiver greets at SMTP_LISTEN; it fail
   other.close();
 });
 
-test('clean-up: the server stops without an error', () => new Promise<void>((resolve) => server.close(() => resolve())));
+afterLastTest(() => new Promise<void>((resolve) => server.close(() => resolve())));
 
 test.run();

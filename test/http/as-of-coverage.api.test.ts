@@ -3,6 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../../domain/event.ts';
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import type { Answer } from '../fixtures/test-platform.ts';
 import { sign } from '../fixtures/webhook-platform.ts';
 import { createDataset } from '../two-tenants/dataset.ts';
@@ -278,9 +279,6 @@ test('an as-of read finds a rejected delivery from the position of its rejection
   assert.is((await send(`${path}?as_of=${before}`)).status, 404);
 });
 
-test('clean-up: the projections have applied every event of these tests, and the platform stops without an error', async () => {
-  assert.equal(dataset.unappliedEvents(), []);
-  await dataset.close();
-});
+afterLastTest(() => dataset.close());
 
 test.run();

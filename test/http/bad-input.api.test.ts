@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { MAX_JSON_BYTES, readBytes } from '../../api/http/json-body.ts';
 import type { Refusal } from '../../domain/refusal.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 
 type Json = Record<string, unknown>;
@@ -240,9 +241,6 @@ test('restoring a revision is refused if the restored fields together are too la
   assert.is((await p.send('POST', `${path}/restore`, { body: { revision: 1 } })).status, 200);
 });
 
-test('clean-up: after all these requests, the projections have applied every event, and the platform stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

@@ -4,6 +4,7 @@ import { gunzipSync, inflateSync } from 'node:zlib';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { listen } from '../../infra/http/listen.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 
 const p = await createTestPlatform();
@@ -65,7 +66,7 @@ test('a HEAD response has the Content-Length of the GET response, or none if the
   assert.is((await ask('/livez', 'gzip', {}, 'HEAD')).answer.headers['content-length'], '17');
 });
 
-test('clean-up: the server stops without an error', async () => {
+afterLastTest(async () => {
   await server.close();
   await p.close();
 });

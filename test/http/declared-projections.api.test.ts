@@ -5,6 +5,7 @@ import { projectionsOf } from '../../api/http/operation.ts';
 import { readsOver } from '../../infra/readmodel/postgres-read-model.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { projections } from '../../projections/registry.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { boundaryValues } from '../fixtures/boundary-values.ts';
 import type { Schema } from '../fixtures/json-schema.ts';
 import type { Call } from '../two-tenants/id-positions.ts';
@@ -85,6 +86,6 @@ test('no operation with an aggregate declares further projections, because it ma
   assert.equal(rows, []);
 });
 
-test('clean-up: the platform stops without an error', () => dataset.close());
+afterLastTest(() => dataset.close());
 
 test.run();

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { z } from 'zod';
 import { InvitationAccept } from '../../commands/tenants/invitation.ts';
 import { cleanDisplayText, displayText } from '../../domain/fields.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 
 type Json = Record<string, unknown>;
@@ -180,6 +181,6 @@ test('an e-mail address is refused if its local part starts or ends with a dot o
   for (const email of ['a.b@b.co', "o'hara+x@b.co", 'A_1@Sub.Example.com']) assert.is(await allow(email), 201, email);
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

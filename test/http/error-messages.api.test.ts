@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openapi } from '../../api/http/openapi.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 
 type Json = Record<string, unknown>;
@@ -117,6 +118,6 @@ test('the OpenAPI document lists If-Match only for operations that change an exi
     assert.ok(withIfMatch.includes(changes), changes);
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

@@ -6,6 +6,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { MAX_JSON_BYTES } from '../../api/http/json-body.ts';
 import { listen } from '../../infra/http/listen.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 
@@ -292,7 +293,7 @@ test('a server that shuts down answers all requests on a busy keep-alive connect
   await closed;
 });
 
-test('clean-up: the server stops without an error', async () => {
+afterLastTest(async () => {
   await server.close();
   await p.close();
 });

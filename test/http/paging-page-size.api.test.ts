@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { PAGE_BYTES } from '../../projections/read-model.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 
 const p = await createTestPlatform();
@@ -57,6 +58,6 @@ test('if audit log entries or history entries are large, a page contains fewer e
   assert.is(new Set(history.flat()).size, 11);
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import * as Agent from '../../domain/agents/agent.ts';
 import { replaceConfig } from '../../domain/skills/agent-skills.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
@@ -270,9 +271,6 @@ test('a history names the members who changed the resource, but not a super-admi
   assert.is(emails.get('TenantSuspended'), null);
 });
 
-test('clean-up: the projections have applied every event, and the platform stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

@@ -8,6 +8,7 @@ import { plainPaths } from '../../api/plain-routes.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import { listen } from '../../infra/http/listen.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { PLAIN_ROUTE_HEADERS } from '../fixtures/plain-route-headers.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
@@ -270,6 +271,6 @@ test('a request to an unknown path gets the same 404 for every path and every ca
   assert.is(found.size, 1, [...found].join('\n'));
 });
 
-test('clean-up: the server stops without an error', close);
+afterLastTest(close);
 
 test.run();

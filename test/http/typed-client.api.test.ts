@@ -8,6 +8,7 @@ import { createAdaptorServer } from '@hono/node-server';
 import * as assert from 'uvu/assert';
 import { openapi } from '../../api/http/openapi.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
@@ -68,6 +69,6 @@ test('the compiled program creates, lists, updates and deletes resources', async
   });
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { buildKey } from '../../domain/identity/api-key-format.ts';
 import * as Member from '../../domain/tenants/member.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
@@ -235,6 +236,6 @@ test('the name of an API key can have 1 to 255 characters', async () => {
   assert.equal(p.unappliedEvents(), []);
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

@@ -10,6 +10,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import { presetOf } from '../../domain/webhooks/provider-preset.ts';
 import { verifySignature } from '../../domain/webhooks/signature.ts';
 import { verifiedKeyCache } from '../../infra/http/verified-key-cache.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { sign } from '../fixtures/webhook-platform.ts';
 import { type Classes, compareTimings, type Difference, welchTest } from '../fixtures/welch-t-test.ts';
@@ -165,6 +166,6 @@ test('the time to check a signature reveals neither how much of it is correct no
   await assertSameTime('known or unknown webhook', verify, [at(forged), at(forged, false)]);
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

@@ -3,6 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createCookies } from '../../api/identity/sign-in-cookies.ts';
 import { issueSignInLink } from '../../commands/identity/sign-in-link.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { OWN_PAGE, startConsole } from '../fixtures/console-platform.ts';
 
 const p = await startConsole();
@@ -112,9 +113,6 @@ test('after a sign-in by form, a return_to that leads away from the console is i
   }
 });
 
-test('clean-up: the console stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

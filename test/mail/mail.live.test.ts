@@ -8,6 +8,7 @@ import { STREAM } from '../../infra/nats/jetstream.ts';
 import { runHostileMails } from '../faults/hostile-mails.ts';
 import { expectReply } from '../faults/running-platform.ts';
 import { createTenant, type Tenant } from '../faults/tenants.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { waitUntil } from '../fixtures/live-projections.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
 import { notification, startMailSink } from '../fixtures/mail-sink.ts';
@@ -292,7 +293,7 @@ test('mail that is slow to parse is refused, and meanwhile the signed deliveries
     assert.equal([...codes, slowestMs < 250 * loadFactor()], [552, 554, 552, true], `${slowestMs} ms`);
   }));
 
-test('clean-up: the servers stop without an error', async () => {
+afterLastTest(async () => {
   client.close();
   await sink.close();
 });

@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 
 type Json = Record<string, unknown>;
@@ -127,5 +128,5 @@ test('a heal request with an unknown service or field gets 422; with an unknown 
   assert.is((await pause(`c${'0'.repeat(24)}`, true)).status, 404);
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 test.run();

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 
@@ -203,6 +204,6 @@ test('the lists of messages and attachments can be filtered by direction, time, 
 
 test('after these tests, the projections have applied every event', () => assert.equal(p.unappliedEvents(), []));
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

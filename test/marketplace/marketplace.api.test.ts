@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { FORM_TYPE, type FormPart, formBody } from '../fixtures/form-body.ts';
 import { hostileArchives } from '../fixtures/hostile-archives.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
@@ -179,9 +180,6 @@ test('the list of the marketplace can be searched by name, slug and summary, and
   assert.equal([await found(`publisher=${buyer.id}&q=rare`), await found('publisher=nobody')], [['of-the-buyer'], []]);
 });
 
-test('clean-up: the projections have applied every event, and the platform stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { listen } from '../../infra/http/listen.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createMemoryPlatform } from '../fixtures/memory-platform.ts';
 
 const MEBIBYTE = 1_048_576;
@@ -57,7 +58,7 @@ test('imports that are aborted halfway leave no content, no temporary file and n
   assert.equal([countImports(), storedFiles().length], [events, files]);
 });
 
-test('clean-up: the platform stops without an error', async () => {
+afterLastTest(async () => {
   await server.close();
   await p.close();
 });

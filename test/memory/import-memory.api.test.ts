@@ -4,6 +4,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createGuardedClient } from '../../infra/egress/guarded-client.ts';
 import { createFileHost } from '../../infra/memory/file-host.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import type { FormPart } from '../fixtures/form-body.ts';
 import { hostileArchives } from '../fixtures/hostile-archives.ts';
 import { createMemoryPlatform, fileOf, type Json, linesOf, textsOf } from '../fixtures/memory-platform.ts';
@@ -205,7 +206,7 @@ test('a repeated import with the same Idempotency-Key imports the file once; ano
   assert.equal(textsOf(await list(agent)), ['once']);
 });
 
-test('clean-up: the platform stops without an error', async () => {
+afterLastTest(async () => {
   await p.close();
   await client.close();
   server.close();

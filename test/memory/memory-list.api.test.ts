@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { finishImport } from '../../commands/memory/import-memory.reactor.ts';
 import * as MemoryImport from '../../domain/memory/memory-import.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createMemoryPlatform, type Entry, fileOf, type Json, linesOf, textsOf } from '../fixtures/memory-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
@@ -150,7 +151,7 @@ test('starting, advancing or finishing an import that is already completed emits
   assert.equal(MemoryImport.advance(5)(state), []);
 });
 
-test('clean-up: the platform stops without an error', async () => {
+afterLastTest(async () => {
   await p.close();
 });
 

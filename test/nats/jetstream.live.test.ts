@@ -9,6 +9,7 @@ import { connectNats } from '../../infra/nats/connect.ts';
 import { ensureStream, manager } from '../../infra/nats/jetstream.ts';
 import { errorCode, isWrongSequence } from '../../infra/nats/jetstream-errors.ts';
 import { createUserCredentials } from '../../infra/nats/jwt.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { deadline } from '../fixtures/load-factor.ts';
 import { services } from '../fixtures/test-services.ts';
 
@@ -163,7 +164,7 @@ test("a user that was created with the account's seed has only the permissions i
   }
 });
 
-test('clean-up: the JetStream streams of these tests can be deleted', async () => {
+afterLastTest(async () => {
   for (const name of [NAME, ADVISORIES]) await streams.delete(name);
   const error = await streams.info(NAME).catch((thrown: unknown) => thrown);
   assert.is(errorCode(error), 10_059);

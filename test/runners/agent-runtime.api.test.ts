@@ -8,6 +8,7 @@ import { outgoingMessage } from '../../commands/runners/relay.reactor.ts';
 import { createCodeHost } from '../../infra/git/code-host.ts';
 import { createRequestLog } from '../../infra/http/request-log.ts';
 import { createRequestObserver } from '../../infra/http/request-observer.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 import { sign } from '../fixtures/webhook-platform.ts';
@@ -239,7 +240,7 @@ test('reading the runtime of a deleted agent gets 404', async () => {
   assert.is((await p.send('GET', `${gone.agent}/runtime`, { key: gone.runner })).status, 404);
 });
 
-test('clean-up: the platform stops without an error', async () => {
+afterLastTest(async () => {
   requestLog.close();
   await p.close();
 });

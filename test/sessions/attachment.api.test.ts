@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import { polyglots } from '../fixtures/polyglots.ts';
 import { createSessionPlatform, errorCode, type Json } from '../fixtures/session-platform.ts';
@@ -236,6 +237,6 @@ test('only the runner of the agent and the user who started a session can add at
   assert.is((await upload(session, { content: 'x', key: member.key })).status, 403, 'who may no longer assign work');
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createSessionPlatform, type Json } from '../fixtures/session-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
@@ -143,6 +144,6 @@ test('the 30-day summaries of a tenant show the number of sessions per status, a
   p.clock.now = Date.now;
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

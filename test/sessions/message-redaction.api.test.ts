@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createSessionPlatform, errorCode, type Json } from '../fixtures/session-platform.ts';
 
 const p = await createSessionPlatform();
@@ -33,6 +34,6 @@ test('without redaction patterns, a message is stored unchanged; if applying the
   assert.is(p.eventsOf('MessageAppended').length, before);
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

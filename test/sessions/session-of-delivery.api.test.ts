@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createSessionPlatform, errorCode, type Json } from '../fixtures/session-platform.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
 
@@ -65,6 +66,6 @@ test('starting a session for a delivery to another agent is refused, unless the 
   assert.equal(p.unappliedEvents(), []);
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createSessionPlatform, errorCode, type Json } from '../fixtures/session-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
@@ -289,6 +290,6 @@ test('while a tenant is suspended, its runners can end their sessions; all other
   );
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

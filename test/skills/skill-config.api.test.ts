@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../../domain/event.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
@@ -208,9 +209,6 @@ test('no event, row or response contains the values of a configuration, except r
   for (const canary of canaries) for (const form of encodings(canary)) assert.not.ok(text.includes(form), `${canary} occurs as ${form}`);
 });
 
-test('clean-up: the projections have applied every event, and the platform stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

@@ -2,6 +2,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { BOUNDARY, FORM_TYPE, type FormPart, formBody } from '../fixtures/form-body.ts';
 import { hostileArchives } from '../fixtures/hostile-archives.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
@@ -217,9 +218,6 @@ test('if a tenant sends more imports at once than can run at the same time, all 
   assert.equal(new Set(answers.map(({ status }) => status)), new Set([201]));
 });
 
-test('clean-up: the projections have applied every event, and the platform stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
+afterLastTest(() => p.close());
 
 test.run();

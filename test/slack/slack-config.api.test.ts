@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { UNSET_SLACK_CONFIG } from '../fixtures/unset-slack-config.ts';
 import { addMember } from '../fixtures/users.ts';
@@ -120,6 +121,6 @@ test('a member without a role on the agent can neither read nor change its Slack
   assert.is((await put({ slack_rpm_limit: 2 })).status, 404);
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

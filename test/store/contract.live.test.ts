@@ -15,6 +15,7 @@ import * as assert from 'uvu/assert';
 import type { Metadata, Position } from '../../domain/event.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log, LogError, NewEvent } from '../../infra/eventstore/event-log.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { startStore } from '../fixtures/store-process.ts';
 
 // This file tests whether an event store meets the platform's requirements. It tests the embedded store, unless the
@@ -170,7 +171,7 @@ test('the event log client of the platform can append to the event store under t
   }
 });
 
-test('clean-up: all streams of this test run can be deleted', async () => {
+afterLastTest(async () => {
   for (const name of createdStreams) await client.deleteStream(name).catch(() => {});
   await client.dispose();
   assert.is((await embedded?.end()) ?? 0, 0);

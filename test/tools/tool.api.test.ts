@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 
@@ -192,6 +193,6 @@ test('if a sync fails after it has reserved the ids of new tools, these tools ar
   assert.is((await list()).filter(({ connector }) => connector === 'half').length, 2);
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

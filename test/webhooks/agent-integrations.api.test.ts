@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { OAUTH_PROVIDERS } from '../../domain/credentials/oauth-provider.ts';
 import { PROVIDERS } from '../../domain/webhooks/provider.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 
 type Json = Record<string, unknown>;
@@ -73,6 +74,6 @@ test('the lists of mailboxes and attachments of a new agent are empty; a request
   }
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

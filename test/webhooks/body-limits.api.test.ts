@@ -5,6 +5,7 @@ import { runInNewContext } from 'node:vm';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { listen } from '../../infra/http/listen.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createSkillPlatform } from '../fixtures/skill-platform.ts';
 
 const MEBIBYTE = 1_048_576;
@@ -100,7 +101,7 @@ test('a request with a Content-Length above the limit gets 413 before its body i
   assert.ok(grown < MEBIBYTE, `${grown} bytes are in use`);
 });
 
-test('clean-up: the platform stops without an error', async () => {
+afterLastTest(async () => {
   await server.close();
   await p.close();
 });

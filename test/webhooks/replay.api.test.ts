@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { advanceReplay } from '../../commands/webhooks/replay-deliveries.reactor.ts';
 import { advanceReplays, replayPorts } from '../../infra/reactors/replay-deliveries.ts';
 import { runningJobs } from '../../projections/webhooks/replay-job.queries.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
 
@@ -192,6 +193,6 @@ test('a request for a replay with an invalid field is refused, and the error poi
   assert.is((await p.send('POST', `${p.tenant}/jobs/${missing}/cancel`)).status, 404);
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as SkillWebhook from '../../domain/webhooks/skill-webhook.ts';
 import { startSkillWebhookHider } from '../../infra/reactors/hide-skill-webhooks.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
 import { waitUntil } from '../fixtures/nats-server.ts';
 import { createSkillPlatform, type Exposed } from '../fixtures/skill-platform.ts';
@@ -287,6 +288,6 @@ test('the time that a refused call takes does not reveal whether the skill webho
 
 test('after these tests, the projections have applied every event, and no event is parked', () => assert.equal(p.unappliedEvents(), []));
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

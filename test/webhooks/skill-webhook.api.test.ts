@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createSkillPlatform } from '../fixtures/skill-platform.ts';
 import type { Answer } from '../fixtures/test-platform.ts';
 
@@ -93,6 +94,6 @@ test('exposing a skill again whose webhook was hidden gives it the same URL and 
 
 test('after these tests, the projections have applied every event, and no event is parked', () => assert.equal(p.unappliedEvents(), []));
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

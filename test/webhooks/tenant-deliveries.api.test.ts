@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as Publication from '../../domain/runners/publication.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
@@ -145,6 +146,6 @@ test("reading a page of the tenant's deliveries takes two database queries, howe
   assert.equal(counts, [2, 2]);
 });
 
-test('clean-up: the platform stops without an error', p.close);
+afterLastTest(p.close);
 
 test.run();

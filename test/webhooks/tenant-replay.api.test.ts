@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import * as ReplayJob from '../../domain/webhooks/replay-job.ts';
 import { advanceReplays } from '../../infra/reactors/replay-deliveries.ts';
 import { runningJobs } from '../../projections/webhooks/replay-job.queries.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
@@ -190,6 +191,6 @@ test('a replay never selects deliveries of another tenant, and answers their ids
   }
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { factsOf } from '../../domain/webhooks/delivery.ts';
 import { PROVIDERS, type Provider } from '../../domain/webhooks/provider.ts';
 import { sampleEvents } from '../../domain/webhooks/sample-delivery.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { SIGNERS } from '../fixtures/provider-signatures.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 
@@ -115,6 +116,6 @@ test('a request for a test delivery is refused if its event, a field or the inte
   assert.is((await send(hook)).status, 404);
 });
 
-test('clean-up: the platform stops without an error', () => p.close());
+afterLastTest(() => p.close());
 
 test.run();
