@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { COMPILE_CACHE } from '../../infra/processes/compile-cache.ts';
+import { startTestServices, type TestRun } from '../mutants/mutant-services.ts';
 import { AGENT_GUARDS } from './agent-guards.ts';
 import { CALLER_GUARDS } from './caller-guards.ts';
 import type { Edit, Mutant } from './guard.ts';
@@ -32,53 +34,67 @@ const copyTree = (from: string): string => {
   return dir;
 };
 
-const apply = (dir: string, [file, from, to]: Edit): void => {
-  const text = readFileSync(join(dir, file), 'utf8');
-  if (!text.includes(from)) throw new Error(`${file} no longer contains: ${from}`);
-  writeFileSync(join(dir, file), text.replaceAll(from, to));
+/** Removes a mutant's guards from the copy in `dir`. @returns a function that puts them back */
+const applyTo = (dir: string, edits: readonly Edit[]): (() => void) => {
+  const files = new Map(edits.map(([file]) => [join(dir, file), readFileSync(join(dir, file), 'utf8')]));
+  for (const [file, from, to] of edits) {
+    const text = readFileSync(join(dir, file), 'utf8');
+    if (!text.includes(from)) throw new Error(`${file} no longer contains: ${from}`);
+    writeFileSync(join(dir, file), text.replaceAll(from, to));
+  }
+  return () => {
+    for (const [file, text] of files) writeFileSync(file, text);
+  };
 };
 
 /**
- * Runs a test file in a copy of the project. @returns whether the file fails. @throws Error if the file does not run at
- * all
+ * Runs a test file in the copy in `dir`. @returns whether the file fails. @throws Error if the file does not run at all
  */
-const fails = (dir: string, test: string): Promise<boolean> =>
+const fails = (dir: string, test: string, env: NodeJS.ProcessEnv): Promise<boolean> =>
   new Promise((resolve, reject) => {
-    const env = { TEST_SHARE: '0-100', ...process.env, TEST_STOP_AT_FIRST: '1' };
     execFile(process.execPath, [`test/${test}`], { cwd: dir, env, maxBuffer: 1 << 26 }, (error, out, err) =>
       out.includes('Total:') ? resolve(error !== null) : reject(new Error(`the test did not run: ${err}`)),
     );
   });
 
-/** Removes a mutant's guards in a new copy of the project. @returns whether the mutant's test then fails, as it must */
-const isDetected = async (base: string, { edits, by = 'access/tenant-isolation-probes.api.test.ts' }: Mutant): Promise<boolean> => {
-  const dir = copyTree(base);
+/** Returns whether a mutant's test fails without the mutant's guards, as it must. */
+const isDetected = async (
+  dir: string,
+  { env, clear }: TestRun,
+  { edits, by = 'access/tenant-isolation-probes.api.test.ts' }: Mutant,
+): Promise<boolean> => {
+  const putBack = applyTo(dir, edits);
   try {
-    for (const edit of edits) apply(dir, edit);
-    return await fails(dir, by);
+    return await fails(dir, by, env);
   } finally {
-    rmSync(dir, { recursive: true, force: true });
+    putBack();
+    await clear();
   }
 };
 
 /**
- * Runs the program `node test/two-tenants/mutation-run.ts [part of a mutant's name]`. It removes the guards one by one,
- * each in a new copy of the project. It exits with 1 if, without one of the guards, the tests still pass.
+ * Runs the program `node test/two-tenants/mutation-run.ts [part of a mutant's name]`. It removes the guards one by one
+ * in a copy of the project. It exits with 1 if, without one of the guards, the tests still pass. All cases are tried,
+ * unless TEST_SHARE says otherwise.
  */
 const main = async (part = ''): Promise<void> => {
   const chosen = MUTANTS.filter(({ name }) => name.includes(part));
   const undetected: string[] = [];
-  // Copy the code once now. The other copies are made from this one, so that edits during the run have no effect.
-  const base = copyTree(root);
+  const services = await startTestServices();
+  const { env, clear } = await services.openRun();
+  const { TEST_SHARE = '0-100', TEST_SEED = '1' } = process.env;
+  const run = { env: { ...env, TEST_SHARE, TEST_SEED, TEST_STOP_AT_FIRST: '1', NODE_COMPILE_CACHE: COMPILE_CACHE }, clear };
+  const dir = copyTree(root);
   for (const mutant of chosen) {
-    const detected = await isDetected(base, mutant).catch((error: Error) => {
+    const detected = await isDetected(dir, run, mutant).catch((error: Error) => {
       console.log(`${mutant.name}: ${error.message.slice(0, 300)}`);
       return false;
     });
     if (!detected) undetected.push(mutant.name);
     console.log(`${detected ? 'detected  ' : 'UNDETECTED'} ${mutant.name}`);
   }
-  rmSync(base, { recursive: true, force: true });
+  rmSync(dir, { recursive: true, force: true });
+  await services.stop();
   console.log(`${chosen.length - undetected.length} of ${chosen.length} detected`);
   process.exitCode = undetected.length > 0 ? 1 : 0;
 };
