@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { keyText } from '../../domain/audit/audit-key.ts';
 import {
   consistencyPath,
   EMPTY_ROOT,
@@ -88,5 +89,8 @@ test('a consistency proof between two tree sizes is accepted for any two sizes; 
     }
   }
 });
+
+test('the text that a signing key signs for its successor has three lines: a heading, the id and the public key of the successor', () =>
+  assert.is(keyText({ key_id: 'a', public_key: 'b' }), 'annals audit key v1\na\nb'));
 
 test.run();

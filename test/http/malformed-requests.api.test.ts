@@ -293,9 +293,6 @@ test('a server that shuts down answers all requests on a busy keep-alive connect
   await closed;
 });
 
-afterLastTest(async () => {
-  await server.close();
-  await p.close();
-});
+afterLastTest(() => server.close().then(p.close));
 
 test.run();
