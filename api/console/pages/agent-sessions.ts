@@ -13,12 +13,12 @@ import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, div, span, tr, td } = tags;
 
-type Session = Pick<ReplyOf<Rows['listSessions']>[number], 'id' | 'title' | 'status' | 'started_at' | 'completed_at'>;
+type Session = Pick<ReplyOf<Rows['listSessions']>[number], 'id' | 'title' | 'status' | 'created_at' | 'completed_at'>;
 
 const RECENT = 50;
 const COLUMNS: readonly Column[] = [['Session'], ['State'], ['Took', 'number wide-only'], ['Started', 'number']];
 
-const rowOf = ({ id, title, status, started_at, completed_at }: Session, { may, params }: Visit) => {
+const rowOf = ({ id, title, status, created_at, completed_at }: Session, { may, params }: Visit) => {
   const name = span({ class: 'event' }, title ?? 'Untitled session');
   const isOpenToVisitor = may('tenant:audit:read');
   return tr(
@@ -30,9 +30,9 @@ const rowOf = ({ id, title, status, started_at, completed_at }: Session, { may, 
     td({ class: 'state-cell' }, badge(status)),
     td(
       { class: 'number wide-only' },
-      completed_at ? duration(Math.max(0, between(started_at, completed_at))) : span({ class: 'quiet' }, '—'),
+      completed_at ? duration(Math.max(0, between(created_at, completed_at))) : span({ class: 'quiet' }, '—'),
     ),
-    td({ class: 'number' }, ago(started_at)),
+    td({ class: 'number' }, ago(created_at)),
   );
 };
 

@@ -35,7 +35,7 @@ const states = (visit: Visit) => {
   ]);
 };
 
-const rowOf = ({ id, title, agent_name, user_name, status, message_count, started_at, completed_at }: Session, visit: Visit) =>
+const rowOf = ({ id, title, agent_name, user_name, status, message_count, created_at, completed_at }: Session, visit: Visit) =>
   tr(
     { 'data-kind': 'session', 'data-id': id },
     td(
@@ -50,9 +50,9 @@ const rowOf = ({ id, title, agent_name, user_name, status, message_count, starte
     td({ class: 'number wide-only' }, String(message_count)),
     td(
       { class: 'number wide-only' },
-      completed_at ? duration(Math.max(0, between(started_at, completed_at))) : span({ class: 'quiet' }, '—'),
+      completed_at ? duration(Math.max(0, between(created_at, completed_at))) : span({ class: 'quiet' }, '—'),
     ),
-    td({ class: 'number' }, ago(started_at)),
+    td({ class: 'number' }, ago(created_at)),
   );
 
 const COLUMNS = [
