@@ -6,6 +6,7 @@ import { startClientRunner } from './client-runner.ts';
 import { runCronKills, withCronTarget } from './cron-kills.ts';
 import { runConcurrentCopies, runLateRedeliveries, runSimilarIds } from './delivery-id-faults.ts';
 import { runMailKills, withMailPort } from './mail-kills.ts';
+import { withMovingStore } from './moving-store.ts';
 import { deploy, type OutageReport, runKills, runStoreOutage, runWholeOutage } from './outage-trial.ts';
 import { type Platform, withPlatform } from './platform.ts';
 import { runBadRunners, runRunnerKills } from './runner-faults.ts';
@@ -14,7 +15,8 @@ import { runTrial, TARGETS } from './trial.ts';
 
 // This program injects all faults at full length, which takes hours: `npm run faults`. `-- --only F6-frozen` selects
 // one fault. `-- --share 0.01` shortens all of them to a hundredth of the kills, deliveries and durations. The labels
-// F1 to F27 are those in shared/notes/reliability.md.
+// F1 to F27 are those in shared/notes/reliability.md. With `-- --two-hosts`, the event store has a URL of two hosts, and
+// moves to the other one each time it ends.
 
 const MAX_SHOWN = 10;
 const MINUTE = 60;
@@ -24,10 +26,12 @@ const { values } = parseArgs({
     share: { type: 'string', default: '1' },
     'per-second': { type: 'string', default: '50' },
     only: { type: 'string', multiple: true },
+    'two-hosts': { type: 'boolean', default: false },
   },
 });
 const share = Number(values.share);
 const perSecond = Number(values['per-second']);
+const withStore = values['two-hosts'] ? withMovingStore : withPlatform;
 
 const part = (full: number, min: number): number => Math.max(min, Math.round(full * share));
 const outage = (fullSeconds: number) => ({
@@ -96,11 +100,11 @@ const printReport = ({ figures, findings }: OutageReport): void => {
 };
 
 const runCron = (): Promise<void> =>
-  withCronTarget((target, variables) => withPlatform((platform) => printTrial(runCronKills(platform, target, part(200, 5))), variables));
+  withCronTarget((target, variables) => withStore((platform) => printTrial(runCronKills(platform, target, part(200, 5))), variables));
 
 const runMail = (): Promise<void> =>
   withMailPort((port, variables) =>
-    withPlatform((platform) => printTrial(runMailKills(platform, { port, messages: part(1_000, 60), kills: part(10, 2) })), variables),
+    withStore((platform) => printTrial(runMailKills(platform, { port, messages: part(1_000, 60), kills: part(10, 2) })), variables),
   );
 
 const printTrial = async (trial: Promise<OutageReport>): Promise<void> => {
@@ -113,6 +117,6 @@ const OWN_PLATFORM: Readonly<Record<string, () => Promise<void>>> = { [CRON_FAUL
 
 for (const fault of values.only ?? NAMES) {
   console.log(`\n${fault}`);
-  await (OWN_PLATFORM[fault]?.() ?? withPlatform((platform) => printTrial(FAULTS[fault]!(platform))));
+  await (OWN_PLATFORM[fault]?.() ?? withStore((platform) => printTrial(FAULTS[fault]!(platform))));
 }
 process.exit();

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { isClean } from './checker.ts';
+import { withMovingStore } from './moving-store.ts';
 import { withPlatform } from './platform.ts';
 import { type Report, runTrial, TARGETS, type Target } from './trial.ts';
 
@@ -10,6 +11,7 @@ const { values } = parseArgs({
     kills: { type: 'string', default: '20' },
     'per-second': { type: 'string', default: '50' },
     only: { type: 'string', multiple: true },
+    'two-hosts': { type: 'boolean', default: false },
   },
 });
 
@@ -33,7 +35,7 @@ const printReport = ({ kills, figures, findings }: Report): void => {
   }
 };
 
-await withPlatform(async (platform) => {
+await (values['two-hosts'] ? withMovingStore : withPlatform)(async (platform) => {
   const report = await runTrial(platform, {
     kills: Number(values.kills),
     perSecond: Number(values['per-second']),

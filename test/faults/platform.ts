@@ -63,20 +63,28 @@ export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {
 
 export type Platform = Awaited<ReturnType<typeof openPlatform>>;
 
-/** Runs a test with a platform. Stops the platform in any case, even if this process gets SIGTERM or SIGINT. */
-export const withPlatform = (use: (platform: Platform) => Promise<void>, variables: NodeJS.ProcessEnv = {}): Promise<void> =>
-  withTempDirectory(async (dir) => {
-    const platform = await openPlatform(dir, variables);
-    const closeAndExit = (): void => void platform.close().finally(() => process.exit(1));
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, closeAndExit);
-    try {
-      await platform.start();
-      await use(platform);
-    } finally {
-      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, closeAndExit);
-      await platform.close();
-    }
-  });
+type UsePlatform = (platform: Platform) => Promise<void>;
+
+/**
+ * Runs a test with a platform in this directory. Stops the platform in any case, even if this process gets SIGTERM or
+ * SIGINT.
+ */
+export const openAndUse = async (dir: string, use: UsePlatform, variables: NodeJS.ProcessEnv): Promise<void> => {
+  const platform = await openPlatform(dir, variables);
+  const closeAndExit = (): void => void platform.close().finally(() => process.exit(1));
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, closeAndExit);
+  try {
+    await platform.start();
+    await use(platform);
+  } finally {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, closeAndExit);
+    await platform.close();
+  }
+};
+
+/** Runs a test with a platform in a directory of its own, as `openAndUse` does. */
+export const withPlatform = (use: UsePlatform, variables: NodeJS.ProcessEnv = {}): Promise<void> =>
+  withTempDirectory((dir) => openAndUse(dir, use, variables));
 
 /** Calls a test with what the test uses. */
 export type Use<T> = (use: (used: T) => Promise<void>) => Promise<void>;

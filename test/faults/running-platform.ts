@@ -22,14 +22,15 @@ export const MAX_TRIES = 200;
 
 /**
  * Returns the environment variables with which another process reaches the services of an `annals start` on this data
- * directory.
+ * directory. `eventstoreUrl` is the URL of its event store if that is not embedded.
  */
-const serviceVariables = (data: string) => {
+const serviceVariables = (data: string, eventstoreUrl: string | undefined) => {
   const text = (...path: string[]): string => readFileSync(join(data, ...path), 'utf8').trim();
   const { ports } = JSON.parse(text('state.json')) as { ports: Record<'store' | 'nats', number> };
   const { account, runners } = JSON.parse(text('nats', 'keys.json')) as { account: string; runners: string };
   return {
-    EVENTSTORE_URL: `esdb://127.0.0.1:${ports.store}?tls=false&connectionName=${encodeURIComponent(text('store', 'secret'))}`,
+    EVENTSTORE_URL:
+      eventstoreUrl ?? `esdb://127.0.0.1:${ports.store}?tls=false&connectionName=${encodeURIComponent(text('store', 'secret'))}`,
     DATABASE_URL: text('postgres', 'url'),
     NATS_URL: `nats://127.0.0.1:${ports.nats}`,
     NATS_ACCOUNT_SEED: account,
@@ -65,11 +66,12 @@ export const platformEnvironment = ({ url, data }: PlatformPlace, variables: Nod
 export const connectPlatform = (place: PlatformPlace, variables: NodeJS.ProcessEnv = {}) => {
   const { url, data } = place;
   const env = platformEnvironment(place, variables);
+  const services = () => serviceVariables(data, variables.EVENTSTORE_URL);
   const otherPrograms: Stoppable[] = [];
 
   /** Starts another `work` process that uses the same services. Resolves when its output matches `ready`. */
   const startWorkProcess = async (ready: RegExp, more: NodeJS.ProcessEnv = {}): Promise<Program> => {
-    const program = startProgram(process.execPath, [mainFile, 'work'], { env: { ...env, ...serviceVariables(data), ...more } });
+    const program = startProgram(process.execPath, [mainFile, 'work'], { env: { ...env, ...services(), ...more } });
     otherPrograms.push(program);
     await program.waitForOutput(ready);
     return program;
@@ -81,7 +83,7 @@ export const connectPlatform = (place: PlatformPlace, variables: NodeJS.ProcessE
    */
   const startServeProcess = async (more: NodeJS.ProcessEnv = {}): Promise<string> => {
     const PORT = String(await freePort());
-    const program = startProgram(process.execPath, [mainFile, 'serve'], { env: { ...env, ...serviceVariables(data), PORT, ...more } });
+    const program = startProgram(process.execPath, [mainFile, 'serve'], { env: { ...env, ...services(), PORT, ...more } });
     otherPrograms.push(program);
     await program.waitForOutput(/"listening"/);
     return `http://127.0.0.1:${PORT}`;
@@ -107,8 +109,8 @@ export const connectPlatform = (place: PlatformPlace, variables: NodeJS.ProcessE
     call,
     /** Registers a program or a runner that `close` has to stop, too. */
     stopOnClose: (program: Stoppable): void => void otherPrograms.push(program),
-    serviceVariables: () => serviceVariables(data),
-    openLog: (): Log => openLog(serviceVariables(data).EVENTSTORE_URL),
+    serviceVariables: services,
+    openLog: (): Log => openLog(services().EVENTSTORE_URL),
     /** Returns a function that decrypts the sealed events of the platform's log. */
     eventOpener: (log: Log) => {
       const { openEvent, close } = openEventOpener({ log, masterKeyFile: join(data, 'master.key') });
@@ -116,7 +118,7 @@ export const connectPlatform = (place: PlatformPlace, variables: NodeJS.ProcessE
       return openEvent;
     },
     connectNats: (): Promise<NatsConnection> => {
-      const { NATS_URL, NATS_ACCOUNT_SEED } = serviceVariables(data);
+      const { NATS_URL, NATS_ACCOUNT_SEED } = services();
       return connectNats({ natsUrl: NATS_URL, natsAccountSeed: NATS_ACCOUNT_SEED });
     },
     /** Stops the programs that were started or registered here. */

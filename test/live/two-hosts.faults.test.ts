@@ -1,0 +1,37 @@
+// limit: 600 s for this file (test/run.ts)
+
+import { test } from 'uvu';
+import { equal, is, ok } from 'uvu/assert';
+import type { Findings } from '../faults/checker.ts';
+import { withMovingStore } from '../faults/moving-store.ts';
+import { deploy, runStoreOutage } from '../faults/outage-trial.ts';
+import { sharedByTests } from '../faults/platform.ts';
+import { runTrial, TARGETS } from '../faults/trial.ts';
+
+const SHOWN = 5;
+const onPlatform = sharedByTests(withMovingStore);
+
+const assertClean = (findings: Findings, figures: object): void => {
+  const first = Object.fromEntries(Object.entries(findings).map(([name, lines]) => [name, lines.slice(0, SHOWN)]));
+  equal(first, { lost: [], duplicated: [], unexpected: [], outOfOrder: [] }, JSON.stringify({ first, figures }, null, 2));
+};
+
+test('if any process is killed and the event store moves to the other host of its URL, no delivery is lost or has two effects', () =>
+  onPlatform(async (platform) => {
+    const { findings, kills, figures } = await runTrial(platform, { kills: 2, perSecond: 25 });
+    assertClean(findings, figures);
+    is(kills.length, 2 * TARGETS.length);
+    is(figures['unknown at the end'], 0);
+    ok(figures['events in the log']! > 200, `only ${figures['events in the log']} deliveries were accepted`);
+  }));
+
+test('if no host of the URL answers for ten seconds, the same processes record every spooled delivery afterwards', () =>
+  onPlatform(async (platform) => {
+    const { findings, figures } = await runStoreOutage(await deploy(platform), 'killed', { seconds: 10, perSecond: 25 });
+    assertClean(findings, figures);
+    is(figures['unanswered at the end'], 0);
+    is(figures['in the log'], figures['sent deliveries']);
+    is(figures["in the runners' ledgers"], figures['sent deliveries']);
+  }));
+
+test.run();
