@@ -76,6 +76,7 @@ export const errorFinder = (copy: WorkingCopy): FindErrors => {
   let before: ReadonlySet<string> | undefined;
   const keyOf = ({ file, text }: TypeError): string => file + text;
   return async (places) => {
+    console.error(`checking the types of ${places.length} changes`);
     const errors = await whileChanged(copy, places, () => compile(copy));
     if (errors.every((error) => places.some((place) => isNear(place, error)))) return errors;
     before ??= new Set((await compile(copy)).map(keyOf));
