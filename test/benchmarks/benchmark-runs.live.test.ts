@@ -64,8 +64,7 @@ const startRunner = () => startBenchmarkRunner({ ...parts, services: async () =>
 const workers = [startRunner(), startRunner()];
 const relay = await startRelay({ log, nats, logger: silentLogger, publicUrl: 'https://annals.test', openEvent: vault.openEvent });
 const recorder = startAcknowledgementRecorder({ log, nats, logger: silentLogger, intervalMs: 1_000 });
-const until = (condition: () => boolean | Promise<boolean>): Promise<boolean> =>
-  waitUntil('the condition holds', condition, (holds) => holds);
+const until = (condition: () => boolean | Promise<boolean>): Promise<boolean> => waitUntil(String(condition), condition, (holds) => holds);
 await until(() => relay.status().state === 'relaying');
 for (const agent of [AGENT, OTHER]) await ensureConsumer(nats, TENANT, agent, { ackWaitMs: 5_000 });
 

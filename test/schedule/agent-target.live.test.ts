@@ -46,8 +46,7 @@ const append = async (category: string, id: string, events: readonly DomainEvent
   await log.append(`${category}-${TENANT}.${id}`, last?.revision ?? 'none', appended);
 };
 
-const until = (condition: () => boolean | Promise<boolean>): Promise<boolean> =>
-  waitUntil('the condition holds', condition, (holds) => holds);
+const until = (condition: () => boolean | Promise<boolean>): Promise<boolean> => waitUntil(String(condition), condition, (holds) => holds);
 
 const createAgent = (id: string): Promise<void> => {
   const settings = { name: 'A', slug: id, generation: 0, owner_id: null, is_seed: false, skill_visibility_scope: 'private_only' };

@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import { secret } from '../../domain/secret.ts';
+import { repeatIfBusy } from '../fixtures/load-factor.ts';
 import { AGENT, idOf, MINUTE, START, startSchedulerPlatform, TENANT } from '../fixtures/scheduler-platform.ts';
 import { pause } from '../fixtures/store-process.ts';
 
@@ -70,15 +71,22 @@ test('a response with a success status ends the run of a job successfully, whate
   assert.equal([(await jobOf(job)).status, (await jobOf(job)).last_status_code], ['completed', 200]);
 });
 
-test('many jobs that are due at once and call the same host all succeed at their first attempt', async () => {
+let bursts = 0;
+const checkBurst = async (): Promise<void> => {
   target.calls.length = 0;
+  const name = `burst${bursts++}`;
   const fire_at = new Date(clock.now + MINUTE).toISOString();
-  const jobs = await Promise.all(Array.from({ length: 80 }, (_, index) => createJob(`burst${100 + index}`, { kind: 'one_shot', fire_at })));
+  const jobs = await Promise.all(
+    Array.from({ length: 80 }, (_, index) => createJob(`${name}n${100 + index}`, { kind: 'one_shot', fire_at })),
+  );
   clock.now += MINUTE;
   await until(async () => (await Promise.all(jobs.map(jobOf))).every(({ status }) => status === 'completed'));
   assert.is(target.calls.length, 80);
   for (const job of jobs) assert.equal(await decisionsOf(job), [['fired', null, 1]]);
-});
+};
+
+// On a busy machine, an attempt can exceed its time limit and is then repeated, as it should be.
+test('many jobs that are due at once and call the same host all succeed at their first attempt', () => repeatIfBusy(checkBurst));
 
 test('a failed call is not repeated while the agent of the job is inactive, or after the job was deleted', async () => {
   target.calls.length = 0;

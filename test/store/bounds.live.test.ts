@@ -8,6 +8,7 @@ import { revisionAt } from '../../infra/eventstore/embedded/record.ts';
 import { openStore } from '../../infra/eventstore/embedded/store.ts';
 import { streamPage } from '../../infra/eventstore/embedded/stream-page.ts';
 import { append, proposedEvent, rethrow } from '../fixtures/embedded-store.ts';
+import { loadFactor } from '../fixtures/load-factor.ts';
 import { clientOf } from '../fixtures/store-client.ts';
 import { pause, startStore, storeDir } from '../fixtures/store-process.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
@@ -84,7 +85,7 @@ const connectWithoutReading = async (options = {}) => {
         .on('error', (error) => resolve(String(error)))
         .on('close', () => resolve('closed'));
     });
-    const timeout = pause(5_000).then(() => 'no answer');
+    const timeout = pause(5_000 * loadFactor()).then(() => 'no answer');
     return { call, status: Promise.race([status, timeout]) };
   };
 };
@@ -95,7 +96,7 @@ const acceptsAll = async (call: ClientHttp2Stream, part: () => Buffer, total: nu
     const next = part();
     sent += next.length;
     if (call.write(next)) continue;
-    const isDrained = await Promise.race([once(call, 'drain').then(() => true), pause(1_000).then(() => false)]);
+    const isDrained = await Promise.race([once(call, 'drain').then(() => true), pause(1_000 * loadFactor()).then(() => false)]);
     if (!isDrained) return false;
   }
   return true;
@@ -113,7 +114,7 @@ test('a read of a stream with large events reaches the end of the stream', async
   const client = clientOf(store);
   for (let n = 0; n < 4; n++) await client.appendToStream('large', binaryEvent({ type: 'happened', data: new Uint8Array(1_000_000) }));
   const read = async (): Promise<number> => (await Array.fromAsync(client.readStream('large'))).length;
-  assert.is(await Promise.race([read(), pause(5_000)]), 4);
+  assert.is(await Promise.race([read(), pause(5_000 * loadFactor())]), 4);
   await client.dispose();
 });
 
