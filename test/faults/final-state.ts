@@ -82,14 +82,16 @@ const rowsOf = async (platform: RunningPlatform, hooks: readonly Hook[], token: 
   return lists.flat();
 };
 
-/** Returns the event ids of all messages in the broker's stream, in stream order. */
-export const readMessageIds = async (nats: NatsConnection): Promise<string[]> => {
+/** Returns the event ids of the messages in the broker's stream, in stream order: of all, or of those with a subject. */
+export const readMessageIds = async (nats: NatsConnection, onlySubject?: string): Promise<string[]> => {
   const { streams } = await manager(nats);
   const { state } = await streams.info(STREAM);
   const ids: string[] = [];
   for (let seq = state.first_seq; seq <= state.last_seq; seq++)
     await streams.getMessage(STREAM, { seq }).then(
-      ({ header }) => ids.push(header.get('Nats-Msg-Id')),
+      ({ header, subject }) => {
+        if (onlySubject === undefined || subject === onlySubject) ids.push(header.get('Nats-Msg-Id'));
+      },
       (error) => {
         if (!isMissingMessage(error)) throw error;
       },

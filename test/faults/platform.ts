@@ -29,7 +29,6 @@ export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {
     const killTimer = setTimeout(() => running?.child.kill('SIGKILL'), STOP_TIMEOUT_MS * loadFactor());
     const code = await running?.stop();
     clearTimeout(killTimer);
-    running = undefined;
     return code;
   };
 
@@ -53,6 +52,7 @@ export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {
     stop,
     endRemainingProcesses,
     kill,
+    /** Returns what the platform has printed since its last start, also after its end. */
     output: (): string => running?.output() ?? '',
     close: async (): Promise<void> => {
       await Promise.all([stop(), connected.closeOthers()]);

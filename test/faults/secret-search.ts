@@ -37,14 +37,37 @@ const encodingsOf = (text: string): Record<string, string[]> => {
   };
 };
 
-/** Searches the files in the directories for a text in any encoding. Returns the matches as `<file> (<encoding>)`. */
-export const findText = (text: string, dirs: readonly string[]): string[] => {
-  const encodings = Object.entries(encodingsOf(text)).map(
-    ([encoding, texts]) => [encoding, texts.map((part) => Buffer.from(part))] as const,
-  );
-  return dirs.flatMap(filesIn).flatMap((file) => {
-    if (statSync(file, { throwIfNoEntry: false }) === undefined) return [];
-    const bytes = readFileSync(file);
-    return encodings.filter(([, parts]) => parts.some((part) => bytes.includes(part))).map(([encoding]) => `${file} (${encoding})`);
-  });
+type Encodings = readonly (readonly [encoding: string, parts: readonly Buffer[]])[];
+
+const searchable = (text: string): Encodings =>
+  Object.entries(encodingsOf(text)).map(([encoding, texts]) => [encoding, texts.map((part) => Buffer.from(part))] as const);
+
+const encodingsIn = (bytes: Buffer, encodings: Encodings): string[] =>
+  encodings.filter(([, parts]) => parts.some((part) => bytes.includes(part))).map(([encoding]) => encoding);
+
+const commonPrefix = ([first = '', ...others]: readonly string[]): string => {
+  const end = [...first].findIndex((character, index) => others.some((other) => other[index] !== character));
+  return end < 0 ? first : first.slice(0, end);
 };
+
+/**
+ * Searches the files in the directories for several texts in any encoding. Returns the matches of each text, as `<file>
+ * (<encoding>)`. If the texts begin alike, this takes hardly longer than the search for one: a file that does not contain
+ * their common beginning in any encoding contains none of them.
+ */
+export const findTexts = (texts: readonly string[], dirs: readonly string[]): ReadonlyMap<string, string[]> => {
+  const beginning = searchable(commonPrefix(texts));
+  const wanted = texts.map((text) => [text, searchable(text)] as const);
+  const found = new Map(texts.map((text): [string, string[]] => [text, []]));
+  for (const file of dirs.flatMap(filesIn)) {
+    if (statSync(file, { throwIfNoEntry: false }) === undefined) continue;
+    const bytes = readFileSync(file);
+    if (encodingsIn(bytes, beginning).length === 0) continue;
+    for (const [text, encodings] of wanted)
+      found.get(text)!.push(...encodingsIn(bytes, encodings).map((encoding) => `${file} (${encoding})`));
+  }
+  return found;
+};
+
+/** Searches the files in the directories for a text in any encoding. Returns the matches as `<file> (<encoding>)`. */
+export const findText = (text: string, dirs: readonly string[]): string[] => findTexts([text], dirs).get(text)!;

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Platform, withPlatform } from '../faults/platform.ts';
-import { ADMIN_KEY, expectReply } from '../faults/running-platform.ts';
-import { findText } from '../faults/secret-search.ts';
-import { deadline } from '../fixtures/load-factor.ts';
-import { type Entry, linesOf } from '../fixtures/memory-platform.ts';
+import type { Platform } from '../../faults/platform.ts';
+import { ADMIN_KEY, expectReply } from '../../faults/running-platform.ts';
+import { findText } from '../../faults/secret-search.ts';
+import { deadline } from '../../fixtures/load-factor.ts';
+import { type Entry, linesOf } from '../../fixtures/memory-platform.ts';
+import type { SecretCase } from './secret-case.ts';
 
 /** A recognisable text that is part of everything that this test imports. */
 const CANARY = 'memoryCanaryThatNobodyMaySee';
-const ENTRIES = 60_000;
+const ENTRIES = 30_000;
 
 type Job = { readonly status: string; readonly done: number; readonly total: number };
 
@@ -21,8 +21,10 @@ const upload = async (platform: Platform, path: string, content: string): Promis
   return (await response.json()) as { id: string };
 };
 
-test('an import whose worker is killed three times adds each entry once, and no file of the platform contains its texts', () =>
-  withPlatform(async (platform) => {
+/** Imports memories of an agent, and kills the worker during the import. */
+export const killedImport: SecretCase = {
+  name: 'an import whose worker is killed three times adds each entry once, and no file of the platform contains its texts',
+  act: async (platform) => {
     const { id: tenant } = await platform.firstTenant();
     const base = `/tenant/${tenant}`;
     const agent = await expectReply<{ id: string }>(platform.call('POST', `${base}/agents`, { name: 'Agent', slug: 'agent' }));
@@ -45,9 +47,9 @@ test('an import whose worker is killed three times adds each entry once, and no 
     const oldest = await expectReply<Entry[]>(platform.call('GET', `${memory}?limit=1&sort=created_at`), 200);
     assert.is(oldest[0]!.text, texts[0]);
     await expectReply(platform.call('DELETE', `${memory}/imports/${id}`), 204);
-    await platform.stop();
-    assert.ok(findText(id, [platform.data]).length > 0, 'the search finds what is in the log');
-    assert.equal(findText(CANARY, [platform.data]), []);
-  }));
-
-test.run();
+    return ({ own }) => {
+      assert.ok(findText(id, own).length > 0, 'the search finds what is in the log');
+      assert.equal(findText(CANARY, own), []);
+    };
+  },
+};

@@ -1,17 +1,13 @@
-// limit: 300 s for this file (test/run.ts)
-
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Platform, withPlatform } from '../faults/platform.ts';
-import { expectReply, mainFile } from '../faults/running-platform.ts';
-import { findText } from '../faults/secret-search.ts';
-import { createDataset, type Dataset } from '../faults/tenants.ts';
-import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import type { Platform } from '../../faults/platform.ts';
+import { expectReply } from '../../faults/running-platform.ts';
+import { findText, findTexts } from '../../faults/secret-search.ts';
+import { createDataset, type Dataset } from '../../faults/tenants.ts';
+import { annals, type SecretCase } from './secret-case.ts';
 
-// Bodies of deliveries are not among the contents of this test, because sealed-bodies.live.test.ts tests them.
+// Bodies of deliveries are not among the contents of this case, because delivery-bodies.ts tests them.
 
 const canaries = new Map<string, string>();
 /** Creates a unique text that only readers of this kind of content should see. */
@@ -81,40 +77,29 @@ const sendSessions = async (caller: Caller): Promise<void> => {
   }
 };
 
-const annals = async ({ data }: Platform, ...words: string[]): Promise<string> => {
-  const program = startProgram(process.execPath, [mainFile, ...words], { env: { ...unconfiguredEnvironment(), ANNALS_DATA: data } });
-  assert.is(await program.ended, 0, program.output());
-  return program.output();
-};
-
-const databaseDirectory = (data: string): string[] => {
-  const file = join(data, 'postgres', 'place');
-  return existsSync(file) ? [readFileSync(file, 'utf8').trim()] : [];
-};
-
-test('no file, backup or output of a platform contains a text of nine kinds of encrypted contents, even after the keys were rotated', () =>
-  withPlatform(
-    async (platform) => {
-      const caller = await callerOf(platform);
-      await sendCredentials(caller);
-      await sendSessions(caller);
-      assert.is(canaries.size, 40);
-      assert.is(new Set(canaries.values()).size, 9);
-      const printed = await annals(platform, 'replay');
-      const before = join(platform.dir, 'before');
-      await annals(platform, 'backup', '--to', before);
-      const { id } = caller.dataset.tenants[0]!;
-      const rotated = await annals(platform, 'vault', 'rotate', '--tenant', id);
-      const after = (await annals(platform, 'vault', 'rotate', '--master')) + (await annals(platform, 'vault', 'status', '--json'));
-      await platform.stop();
-      const dirs = [platform.data, before, ...databaseDirectory(platform.data)];
+/** Stores texts of all kinds of encrypted contents, makes a backup, and then rotates the keys. */
+export const encryptedContents: SecretCase = {
+  name: 'no file, backup or output of a platform contains a text of nine kinds of encrypted contents, even after the keys were rotated',
+  act: async (platform) => {
+    const caller = await callerOf(platform);
+    await sendCredentials(caller);
+    await sendSessions(caller);
+    assert.is(canaries.size, 40);
+    assert.is(new Set(canaries.values()).size, 9);
+    const before = join(platform.dir, 'before');
+    await annals(platform, 'backup', '--to', before);
+    const { id } = caller.dataset.tenants[0]!;
+    const rotated = await annals(platform, 'vault', 'rotate', '--tenant', id);
+    const after = (await annals(platform, 'vault', 'rotate', '--master')) + (await annals(platform, 'vault', 'status', '--json'));
+    return ({ own, backup, printed }) => {
+      const dirs = [...own, before, backup];
       assert.match(findText(id, dirs).join('\n'), /\/data\/store\/.*plain/, 'the search finds what is in the log');
+      assert.match(findText(id, [before]).join('\n'), /plain/, 'the search finds what is in the backup');
+      const found = findTexts([...canaries.keys()], dirs);
       for (const [text, kind] of canaries) {
-        assert.equal(findText(text, dirs), [], kind);
-        assert.not.ok([platform.output(), printed, rotated, after].join('').includes(text), kind);
+        assert.equal(found.get(text), [], kind);
+        assert.not.ok([printed, rotated, after].join('').includes(text), kind);
       }
-    },
-    { LOG_LEVEL: 'trace' },
-  ));
-
-test.run();
+    };
+  },
+};
