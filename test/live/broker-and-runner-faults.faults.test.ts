@@ -4,19 +4,20 @@ import { equal, is, ok } from 'uvu/assert';
 import { BROKER_OUTAGES, runBrokerDamage, runBrokerOutage } from '../faults/broker-faults.ts';
 import { startClientRunner } from '../faults/client-runner.ts';
 import { deploy, type OutageReport } from '../faults/outage-trial.ts';
-import { type Platform, sharedPlatform } from '../faults/platform.ts';
 import { runBadRunners, runRunnerKills } from '../faults/runner-faults.ts';
+import type { KillablePlatform } from '../faults/running-platform.ts';
+import { lentPlatform } from '../fixtures/running-platform.ts';
 
 const SHOWN = 5;
 const CLEAN = { lost: [], duplicated: [], unexpected: [], outOfOrder: [] };
 
-const onPlatform = sharedPlatform();
+const onPlatform = lentPlatform();
 
 /**
  * Runs a trial with its own tenants on the platform that all tests of this file share. Asserts that no delivery was
  * lost, duplicated, refused or processed out of order.
  */
-const trial = async (run: (platform: Platform) => Promise<OutageReport>): Promise<OutageReport['figures']> => {
+const trial = async (run: (platform: KillablePlatform) => Promise<OutageReport>): Promise<OutageReport['figures']> => {
   let report: OutageReport | undefined;
   await onPlatform(async (platform) => {
     report = await run(platform);
@@ -30,7 +31,7 @@ const trial = async (run: (platform: Platform) => Promise<OutageReport>): Promis
 for (const kind of BROKER_OUTAGES)
   test(`while the broker is ${kind}, senders get 202, and each delivery reaches its runner once afterwards`, async () => {
     const figures = await trial(async (platform) =>
-      runBrokerOutage(await deploy(platform, startClientRunner), kind, { seconds: 6, perSecond: 25 }),
+      runBrokerOutage(await deploy(platform, startClientRunner), kind, { seconds: 5, perSecond: 12 }),
     );
     equal([figures['unknown (503 or cut off)'], figures.refused], [0, 0], JSON.stringify(figures, null, 2));
     ok(figures['sent during the outage']! > 20);
@@ -38,9 +39,9 @@ for (const kind of BROKER_OUTAGES)
   });
 
 test('if a runner is killed after the effect of a delivery, the delivery reaches the runner again, but has no second effect', async () => {
-  const figures = await trial((platform) => runRunnerKills(platform, 6));
-  is(figures['kills after the effect'], 6);
-  is(figures['runs of the handler'], figures['in the log']! + 6);
+  const figures = await trial((platform) => runRunnerKills(platform, 3));
+  is(figures['kills after the effect'], 3);
+  is(figures['runs of the handler'], figures['in the log']! + 3);
   is(figures["in the runners' ledgers"], figures['in the log']);
 });
 

