@@ -8,15 +8,15 @@ import * as AuditKey from '../../domain/audit/audit-key.ts';
 import { openSigningKey } from '../../infra/audit/signing-key.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import { openVault } from '../../infra/vault/vault.ts';
-import { type Platform, sharedPlatform } from '../faults/platform.ts';
-import { mainFile } from '../faults/running-platform.ts';
+import { mainFile, type RunningPlatform } from '../faults/running-platform.ts';
 import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { runningPlatform } from '../fixtures/running-platform.ts';
 
-const onPlatform = sharedPlatform();
+const onPlatform = runningPlatform();
 
 type Key = { readonly key_id: string; readonly public_key: string; readonly cross_signature: string | null };
 
-const rotate = async (platform: Platform) => {
+const rotate = async (platform: RunningPlatform) => {
   const env = { ...unconfiguredEnvironment(), ANNALS_DATA: platform.data };
   const running = startProgram(process.execPath, [mainFile, 'audit', 'rotate-key'], { env });
   return { code: await running.ended, output: running.output() };

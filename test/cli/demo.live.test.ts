@@ -3,18 +3,18 @@ import { existsSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { test } from 'uvu';
 import { equal, is, match, not } from 'uvu/assert';
-import { type Platform, sharedPlatform } from '../faults/platform.ts';
-import { mainFile } from '../faults/running-platform.ts';
+import { mainFile, type RunningPlatform } from '../faults/running-platform.ts';
 import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { runningPlatform } from '../fixtures/running-platform.ts';
 
-const onPlatform = sharedPlatform();
+const onPlatform = runningPlatform();
 
 const demo = async (env: NodeJS.ProcessEnv, ...words: string[]): Promise<{ code: unknown; output: string }> => {
   const running = startProgram(process.execPath, [mainFile, 'demo', ...words], { env: { ...unconfiguredEnvironment(), ...env } });
   return { code: await running.ended, output: running.output() };
 };
 
-const superAdminKey = async ({ data }: Platform): Promise<string> => {
+const superAdminKey = async ({ data }: RunningPlatform): Promise<string> => {
   const running = startProgram(process.execPath, [mainFile, 'keys', 'create', '--super-admin'], {
     env: { ...unconfiguredEnvironment(), ANNALS_DATA: data },
   });
@@ -23,15 +23,13 @@ const superAdminKey = async ({ data }: Platform): Promise<string> => {
 };
 
 /** Returns the names of the agents and integrations in the first tenant. */
-const resourcesOf = async ({ url }: Platform, key: string): Promise<unknown[]> => {
-  const get = async (path: string) =>
-    (await (await fetch(url + path, { headers: { authorization: `Bearer ${key}` } })).json()) as {
-      id: string;
-      slug?: string;
-      label?: string;
-    }[];
-  const [tenant] = await get('/admin/tenants');
-  const lists = await Promise.all([get(`/tenant/${tenant!.id}/agents`), get(`/tenant/${tenant!.id}/webhook-integrations`)]);
+const resourcesOf = async ({ url }: RunningPlatform, key: string): Promise<unknown[]> => {
+  const get = async <T>(path: string) => (await (await fetch(url + path, { headers: { authorization: `Bearer ${key}` } })).json()) as T;
+  const { tenants } = await get<{ tenants: { id: string }[] }>('/me');
+  const path = `/tenant/${tenants[0]!.id}`;
+  const lists = await Promise.all(
+    ['agents', 'webhook-integrations'].map((name) => get<{ slug?: string; label?: string }[]>(`${path}/${name}`)),
+  );
   return lists.flat().map(({ slug, label }) => slug ?? label);
 };
 

@@ -4,11 +4,13 @@ import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, is, match, not } from 'uvu/assert';
-import { type Platform, sharedPlatform, withPlatform } from '../faults/platform.ts';
+import { type Platform, sharedPlatform } from '../faults/platform.ts';
 import { mainFile } from '../faults/running-platform.ts';
 import { eventually, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
+import { runningPlatform } from '../fixtures/running-platform.ts';
 
 const onPlatform = sharedPlatform();
+const onOther = runningPlatform();
 
 /** Runs a CLI command with the data directory of a platform. @returns its exit code and its output */
 const runCommand = async (
@@ -113,7 +115,7 @@ test('annals doctor reports the age of the last backup, services that belong to 
     is(refused, 2);
     is(message, `annals: ${target} is not empty: back up into a new directory\n`);
 
-    await withPlatform(async (other) => {
+    await onOther(async (other) => {
       const { code, of } = await examine({ data: platform.data, url: other.url });
       is(code, 1);
       match(of('service').message, `another platform answers at ${other.url}`);

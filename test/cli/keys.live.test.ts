@@ -5,11 +5,11 @@ import { test } from 'uvu';
 import { equal, is, match, not } from 'uvu/assert';
 import { publicIdOf } from '../../domain/identity/api-key-format.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
-import { type Platform, sharedPlatform } from '../faults/platform.ts';
-import { mainFile } from '../faults/running-platform.ts';
+import { mainFile, type RunningPlatform } from '../faults/running-platform.ts';
 import { eventually, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
+import { runningPlatform } from '../fixtures/running-platform.ts';
 
-const onPlatform = sharedPlatform();
+const onPlatform = runningPlatform();
 
 type Result = { readonly code: number | string; readonly output: string };
 
@@ -19,19 +19,18 @@ const annals = async (words: readonly string[], env: NodeJS.ProcessEnv = {}): Pr
 };
 
 const on =
-  ({ data }: Platform) =>
+  ({ data }: RunningPlatform) =>
   (...words: string[]): Promise<Result> =>
     annals(words, { ANNALS_DATA: data });
 
 const keyIn = ({ output }: Result): string => /^API key \(shown once\): (ann_\S+)$/m.exec(output)![1]!;
 const idIn = ({ output }: Result): string => /^id, .*: (c[a-z0-9]{24})$/m.exec(output)![1]!;
 
-const statusFor = async ({ url }: Platform, key: string): Promise<number> =>
+const statusFor = async ({ url }: RunningPlatform, key: string): Promise<number> =>
   (await fetch(`${url}/admin/tenants`, { headers: { authorization: `Bearer ${key}` } })).status;
 
 type Event = { type: string; metadata: { actor: { kind: string; id: string } } };
 
-// This test must be the first one, because it expects that `annals keys` has not yet recorded any other changes.
 test('annals keys creates, lists and revokes an API key of a super-admin without using an API key; the log records the changes', () =>
   onPlatform(async (platform) => {
     const run = on(platform);
@@ -56,6 +55,7 @@ test('annals keys creates, lists and revokes an API key of a super-admin without
     const events = replayed.output
       .trim()
       .split('\n')
+      .filter((line) => line.includes(id))
       .map((line) => JSON.parse(line) as Event);
     const own = events.filter(({ metadata }) => metadata.actor.id === 'annals keys').map(({ type }) => type);
     equal(own, ['ApiKeyCreated', 'ApiKeyRevoked']);
@@ -101,7 +101,6 @@ test('annals keys new prints a key for ANNALS_ADMIN_KEY; the first start uses it
       return `${status}\n${running.output()}`;
     };
     match(await startWith(first), /^200\n/);
-    not.match(await startWith(first), 'ANNALS_ADMIN_KEY');
     const output = await startWith(second);
     match(output, /^401\n/);
     match(output, /^annals: ANNALS_ADMIN_KEY does not work: the platform does not know it; .*annals keys create --super-admin$/m);

@@ -3,14 +3,14 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startRedrive } from '../../infra/reactors/redrive.ts';
 import { createSockets, post } from '../faults/load.ts';
-import { type Platform, sharedPlatform } from '../faults/platform.ts';
 import { type Runner, startRunner } from '../faults/runners.ts';
-import { mainFile } from '../faults/running-platform.ts';
+import { type KillablePlatform, mainFile } from '../faults/running-platform.ts';
 import { createDataset } from '../faults/tenants.ts';
 import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { loseMessages } from '../fixtures/lose-messages.ts';
+import { lentPlatform } from '../fixtures/running-platform.ts';
 
-const withPlatform = sharedPlatform();
+const withPlatform = lentPlatform();
 
 type Sent = {
   readonly tenant: string;
@@ -20,7 +20,7 @@ type Sent = {
   readonly deliveries: readonly string[];
 };
 
-const annals = async (platform: Platform, ...words: string[]): Promise<{ code: unknown; lines: readonly string[] }> => {
+const annals = async (platform: KillablePlatform, ...words: string[]): Promise<{ code: unknown; lines: readonly string[] }> => {
   const env = { ...unconfiguredEnvironment(), ANNALS_DATA: platform.data };
   const running = startProgram(process.execPath, [mainFile, ...words], { env });
   const code = await running.ended;
@@ -33,7 +33,7 @@ let sets = 0;
  * Creates an agent and sends it `count` deliveries. Its runner processes the first `processed` of them and is then
  * stopped.
  */
-const sendDeliveries = async (platform: Platform, processed: number, count: number): Promise<Sent> => {
+const sendDeliveries = async (platform: KillablePlatform, processed: number, count: number): Promise<Sent> => {
   const slug = `set-${sets++}`;
   const { agents, hooks } = await createDataset(platform, { tenants: 1, agents: 1, hooks: 1 }, slug);
   const [agent, hook] = [agents[0]!, hooks[0]!];
@@ -52,7 +52,7 @@ const sendDeliveries = async (platform: Platform, processed: number, count: numb
   return { tenant: agent.tenant.id, key: agent.tenant.key, agent: agent.id, runner, deliveries };
 };
 
-const statusesOf = async ({ call }: Platform, { tenant, key, deliveries }: Sent): Promise<string[]> =>
+const statusesOf = async ({ call }: KillablePlatform, { tenant, key, deliveries }: Sent): Promise<string[]> =>
   Promise.all(
     deliveries.map(async (id) => {
       const shown = JSON.parse((await call('GET', `/tenant/${tenant}/deliveries/${id}`, undefined, { key })).text) as {
@@ -64,7 +64,7 @@ const statusesOf = async ({ call }: Platform, { tenant, key, deliveries }: Sent)
     }),
   );
 
-const isPublished = async (platform: Platform, sent: Sent): Promise<boolean> =>
+const isPublished = async (platform: KillablePlatform, sent: Sent): Promise<boolean> =>
   (await statusesOf(platform, sent)).every((status) => !status.startsWith('waiting'));
 
 test('annals redrive sends messages that the broker has lost again, once and with their original ids; a message that a runner has already processed has no second effect', () =>
@@ -112,6 +112,7 @@ test('annals redrive sends messages that the broker has lost again, once and wit
 
 test('annals redrive sends each lost message again only once, and does not send messages that still wait at the broker', () =>
   withPlatform(async (platform) => {
+    const since = ['--since', new Date().toISOString()];
     const [lost, waiting] = [await sendDeliveries(platform, 1, 3), await sendDeliveries(platform, 1, 2)];
     await eventually('all are published', async () => (await isPublished(platform, lost)) && (await isPublished(platform, waiting)));
     await eventually('one is acknowledged', async () => (await statusesOf(platform, lost))[0] === 'done 1');
@@ -120,7 +121,7 @@ test('annals redrive sends each lost message again only once, and does not send 
     const run = (...words: string[]) => annals(platform, 'redrive', ...words);
     const about = (id: string): string => `${id}  tenant ${lost.tenant}  agent ${lost.agent}`;
     const [, second, third] = lost.deliveries as [string, string, string];
-    const tried = await run('--dry-run');
+    const tried = await run(...since, '--dry-run');
     assert.equal(tried, {
       code: 0,
       lines: [
@@ -132,11 +133,11 @@ test('annals redrive sends each lost message again only once, and does not send 
     });
     const none = '0 without an acknowledgement: 0 at the broker, 0 left to the relay, 0 lost';
     assert.equal(await run('--tenant', lost.agent), { code: 0, lines: [none, '0 sent, 0 skipped'] });
-    const done = await run();
+    const done = await run(...since);
     assert.is(done.code, 0);
     assert.match(done.lines[1]!, `sent ${about(second)}  message `);
     assert.is(done.lines.at(-1), '2 sent, 0 skipped');
-    const repeated = await run('--since', new Date(Date.now() - 3_600_000).toISOString());
+    const repeated = await run(...since);
     assert.is(repeated.lines.at(-1), '0 sent, 0 skipped');
     const runner = await lost.runner.start();
     await eventually(

@@ -4,19 +4,19 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, is, match, not, ok } from 'uvu/assert';
-import { type Platform, sharedPlatform } from '../faults/platform.ts';
-import { mainFile } from '../faults/running-platform.ts';
+import { type KillablePlatform, mainFile } from '../faults/running-platform.ts';
 import { createDataset } from '../faults/tenants.ts';
 import { eventually, type Program, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { lentPlatform } from '../fixtures/running-platform.ts';
 
-const onPlatform = sharedPlatform();
+const onPlatform = lentPlatform();
 
-const start = (platform: Platform, words: readonly string[], env: NodeJS.ProcessEnv = {}): Program =>
+const start = (platform: KillablePlatform, words: readonly string[], env: NodeJS.ProcessEnv = {}): Program =>
   startProgram(process.execPath, [mainFile, 'vault', ...words], {
     env: { ...unconfiguredEnvironment(), ANNALS_DATA: platform.data, ...env },
   });
 
-const run = async (platform: Platform, words: readonly string[], env: NodeJS.ProcessEnv = {}) => {
+const run = async (platform: KillablePlatform, words: readonly string[], env: NodeJS.ProcessEnv = {}) => {
   const program = start(platform, words, env);
   return { code: await program.ended, output: program.output() };
 };
@@ -25,7 +25,7 @@ const run = async (platform: Platform, words: readonly string[], env: NodeJS.Pro
  * Returns the environment of a CLI command on another machine: it has its own data directory, and reaches the
  * platform's services by URL.
  */
-const onMachines = (platform: Platform): NodeJS.ProcessEnv => ({
+const onMachines = (platform: KillablePlatform): NodeJS.ProcessEnv => ({
   ...platform.serviceVariables(),
   ANNALS_DATA: join(platform.dir, 'another'),
   MASTER_KEY_FILE: join(platform.data, 'master.key'),
@@ -36,13 +36,13 @@ type Status = {
   readonly rotations: { readonly master: { readonly is_confirmed: boolean } | null };
 };
 
-const statusOf = async (platform: Platform): Promise<Status> => {
+const statusOf = async (platform: KillablePlatform): Promise<Status> => {
   const { code, output } = await run(platform, ['status', '--json']);
   is(code, 0, output);
   return JSON.parse(output) as Status;
 };
 
-const masterKey = ({ data }: Platform): string => readFileSync(join(data, 'master.key'), 'hex');
+const masterKey = ({ data }: KillablePlatform): string => readFileSync(join(data, 'master.key'), 'hex');
 
 test('annals vault rotate exits with 2 and changes nothing unless it gets exactly one of --master, --tenant and --due', () =>
   onPlatform(async (platform) => {

@@ -6,7 +6,7 @@ import { eventually } from '../fixtures/child-process.ts';
 import type { Findings } from './checker.ts';
 import { startLoad } from './load.ts';
 import { begin, type Deployment, judge, type OutageOptions, type OutageReport, untilProcessed } from './outage-trial.ts';
-import type { Platform } from './platform.ts';
+import type { KillablePlatform } from './running-platform.ts';
 import { freeze, killAgainAndAgain } from './store-outage.ts';
 
 /** The ways in which the broker fails: it is down, it does not answer, or it is killed every five seconds. */
@@ -26,7 +26,7 @@ const KIB_PER_MIB = 1_024;
 /**
  * Returns the resident memory in MiB of the process `work` and all its descendants, or null on systems without /proc.
  */
-const workerMemory = ({ data }: Platform): number | null => {
+const workerMemory = ({ data }: KillablePlatform): number | null => {
   const root = readPidFile(join(data, 'run', 'work.pid'))?.pid;
   if (root === undefined || !existsSync('/proc/self/stat')) return null;
   const parents = new Map(
@@ -42,7 +42,7 @@ const workerMemory = ({ data }: Platform): number | null => {
 };
 
 /** Makes the broker fail, and counts in `kills` how often it is killed. @returns a function that ends the outage */
-const breakBroker = (platform: Platform, kind: BrokerOutage, kills: { count: number }): (() => void) => {
+const breakBroker = (platform: KillablePlatform, kind: BrokerOutage, kills: { count: number }): (() => void) => {
   if (kind === 'frozen') return freeze(platform, 'nats');
   if (kind === 'stopped') {
     kills.count++;
@@ -104,7 +104,7 @@ const flipBit = (file: string): void => {
 };
 
 /** Damages the files of the broker while it is frozen, and then kills it. @returns the number of damaged files */
-const damageBroker = async (platform: Platform, damage: BrokerDamage): Promise<number> => {
+const damageBroker = async (platform: KillablePlatform, damage: BrokerDamage): Promise<number> => {
   const directory = join(platform.data, 'nats', 'jetstream');
   // Freeze the server instead of stopping it: it then writes nothing, and the supervisor does not start another one
   // before this one is killed.

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { type Answer, createSockets, post, type SentDelivery } from './load.ts';
 import { type Deployment, judge, type OutageReport, withoutRejectedRows } from './outage-trial.ts';
-import type { Platform } from './platform.ts';
+import type { KillablePlatform } from './running-platform.ts';
 import type { Hook } from './tenants.ts';
 
 const COPIES = 100;
@@ -83,7 +83,7 @@ export const runConcurrentCopies = async (deployment: Deployment, rounds: number
 };
 
 /** Starts an API process whose clock is `days` days ahead. @returns its base URL */
-const startLater = (platform: Platform, days: number): Promise<string> =>
+const startLater = (platform: KillablePlatform, days: number): Promise<string> =>
   platform.startServeProcess({ NODE_OPTIONS: `--import ${SHIFTED_CLOCK}`, CLOCK_SHIFT_MS: String(days * DAY_MS) });
 
 /**

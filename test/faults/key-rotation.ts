@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { createSockets, post } from './load.ts';
-import { type Platform, withPlatform } from './platform.ts';
+import { withPlatform } from './platform.ts';
+import type { KillablePlatform } from './running-platform.ts';
 import { ADMIN_KEY, mainFile } from './running-platform.ts';
 import { createDataset, type Dataset } from './tenants.ts';
 
@@ -124,7 +125,7 @@ const startRequests = ({ base, dataset }: Sender, perSecond: number) => {
   };
 };
 
-const annals = async ({ data }: Platform, ...words: string[]): Promise<string> => {
+const annals = async ({ data }: KillablePlatform, ...words: string[]): Promise<string> => {
   const env = { ...unconfiguredEnvironment(), ANNALS_DATA: data };
   const running = startProgram(process.execPath, [mainFile, ...words], { env });
   const code = await running.ended;
@@ -134,7 +135,7 @@ const annals = async ({ data }: Platform, ...words: string[]): Promise<string> =
 
 /** Rotates the master key and the data key of one tenant in turn, `rotations` times, while requests are sent. */
 export const rotateUnderLoad = async (
-  platform: Platform,
+  platform: KillablePlatform,
   { rotations, perSecond }: { rotations: number; perSecond: number },
 ): Promise<RotationReport> => {
   const dataset = await createDataset(platform, { tenants: TENANTS, agents: 1, hooks: 2 });

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { check, type Findings, type KillCounts, type LoggedDelivery, withoutRepeatedAnswers } from './checker.ts';
 import { readFinalState } from './final-state.ts';
 import { type Answer, isAnswered, type Load, type SentDelivery, sign, startLoad } from './load.ts';
-import type { Platform } from './platform.ts';
 import { type Runner, startRunner } from './runners.ts';
+import type { KillablePlatform } from './running-platform.ts';
 import { killAtCommit } from './spool-kills.ts';
 import { breakStore, fillDiskOfServe, freeze, type OutageKind, untilDrained, untilReadiness } from './store-outage.ts';
 import { createDataset, type Hook } from './tenants.ts';
@@ -25,10 +25,10 @@ const MAX_ANSWER_MS = 900;
 const REFUSALS = 50;
 const PROCESSED_TIMEOUT_MS = 3_600_000;
 
-export type Deployment = { readonly platform: Platform; readonly hooks: readonly Hook[]; readonly runners: readonly Runner[] };
+export type Deployment = { readonly platform: KillablePlatform; readonly hooks: readonly Hook[]; readonly runners: readonly Runner[] };
 
 /** Creates ten integrations, and a runner for each agent that they belong to. `start` starts one runner. */
-export const deploy = async (platform: Platform, start = startRunner): Promise<Deployment> => {
+export const deploy = async (platform: KillablePlatform, start = startRunner): Promise<Deployment> => {
   const { agents, hooks } = await createDataset(platform, SIZE);
   return { platform, hooks, runners: await Promise.all(agents.map((agent) => start(platform, agent))) };
 };

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tokenOf } from '../../domain/event.ts';
 import { listAll } from './final-state.ts';
-import type { Platform } from './platform.ts';
+import type { KillablePlatform } from './running-platform.ts';
 import { ADMIN_KEY, expectReply } from './running-platform.ts';
 import type { Dataset } from './tenants.ts';
 
@@ -16,7 +16,7 @@ const READ_MODEL_PATHS = /^\/(tenant|(api\/v1\/)?admin\/(tenants|users|plans|mod
  * Waits until nothing was appended to the log for 3 seconds. By then, the reactors have finished, and the usage of API
  * keys is recorded. @returns the last position as a consistency token
  */
-export const waitForIdleLog = async (platform: Platform): Promise<string> => {
+export const waitForIdleLog = async (platform: KillablePlatform): Promise<string> => {
   const log = platform.openLog();
   try {
     for (let [last, unchangedSince] = ['', Date.now()]; ; await sleep(250)) {
@@ -46,7 +46,11 @@ const BROKER_READS = /\/agents\/\{agent_id\}\/runner$|\/runners$/;
  */
 type PathParameters = readonly { readonly key: string; readonly values: Readonly<Record<string, string>> }[];
 
-const pathParametersOf = async (platform: Platform, { tenants, agents, hooks }: Dataset, token: string): Promise<PathParameters> => {
+const pathParametersOf = async (
+  platform: KillablePlatform,
+  { tenants, agents, hooks }: Dataset,
+  token: string,
+): Promise<PathParameters> => {
   const deliveries = await Promise.all(
     hooks.map(async ({ agent, id }) => {
       const rows = await listAll<{ id: string }>(
@@ -82,7 +86,7 @@ const fillPath = (path: string, values: Readonly<Record<string, string>>): strin
  * Returns all pages of the response to a GET request as one text. Each response waits until the read model has reached
  * the consistency token.
  */
-const readAllPages = async ({ call }: Platform, path: string, key: string, token: string): Promise<string> => {
+const readAllPages = async ({ call }: KillablePlatform, path: string, key: string, token: string): Promise<string> => {
   const pages: string[] = [];
   for (let next: string | undefined = path; next; ) {
     const { status, headers, text } = await call('GET', next, undefined, { key, headers: { 'consistency-token': token } });
@@ -97,7 +101,7 @@ const readAllPages = async ({ call }: Platform, path: string, key: string, token
  * Sends all GET requests of the OpenAPI document for which the dataset has path parameters. @returns the complete
  * responses by path
  */
-export const readAllResponses = async (platform: Platform, dataset: Dataset, token: string): Promise<Map<string, string>> => {
+export const readAllResponses = async (platform: KillablePlatform, dataset: Dataset, token: string): Promise<Map<string, string>> => {
   const { paths } = await expectReply<Document>(platform.call('GET', '/openapi.json'), 200);
   const parameterSets = await pathParametersOf(platform, dataset, token);
   const requests = Object.entries(paths).flatMap(([path, { get }]) => {

@@ -8,8 +8,8 @@ import { eventually, root, startProgram } from '../fixtures/child-process.ts';
 import { startClientRunner } from './client-runner.ts';
 import { type Load, startLoad } from './load.ts';
 import { judge, type OutageReport } from './outage-trial.ts';
-import type { Platform } from './platform.ts';
 import type { Runner } from './runners.ts';
+import type { KillablePlatform } from './running-platform.ts';
 import { type Agent, createDataset, type Dataset } from './tenants.ts';
 
 const PROGRAM = join(root, 'test', 'faults', 'dying-runner.ts');
@@ -20,7 +20,7 @@ const readLines = (file: string): string[] => (existsSync(file) ? readFileSync(f
 type DyingRunner = Runner & { readonly kills: () => number };
 
 /** Starts a runner that kills itself after an effect. Starts it again each time, until it has died `kills` times. */
-const startDyingRunner = async ({ url, dir, stopOnClose }: Platform, agent: Agent, kills: number): Promise<DyingRunner> => {
+const startDyingRunner = async ({ url, dir, stopOnClose }: KillablePlatform, agent: Agent, kills: number): Promise<DyingRunner> => {
   const home = join(dir, `runner-${agent.id}`);
   mkdirSync(home, { recursive: true });
   const { PATH } = process.env;
@@ -50,7 +50,7 @@ const startDyingRunner = async ({ url, dir, stopOnClose }: Platform, agent: Agen
   return runner;
 };
 
-const sendAll = async (platform: Platform, { hooks }: Pick<Dataset, 'hooks'>, perSecond: number, count: number): Promise<Load> => {
+const sendAll = async (platform: KillablePlatform, { hooks }: Pick<Dataset, 'hooks'>, perSecond: number, count: number): Promise<Load> => {
   const load = startLoad({ bases: [platform.url], hooks, perSecond, duplicateRatio: 0.1, maxDeliveries: count });
   await load.allSent;
   await load.finish();
@@ -61,7 +61,7 @@ const sendAll = async (platform: Platform, { hooks }: Pick<Dataset, 'hooks'>, pe
  * Starts runners that die `kills` times in total, between the effect of a delivery and its acknowledgement (fault F14).
  * The broker sends these deliveries again. They must have no second effect.
  */
-export const runRunnerKills = async (platform: Platform, kills: number): Promise<OutageReport> => {
+export const runRunnerKills = async (platform: KillablePlatform, kills: number): Promise<OutageReport> => {
   const agentsPerTenant = kills > 20 ? 4 : 1;
   const { agents, hooks } = await createDataset(platform, { tenants: 2, agents: agentsPerTenant, hooks: 1 });
   const killsOfEach = Math.ceil(kills / agents.length);
@@ -88,7 +88,7 @@ export type BadRunnerOptions = {
   readonly ackWaitMs?: number;
 };
 
-const setAckWait = async (platform: Platform, agent: Agent, ackWaitMs: number): Promise<void> => {
+const setAckWait = async (platform: KillablePlatform, agent: Agent, ackWaitMs: number): Promise<void> => {
   const nats = await platform.connectNats();
   const { consumers } = await nats.jetstreamManager();
   // Repeat this until it succeeds: the consumer is created when the runner requests credentials for the first time.
@@ -104,7 +104,7 @@ const setAckWait = async (platform: Platform, agent: Agent, ackWaitMs: number): 
 type Settled = { readonly dead: ReadonlyMap<string, number>; readonly acknowledged: ReadonlyMap<string, number> };
 
 /** Counts the deliveries of each agent that were given up and those that were acknowledged, in the log. */
-const settledByAgent = async (platform: Platform): Promise<Settled> => {
+const settledByAgent = async (platform: KillablePlatform): Promise<Settled> => {
   const log = platform.openLog();
   const [dead, acknowledged] = [new Map<string, number>(), new Map<string, number>()];
   const add = (counts: Map<string, number>, agent: string, count: number): void => void counts.set(agent, (counts.get(agent) ?? 0) + count);
@@ -122,7 +122,7 @@ const settledByAgent = async (platform: Platform): Promise<Settled> => {
  * given up after ten attempts. The normal runner must not be delayed.
  */
 export const runBadRunners = async (
-  platform: Platform,
+  platform: KillablePlatform,
   { count, slowMs, ackWaitMs }: BadRunnerOptions,
 ): Promise<OutageReport & { readonly seconds: number }> => {
   const { agents, hooks } = await createDataset(platform, { tenants: 2, agents: 2, hooks: 1 });

@@ -10,6 +10,7 @@ import { freePort } from '../../infra/supervision/ports.ts';
 import { openEventOpener } from '../../infra/vault/event-opener.ts';
 import { type Program, root, type Stoppable, startProgram, stopInTime, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
+import type { platformProcesses } from './platform-processes.ts';
 
 export type Reply = { readonly status: number; readonly headers: Headers; readonly text: string };
 
@@ -83,7 +84,8 @@ export const connectPlatform = (place: PlatformPlace, variables: NodeJS.ProcessE
    */
   const startServeProcess = async (more: NodeJS.ProcessEnv = {}): Promise<string> => {
     const PORT = String(await freePort());
-    const program = startProgram(process.execPath, [mainFile, 'serve'], { env: { ...env, ...services(), PORT, ...more } });
+    const { SMTP_LISTEN: _, ...alone } = env;
+    const program = startProgram(process.execPath, [mainFile, 'serve'], { env: { ...alone, ...services(), PORT, ...more } });
     otherPrograms.push(program);
     await program.waitForOutput(/"listening"/);
     return `http://127.0.0.1:${PORT}`;
@@ -128,6 +130,9 @@ export const connectPlatform = (place: PlatformPlace, variables: NodeJS.ProcessE
 
 /** A platform that runs, whoever has started it. */
 export type RunningPlatform = ReturnType<typeof connectPlatform>;
+
+/** A platform whose processes can be killed. */
+export type KillablePlatform = RunningPlatform & Pick<ReturnType<typeof platformProcesses>, 'kill'>;
 
 /** Returns the parsed body of a response. @throws Error if the response has a status other than `status` */
 export const expectReply = async <T>(reply: Promise<Reply>, status = 201): Promise<T> => {

@@ -4,7 +4,7 @@ import { setImmediate as nextLoopTurn, setTimeout as sleep } from 'node:timers/p
 import { readSpoolCounts } from '../../infra/spool/spool-file.ts';
 import { slotPath, spoolDirectory } from '../../infra/spool/spool-slots.ts';
 import { createSockets, post, type SentDelivery, sign } from './load.ts';
-import type { Platform } from './platform.ts';
+import type { KillablePlatform } from './running-platform.ts';
 import { freeze, untilDrained, untilReadiness } from './store-outage.ts';
 import type { Hook } from './tenants.ts';
 
@@ -60,7 +60,7 @@ const isUnknown = ({ answers }: SentDelivery): boolean => answers.at(-1)!.kind =
  * Kills the process `serve` when it has written deliveries to the spool but has probably not answered their senders
  * (fault F5). The senders then send the deliveries again.
  */
-export const killAtCommit = async (platform: Platform, hooks: readonly Hook[], rounds: number): Promise<KillReport> => {
+export const killAtCommit = async (platform: KillablePlatform, hooks: readonly Hook[], rounds: number): Promise<KillReport> => {
   const { url, data } = platform;
   const sent: SentDelivery[] = [];
   let roundsBetween = 0;

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { check, type Findings, withoutRepeatedAnswers } from './checker.ts';
 import { readFinalState } from './final-state.ts';
 import { isAnswered, type Load, type SentDelivery, startLoad } from './load.ts';
-import type { Platform } from './platform.ts';
 import { PROCESS_NAMES } from './platform-processes.ts';
 import { type Runner, startRunner } from './runners.ts';
+import type { KillablePlatform } from './running-platform.ts';
 import { createDataset, type DatasetSize } from './tenants.ts';
 
 /** The processes that are killed: those of the platform, and runners. */
@@ -43,7 +43,7 @@ const shuffled = <T>(items: readonly T[]): T[] =>
 
 const pause = (): Promise<void> => sleep(MIN_PAUSE_MS + Math.random() * (MAX_PAUSE_MS - MIN_PAUSE_MS));
 
-type Deployment = { readonly platform: Platform; readonly runners: readonly Runner[] };
+type Deployment = { readonly platform: KillablePlatform; readonly runners: readonly Runner[] };
 
 const killOne = ({ platform, runners }: Deployment, target: Target): Promise<number> =>
   target === 'runner' ? shuffled(runners)[0]!.kill() : platform.kill(target);
@@ -102,7 +102,7 @@ const figuresOf = ({ sent, acceptedAt }: Load, seconds: number): Record<string, 
  * Puts a platform under load and kills its processes one after another. Then waits until all work is done and checks
  * the final state.
  */
-export const runTrial = async (platform: Platform, options: TrialOptions): Promise<Report> => {
+export const runTrial = async (platform: KillablePlatform, options: TrialOptions): Promise<Report> => {
   const { perSecond = 50, size = SIZE, onProgress = () => {} } = options;
   const { agents, hooks } = await createDataset(platform, size);
   const runners = await Promise.all(agents.map((agent) => startRunner(platform, agent)));

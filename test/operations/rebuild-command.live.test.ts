@@ -4,14 +4,14 @@ import pg from 'pg';
 import { test } from 'uvu';
 import { equal, is, match } from 'uvu/assert';
 import { readPidFile } from '../../infra/supervision/pid-file.ts';
-import { type Platform, sharedPlatform } from '../faults/platform.ts';
-import { mainFile } from '../faults/running-platform.ts';
+import { type KillablePlatform, mainFile } from '../faults/running-platform.ts';
 import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { lentPlatform } from '../fixtures/running-platform.ts';
 
-const onPlatform = sharedPlatform();
+const onPlatform = lentPlatform();
 
 /** Runs a CLI command against a platform. @returns its exit code and its output */
-const run = async ({ data, url }: Platform, ...words: readonly string[]): Promise<[number, string]> => {
+const run = async ({ data, url }: KillablePlatform, ...words: readonly string[]): Promise<[number, string]> => {
   const running = startProgram(process.execPath, [mainFile, ...words], {
     env: { ...unconfiguredEnvironment(), ANNALS_DATA: data, ANNALS_URL: url },
   });
@@ -24,7 +24,7 @@ type Event = { type: string; data: { projection?: string }; metadata: { actor: {
  * Returns the promotions of rebuilt projections that the log contains. Each has the name of the projection and the
  * actor.
  */
-const promotions = async (platform: Platform): Promise<[string | undefined, string][]> => {
+const promotions = async (platform: KillablePlatform): Promise<[string | undefined, string][]> => {
   const [, output] = await run(platform, 'replay');
   const events = output
     .trim()
@@ -35,32 +35,33 @@ const promotions = async (platform: Platform): Promise<[string | undefined, stri
     .map(({ data, metadata: { actor } }) => [data.projection, `${actor.kind} ${actor.id}`]);
 };
 
-const corruptPlans = async (platform: Platform): Promise<void> => {
+const corruptPlans = async (platform: KillablePlatform): Promise<void> => {
   const client = new pg.Client({ connectionString: platform.serviceVariables().DATABASE_URL });
   await client.connect();
   await client.query(`update plans.plans set doc = '{}'`).finally(() => client.end());
 };
 
-// This test must be the first one, because it expects that nothing has been promoted before.
 test('annals rebuild records each promotion in the log; with --if-equal, it aborts the rebuild if the new rows differ from the live ones', () =>
   onPlatform(async (platform) => {
+    const before = (await promotions(platform)).length;
+    const since = async () => (await promotions(platform)).slice(before);
     const [code, output] = await run(platform, 'rebuild', 'plans');
     match(output, /^plans {2}rebuilt: 1 rows compared, 0 differed$/m);
     is(code, 0);
     const actor = 'system annals rebuild';
-    equal(await promotions(platform), [['plans', actor]]);
+    equal(await since(), [['plans', actor]]);
 
     await corruptPlans(platform);
     const [refused, difference] = await run(platform, 'rebuild', 'plans', '--if-equal');
     match(difference, /^plans {2}kept as it was: 1 rows compared, 1 differed\n {2}plans .* differs in doc, /m);
     is(refused, 1);
-    equal(await promotions(platform), [['plans', actor]]);
+    equal(await since(), [['plans', actor]]);
 
     const [repaired, repair] = await run(platform, 'rebuild', 'plans');
     match(repair, /^plans {2}rebuilt: 1 rows compared, 1 differed/m);
     is(repaired, 0);
     is((await run(platform, 'rebuild', 'plans', '--if-equal'))[0], 0);
-    equal(await promotions(platform), [
+    equal(await since(), [
       ['plans', actor],
       ['plans', actor],
       ['plans', actor],
@@ -89,13 +90,13 @@ test('after Ctrl-C, annals rebuild says that the worker continues the rebuild; a
 test('with --json, annals verify and annals store verify print one line of JSON', () =>
   onPlatform(async (platform) => {
     const [code, rows] = await run(platform, 'verify', '--json');
-    is(code, 0);
+    is(code, 0, rows);
     const { ok, projections } = JSON.parse(rows);
     equal([ok, projections.every(({ drifted }: { drifted: unknown[] }) => drifted.length === 0)], [true, true]);
     const [stored, report] = await run(platform, 'store', 'verify', '--json');
-    is(stored, 0);
+    is(stored, 0, report);
     const { damage, segments, index } = JSON.parse(report);
-    equal([damage, segments, index], [[], 1, null]);
+    equal([damage, segments >= 1, index], [[], true, null]);
   }));
 
 test.run();

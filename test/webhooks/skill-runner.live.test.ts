@@ -6,13 +6,13 @@ import type { Recorded } from '../../domain/event.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { startRedrive } from '../../infra/reactors/redrive.ts';
 import { connectRunner, type RunnerEvent } from '../../infra/runner/runner-client.ts';
-import { type Platform, sharedPlatform } from '../faults/platform.ts';
-import { expectReply, mainFile } from '../faults/running-platform.ts';
+import { expectReply, type KillablePlatform, mainFile } from '../faults/running-platform.ts';
 import { type Agent, createDataset } from '../faults/tenants.ts';
 import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { loseMessages } from '../fixtures/lose-messages.ts';
+import { lentPlatform } from '../fixtures/running-platform.ts';
 
-const withPlatform = sharedPlatform();
+const withPlatform = lentPlatform();
 
 type Exposed = { readonly agent: Agent; readonly skill: string; readonly call: (data: object) => Promise<string> };
 
@@ -20,11 +20,11 @@ type Exposed = { readonly agent: Agent; readonly skill: string; readonly call: (
  * Creates an agent with a skill that is exposed as a webhook. The returned `call` calls this webhook and returns the id
  * of the delivery.
  */
-const exposeSkill = async (platform: Platform, slug: string): Promise<Exposed> => {
-  const { agents } = await createDataset(platform, { tenants: 1, agents: 1, hooks: 0 }, slug);
+const exposeSkill = async (platform: KillablePlatform): Promise<Exposed> => {
+  const { agents } = await createDataset(platform, { tenants: 1, agents: 1, hooks: 0 });
   const agent = agents[0]!;
   const path = `/tenant/${agent.tenant.id}`;
-  const fields = { name: slug, slug, description: 'd', instructions: 'i' };
+  const fields = { name: 'Skill', slug: 'skill', description: 'd', instructions: 'i' };
   const { id: skill } = await expectReply<{ id: string }>(platform.call('POST', `${path}/skills`, fields, agent.tenant));
   await expectReply(platform.call('POST', `${path}/agents/${agent.id}/skills`, { skill_id: skill }, agent.tenant));
   const exposed = platform.call('PUT', `${path}/skills/${skill}/webhook`, { agent_id: agent.id }, agent.tenant);
@@ -40,7 +40,7 @@ const exposeSkill = async (platform: Platform, slug: string): Promise<Exposed> =
 };
 
 /** Starts a runner in this process that keeps the events that it receives. */
-const startRunner = async ({ url, dir }: Platform, { agent }: Exposed) => {
+const startRunner = async ({ url, dir }: KillablePlatform, { agent }: Exposed) => {
   const control = new AbortController();
   const events: RunnerEvent[] = [];
   const home = { dir: join(dir, agent.id), report: () => {} };
@@ -55,11 +55,11 @@ const startRunner = async ({ url, dir }: Platform, { agent }: Exposed) => {
   };
 };
 
-const statusOf = async ({ call }: Platform, { agent }: Exposed, id: string): Promise<unknown> =>
+const statusOf = async ({ call }: KillablePlatform, { agent }: Exposed, id: string): Promise<unknown> =>
   (JSON.parse((await call('GET', `/tenant/${agent.tenant.id}/deliveries/${id}`, undefined, agent.tenant)).text) as { status?: unknown })
     .status;
 
-const areAll = async (platform: Platform, exposed: Exposed, ids: readonly string[], status: string): Promise<boolean> =>
+const areAll = async (platform: KillablePlatform, exposed: Exposed, ids: readonly string[], status: string): Promise<boolean> =>
   (await Promise.all(ids.map((id) => statusOf(platform, exposed, id)))).every((one) => one === status);
 
 const eventsOf = async (log: Log, { agent }: Exposed): Promise<Recorded[]> =>
@@ -69,13 +69,13 @@ const eventsOf = async (log: Log, { agent }: Exposed): Promise<Recorded[]> =>
  * Calls a skill of another tenant and waits until the call is published. The message of this call is then the last one
  * at the broker, from which the relay knows how far it has published, so the test can remove earlier messages.
  */
-const callAnother = async (platform: Platform, slug: string): Promise<void> => {
-  const other = await exposeSkill(platform, slug);
+const callAnother = async (platform: KillablePlatform): Promise<void> => {
+  const other = await exposeSkill(platform);
   const id = await other.call({});
   await eventually('the other call is published', () => areAll(platform, other, [id], 'running'));
 };
 
-const redrive = async (platform: Platform, ...words: string[]): Promise<readonly string[]> => {
+const redrive = async (platform: KillablePlatform, ...words: string[]): Promise<readonly string[]> => {
   const env = { ...unconfiguredEnvironment(), ANNALS_DATA: platform.data };
   const running = startProgram(process.execPath, [mainFile, 'redrive', ...words], { env });
   assert.is(await running.ended, 0, running.output());
@@ -84,7 +84,7 @@ const redrive = async (platform: Platform, ...words: string[]): Promise<readonly
 
 test('a call of a skill webhook reaches the runner once, even if the broker loses the message and annals redrive sends the message again', () =>
   withPlatform(async (platform) => {
-    const exposed = await exposeSkill(platform, 'one');
+    const exposed = await exposeSkill(platform);
     const runner = await startRunner(platform, exposed);
     const first = await exposed.call({ order: 1 });
     await eventually('the call is done', () => areAll(platform, exposed, [first], 'done'));
@@ -97,7 +97,7 @@ test('a call of a skill webhook reaches the runner once, even if the broker lose
     );
 
     const lost = [await exposed.call({ order: 2 }), await exposed.call({ order: 3 })];
-    await callAnother(platform, 'after-one');
+    await callAnother(platform);
     await eventually('the calls are published', () => areAll(platform, exposed, lost, 'running'));
     assert.is(await loseMessages(platform, exposed.agent.tenant.id, exposed.agent.id), 3);
     const about = (id: string): string => `${id}  tenant ${exposed.agent.tenant.id}  agent ${exposed.agent.id}`;
@@ -107,8 +107,8 @@ test('a call of a skill webhook reaches the runner once, even if the broker lose
       ...lost.map((id) => `would send ${about(id)}`),
       '2 would be sent, 0 skipped',
     ]);
-    assert.is((await redrive(platform)).at(-1), '2 sent, 0 skipped');
-    assert.is((await redrive(platform)).at(-1), '0 sent, 0 skipped');
+    assert.is((await redrive(platform, '--tenant', exposed.agent.tenant.id)).at(-1), '2 sent, 0 skipped');
+    assert.is((await redrive(platform, '--tenant', exposed.agent.tenant.id)).at(-1), '0 sent, 0 skipped');
 
     const second = await startRunner(platform, exposed);
     await eventually('the lost calls are done', () => areAll(platform, exposed, lost, 'done'));
@@ -129,7 +129,7 @@ test('a call of a skill webhook reaches the runner once, even if the broker lose
 
 test('the redrive reactor sends the lost message of a skill call again once, and not before the message is overdue', () =>
   withPlatform(async (platform) => {
-    const exposed = await exposeSkill(platform, 'two');
+    const exposed = await exposeSkill(platform);
     const log = platform.openLog();
     const nats = await platform.connectNats();
     const overdueMs = 6_000;
@@ -140,7 +140,7 @@ test('the redrive reactor sends the lost message of a skill call again once, and
       ...{ intervalMs: 500, overdueMs },
     });
     const lost = await exposed.call({ order: 4 });
-    await callAnother(platform, 'after-two');
+    await callAnother(platform);
     await eventually('the call is published', () => areAll(platform, exposed, [lost], 'running'));
     assert.is(await loseMessages(platform, exposed.agent.tenant.id, exposed.agent.id), 1);
     const ofType = async (type: string): Promise<Recorded[]> => (await eventsOf(log, exposed)).filter((event) => event.type === type);

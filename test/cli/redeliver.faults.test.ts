@@ -3,9 +3,11 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { consumerName, STREAM } from '../../domain/runners/runner-credential.ts';
 import { ensureConsumer } from '../../infra/nats/jetstream.ts';
-import { type Platform, withPlatform } from '../faults/platform.ts';
-import { expectReply, mainFile } from '../faults/running-platform.ts';
+import { expectReply, type KillablePlatform, mainFile } from '../faults/running-platform.ts';
+import { createTenant } from '../faults/tenants.ts';
 import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { loadFactor } from '../fixtures/load-factor.ts';
+import { lentPlatform } from '../fixtures/running-platform.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
 
 type Id = { readonly id: string };
@@ -18,8 +20,10 @@ const annals = async (words: readonly string[], env: NodeJS.ProcessEnv = {}): Pr
 };
 
 /** Creates an agent with an integration and sends deliveries to it. @returns the ids of the deliveries */
-const sendDeliveries = async ({ call, url, firstTenant }: Platform, slug: string, count: number) => {
-  const tenant = await firstTenant();
+const sendDeliveries = async (platform: KillablePlatform, slug: string, count: number) => {
+  const { url } = platform;
+  const tenant = await createTenant(platform);
+  const call = (method: string, to: string, body: object) => platform.call(method, to, body, tenant);
   const path = `/tenant/${tenant.id}`;
   const agent = await expectReply<Id>(call('POST', `${path}/agents`, { name: slug, slug }));
   const fields = { provider: 'github', agent_id: agent.id, label: 'Code', secret: SECRET };
@@ -33,27 +37,36 @@ const sendDeliveries = async ({ call, url, firstTenant }: Platform, slug: string
     if (outcome !== 'accepted') throw new Error(`the delivery was ${outcome}`);
     deliveries.push(id);
   }
-  return { tenant: tenant.id, agent: agent.id, deliveries };
+  return { tenant: tenant.id, key: tenant.key, agent: agent.id, deliveries };
 };
 
-const runnerOf = async (platform: Platform, { tenant, agent }: { tenant: string; agent: string }) => {
+const runnerOf = async (platform: KillablePlatform, { tenant, agent }: { tenant: string; agent: string }) => {
   const nats = await platform.connectNats();
   await ensureConsumer(nats, tenant, agent);
   const consumer = await nats.jetstream().consumers.get(STREAM, consumerName(agent));
-  return { next: (expires = 15_000) => consumer.next({ expires }), close: () => nats.drain() };
+  const find = (ms: number) => consumer.next({ expires: Math.round(ms * loadFactor()) });
+  const next = async () => {
+    const message = await find(15_000);
+    assert.ok(message, 'the broker must have a message for the runner');
+    return message!;
+  };
+  return { find, next, close: () => nats.drain() };
 };
 
-const SINCE = ['--outcome', 'dead', '--since', '2026-01-01T00:00:00Z'];
+const onPlatform = lentPlatform();
+
+const SINCE = ['--outcome', 'dead', '--since', new Date().toISOString()];
 
 test('annals deliveries redeliver sends each dead delivery again, and only once, even if the worker process is killed and the command is repeated', () =>
-  withPlatform(async (platform) => {
+  onPlatform(async (platform) => {
     const run = (...words: string[]): Promise<Result> => annals(['deliveries', 'redeliver', ...words], { ANNALS_DATA: platform.data });
     const sent = await sendDeliveries(platform, 'a', 3);
-    const { tenant, agent, deliveries } = sent;
+    const { tenant, key, agent, deliveries } = sent;
     const runner = await runnerOf(platform, sent);
-    for (let n = 0; n < 2; n++) (await runner.next())!.term();
-    (await runner.next())!.ack();
-    const show = async (id: string) => JSON.parse((await platform.call('GET', `/tenant/${tenant}/deliveries/${id}`)).text);
+    for (let n = 0; n < 2; n++) (await runner.next()).term();
+    (await runner.next()).ack();
+    const show = async (id: string) =>
+      JSON.parse((await platform.call('GET', `/tenant/${tenant}/deliveries/${id}`, undefined, { key })).text);
     const [first, second, third] = deliveries as [string, string, string];
     const statuses = async () => (await Promise.all(deliveries.map(show))).map(({ status }) => status);
     await eventually('the ends of the messages are recorded', async () => `${await statuses()}` === 'dead,dead,done');
@@ -69,13 +82,15 @@ test('annals deliveries redeliver sends each dead delivery again, and only once,
     const skipped = deliveries.slice(0, 2).map((id) => `skipped ${about(id)}: it was sent again already`);
     assert.equal(await run(...SINCE), { code: 0, lines: [...skipped, '0 sent, 2 skipped'] });
 
-    const again = [(await runner.next())!, (await runner.next())!];
+    const again = [await runner.next(), await runner.next()];
     assert.equal(again.map((message) => message.headers!.get('Annals-Delivery')).sort(), [first, second].sort());
     for (const message of again) message.ack();
-    assert.is(await runner.next(2_000), null);
+    assert.is(await runner.find(2_000), null);
     await eventually('both are done', async () => `${await statuses()}` === 'done,done,done');
     assert.equal([(await show(first)).attempts.length, (await show(third)).attempts.length], [2, 1]);
-    const log = JSON.parse((await platform.call('GET', `/tenant/${tenant}/audit-logs?action=delivery.requeued`)).text) as {
+    const log = JSON.parse(
+      (await platform.call('GET', `/tenant/${tenant}/audit-logs?action=delivery.requeued`, undefined, { key })).text,
+    ) as {
       resource_id: string;
     }[];
     assert.equal(log.map(({ resource_id }) => resource_id).sort(), [first, second].sort());

@@ -6,26 +6,28 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { RunnerPresence } from '../../api/runners/runner-presence.ts';
 import { createSockets, post } from '../faults/load.ts';
-import { type Platform, withPlatform } from '../faults/platform.ts';
-import { mainFile } from '../faults/running-platform.ts';
+import { type KillablePlatform, mainFile } from '../faults/running-platform.ts';
 import { type Agent, createDataset, type Hook } from '../faults/tenants.ts';
 import { eventually, type Program, startProgram } from '../fixtures/child-process.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
 import { waitUntil } from '../fixtures/nats-server.ts';
+import { lentPlatform } from '../fixtures/running-platform.ts';
+
+const onPlatform = lentPlatform();
 
 type Presence = ReturnType<(typeof RunnerPresence)['parse']>;
 
-const show = async ({ call }: Platform, { tenant, id }: Agent): Promise<Presence> => {
+const show = async ({ call }: KillablePlatform, { tenant, id }: Agent): Promise<Presence> => {
   const { status, text } = await call('GET', `/tenant/${tenant.id}/agents/${id}/runner`, undefined, tenant);
   assert.is(status, 200, text);
   return JSON.parse(text) as Presence;
 };
 
 /** Lets the commands of the blocked runners end. */
-const unblock = ({ dir }: Pick<Platform, 'dir'>): void => writeFileSync(join(dir, 'go'), '');
+const unblock = ({ dir }: Pick<KillablePlatform, 'dir'>): void => writeFileSync(join(dir, 'go'), '');
 
 /** Starts a real runner. Its command does not end until `unblock` is called, or the platform closes. */
-const startBlockedRunner = async ({ url, dir, stopOnClose }: Platform, agent: Agent): Promise<Program> => {
+const startBlockedRunner = async ({ url, dir, stopOnClose }: KillablePlatform, agent: Agent): Promise<Program> => {
   const command = `while [ ! -e ${join(dir, 'go')} ]; do sleep 0.1; done`;
   const env = { PATH: process.env.PATH, ANNALS_URL: url, ANNALS_KEY: agent.runnerKey };
   const program = startProgram(process.execPath, [mainFile, 'runner', '--agent', agent.slug, '--exec', command], { cwd: dir, env });
@@ -39,7 +41,7 @@ const startBlockedRunner = async ({ url, dir, stopOnClose }: Platform, agent: Ag
   return program;
 };
 
-const deliver = async ({ url }: Platform, hook: Hook): Promise<string> => {
+const deliver = async ({ url }: KillablePlatform, hook: Hook): Promise<string> => {
   const sockets = createSockets();
   const { id } = await post(url, sockets, { hook, deliveryId: randomUUID(), body: JSON.stringify({ n: 1 }) });
   sockets.destroy();
@@ -49,7 +51,7 @@ const deliver = async ({ url }: Platform, hook: Hook): Promise<string> => {
 const countsOf = ({ waiting, running }: Presence): string => `${waiting} ${running}`;
 
 test('a runner is shown as connected until it is killed; its delivery is shown first as waiting, then as running, and in the end as neither', () =>
-  withPlatform(async (platform) => {
+  onPlatform(async (platform) => {
     const { agents, hooks } = await createDataset(platform, { tenants: 1, agents: 2, hooks: 1 });
     const [agent, other] = [agents[0]!, agents[1]!];
     const hook = hooks.find((one) => one.agent.id === agent.id)!;
