@@ -31,7 +31,7 @@ const ruleRow = (rule: Rule, index: number) =>
   tr(
     { 'data-kind': 'guardrail', 'data-id': rule.name },
     td({ class: 'number' }, String(index + 1)),
-    td({ class: 'main-cell' }, span({ class: 'row-name' }, rule.name), div(null, optionsOf(rule))),
+    td({ class: 'main-cell wrap' }, span({ class: 'row-name' }, rule.name), div(null, optionsOf(rule))),
     td({ class: 'wide-only' }, rule.kind.replaceAll('_', ' ')),
     td({ class: 'state-cell' }, badge(STATES[rule.action], rule.action)),
   );
@@ -61,7 +61,11 @@ const patternCard = (visit: Visit, patterns: Patterns) => {
           'Redaction patterns',
           [['Tag'], ['Pattern']],
           patterns.map(({ tag, pattern }) =>
-            tr({ 'data-kind': 'redaction-pattern', 'data-id': tag }, td({ class: 'main-cell' }, tag), td(null, code(null, pattern))),
+            tr(
+              { 'data-kind': 'redaction-pattern', 'data-id': tag },
+              td({ class: 'wrap' }, tag),
+              td({ class: 'main-cell wrap' }, code(null, pattern)),
+            ),
           ),
         ),
     div(
