@@ -63,7 +63,7 @@ browserTest(
       const link = await printLink(env);
       await eventually('the first tenant is shown', async () => {
         const answer = await fetch(`${baseURL}/me`, { headers: { authorization: `Bearer ${first}` } });
-        return ((await answer.json()) as { tenants: unknown[] }).tenants.length > 0;
+        return answer.ok && ((await answer.json()) as { tenants: unknown[] }).tenants.length > 0;
       });
       const browser = await launchChromium(port);
       try {
