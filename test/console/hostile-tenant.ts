@@ -46,7 +46,7 @@ const shortened = (text: string, max: number): string => [...text].slice(0, max)
 export type Attack = { readonly operation: string; readonly fields: readonly string[]; readonly accepted: number };
 
 /**
- * Sends each hostile text in every free text field of every operation that changes something. The other fields have
+ * Sends each of the texts in every free text field of every operation that changes something. The other fields have
  * suitable values. Each request must be accepted, or refused for a reason. Returns how many were accepted, by operation.
  * `textsFor` chooses the texts for an operation.
  */
@@ -92,10 +92,13 @@ export const attackWebhook = async (p: ConsolePlatform, integration: string, tex
   }
 };
 
+/** The texts that a browser would run if a page did not escape them, and one that is wider than a narrow window. */
+const TEXTS_FOR_BROWSERS = HOSTILE_TEXTS.filter((text) => /<(?:script|img|svg)|onmouseover|^javascript:|^W+$/.test(text));
+
 /** Starts the platform with hostile texts in every field, and a browser. */
 export const openHostileConsole = async () => {
   const whole = await startWholeConsole();
-  await attackOperations(whole.p, whole.of);
+  await attackOperations(whole.p, whole.of, () => TEXTS_FOR_BROWSERS);
   await attackWebhook(whole.p, whole.of.hook);
   await whole.p.waitForProjections();
   const server = await listen(whole.p.app, { host: '127.0.0.1', port: 0 });
