@@ -180,7 +180,10 @@ const probe = async (root: string): Promise<number> => {
   const dir = await existingDirectory(root);
   await access(dir, constants.W_OK | constants.R_OK | constants.X_OK);
   const { bavail, bsize } = await statfs(dir);
-  if (bavail * bsize < MIN_FREE_BYTES) throw new Error(`only ${Math.floor((bavail * bsize) / MIB)} MiB are free in ${dir}`);
+  if (bavail * bsize < MIN_FREE_BYTES) {
+    const message = `only ${Math.floor((bavail * bsize) / MIB)} MiB are free in ${dir}; at least ${MIN_FREE_BYTES / MIB} MiB are needed`;
+    throw Object.assign(new Error(message), { code: 'ENOSPC' });
+  }
   return bavail * bsize;
 };
 

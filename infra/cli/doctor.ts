@@ -3,16 +3,20 @@ import packageJson from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
 import { checkBlobStore } from '../health/blob-check.ts';
 import { checkClamav } from '../health/clamav-check.ts';
+import { fileAdvice } from '../health/file-cause.ts';
 import { examine as examineWithin, type Finding, findingText, none, ok, type Result, warn } from '../health/finding.ts';
 import * as Check from '../health/health-checks.ts';
 import { checkNats, checkSyncInterval } from '../health/nats-check.ts';
 import { checkSignIn } from '../health/sign-in-check.ts';
 import { checkMailReceiver, checkSmtp } from '../health/smtp-check.ts';
 import { checkSpool } from '../health/spool-check.ts';
+import { storeAdvice } from '../health/store-cause.ts';
 import { explainStoreFailure } from '../health/store-failure.ts';
 import { listenUrl, loopback } from '../listen-url.ts';
 import { MIN_SAFE_VERSION } from '../nats/server-version.ts';
+import { databaseCause } from '../postgres/database-cause.ts';
 import { clusterProblems } from '../processes/cluster-settings.ts';
+import { spoolDirectory } from '../spool/spool-slots.ts';
 import { checkCertificate, checkClocks, checkPublicUrl } from './address-checks.ts';
 import { checkKeyAges } from './key-age-check.ts';
 import { findServices, isStartedHere, type ServiceLocations } from './locate-services.ts';
@@ -22,8 +26,14 @@ import { checkStripe } from './stripe-check.ts';
 
 const CHECK_TIMEOUT_MS = 5_000;
 
-const examine = (part: string, downAdvice: string, check: () => Promise<Result>): Promise<Finding> =>
-  examineWithin({ part, downAdvice, timeoutMs: CHECK_TIMEOUT_MS }, check);
+const examine = (
+  part: string,
+  downAdvice: string,
+  check: () => Promise<Result>,
+  adviceFor?: (error: unknown) => string | null,
+): Promise<Finding> => examineWithin({ part, downAdvice, timeoutMs: CHECK_TIMEOUT_MS, adviceFor }, check);
+
+const databaseAdvice = (error: unknown): string | null => databaseCause(error)?.advice ?? null;
 
 const startAdvice = ({ annalsData, eventstoreUrl, databaseUrl, natsUrl }: Config): string =>
   eventstoreUrl && databaseUrl && natsUrl
@@ -39,11 +49,14 @@ const examineStore = async (config: Config, url: string): Promise<{ finding: Fin
       expected = { isKnown: true, platform };
       return result;
     } catch (error) {
-      return explainStoreFailure(url, error, advice);
+      return explainStoreFailure(url, error, storeAdvice(error) ?? advice);
     }
   });
   return { finding, expected };
 };
+
+/** Returns the advice about errors of the file system in a directory. */
+const adviceAbout = (directory: string) => (error: unknown) => fileAdvice(error, directory);
 
 const serviceUrlOf = (config: Config): string => config.annalsUrl ?? loopback(listenUrl(config));
 
@@ -56,7 +69,7 @@ const PARTS_OF_DATABASE = ['worker', 'projections', 'parked events', 'dead lette
 /** Checks the database and the parts that store their state in it. */
 const examineDatabase = async (config: Config, url: string, isStarted: boolean): Promise<Finding[]> => {
   const advice = config.databaseUrl ? 'start it, or correct DATABASE_URL' : startAdvice(config);
-  const database = await examine('Postgres', advice, () => Check.withPostgres(url, Check.checkPostgres));
+  const database = await examine('Postgres', advice, () => Check.withPostgres(url, Check.checkWritablePostgres), databaseAdvice);
   const notLookedAt = none('not checked, because Postgres does not work');
   if (database.level === 'fail') return [database, ...PARTS_OF_DATABASE.map((part) => ({ part, ...notLookedAt }))];
   const workerAdvice = startAdvice(config);
@@ -69,7 +82,7 @@ const examineDatabase = async (config: Config, url: string, isStarted: boolean):
     clock: (client) => checkClocks(client, serviceUrlOf(config)),
   };
   const found = PARTS_OF_DATABASE.map((part) =>
-    examine(part, part === 'worker' ? workerAdvice : advice, () => Check.withPostgres(url, checks[part])),
+    examine(part, part === 'worker' ? workerAdvice : advice, () => Check.withPostgres(url, checks[part]), databaseAdvice),
   );
   return [database, ...(await Promise.all(found))];
 };
@@ -87,8 +100,13 @@ const examineMachine = (config: Config, eventstoreUrl: string | null, expected: 
   return Promise.all([
     examine('master key', 'correct MASTER_KEY_FILE', () => checkMasterKey(masterKeyFile, eventstoreUrl)),
     examine('keys', 'look at the event store and the master key first', () => checkKeyAges(masterKeyFile, eventstoreUrl)),
-    examine('disk', 'correct ANNALS_DATA', () => Check.checkDiskSpace(annalsData)),
-    examine('spool', 'make ANNALS_DATA writable for the user who runs annals serve', () => checkSpool(annalsData, startAdvice(config))),
+    examine('disk', 'correct ANNALS_DATA', () => Check.checkDiskSpace(annalsData), adviceAbout(annalsData)),
+    examine(
+      'spool',
+      'make ANNALS_DATA writable for the user who runs annals serve',
+      () => checkSpool(annalsData, startAdvice(config)),
+      adviceAbout(spoolDirectory(annalsData)),
+    ),
     examine('service', startAdvice(config), () => Check.checkHttpService(url, expected, startAdvice(config))),
     examine('public URL', 'correct PUBLIC_URL', () => checkPublicUrl(publicUrl, isPublicUrlSet, expected)),
     examine('certificate', 'start the proxy of PUBLIC_URL, or correct PUBLIC_URL', () => checkCertificate(publicUrl)),

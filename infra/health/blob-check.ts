@@ -1,15 +1,26 @@
 import type { BlobBackend } from '../blobs/blob-backend.ts';
 import { checkDrafts } from '../blobs/blob-drafts.ts';
 import { parseBlobsUrl } from '../blobs/blob-location.ts';
+import { ObjectStoreError } from '../blobs/object-store-error.ts';
 import { type BlobPlace, findBlobsUrl, openBlobPlace } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
+import { fileAdvice } from './file-cause.ts';
 import { fail, none, ok, type Result } from './finding.ts';
 
-const adviceFor = (blobsUrl: string): string => {
+const bucketAdvice = ({ status, code }: ObjectStoreError, bucket: string): string => {
+  if (status === 0) return 'start the object store, or correct the host in BLOBS_URL';
+  if (status === 429 || status >= 500) return 'wait for the object store, and read its log';
+  if (status === 404 || code === 'NoSuchBucket') return `create the bucket ${bucket}, or correct BLOBS_URL`;
+  if (status === 401 || status === 403) return `correct the key in BLOBS_URL, or grant it access to the bucket ${bucket}`;
+  return `correct BLOBS_URL: the object store does not accept requests for the bucket ${bucket}`;
+};
+
+/** Returns what to do about an error of the file store. Before a file goes to a bucket, it is written to `drafts`. */
+const adviceFor = (error: unknown, blobsUrl: string, drafts: string): string => {
   const location = parseBlobsUrl(blobsUrl);
-  return location?.kind === 'bucket'
-    ? `correct BLOBS_URL or ANNALS_DATA, start the object store, or grant the key access to the bucket ${location.bucket}`
-    : 'make the directory readable and writable for the user of the platform, or free disk space';
+  if (location?.kind === 'bucket' && error instanceof ObjectStoreError) return bucketAdvice(error, location.bucket);
+  const directory = location?.kind === 'directory' ? location.path : drafts;
+  return fileAdvice(error, directory) ?? `check the disk of ${directory}, and correct BLOBS_URL`;
 };
 
 /**
@@ -25,7 +36,7 @@ export const checkBlobPlace = async (
     await checkDrafts(place.drafts);
     return ok(await ask(place.backend));
   } catch (error) {
-    return fail((error as Error).message, adviceFor(blobsUrl!));
+    return fail((error as Error).message, adviceFor(error, blobsUrl!, place.drafts));
   }
 };
 

@@ -36,14 +36,28 @@ export const reasonOf = (error: unknown): string => {
 const timeout = (timeoutMs: number): Promise<never> =>
   sleep(timeoutMs, undefined, { ref: false }).then(() => Promise.reject(new Error(`no answer within ${timeoutMs / 1_000} s`)));
 
-/** What a check is about, what to do if the part does not work, and the time limit of the check. */
-export type Examined = { readonly part: string; readonly downAdvice: string; readonly timeoutMs: number };
+/**
+ * What a check is about, what to do if the part does not work, and the time limit of the check. `adviceFor` says what to
+ * do about an error whose cause it knows; null otherwise.
+ */
+export type Examined = {
+  readonly part: string;
+  readonly downAdvice: string;
+  readonly timeoutMs: number;
+  readonly adviceFor?: ((error: unknown) => string | null) | undefined;
+};
 
-/** Runs a check. If the check throws or takes too long, the part counts as down; `downAdvice` then says what to do. */
-export const examine = async ({ part, downAdvice, timeoutMs }: Examined, check: () => Promise<Result>): Promise<Finding> => {
+/**
+ * Runs a check. If the check throws or takes too long, the part counts as down, and the advice follows from the cause,
+ * if it is known; otherwise it is `downAdvice`.
+ */
+export const examine = async (
+  { part, downAdvice, timeoutMs, adviceFor = () => null }: Examined,
+  check: () => Promise<Result>,
+): Promise<Finding> => {
   try {
     return { part, ...(await Promise.race([check(), timeout(timeoutMs)])) };
   } catch (error) {
-    return { part, ...fail(reasonOf(error), downAdvice) };
+    return { part, ...fail(reasonOf(error), adviceFor(error) ?? downAdvice) };
   }
 };

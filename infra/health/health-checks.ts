@@ -8,6 +8,8 @@ import { openLog } from '../eventstore/client.ts';
 import { BACKUP_RECORD, type BackupRecord } from '../eventstore/embedded/backup-store.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { platformIdOf } from '../eventstore/platform-id.ts';
+import { databaseCause } from '../postgres/database-cause.ts';
+import { testWrite } from '../postgres/write-test.ts';
 import { deadDeliveryCount, parkedCounts, unanchoredHeads } from '../projector/health-counts.ts';
 import { waitingReactors } from '../projector/reactor-status.ts';
 import { hasSystemTables, readServerFacts } from '../projector/schema.ts';
@@ -32,6 +34,8 @@ const MAX_ANCHOR_DELAY_MS = 900_000;
 const MAX_BACKUP_AGE_DAYS = 7;
 const PARKED_ADVICE =
   'GET /admin/projections/<name>/parked shows the reason; once it is fixed, POST /admin/projections/<name>/parked/<event_id>/retry';
+
+const READ_ONLY_ADVICE = databaseCause({ code: '25006' })!.advice;
 
 type Db = Pick<ClientBase, 'query'>;
 
@@ -69,15 +73,23 @@ export const withPostgres = async <T>(url: string, work: (client: pg.Client) => 
 };
 
 export const checkPostgres = async (client: Db): Promise<Result> => {
-  const { version, number, may_create, foreign_schemas } = await readServerFacts(
+  const { version, number, may_create, read_only, foreign_schemas } = await readServerFacts(
     client,
     projections.map(({ name }) => name),
   );
   if (number < MIN_POSTGRES_VERSION) return fail(`version ${version} is older than 15`, 'use Postgres 15 or later');
+  if (read_only) return fail(`version ${version} is read-only`, READ_ONLY_ADVICE);
   if (!may_create) return fail('the user may not create schemas in this database', 'grant it CREATE on the database');
   if (foreign_schemas)
     return fail(`the database contains schemas of another application (${foreign_schemas})`, 'use a separate database for Annals');
   return ok(`version ${version}`);
+};
+
+/** Checks that Postgres also takes changes: a full disk, for example, prevents only those. @throws Error of the database */
+export const checkWritablePostgres = async (client: Db): Promise<Result> => {
+  const result = await checkPostgres(client);
+  if (result.level === 'ok') await testWrite(client);
+  return result;
 };
 
 /** Returns the statuses that workers have published; null if no worker has created the tables yet. */
@@ -212,7 +224,10 @@ export type Expected = { readonly isKnown: boolean; readonly platform: string | 
 const checkReadiness = (isReady: boolean, { degraded }: ServiceStatus, isCompared: boolean): Result => {
   const parts = degraded.join(', ');
   if (!isReady)
-    return fail(`is not ready, so it does not accept deliveries: ${parts}`, 'repair the event store, or free disk space for it');
+    return fail(
+      `is not ready, so it does not accept deliveries: ${parts}`,
+      'see the findings about the event store, the spool and the disk',
+    );
   if (degraded.length > 0) return fail(`accepts deliveries, but these parts do not work: ${parts}`, 'see the findings about these parts');
   return ok(isCompared ? 'ready' : 'ready; not compared with the log');
 };

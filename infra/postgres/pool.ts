@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import type { Logger } from 'pino';
+import { databaseCause } from './database-cause.ts';
 
 const TIMESTAMPTZ = 1184;
 
@@ -89,11 +90,6 @@ export const preparedStatement = (text: string): { name: string; text: string } 
   text,
 });
 
-/**
- * Matches SQLSTATE codes which mean that the database is unavailable: connection, operator intervention, resources,
- * missing database and authentication. A statement itself cannot cause these errors.
- */
-const UNAVAILABLE_CODES = /^(08|57|53|3D|28|25P0[34])/;
 const NETWORK_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -110,7 +106,7 @@ export const isUnavailable = (error: unknown): boolean => {
   const { code = '', message = '' } = error as { code?: string; message?: string };
   return (
     NETWORK_CODES.has(code) ||
-    UNAVAILABLE_CODES.test(code) ||
+    databaseCause(error) !== null ||
     /Connection terminated|Query read timeout|timeout exceeded when trying to connect|not queryable|connection error/i.test(message)
   );
 };

@@ -7,13 +7,16 @@ import type { Config } from '../config.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { checkBlobPlace } from '../health/blob-check.ts';
 import { checkClamav } from '../health/clamav-check.ts';
+import { fileAdvice } from '../health/file-cause.ts';
 import { examine, type Figures, type Finding, fail, type Level, none, ok, type Result, warn } from '../health/finding.ts';
 import { estimateGrowth } from '../health/growth-per-day.ts';
 import * as Check from '../health/health-checks.ts';
 import { checkBroker } from '../health/nats-check.ts';
 import { checkSignIn } from '../health/sign-in-check.ts';
 import { checkMailReceiver, checkSmtp } from '../health/smtp-check.ts';
+import { storeAdvice } from '../health/store-cause.ts';
 import { isStoreOf, readStorage } from '../metrics/service-metrics.ts';
+import { databaseCause } from '../postgres/database-cause.ts';
 import { RELAY_REACTOR } from '../projector/reactor-status.ts';
 import { createRelayLag, type RelayLag } from '../reactors/relay-lag.ts';
 import type { SpoolStatus } from '../spool/spool-storage.ts';
@@ -131,7 +134,7 @@ const backupResult = async ({ annalsData, eventstoreUrl }: HealthConfig): Promis
     ? Check.checkBackup(annalsData, true)
     : none('not checked: back up EVENTSTORE_URL with its own tools');
 
-type CheckRow = readonly [part: string, downAdvice: string, check: () => Promise<Result>];
+type CheckRow = readonly [part: string, downAdvice: string, check: () => Promise<Result>, adviceFor?: (error: unknown) => string | null];
 
 const checksOf = (parts: HealthParts): readonly CheckRow[] => {
   const { config, db, log, blobPlace, broker } = parts;
@@ -140,15 +143,15 @@ const checksOf = (parts: HealthParts): readonly CheckRow[] => {
   const natsAdvice = 'start nats-server with JetStream, or correct NATS_URL';
   return [
     ['service', 'read the log of annals serve', () => serviceResult(parts.faults())],
-    ['event store', 'start it, or correct EVENTSTORE_URL', () => storeResult(parts, growth)],
-    ['Postgres', 'start it, or correct DATABASE_URL', () => databaseResult(db)],
+    ['event store', 'start it, or correct EVENTSTORE_URL', () => storeResult(parts, growth), storeAdvice],
+    ['Postgres', 'start it, or correct DATABASE_URL', () => databaseResult(db), (error) => databaseCause(error)?.advice ?? null],
     ['NATS', natsAdvice, () => brokerResult(parts, natsAdvice)],
     ['worker', DATABASE_ADVICE, () => Check.checkWorker(db, true, WORKER_ADVICE, (name) => name !== RELAY_REACTOR)],
     ['projections', DATABASE_ADVICE, () => Check.checkProjections(db)],
     ['relay', DATABASE_ADVICE, () => relayResult(parts, lag)],
     ['spool', 'make ANNALS_DATA writable for annals serve', () => spoolResult(parts.spool())],
     ['file store', 'correct BLOBS_URL, or start the object store', () => fileResult(blobPlace, config)],
-    ['disk', 'correct ANNALS_DATA', () => Check.checkDiskSpace(config.annalsData)],
+    ['disk', 'correct ANNALS_DATA', () => Check.checkDiskSpace(config.annalsData), (error) => fileAdvice(error, config.annalsData)],
     ['backup', 'correct ANNALS_DATA', () => backupResult(config)],
     ['audit anchor', DATABASE_ADVICE, () => Check.checkAnchor(db, config.auditAnchorUrl, Date.now())],
     ['virus scan', 'correct CLAMAV_URL', () => checkClamav(config)],
@@ -177,8 +180,8 @@ const partOf = ({ part, level, message, advice, figures = {} }: Finding) =>
  * open connections of this process. Each check has a time limit, so that a part that is down does not delay the others.
  */
 export const createHealthReport = (parts: HealthParts): ReadHealth => {
-  const checks = checksOf(parts).map(([part, downAdvice, check]) =>
-    memoizeFor(RESULT_TTL_MS, () => examine({ part, downAdvice, timeoutMs: CHECK_TIMEOUT_MS }, check)),
+  const checks = checksOf(parts).map(([part, downAdvice, check, adviceFor]) =>
+    memoizeFor(RESULT_TTL_MS, () => examine({ part, downAdvice, timeoutMs: CHECK_TIMEOUT_MS, adviceFor }, check)),
   );
   return async () => {
     const findings = await Promise.all(checks.map((check) => check()));

@@ -83,17 +83,18 @@ export const hasSystemTables = async (client: Pick<ClientBase, 'query'>): Promis
   return rows[0]!.exists;
 };
 
-type ServerFacts = { version: string; number: number; may_create: boolean; foreign_schemas: string | null };
+type ServerFacts = { version: string; number: number; may_create: boolean; read_only: boolean; foreign_schemas: string | null };
 
 /**
- * Reads the facts that decide whether Annals can use a database: the version of the server, as text and as number, and
- * whether the user may create schemas. `foreign_schemas` lists schemas of another application. They have the name of a
+ * Reads the facts that decide whether Annals can use a database: the version of the server, as text and as number,, whether
+ * the user may create schemas, and whether the database takes no changes. `foreign_schemas` lists schemas of another application. They have the name of a
  * projection, but there is no table of checkpoints. Annals always creates that table first.
  */
 export const readServerFacts = async (client: Pick<ClientBase, 'query'>, projectionNames: readonly string[]): Promise<ServerFacts> => {
   const { rows } = await client.query<ServerFacts>(
     `select current_setting('server_version') as version, current_setting('server_version_num')::integer as number,
       has_database_privilege(current_database(), 'create') as may_create,
+      pg_is_in_recovery() or current_setting('default_transaction_read_only') = 'on' as read_only,
       (select string_agg(nspname, ', ') from pg_namespace
         where nspname = any($1) and to_regclass('annals.checkpoints') is null) as foreign_schemas`,
     [projectionNames],
