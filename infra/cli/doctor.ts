@@ -10,7 +10,6 @@ import { checkNats, checkSyncInterval } from '../health/nats-check.ts';
 import { checkSignIn } from '../health/sign-in-check.ts';
 import { checkMailReceiver, checkSmtp } from '../health/smtp-check.ts';
 import { checkSpool } from '../health/spool-check.ts';
-import { storeAdvice } from '../health/store-cause.ts';
 import { explainStoreFailure } from '../health/store-failure.ts';
 import { listenUrl, loopback } from '../listen-url.ts';
 import { MIN_SAFE_VERSION } from '../nats/server-version.ts';
@@ -49,7 +48,7 @@ const examineStore = async (config: Config, url: string): Promise<{ finding: Fin
       expected = { isKnown: true, platform };
       return result;
     } catch (error) {
-      return explainStoreFailure(url, error, storeAdvice(error) ?? advice);
+      return explainStoreFailure(url, error, advice);
     }
   });
   return { finding, expected };

@@ -12,7 +12,7 @@ export const fileAdvice = (error: unknown, directory: string): string | null => 
   if (code === 'EROFS') return `mount ${directory} writable: its file system is read-only`;
   if (WITHOUT_FILES.has(code)) return 'raise the limit of open files (LimitNOFILE under systemd)';
   if (FAILING.has(code)) return `check the disk of ${directory}: it reports errors`;
-  if (code === 'ENOENT' || code === 'ENOTDIR') return `create the directory ${directory}, or correct its setting`;
+  if (['ENOENT', 'ENOTDIR', 'EEXIST'].includes(code)) return `create the directory ${directory}, or correct its setting`;
   const { cause } = error as Error;
   return cause ? fileAdvice(cause, directory) : null;
 };

@@ -46,6 +46,11 @@ const CAUSES: readonly Cause[] = [
     message: 'the node refuses the user and password',
     advice: 'correct them in EVENTSTORE_URL: esdb://<user>:<password>@…',
   },
+  {
+    pattern: /RESOURCE_EXHAUSTED|no space left|disk/i,
+    message: 'the node lacks disk space or memory',
+    advice: 'free disk space and memory for the event store, and read its log',
+  },
 ];
 
 type Reason = { readonly message: string; readonly advice: string | null };
@@ -54,6 +59,9 @@ const explain = (error: unknown): Reason => {
   const text = String((error as Error).message);
   return CAUSES.find(({ pattern }) => pattern.test(text)) ?? { message: reasonOf(error), advice: null };
 };
+
+/** Returns what to do about an error of the event store; null if it does not say why the store cannot be used. */
+export const storeAdvice = (error: unknown): string | null => explain(error).advice;
 
 /** Returns why a node does not answer; null if it answers. */
 const examineNode = async (url: string): Promise<Reason | null> => {

@@ -17,8 +17,10 @@ export const countDrained = ({ registry }: Pick<ProcessMetrics, 'registry'>): Dr
   return (result) => series[result]!.add();
 };
 
+type Recording = { readonly isBreakerOpen: () => boolean; readonly spooledShare: () => number };
+
 /** Adds gauges about the deliveries that wait in the spool of this process. */
-export const addSpoolMetrics = (metrics: ProcessMetrics, status: () => SpoolStatus, isBreakerOpen: () => boolean): void =>
+export const addSpoolMetrics = (metrics: ProcessMetrics, status: () => SpoolStatus, { isBreakerOpen, spooledShare }: Recording): void =>
   metrics.addGroup({
     help: {
       annals_spool_rows: 'Deliveries that wait in the spool of this process until the event store can record them',
@@ -26,6 +28,7 @@ export const addSpoolMetrics = (metrics: ProcessMetrics, status: () => SpoolStat
       annals_spool_oldest_seconds: 'How long the oldest of them has waited, in seconds; 0 if none waits',
       annals_spool_parked: 'Deliveries in the spool that the event store has refused; they need an operator',
       annals_spool_writable: 'Whether the spool can take deliveries (1) or not (0)',
+      annals_spooled_delivery_share: 'Share of the deliveries of the last five minutes that went through the spool, 0 to 1',
       annals_store_breaker_open: 'Whether deliveries go to the spool without an attempt to record them (1) or not (0)',
     },
     read: () => {
@@ -39,6 +42,7 @@ export const addSpoolMetrics = (metrics: ProcessMetrics, status: () => SpoolStat
             annals_spool_oldest_seconds: oldestAt === null ? 0 : Math.max(0, (Date.now() - oldestAt) / 1_000),
             annals_spool_parked: parked,
             annals_spool_writable: canTake ? 1 : 0,
+            annals_spooled_delivery_share: spooledShare(),
             annals_store_breaker_open: isBreakerOpen() ? 1 : 0,
           },
         },

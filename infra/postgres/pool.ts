@@ -74,9 +74,11 @@ export const openPool = (
   return pool;
 };
 
-/** Returns whether the database answers a query. */
+/** Resolves if the database answers a query. @throws Error with the reason if it does not */
+export const pingDatabase = (db: Pick<pg.Pool, 'query'>): Promise<null> => db.query('select 1').then(() => null);
+
 export const isReachable = (pool: pg.Pool): Promise<boolean> =>
-  pool.query('select 1').then(
+  pingDatabase(pool).then(
     () => true,
     () => false,
   );

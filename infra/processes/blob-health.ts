@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import { checkDrafts } from '../blobs/blob-drafts.ts';
 import type { BlobPlace } from '../blobs/open-blob-store.ts';
 import { memoizeFor } from './readiness.ts';
@@ -22,18 +21,13 @@ const check = async ({ backend, drafts }: BlobPlace): Promise<unknown> => {
   }
 };
 
-/**
- * Creates the function that returns whether the file store works, for /readyz and the metrics. It logs each change of
- * the result. It returns true if no file store is configured.
- */
-export const createBlobHealth = (place: BlobPlace | null, logger: Logger): (() => Promise<boolean>) => {
-  let isUp = true;
+/** Creates the function that returns why the file store does not work, for /readyz and the metrics; null if it works. */
+export const createBlobHealth = (place: BlobPlace | null): (() => Promise<string | null>) => {
+  let last: string | null = null;
   const probe = memoizeFor(PROBE_TTL_MS, async () => {
     const error = await (place ? check(place) : null);
-    if (error && isUp) logger.warn({ err: error }, 'the file store does not work');
-    if (!error && !isUp) logger.info('the file store works again');
-    isUp = !error;
-    return isUp;
+    last = error ? (error as Error).message : null;
+    return last;
   });
-  return () => Promise.race([probe(), sleep(PROBE_WAIT_MS, undefined, { ref: false }).then(() => isUp)]);
+  return () => Promise.race([probe(), sleep(PROBE_WAIT_MS, undefined, { ref: false }).then(() => last)]);
 };

@@ -14,7 +14,7 @@ import * as Check from '../health/health-checks.ts';
 import { checkBroker } from '../health/nats-check.ts';
 import { checkSignIn } from '../health/sign-in-check.ts';
 import { checkMailReceiver, checkSmtp } from '../health/smtp-check.ts';
-import { storeAdvice } from '../health/store-cause.ts';
+import { storeAdvice } from '../health/store-failure.ts';
 import { isStoreOf, readStorage } from '../metrics/service-metrics.ts';
 import { databaseCause } from '../postgres/database-cause.ts';
 import { RELAY_REACTOR } from '../projector/reactor-status.ts';

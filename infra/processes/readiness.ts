@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Readiness } from '../../api/operations/system-routes.ts';
 import { projections } from '../../projections/registry.ts';
 import type { Log } from '../eventstore/event-log.ts';
@@ -21,6 +22,11 @@ export const memoizeFor = <T>(ttlMs: number, ask: () => Promise<T>): (() => Prom
   };
 };
 
+/** A part that stops working is looked at again after this time (milliseconds) before it is reported. */
+const CONFIRM_DELAY_MS = STATUS_TTL_MS + 100;
+/** An event store that answers late is slow, and not down, if it has answered within this time (milliseconds). */
+const SLOW_TIMEOUT_MS = 10_000;
+
 /** The maximum time in milliseconds that a delivery may wait in the spool before /readyz reports it. */
 const MAX_SPOOLED_MS = 5_000;
 
@@ -29,6 +35,10 @@ const degradedSpool = ({ canTake, parked, oldestAt }: SpoolStatus): string[] => 
   ...(canTake ? [] : ['spool']),
   ...(parked > 0 || (oldestAt !== null && Date.now() - oldestAt > MAX_SPOOLED_MS) ? ['spooled deliveries'] : []),
 ];
+
+const EVENT_STORE = 'event store';
+
+const isLate = ({ message }: Error): boolean => /did not answer within/.test(message);
 
 export type ReadinessOptions = {
   readonly log: Log;
@@ -45,26 +55,56 @@ export type ReadinessOptions = {
  * of a delivery did not fail. They also can if the spool can take deliveries.
  */
 export const createReadiness = ({ log, onLogEnd, isFailing, spool, degraded }: ReadinessOptions): (() => Promise<Readiness>) => {
+  let answeredAt = Number.NEGATIVE_INFINITY;
   const isReachable = memoizeFor(STATUS_TTL_MS, () =>
     log.ping().then(
       (last) => {
+        answeredAt = performance.now();
         if (last) onLogEnd(last.position, Date.parse(last.at));
         return true;
       },
-      () => false,
+      (error: Error) => isLate(error) && performance.now() - answeredAt < SLOW_TIMEOUT_MS,
     ),
   );
   let platform: string | null = null;
-  return async () => {
+  const readDegraded = async (): Promise<string[]> => {
     const [reachable, others] = await Promise.all([isReachable(), degraded()]);
     if (reachable) platform ??= await platformIdOf(log).catch(() => null);
     const isRecording = reachable && !isFailing();
-    const status = spool();
-    return {
-      ready: isRecording || status.canTake,
-      degraded: [...(isRecording ? [] : ['event store']), ...degradedSpool(status), ...others],
-      platform,
-    };
+    return [...(isRecording ? [] : [EVENT_STORE]), ...degradedSpool(spool()), ...others];
+  };
+  const confirmed = confirm(readDegraded);
+  return async () => {
+    const parts = await confirmed();
+    return { ready: !parts.includes(EVENT_STORE) || spool().canTake, degraded: parts, platform };
+  };
+};
+
+/**
+ * Returns a function that reads which parts do not work. A part that worked at the last reading is read a second time
+ * before it is reported, so that one failure, as on a busy machine, changes nothing. Calls at the same time share a
+ * reading.
+ */
+export const confirm = (read: () => Promise<string[]>, delayMs = CONFIRM_DELAY_MS): (() => Promise<string[]>) => {
+  let reported: readonly string[] = [];
+  let reading: Promise<string[]> | undefined;
+  const readTwice = async (): Promise<string[]> => {
+    const first = await read();
+    const isNew = (part: string): boolean => !reported.includes(part);
+    if (!first.some(isNew)) return first;
+    await sleep(delayMs);
+    return (await read()).filter((part) => first.includes(part) || !isNew(part));
+  };
+  return () => {
+    reading ??= readTwice()
+      .then((parts) => {
+        reported = parts;
+        return parts;
+      })
+      .finally(() => {
+        reading = undefined;
+      });
+    return reading;
   };
 };
 

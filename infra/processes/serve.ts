@@ -44,6 +44,7 @@ import { createOAuthClients } from '../oauth/oauth-clients.ts';
 import { openSignInMethods } from '../oidc/sign-in.ts';
 import { createStripeProvider } from '../payments/stripe-provider.ts';
 import { createDatabaseTest } from '../postgres/database-test.ts';
+import { pingDatabase } from '../postgres/pool.ts';
 import { openProjectionAdmin } from '../projector/projection-admin.ts';
 import { createRateLimiter } from '../ratelimit/limiter.ts';
 import { openQuotaTable } from '../ratelimit/quota-table.ts';
@@ -65,6 +66,7 @@ import { type ApplicationOptions, createApplication } from './application.ts';
 import { openApplicationCache } from './application-cache.ts';
 import { createBlobHealth } from './blob-health.ts';
 import { clusterProblems } from './cluster-settings.ts';
+import { startDependencyWatch } from './dependency-watch.ts';
 import { createHealthReport } from './health-report.ts';
 import { startMailReceiver } from './mail-receiver.ts';
 import { createReadiness, memoizeFor, readModelsReady, STATUS_TTL_MS } from './readiness.ts';
@@ -128,7 +130,7 @@ const openConnections = async (config: Config, logger: Logger, onAppend: LogOpti
     projectionAdmin,
     spool,
     blobPlace,
-    blobsWork: createBlobHealth(blobPlace, logger),
+    blobFailure: createBlobHealth(blobPlace),
     blobs: openBlobStore(blobPlace, vault, (cause) => logger.warn({ err: cause }, 'the file store failed')),
     close: async (): Promise<void> => {
       await cache.close();
@@ -145,21 +147,34 @@ type Connections = Awaited<ReturnType<typeof openConnections>>;
  * Creates the function that lists the parts that do not work, for /readyz. The platform accepts deliveries without
  * these parts.
  */
-const degradedParts = ({ corruption, keys, reads, broker, projectionAdmin, blobsWork }: Connections): (() => Promise<string[]>) => {
+const degradedParts = ({ corruption, keys, reads, broker, projectionAdmin, blobFailure }: Connections): (() => Promise<string[]>) => {
   const timeout = (): Promise<string[]> => sleep(WORKER_STATUS_TIMEOUT_MS, [], { ref: false });
   const missingWorkers = memoizeFor(STATUS_TTL_MS, () => Promise.race([projectionAdmin.missingWorkers(), timeout()]));
   return async () => {
-    const [workers, areBlobsUp] = await Promise.all([missingWorkers(), blobsWork()]);
+    const [workers, brokenBlobs] = await Promise.all([missingWorkers(), blobFailure()]);
     return [
       ...corruption.degradedParts(),
       ...keys.degradedParts(),
       ...(readModelsReady(reads) ? [] : ['read models']),
       ...(broker.isHealthy() ? [] : ['message broker']),
       ...workers,
-      ...(areBlobsUp ? [] : ['file store']),
+      ...(brokenBlobs === null ? [] : ['file store']),
     ];
   };
 };
+
+const watchDependencies = ({ log, broker, projectionAdmin, blobFailure, spool }: Connections, logger: Logger) =>
+  startDependencyWatch({
+    dependencies: {
+      'the event store': () => log.ping().then(() => null),
+      Postgres: () => pingDatabase(projectionAdmin.db),
+      NATS: () => (broker.isHealthy() ? null : 'there is no connection'),
+      'the file store': blobFailure,
+      'the spool': () => (spool.status().canTake ? null : 'it can take no deliveries: it is full, or its disk cannot be written to'),
+    },
+    details: () => ({ spooled_deliveries: spool.status().rows }),
+    logger,
+  });
 
 /** Creates the health report from the connections of this process. */
 const healthReport = (config: Config, connections: Connections, isFailing: () => boolean): ReadHealth => {
@@ -177,9 +192,9 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   for (const { message, advice } of clusterProblems(config)) logger.warn(`${message}; ${advice}`);
   const metrics = createServeMetrics(config);
   const connections = await openConnections(config, logger, metrics.onAppend);
-  const { log, vault, cache, reads, quotas, windows, broker, projectionAdmin, blobs, blobsWork, blobPlace, spool } = connections;
+  const { log, vault, cache, reads, quotas, windows, broker, projectionAdmin, blobs, blobFailure, blobPlace, spool } = connections;
   const checks = { event_store: () => log.ping().then(() => true), postgres: reads.healthy, nats: broker.isHealthy };
-  metrics.addServices({ ...checks, ...(blobPlace && { file_store: blobsWork }) }, vault);
+  metrics.addServices({ ...checks, ...(blobPlace && { file_store: async () => (await blobFailure()) === null }) }, vault);
   const limits = createRateLimiter(RATE_LIMIT_POLICIES, createQuotaSync(quotas), metrics.onRateLimited);
   const storedDelivery = readDelivery({ log, vault, logger });
   const { evaluate: evaluateTrial, close: closeTrials } = createRuleEvaluator({ logger, timeLimitMs: TRIAL_TIME_LIMIT_MS });
@@ -192,7 +207,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     ),
     metrics.countWebhook,
   );
-  metrics.addSpool(spool.status, ports.isBreakerOpen);
+  metrics.addSpool(spool.status, ports);
   const runnerBroker = openRunnerBroker(broker, config);
   const oauth = createOAuthClients({ clients: config.oauth, client: egress, publicUrl, logger });
   const operations = operationsOf({
@@ -277,10 +292,12 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const receiver = await startMailReceiver(config, { connections, ports, logger, systemContext });
   const server = await listen(app, config, metrics.onMalformed, createHostCheck(config));
   logger.info({ port: server.port }, 'listening');
+  const watch = watchDependencies(connections, logger);
   const warming = startIntegrationWarming({ reads, prepare: ports.prepare, logger });
   return {
     port: server.port,
     close: async () => {
+      watch.close();
       await warming.close();
       changeStreams?.close();
       await server.close();

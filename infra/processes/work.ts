@@ -8,6 +8,7 @@ import type { Log } from '../eventstore/event-log.ts';
 import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
 import { runnersShareAccount, SHARED_ACCOUNT } from '../nats/runner-account.ts';
+import { openPool, pingDatabase } from '../postgres/pool.ts';
 import { startProjections } from '../projector/projector.ts';
 import { RELAY_REACTOR, type ReactorStatus } from '../projector/reactor-status.ts';
 import { startHeadAnchorer } from '../reactors/anchor-audit-heads.ts';
@@ -36,6 +37,7 @@ import type { StreamReport } from '../supervision/stream-recovery.ts';
 import { createLazyVault, type LazyVault } from '../vault/lazy-vault.ts';
 import { clusterProblems } from './cluster-settings.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
+import { startDependencyWatch } from './dependency-watch.ts';
 import { isForInspection, workForInspection } from './inspection.ts';
 
 type Closable = { readonly close: () => Promise<void> };
@@ -43,6 +45,7 @@ type Closable = { readonly close: () => Promise<void> };
 const STOPPED_STREAM_REMEDY =
   'free disk space for nats-server; if that does not help, restart nats-server: its stream stopped at a write error';
 const REPORT_INTERVAL_MS = 1_000;
+const WATCH_TIMEOUT_MS = 5_000;
 
 const relayStatus = (relay: RelayProcess): ReactorStatus => {
   const { state, last_error, is_stream_stopped } = relay.status();
@@ -194,11 +197,22 @@ export const work = async (config: Config): Promise<Closable> => {
     const benchmarkRunner = startBenchmarkRunner({ ...timedParts, nats, services: () => openContentServices(config, vault) });
     return [benchmarkRunner, relay, startPublicationRecorder({ log, relay, logger }), recorder, revoker, redrive];
   });
+  const watched = openPool(config.databaseUrl!, logger, 'watch', { max: 1, queryTimeoutMs: WATCH_TIMEOUT_MS });
+  const watch = startDependencyWatch({
+    dependencies: {
+      'the event store': () => log.ping().then(() => null),
+      Postgres: () => pingDatabase(watched),
+      NATS: () => (broker.isHealthy() ? null : 'there is no connection'),
+    },
+    logger,
+  });
   const measuring = metrics?.start({ log, logger, broker, projector, relay: () => ofBroker?.relay });
   logger.info('working');
   return {
     close: async () => {
       clearInterval(streamReports);
+      watch.close();
+      await watched.end();
       await measuring?.close();
       if (!broker.isHealthy()) await broker.close();
       await Promise.all((await reactorsOfBroker).map((reactor) => reactor.close()));

@@ -10,11 +10,24 @@ export type CircuitBreaker = {
   /** Whether a call may be made now. While the breaker is open, returns true only once per second. */
   readonly mayTry: () => boolean;
   readonly succeeded: () => void;
-  readonly failed: () => void;
+  readonly failed: (reason: string) => void;
 };
 
-/** Creates a circuit breaker. `now` returns milliseconds. */
-export const createCircuitBreaker = (now: () => number = () => performance.now()): CircuitBreaker => {
+/**
+ * Called with the reason at each failure while the breaker is open, and at each success that closes it. `now` returns
+ * milliseconds.
+ */
+export type BreakerOptions = {
+  readonly now?: () => number;
+  readonly onFailure?: (reason: string) => void;
+  readonly onSuccess?: () => void;
+};
+
+export const createCircuitBreaker = ({
+  now = () => performance.now(),
+  onFailure = () => {},
+  onSuccess = () => {},
+}: BreakerOptions = {}): CircuitBreaker => {
   let failures = 0;
   let triedAt = Number.NEGATIVE_INFINITY;
   const isOpen = (): boolean => failures >= MAX_FAILURES;
@@ -27,11 +40,14 @@ export const createCircuitBreaker = (now: () => number = () => performance.now()
       return true;
     },
     succeeded: () => {
+      const wasOpen = isOpen();
       failures = 0;
+      if (wasOpen) onSuccess();
     },
-    failed: () => {
+    failed: (reason) => {
       failures++;
       triedAt = now();
+      if (isOpen()) onFailure(reason);
     },
   };
 };

@@ -99,7 +99,7 @@ const drainPage = async (drain: Drain): Promise<'recorded' | 'try others' | 'wai
   const done = results.flatMap((result) => result.done);
   if (done.length === 0 && failed.size > failedBefore) {
     if (!results.some(({ hasStoreFailed }) => hasStoreFailed)) return 'try others';
-    breaker.failed();
+    breaker.failed('the event store records no delivery of the spool');
     return 'wait';
   }
   // The event store can be reached again. Failures while the breaker was open were caused by the outage, and not by the

@@ -21,10 +21,12 @@ const LOOKUP_TIMEOUT_MS = 900;
  */
 const MAX_WAITING = 1_500;
 /**
- * The time in milliseconds for which recording counts as failing after a failed append. A later successful append ends
- * this time.
+ * The time in milliseconds for which recording counts as failing after failed appends. A later answer ends this time.
  */
 const FAILURE_TTL_MS = 5_000;
+const MIN_FAILURES = 2;
+/** Appends that get no answer are slow, and not failed, unless none has got an answer for this time (milliseconds). */
+const SLOW_TIMEOUT_MS = 5_000;
 const MIN_RETRY_AFTER_SECONDS = 5;
 const MAX_RETRY_AFTER_SECONDS = 60;
 const NO_BYTES = new Uint8Array(0);
@@ -52,8 +54,8 @@ export type DeliveryRecorder = {
   /** Refuses all deliveries that are waiting for the event store, in the order of their arrival. */
   readonly giveUpWaiting: () => void;
   /**
-   * Whether the last append failed, less than FAILURE_TTL_MS ago. /readyz uses this to detect a full disk, because
-   * reads still work then.
+   * Whether the last appends failed, less than FAILURE_TTL_MS ago: at least two in a row, or all of several seconds were
+   * without an answer. /readyz uses this to detect a full disk, because reads still work then.
    */
   readonly isFailing: () => boolean;
 };
@@ -69,12 +71,36 @@ export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRe
   /** For each delivery whose sender waits, in the order of arrival: the function that refuses the delivery. */
   const senders = createLinkedList<() => void>();
   let lastAnswerAt = 0;
+  let failures = 0;
+  /** The time of the first append without an answer since the last answer. */
+  let slowSince = Number.POSITIVE_INFINITY;
   let failedAt = Number.NEGATIVE_INFINITY;
+
+  const onAnswer = (): void => {
+    lastAnswerAt = performance.now();
+    failures = 0;
+    slowSince = Number.POSITIVE_INFINITY;
+  };
+
+  const onFailure = (): void => {
+    failures++;
+    failedAt = performance.now();
+  };
+
+  const onTimedOut = (startedAt: number): void => {
+    slowSince = Math.min(slowSince, startedAt);
+    failedAt = performance.now();
+  };
+
+  const isFailing = (): boolean => {
+    const now = performance.now();
+    return now - failedAt < FAILURE_TTL_MS && (failures >= MIN_FAILURES || now - slowSince > SLOW_TIMEOUT_MS);
+  };
 
   const isFull = (): boolean => waiting >= MAX_WAITING;
 
   const onAppendError = (error: unknown): RecordedDelivery => {
-    if (!isConflict(error)) failedAt = performance.now();
+    if (!isConflict(error)) onFailure();
     return redeliveryOrThrow(error);
   };
 
@@ -84,8 +110,7 @@ export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRe
     const event = sealing instanceof Promise ? await sealing.catch(toRetryLater) : sealing;
     const appended = log.append(deliveryStream(delivery), 'none', [event], { deadline: APPEND_TIMEOUT_MS, retry });
     const recorded = await appended.then(({ position }) => ({ token: tokenOf(position) }), onAppendError);
-    lastAnswerAt = performance.now();
-    failedAt = Number.NEGATIVE_INFINITY;
+    onAnswer();
     return recorded;
   };
 
@@ -104,7 +129,7 @@ export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRe
     return new Promise<RecordedDelivery>((resolve, reject) => {
       const giveUp = (): void => {
         senders.remove(sender);
-        reject(retryLater());
+        reject(retryLater(new Error('the event store does not answer in time')));
       };
       const failOrWait = (): void => {
         const left = timeoutAt(startedAt) - performance.now();
@@ -112,7 +137,7 @@ export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRe
           timer = setTimeout(onTimeout, left);
           return;
         }
-        failedAt = performance.now();
+        onTimedOut(startedAt);
         giveUp();
       };
       // If this process was busy, the answer may have arrived but not been read yet. So the append fails only after the
@@ -135,20 +160,20 @@ export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRe
     for (const giveUp of senders.values()) giveUp();
   };
 
-  return { record, isFull, giveUpWaiting, isFailing: () => performance.now() - failedAt < FAILURE_TTL_MS };
+  return { record, isFull, giveUpWaiting, isFailing };
 };
 
 export const deliveryStream = ({ integration, id }: Pick<NewDelivery, 'integration' | 'id'>): string =>
   streamName(category, integration.tenant_id, id);
 
 /**
- * Returns the refusal that tells the sender to repeat the delivery. The delay is random, so that not all senders do
+ * Returns the refusal that tells the sender to repeat the delivery. Senders do not see the cause. The delay is random, so that not all senders do
  * this at the same time.
  */
-export const retryLater = (): Refusal => {
+export const retryLater = (cause?: unknown): Refusal => {
   const range = MAX_RETRY_AFTER_SECONDS - MIN_RETRY_AFTER_SECONDS + 1;
   const retryAfter = MIN_RETRY_AFTER_SECONDS + Math.floor(Math.random() * range);
-  return new Refusal('unavailable', 'The delivery could not be recorded: send it again', { retryAfter });
+  return Object.assign(new Refusal('unavailable', 'The delivery could not be recorded: send it again', { retryAfter }), { cause });
 };
 
 /**
@@ -164,7 +189,7 @@ export const withTimeout = <T>(found: T | Promise<T>): T | Promise<T> =>
  * @throws Refusal unavailable, not_found
  */
 export const toRetryLater = (error: unknown): never => {
-  if (error instanceof LogError && error.kind === 'unavailable') throw retryLater();
+  if (error instanceof LogError && error.kind === 'unavailable') throw retryLater(error);
   if (error instanceof LogError && error.kind === 'gone') throw new Refusal('not_found', 'There is no such webhook address');
   throw error;
 };

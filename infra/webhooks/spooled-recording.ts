@@ -4,10 +4,12 @@ import { blockAsReplay } from '../../commands/webhooks/evaluate-delivery.ts';
 import type { NewDelivery, RecordedDelivery, RecordingPort } from '../../commands/webhooks/webhook-ports.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { ChunkedBody } from '../../domain/webhooks/delivery-body.ts';
+import { createOutageLog } from '../logging/outage-log.ts';
 import { createCircuitBreaker } from '../spool/circuit-breaker.ts';
 import { type DrainOptions, type DrainResult, startSpoolDrain } from '../spool/drain-spool.ts';
 import type { Spool } from '../spool/open-spool.ts';
 import { entryOf, type SpooledDelivery } from '../spool/spooled-delivery.ts';
+import { createSpooledShare, type SpooledShare } from '../spool/spooled-share.ts';
 import { DataKeyUnreadable } from '../vault/data-key-cache.ts';
 import { type DeliveryRecorder, retryLater } from './record-delivery.ts';
 
@@ -18,16 +20,23 @@ type Deps = {
   /** Called with each delivery of the spool whose event the log already contains. */
   readonly compareRedelivery: RecordingPort['compareRedelivery'];
   readonly onDrained: DrainOptions['onDrained'];
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: Pick<Logger, 'warn' | 'info'>;
 };
 
 export type SpooledRecording = Pick<RecordingPort, 'record' | 'isReplay'> & {
   readonly isBreakerOpen: () => boolean;
+  readonly spooledShare: SpooledShare['share'];
   /** Stops recording the deliveries in the spool. */
   readonly close: () => Promise<void>;
 };
 
 const isUnavailable = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable';
+
+/** Returns the message of the event store's error, which a refusal for senders does not contain. */
+const reasonOf = (error: unknown): string => {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? cause.message : message;
+};
 
 const resultOf = (error: unknown): DrainResult => {
   if (error instanceof DataKeyUnreadable) return 'key_unreadable';
@@ -46,7 +55,19 @@ const copyOf = ({ length, chunks }: ChunkedBody): ChunkedBody => ({ length, chun
  */
 export const createSpooledRecording = (deps: Deps): SpooledRecording => {
   const { spool, recorder, logger, compareRedelivery, onDrained } = deps;
-  const breaker = createCircuitBreaker();
+  const share = createSpooledShare();
+  let spooledInOutage = 0;
+  const outages = createOutageLog(logger, 'recording of deliveries', () => ({
+    spooled_deliveries: spooledInOutage,
+    waiting_deliveries: spool.status().rows,
+  }));
+  const breaker = createCircuitBreaker({
+    onFailure: (reason) => outages.down(reason),
+    onSuccess: () => {
+      outages.up();
+      spooledInOutage = 0;
+    },
+  });
 
   const store = async (delivery: NewDelivery, eventId: string): Promise<RecordedDelivery> => {
     // A large body is copied. Its memory is reused when the sender has an answer, which may be before the bytes are
@@ -54,7 +75,10 @@ export const createSpooledRecording = (deps: Deps): SpooledRecording => {
     const body = delivery.body instanceof Uint8Array ? delivery.body : copyOf(delivery.body);
     const result = await spool.put(entryOf({ ...delivery, body, eventId }));
     if (result === 'refused') throw retryLater();
-    return result === 'known' ? { token: null } : { token: null, isSpooled: true };
+    if (result === 'known') return { token: null };
+    share.add(true);
+    if (breaker.isOpen()) spooledInOutage++;
+    return { token: null, isSpooled: true };
   };
 
   /**
@@ -64,7 +88,7 @@ export const createSpooledRecording = (deps: Deps): SpooledRecording => {
    */
   const onFailure = (error: unknown): void => {
     if (error instanceof DataKeyUnreadable) return;
-    breaker.failed();
+    breaker.failed(reasonOf(error));
     if (spool.status().canTake) recorder.giveUpWaiting();
   };
 
@@ -81,6 +105,7 @@ export const createSpooledRecording = (deps: Deps): SpooledRecording => {
     try {
       const recorded = await recorder.record(delivery, { eventId, retry: !spool.status().canTake });
       breaker.succeeded();
+      if (recorded.token !== null) share.add(false);
       return recorded;
     } catch (error) {
       if (!isUnavailable(error)) throw error;
@@ -114,5 +139,5 @@ export const createSpooledRecording = (deps: Deps): SpooledRecording => {
   };
 
   const drain = startSpoolDrain({ spool, breaker, record: recordSpooled, onDrained, logger });
-  return { record, isReplay, isBreakerOpen: breaker.isOpen, close: drain.close };
+  return { record, isReplay, isBreakerOpen: breaker.isOpen, spooledShare: share.share, close: drain.close };
 };

@@ -34,7 +34,7 @@ export type WebhookDeps = {
   readonly log: Log;
   readonly vault: Pick<Vault, 'open' | 'uniqueId' | 'contentKey' | 'sealEvent' | 'onErased'>;
   readonly cache: AggregateReader;
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: Pick<Logger, 'warn' | 'info'>;
   /** The rate limiter. If it is absent, no quota is enforced. */
   readonly limits?: Pick<RateLimiter, 'chargeDelivery'> | undefined;
   /**
@@ -49,8 +49,7 @@ export type WebhookDeps = {
 
 type Deps = WebhookDeps & { readonly now: () => string };
 type RunTask = ReturnType<typeof openVerificationClient>['run'];
-/** `isBreakerOpen` returns whether deliveries are put into the spool without an attempt to record them first. */
-type RecordingState = Pick<DeliveryRecorder, 'isFailing'> & { readonly isBreakerOpen: () => boolean };
+type RecordingState = Pick<DeliveryRecorder, 'isFailing'> & Pick<SpooledRecording, 'isBreakerOpen' | 'spooledShare'>;
 type Closable = { readonly close: () => Promise<void> };
 /**
  * `prepare` loads the data that are needed to receive a delivery of an integration into memory.
@@ -67,7 +66,7 @@ const clock = (): string => new Date().toISOString();
 export const webhookPorts = ({ now = clock, ...rest }: WebhookDeps): WebhookPorts & RecordingState & Preparation & Closable => {
   const deps = { now, ...rest };
   const worker = openVerificationClient(deps.logger);
-  const { close: closeRecording, isFailing, isBreakerOpen, ...recording } = recordingPort(deps, worker.run);
+  const { close: closeRecording, isFailing, isBreakerOpen, spooledShare, ...recording } = recordingPort(deps, worker.run);
   const { close: closeGuardrails, ...guardrails } = guardrailPort({ windows: createSlidingWindows(), ...deps });
   const { quotaOf, ...eligibility } = eligibilityPort(deps);
   const verification = verificationPort(deps, worker.run);
@@ -91,6 +90,7 @@ export const webhookPorts = ({ now = clock, ...rest }: WebhookDeps): WebhookPort
     now,
     isFailing,
     isBreakerOpen,
+    spooledShare,
     close: async () => {
       await closeGuardrails();
       await closeRecording();
@@ -138,6 +138,7 @@ const directRecording = (recorder: DeliveryRecorder, isReplay: ReturnType<typeof
   record: (delivery) => recorder.record(delivery, { eventId: randomUUID(), retry: true }),
   isReplay,
   isBreakerOpen: () => false,
+  spooledShare: () => 0,
   close: async () => {},
 });
 
@@ -169,6 +170,7 @@ const recordingPort = ({ log, vault, logger, now, spool }: Deps, run: RunTask): 
     recordRejection: rejections.record,
     isFailing: recorder.isFailing,
     isBreakerOpen: recording.isBreakerOpen,
+    spooledShare: recording.spooledShare,
     close: async () => {
       await recording.close();
       await redeliveries.close();

@@ -5,7 +5,7 @@ import type { BlobBackend } from '../../infra/blobs/blob-backend.ts';
 import { ObjectStoreError } from '../../infra/blobs/object-store-error.ts';
 import { classify } from '../../infra/eventstore/errors.ts';
 import { checkBlobPlace } from '../../infra/health/blob-check.ts';
-import { storeAdvice } from '../../infra/health/store-cause.ts';
+import { storeAdvice } from '../../infra/health/store-failure.ts';
 import { databaseCause } from '../../infra/postgres/database-cause.ts';
 import { isUnavailable } from '../../infra/postgres/pool.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
@@ -48,12 +48,12 @@ for (const sqlState of ['22001', '23505', '42601', '42P01', 'XX000', ''])
   });
 
 const STORE_ERRORS: readonly (readonly [message: string, advice: RegExp])[] = [
-  ['7 PERMISSION_DENIED: Access Denied', /rights of that user/],
-  ['16 UNAUTHENTICATED: bad credentials', /user and the password/],
+  ['7 PERMISSION_DENIED: Access Denied', /correct them/],
+  ['16 UNAUTHENTICATED: bad credentials', /correct them/],
   ['8 RESOURCE_EXHAUSTED: out of memory', /free disk space and memory/],
   ['14 UNAVAILABLE: No space left on device', /free disk space/],
-  ['14 UNAVAILABLE: name resolution failed', /host names/],
-  ['14 UNAVAILABLE: self-signed certificate', /tlsCaFile/],
+  ['14 UNAVAILABLE: Name resolution failed', /correct the host/],
+  ['14 UNAVAILABLE: self-signed certificate', /tlsCAFile/],
 ];
 
 for (const [message, advice] of STORE_ERRORS)

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pino from 'pino';
-import { equal, is, ok } from 'uvu/assert';
+import { equal, is, not, ok } from 'uvu/assert';
 import type { NewDelivery } from '../../commands/webhooks/webhook-ports.ts';
 import { openSpool } from '../../infra/spool/open-spool.ts';
 import { DataKeyUnreadable } from '../../infra/vault/data-key-cache.ts';
@@ -132,14 +132,11 @@ test('while the event store is down, a delivery to an integration that this proc
   end();
 });
 
-test('deliveries of a tenant whose data key cannot be decrypted are written to the spool, and do not open the circuit breaker', async () => {
-  const log = memoryLog();
+/** Creates the recording of deliveries in a log, with a spool of its own. `record` records a delivery of a tenant. */
+const recordingIn = async (log: ReturnType<typeof memoryLog>, sealEvent: SealedEvents['sealEvent'], lines = logger) => {
   const { dir } = createTempDirectory();
   const spool = openSpool({ dir, key: { kid: 'kid', key: randomBytes(32) }, logger });
   await spool.opened;
-  let isUnreadable = true;
-  const sealEvent: SealedEvents['sealEvent'] = ({ tenant }, event) =>
-    isUnreadable && tenant === 'unreadable' ? Promise.reject(new DataKeyUnreadable()) : event;
   const recorder = createDeliveryRecorder({ log, vault: { sealEvent } });
   const ignore = (): void => {};
   const recording = createSpooledRecording({
@@ -148,7 +145,7 @@ test('deliveries of a tenant whose data key cannot be decrypted are written to t
     isReplay: () => false,
     compareRedelivery: ignore,
     onDrained: ignore,
-    logger,
+    logger: lines,
   });
   afterTest(async () => {
     await recording.close();
@@ -164,6 +161,35 @@ test('deliveries of a tenant whose data key cannot be decrypted are written to t
       ip: '192.0.2.7',
       user_agent: null,
     } as unknown as NewDelivery);
+  return { spool, recording, record };
+};
+
+test('an outage of the event store is logged with its cause, and its end with the number of deliveries that were spooled', async () => {
+  const log = memoryLog();
+  const lines: Record<string, unknown>[] = [];
+  const collecting = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const { spool, recording, record } = await recordingIn(log, (_, event) => event, collecting);
+  await record('tenant', 0);
+  is(recording.spooledShare(), 0);
+  const end = log.outage();
+  for (let number = 1; number <= 6; number++) await record('tenant', number);
+  end();
+  await eventually('the spool is empty', () => spool.status().rows === 0);
+  await eventually('the end is logged', () => lines.length >= 2);
+  const [down, back] = [lines[0]!, lines.at(-1)!];
+  equal([down.level, down.msg], [40, 'recording of deliveries does not work']);
+  not.match(String(down.reason), /send it again/);
+  equal([back.level, back.msg, typeof back.down_seconds], [30, 'recording of deliveries works again', 'number']);
+  ok(Number(back.spooled_deliveries) >= 3);
+  is(recording.spooledShare(), 6 / 7);
+});
+
+test('deliveries of a tenant whose data key cannot be decrypted are written to the spool, and do not open the circuit breaker', async () => {
+  const log = memoryLog();
+  let isUnreadable = true;
+  const sealEvent: SealedEvents['sealEvent'] = ({ tenant }, event) =>
+    isUnreadable && tenant === 'unreadable' ? Promise.reject(new DataKeyUnreadable()) : event;
+  const { spool, recording, record } = await recordingIn(log, sealEvent);
   for (let number = 0; number < 5; number++) equal(await record('unreadable', number), { token: null, isSpooled: true });
   ok((await record('other', 0)).token, 'the event store is used');
   is(recording.isBreakerOpen(), false);
