@@ -10,8 +10,7 @@ export const ENVIRONMENT_MODES = ['shared', 'isolated'] as const;
 export const SKILL_VISIBILITY_SCOPES = ['private_only', 'tenant_allowed'] as const;
 export type SkillVisibilityScope = (typeof SKILL_VISIBILITY_SCOPES)[number];
 
-/** No language needs more than eight combining marks (such as accents) in a row. */
-const NAME = /^(?!.*\p{M}{9})[\p{L}\p{M}\p{N} -]{1,255}$/u;
+const NAME = /^[\p{L}\p{M}\p{N} -]{1,255}$/u;
 
 /** Returns why a text is not the name of an agent; names the first character that a name may not contain. */
 const nameFault = (name: string): string => {
@@ -24,6 +23,8 @@ const nameFault = (name: string): string => {
 export const AgentName = z
   .string()
   .regex(NAME, { error: ({ input }) => nameFault(String(input)) })
+  // No language needs more combining marks (such as accents) in a row.
+  .refine((name) => !/\p{M}{9}/u.test(name), 'must not contain more than 8 combining marks in a row')
   .overwrite((name) => name.normalize('NFC'));
 
 /** The settings that a request to create an agent can contain. The fields have the same names as in the API. */

@@ -21,11 +21,9 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { parseYaml } from '../archives/parse-yaml.ts';
 import { unpackZip } from '../archives/unpack-zip.ts';
 import { createDatasetClient } from '../benchmarks/dataset-client.ts';
-import { openBlobPlace, openBlobStore } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
 import { createGuardedClient } from '../egress/guarded-client.ts';
 import { erasurePorts } from '../erasure/erasure-ports.ts';
-import { type LogOptions, openLog } from '../eventstore/client.ts';
 import { createVirusScan } from '../files/clamav.ts';
 import { createCodeHost } from '../git/code-host.ts';
 import { createRuleEvaluator } from '../guardrails/rule-evaluator.ts';
@@ -35,9 +33,8 @@ import { lazyDocsScript } from '../http/docs-script.ts';
 import { listen } from '../http/listen.ts';
 import { serveMetricsAccess } from '../http/metrics-server.ts';
 import { signInUrl } from '../listen-url.ts';
-import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
+import { createLogger } from '../logging/logger.ts';
 import { createFileHost } from '../memory/file-host.ts';
-import { connectInBackground } from '../nats/background-connection.ts';
 import { openRunnerBroker } from '../nats/runner-broker.ts';
 import { brokerUserFactory } from '../nats/runner-users.ts';
 import { createOAuthClients } from '../oauth/oauth-clients.ts';
@@ -45,17 +42,9 @@ import { openSignInMethods } from '../oidc/sign-in.ts';
 import { createStripeProvider } from '../payments/stripe-provider.ts';
 import { createDatabaseTest } from '../postgres/database-test.ts';
 import { pingDatabase } from '../postgres/pool.ts';
-import { openProjectionAdmin } from '../projector/projection-admin.ts';
 import { createRateLimiter } from '../ratelimit/limiter.ts';
-import { openQuotaTable } from '../ratelimit/quota-table.ts';
 import { createQuotaSync } from '../ratelimit/shared-quota.ts';
 import { createSlidingWindows } from '../ratelimit/sliding-windows.ts';
-import { openWindowTable } from '../ratelimit/window-table.ts';
-import { createReads } from '../readmodel/postgres-read-model.ts';
-import { openSpool } from '../spool/open-spool.ts';
-import { spoolDirectory } from '../spool/spool-slots.ts';
-import { createKeyReporter } from '../vault/key-reporter.ts';
-import { openVault } from '../vault/vault.ts';
 import { countDeliveries } from '../webhooks/count-deliveries.ts';
 import { createDeliveryPreviews } from '../webhooks/delivery-previews.ts';
 import { readDelivery } from '../webhooks/read-delivery.ts';
@@ -63,8 +52,6 @@ import { skillCallPorts } from '../webhooks/skill-call-ports.ts';
 import { startIntegrationWarming } from '../webhooks/warm-integrations.ts';
 import { webhookPorts } from '../webhooks/webhook-ports.ts';
 import { type ApplicationOptions, createApplication } from './application.ts';
-import { openApplicationCache } from './application-cache.ts';
-import { createBlobHealth } from './blob-health.ts';
 import { clusterProblems } from './cluster-settings.ts';
 import { startDependencyWatch } from './dependency-watch.ts';
 import { createHealthReport } from './health-report.ts';
@@ -72,13 +59,12 @@ import { startMailReceiver } from './mail-receiver.ts';
 import { createReadiness, memoizeFor, readModelsReady, STATUS_TTL_MS } from './readiness.ts';
 import { retryUntilAvailable } from './retry-until-available.ts';
 import { checkAdminKey, seed } from './seed.ts';
+import { openConnections } from './serve-connections.ts';
 import { createServeMetrics } from './serve-metrics.ts';
 import { mountUploadRoutes } from './upload-routes.ts';
 
 /** The maximum time in milliseconds that /readyz waits for the database when it reads which workers have reported. */
 const WORKER_STATUS_TIMEOUT_MS = 300;
-/** The maximum time in milliseconds that a start waits for a spool on a slow disk. */
-const SPOOL_OPEN_TIMEOUT_MS = 5_000;
 /** The time limit in milliseconds for a trial run of rules on a past delivery. */
 const TRIAL_TIME_LIMIT_MS = 250;
 const { version } = packageJson;
@@ -93,52 +79,6 @@ const deliverFirstKey = (first: FirstKey, link: string): void => {
 const notify = (logger: Logger, line: string): void => {
   logger.warn(line);
   process.send?.({ kind: 'notice', line });
-};
-
-/** Opens the connections of this process to the log, the database and NATS. */
-const openConnections = async (config: Config, logger: Logger, onAppend: LogOptions['onAppend'] & {}) => {
-  const corruption = createCorruptionReporter(logger);
-  const log = openLog(config.eventstoreUrl!, { onDamage: corruption.report, onAppend });
-  const keys = createKeyReporter(logger);
-  const vault = await retryUntilAvailable(
-    () => openVault({ log, masterKeyFile: config.masterKeyFile, reportKeys: keys.report }),
-    logger,
-    'the vault',
-  );
-  const keyChanges = await retryUntilAvailable(vault.watchKeys, logger, 'the vault');
-  const cache = openApplicationCache(log);
-  await retryUntilAvailable(cache.start, logger, 'the cache');
-  const reads = await createReads(config.databaseUrl!, logger);
-  const quotas = openQuotaTable(config.databaseUrl!, logger);
-  const windows = openWindowTable(config.databaseUrl!, logger);
-  const broker = connectInBackground(config, logger);
-  const blobPlace = await openBlobPlace(config);
-  const projectionAdmin = openProjectionAdmin(config.databaseUrl!, log, logger);
-  const spool = openSpool({ dir: spoolDirectory(config.annalsData), key: vault.spoolKeys.key, olderKeys: vault.spoolKeys.older, logger });
-  // Before deliveries are accepted, the process must know which integrations have deliveries in the spool.
-  await Promise.race([spool.opened, sleep(SPOOL_OPEN_TIMEOUT_MS, undefined, { ref: false })]);
-  return {
-    corruption,
-    keys,
-    log,
-    vault,
-    cache,
-    reads,
-    quotas,
-    windows,
-    broker,
-    projectionAdmin,
-    spool,
-    blobPlace,
-    blobFailure: createBlobHealth(blobPlace),
-    blobs: openBlobStore(blobPlace, vault, (cause) => logger.warn({ err: cause }, 'the file store failed')),
-    close: async (): Promise<void> => {
-      await cache.close();
-      await keyChanges.stop();
-      await spool.close();
-      await Promise.all([reads.close(), quotas.close(), windows.close(), projectionAdmin.close(), broker.close(), log.close()]);
-    },
-  };
 };
 
 type Connections = Awaited<ReturnType<typeof openConnections>>;

@@ -70,7 +70,7 @@ const ending = (what: string, example: string) =>
     .optional();
 
 export const AuditSessionListItem = z
-  .object({ ...fields, ...names, started_at: fields.started_at.nullable() })
+  .object({ ...fields, ...names, started_at: Timestamp.nullable().meta({ description: 'When the session started' }) })
   .meta({ id: 'AuditSessionListItem' });
 
 export const TaskSessionRead = z

@@ -85,6 +85,7 @@ export const FOLDERS: Record<string, string[]> = {
     'fixtures/runner-files',
     'http',
     'live',
+    'live/secrets',
     'mutants',
     'store',
     'two-tenants',

@@ -15,7 +15,6 @@ import { notification, startMailSink } from '../fixtures/mail-sink.ts';
 import { runningPlatform, type SharedPlatform } from '../fixtures/running-platform.ts';
 
 type Json = Record<string, unknown>;
-
 /** `running` is the platform whose requests the administrator sends. */
 type MailPlatform = SharedPlatform & { readonly tenant: Tenant; readonly running: SharedPlatform };
 

@@ -14,7 +14,6 @@ import { limitFileSize, pause, startStore, storeDir } from '../fixtures/store-pr
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const meta: Metadata = { tenant: 'platform', actor: { kind: 'system', id: 'test' }, at: '2026-01-01T00:00:00.000Z', v: 1 };
-
 const happened = (over: Partial<NewEvent> = {}): NewEvent => ({ id: randomUUID(), type: 'Happened', data: { n: 1 }, meta, ...over });
 
 const errorKind = async (work: Promise<unknown>): Promise<string> => {

@@ -137,15 +137,17 @@ const bodyOf = (document: Document, { requestBody }: OperationEntry): Schema | n
 };
 
 /**
- * Returns whether a field can be an id although its schema does not say so. In a new cron job, the field `target` can
- * be the id of an agent (see `bodyFor`).
+ * Returns whether a field is an id although its schema does not say so: the fields of a submitted credential. In a new
+ * cron job, the field `target` can be the id of an agent (see `bodyFor`).
  */
-const isIdOrSlug = (path: string, name: string): boolean => name === 'target' && /\/cron-jobs(?:\/preview)?$/.test(path);
+const isUndeclaredId = (path: string, name: string): boolean =>
+  (name === 'target' && /\/cron-jobs(?:\/preview)?$/.test(path)) ||
+  (['request_id', 'skill_id'].includes(name) && path.endsWith('/{tenant_id}/credentials'));
 
 /** Returns the places of all ids in a body, including those in nested objects and in lists of objects. */
 const inBody = (document: Document, path: string, schema: Schema | null): IdPosition[] =>
   Object.entries(schema?.properties ?? {}).flatMap(([name, field]): IdPosition[] => {
-    if (containsId(document, field) || isIdOrSlug(path, name)) return [{ in: 'body', name, type: resourceTypeOf(path, name, 'body') }];
+    if (containsId(document, field) || isUndeclaredId(path, name)) return [{ in: 'body', name, type: resourceTypeOf(path, name, 'body') }];
     const { items, ...nested } = resolved(document, field);
     return inBody(document, path, items ? resolved(document, items) : nested);
   });
