@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { Log } from '../eventstore/event-log.ts';
 import { createOutageLog } from '../logging/outage-log.ts';
+import { pingDatabase } from '../postgres/pool.ts';
+import type { SpoolStatus } from '../spool/spool-storage.ts';
 
 const INTERVAL_MS = 2_000;
 /** A check that takes longer counts as failed, in milliseconds. */
@@ -45,3 +48,25 @@ export const startDependencyWatch = ({ dependencies, logger, details, intervalMs
   for (const [name, check] of Object.entries(dependencies)) void watch(name, check);
   return { close: (): void => closing.abort() };
 };
+
+type ServeConnections = {
+  readonly log: Pick<Log, 'ping'>;
+  readonly broker: { readonly isHealthy: () => boolean };
+  readonly projectionAdmin: { readonly db: Parameters<typeof pingDatabase>[0] };
+  readonly blobFailure: () => Promise<string | null>;
+  readonly spool: { readonly status: () => SpoolStatus };
+};
+
+/** Watches the services of the process `serve`. */
+export const watchDependencies = ({ log, broker, projectionAdmin, blobFailure, spool }: ServeConnections, logger: WatchOptions['logger']) =>
+  startDependencyWatch({
+    dependencies: {
+      'the event store': () => log.ping().then(() => null),
+      Postgres: () => pingDatabase(projectionAdmin.db),
+      NATS: () => (broker.isHealthy() ? null : 'there is no connection'),
+      'the file store': blobFailure,
+      'the spool': () => (spool.status().canTake ? null : 'it can take no deliveries: it is full, or its disk cannot be written to'),
+    },
+    details: () => ({ spooled_deliveries: spool.status().rows }),
+    logger,
+  });

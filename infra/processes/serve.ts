@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import { mountAuditExport } from '../../api/audit/audit-export.ts';
 import { type ChangeStreams, mountTenantChanges } from '../../api/audit/tenant-changes.ts';
 import { mountPaymentWebhook } from '../../api/billing/payment-webhook.ts';
@@ -15,7 +14,6 @@ import { mountInboundWebhook } from '../../api/webhooks/inbound-webhook.ts';
 import { mountSkillCalls } from '../../api/webhooks/skill-call.ts';
 import { issueSignInLink } from '../../commands/identity/sign-in-link.ts';
 import type { MailSettings } from '../../commands/mail/send-mail.ts';
-import type { FirstKey } from '../../commands/operations/seed-platform.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { parseYaml } from '../archives/parse-yaml.ts';
@@ -41,7 +39,6 @@ import { createOAuthClients } from '../oauth/oauth-clients.ts';
 import { openSignInMethods } from '../oidc/sign-in.ts';
 import { createStripeProvider } from '../payments/stripe-provider.ts';
 import { createDatabaseTest } from '../postgres/database-test.ts';
-import { pingDatabase } from '../postgres/pool.ts';
 import { createRateLimiter } from '../ratelimit/limiter.ts';
 import { createQuotaSync } from '../ratelimit/shared-quota.ts';
 import { createSlidingWindows } from '../ratelimit/sliding-windows.ts';
@@ -53,9 +50,10 @@ import { startIntegrationWarming } from '../webhooks/warm-integrations.ts';
 import { webhookPorts } from '../webhooks/webhook-ports.ts';
 import { type ApplicationOptions, createApplication } from './application.ts';
 import { clusterProblems } from './cluster-settings.ts';
-import { startDependencyWatch } from './dependency-watch.ts';
+import { watchDependencies } from './dependency-watch.ts';
 import { createHealthReport } from './health-report.ts';
 import { startMailReceiver } from './mail-receiver.ts';
+import { deliverFirstKey, notify } from './operator-messages.ts';
 import { createReadiness, memoizeFor, readModelsReady, STATUS_TTL_MS } from './readiness.ts';
 import { retryUntilAvailable } from './retry-until-available.ts';
 import { checkAdminKey, seed } from './seed.ts';
@@ -68,18 +66,6 @@ const WORKER_STATUS_TIMEOUT_MS = 300;
 /** The time limit in milliseconds for a trial run of rules on a past delivery. */
 const TRIAL_TIME_LIMIT_MS = 250;
 const { version } = packageJson;
-
-/** Sends the first API key to the supervisor, or prints it if there is no supervisor. */
-const deliverFirstKey = (first: FirstKey, link: string): void => {
-  if (process.send) process.send({ kind: 'first-key', ...first, link });
-  else console.log(`API key (shown once): ${first.key}   tenant: ${first.tenant_id}`);
-};
-
-/** Shows a line to the operator: in the log and, if there is a supervisor, also in the supervisor's output. */
-const notify = (logger: Logger, line: string): void => {
-  logger.warn(line);
-  process.send?.({ kind: 'notice', line });
-};
 
 type Connections = Awaited<ReturnType<typeof openConnections>>;
 
@@ -102,19 +88,6 @@ const degradedParts = ({ corruption, keys, reads, broker, projectionAdmin, blobF
     ];
   };
 };
-
-const watchDependencies = ({ log, broker, projectionAdmin, blobFailure, spool }: Connections, logger: Logger) =>
-  startDependencyWatch({
-    dependencies: {
-      'the event store': () => log.ping().then(() => null),
-      Postgres: () => pingDatabase(projectionAdmin.db),
-      NATS: () => (broker.isHealthy() ? null : 'there is no connection'),
-      'the file store': blobFailure,
-      'the spool': () => (spool.status().canTake ? null : 'it can take no deliveries: it is full, or its disk cannot be written to'),
-    },
-    details: () => ({ spooled_deliveries: spool.status().rows }),
-    logger,
-  });
 
 /** Creates the health report from the connections of this process. */
 const healthReport = (config: Config, connections: Connections, isFailing: () => boolean): ReadHealth => {
@@ -139,11 +112,18 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const storedDelivery = readDelivery({ log, vault, logger });
   const { evaluate: evaluateTrial, close: closeTrials } = createRuleEvaluator({ logger, timeLimitMs: TRIAL_TIME_LIMIT_MS });
   const egress = createGuardedClient({ allow: config.egressAllow });
-  const { onDrained } = metrics;
   const previews = createDeliveryPreviews({ readDelivery: storedDelivery, vault });
   const ports = countDeliveries(
     previews.keepNew(
-      webhookPorts({ log, vault, cache, logger, limits, windows: createSlidingWindows(windows), spool: { spool, onDrained } }),
+      webhookPorts({
+        log,
+        vault,
+        cache,
+        logger,
+        limits,
+        windows: createSlidingWindows(windows),
+        spool: { spool, onDrained: metrics.onDrained },
+      }),
     ),
     metrics.countWebhook,
   );
