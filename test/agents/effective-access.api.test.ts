@@ -60,7 +60,7 @@ const roles = fc.array(fc.tuple(fc.nat(4), fc.nat(2), fc.constantFrom(...AGENT_R
 });
 
 test("for generated roles and grants, each member's permissions on each agent in the access matrix equal the member's effective permissions on that agent", async () => {
-  const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
+  const seed = Number(process.env.TEST_SEED ?? Date.now() % 2 ** 31);
   const [generated] = fc.sample(roles, { numRuns: 1, seed });
   for (const [user, agent, role, grant] of generated!) {
     const path = `${tenant}/agents/${agents[agent]}`;

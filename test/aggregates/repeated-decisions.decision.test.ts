@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { root } from '../fixtures/child-process.ts';
 import { DECISION_CASES } from '../fixtures/decision-cases.ts';
 
-const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
+const seed = Number(process.env.TEST_SEED ?? Date.now() % 2 ** 31);
 
 /**
  * The decisions that append another event if the same call is repeated, each with the reason why this is acceptable.

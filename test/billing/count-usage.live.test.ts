@@ -101,7 +101,7 @@ test('with a real event store and several workers, the usage of each session is 
 
 test('with a real event store and four processes, random concurrent reservations, settlements and expiries never exceed the budget', async () => {
   const LIMIT = 1_000_000;
-  let seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
+  let seed = Number(process.env.TEST_SEED ?? Date.now() % 2 ** 31);
   console.log(`seed ${seed}`);
   const random = (below: number): number => {
     seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
