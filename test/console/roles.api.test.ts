@@ -1,15 +1,17 @@
-// limit: 240
+// share, limit: 240
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { issueSignInLink } from '../../commands/identity/sign-in-link.ts';
 import { registerUser } from '../../commands/identity/user.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { OWN_PAGE } from '../fixtures/console-platform.ts';
+import { openShare } from '../fixtures/share.ts';
 import { addMember } from '../fixtures/users.ts';
-import { linksOf } from './page-links.ts';
+import { linkKind, linksOf } from './page-links.ts';
 import type { PageUrl } from './page-urls.ts';
 import { startWholeConsole } from './whole-console.ts';
 
+const share = openShare();
 const { p, of, pages, forms, close } = await startWholeConsole();
 
 const memberWith = async (role: Parameters<typeof addMember>[1], name: string) => {
@@ -98,11 +100,21 @@ const mayOpen = ({ name, permit }: PageUrl, { has, seesAgent, seesDelivery, sees
   (!name.includes(':delivery_id') || seesDelivery) &&
   (!name.includes(':tenant_job_id') || seesJob);
 
-/** Opens the pages that a visitor may not see. @returns what is wrong */
-const openForbidden = async (cookie: string, permissions: Permissions): Promise<string[]> => {
+/** A visitor, with the name and the permissions that the visitor has. */
+type Visitor = { readonly name: string; readonly cookie: string; readonly permissions: Permissions };
+
+const pagesFor = ({ name, permissions }: Visitor, isAllowed: boolean): readonly PageUrl[] =>
+  share.casesOf(
+    pages.filter((page) => mayOpen(page, permissions) === isAllowed),
+    (page) => `${name} ${page.name}`,
+  );
+
+/** Opens pages that a visitor may not see. @returns what is wrong */
+const openForbidden = async (visitor: Visitor): Promise<string[]> => {
+  const { cookie, permissions } = visitor;
   const wrong: string[] = [];
   const unknown = comparable((await p.open(`${p.base}/nowhere`, cookie)).text);
-  for (const page of pages.filter((one) => !mayOpen(one, permissions))) {
+  for (const page of pagesFor(visitor, false)) {
     const { status, text } = await openAs(cookie, page.url);
     if (status !== 404) wrong.push(`${page.name} answers ${status}`);
     // Compare only pages that the console refuses without calling the API. If it has to call the API to find out
@@ -114,16 +126,17 @@ const openForbidden = async (cookie: string, permissions: Permissions): Promise<
   return wrong;
 };
 
-/** Opens the pages that a visitor may see, and the pages to which they link. @returns what is wrong */
-const openAllowed = async (cookie: string, permissions: Permissions): Promise<string[]> => {
+/** Opens pages that a visitor may see, and pages to which they link. @returns what is wrong */
+const openAllowed = async (visitor: Visitor): Promise<string[]> => {
+  const { name, cookie } = visitor;
   const wrong: string[] = [];
   const opened: string[] = [];
-  for (const page of pages.filter((one) => mayOpen(one, permissions))) {
+  for (const page of pagesFor(visitor, true)) {
     const { status, text } = await openAs(cookie, page.url);
     if (status !== 200) wrong.push(`${page.name} answers ${status}`);
     opened.push(text);
   }
-  for (const link of linksOf(opened)) {
+  for (const link of share.casesOf(linksOf(opened), (one) => `${name} ${linkKind(one)}`)) {
     const { status, text } = await openAs(cookie, link);
     // The link "one event back" can lead to a time before the resource was created.
     const isPast = link.includes('as_of=') && text.includes(NOT_THEN);
@@ -135,12 +148,12 @@ const openAllowed = async (cookie: string, permissions: Permissions): Promise<st
 const NOT_THEN = 'Nothing is here at this time';
 
 for (const [name, cookie] of Object.entries(visitors))
-  test(`${name}: each page answers as the permissions say, each link leads to a page, and no call is refused`, async () => {
-    const permissions = await permissionsOf(cookie);
-    assert.equal(await openForbidden(cookie, permissions), []);
+  share.test(`${name}: each page answers as the permissions say, each link leads to a page, and no call is refused`, async () => {
+    const visitor = { name, cookie, permissions: await permissionsOf(cookie) };
+    assert.equal(await openForbidden(visitor), []);
     await p.recordRefusals();
     const before = p.eventsOf('AccessRefused').length;
-    assert.equal(await openAllowed(cookie, permissions), []);
+    assert.equal(await openAllowed(visitor), []);
     await p.recordRefusals();
     assert.equal(
       p
@@ -152,12 +165,19 @@ for (const [name, cookie] of Object.entries(visitors))
   });
 
 for (const [name, cookie] of Object.entries(visitors))
-  test(`${name}: exactly the forms of the operations that the visitor may call can be opened`, async () => {
+  share.test(`${name}: exactly the forms of the operations that the visitor may call can be opened`, async () => {
     const { has, isGuest } = await permissionsOf(cookie);
     const wrong: string[] = [];
-    for (const { name: operation, url, permit } of forms) {
-      const isOpen =
-        permit.split(' ').every((one) => one === 'none' || has(one)) && (!isGuest || permit === 'platform' || !url.includes('tenant_id='));
+    const isOpenFor = ({ url, permit }: PageUrl): boolean =>
+      permit.split(' ').every((one) => one === 'none' || has(one)) && (!isGuest || permit === 'platform' || !url.includes('tenant_id='));
+    const tried = share.casesOf(
+      forms,
+      (form) => `${name} ${form.name}`,
+      (form) => String(isOpenFor(form)),
+    );
+    for (const form of tried) {
+      const { name: operation, url, permit } = form;
+      const isOpen = isOpenFor(form);
       const { status } = await openAs(cookie, url);
       if (status !== (isOpen ? 200 : 404)) wrong.push(`${operation} (${permit}) answers ${status}`);
     }

@@ -1,16 +1,18 @@
-// limit: 240
+// share, limit: 240
 import { hash, randomBytes } from 'node:crypto';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { BOUNDARY, FORM_TYPE, type FormPart, formBody } from '../fixtures/form-body.ts';
 import { hostileArchives } from '../fixtures/hostile-archives.ts';
+import { openShare } from '../fixtures/share.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 import { skillArchive, skillText, type ZipEntry, zipArchive } from '../fixtures/zip-archive.ts';
 
 type Json = Record<string, unknown>;
 
+const share = openShare();
 const p = await createTestPlatform();
 const path = `${p.tenant}/skills/import`;
 const MAX_BYTES = 10 * 1024 * 1024;
@@ -122,8 +124,12 @@ test('importing a skill is refused if its SKILL.md is not UTF-8, has invalid YAM
   assert.is(p.log.events.length, events + 1);
 });
 
-test('importing a hostile archive is refused, and leaves neither an event nor a stored content', async () => {
-  const hostile = hostileArchives();
+share.test('importing a hostile archive is refused, and leaves neither an event nor a stored content', async () => {
+  const hostile = share.casesOf(
+    hostileArchives(),
+    ([fault]) => fault,
+    ([, code]) => code,
+  );
   const events = p.log.events.length;
   for (const [fault, code, archive] of hostile) {
     assert.equal(faultOf(await upload(archive)), [422, 'invalid', `/upload ${code}`], fault);
