@@ -1,3 +1,4 @@
+// share
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { test } from 'uvu';
@@ -6,6 +7,7 @@ import * as Agent from '../../domain/agents/agent.ts';
 import { isRefName, linkRepo, NO_REPO, pinCodeRef, RepoUrl, unknownRef } from '../../domain/agents/code-ref.ts';
 import { editDistance, nearestNames } from '../../domain/agents/nearest-names.ts';
 import type { Refusal } from '../../domain/refusal.ts';
+import { openShare } from '../fixtures/share.ts';
 
 const URL_A = 'https://git.example.com/a.git';
 const agent: Agent.Agent = { ...Agent.initial, status: 'live' };
@@ -31,11 +33,13 @@ const gitAccepts = (name: string): boolean => {
   }
 };
 
-test('a ref name is valid if and only if git accepts it and it does not start with a hyphen', () => {
+const share = openShare();
+
+share.test('a ref name is valid if and only if git accepts it and it does not start with a hyphen', () => {
   const unit = fc.constantFrom(...'ab.-/@{~^:?*[\\ \u0007\u007fé😀', '.lock', '..', '//');
   fc.assert(
     fc.property(fc.string({ unit, minLength: 1, maxLength: 6 }), (name) => isRefName(name) === gitAccepts(name)),
-    { numRuns: 120, examples: [['a.lock/b'], ['@'], ['@{'], ['a@{b'], ['.a'], ['a.'], ['a/.b'], ['-'], ['a/-b']] },
+    { ...share.runsOf(120), examples: [['a.lock/b'], ['@'], ['@{'], ['a@{b'], ['.a'], ['a.'], ['a/.b'], ['-'], ['a/-b']] },
   );
 });
 
