@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Platform, sharedPlatform } from '../faults/platform.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { deliveryBodies } from './secrets/delivery-bodies.ts';
 import { encryptedContents } from './secrets/encrypted-contents.ts';
 import { erasedContents } from './secrets/erased-contents.ts';
@@ -53,6 +54,5 @@ for (const { name } of CASES)
     checks.get(name)!(remains!);
   });
 
-test('clean-up: the server of the repository closes', () => server.close());
-
+afterLastTest(server.close);
 test.run();

@@ -293,8 +293,8 @@ test('mail that is slow to parse is refused, and meanwhile the signed deliveries
   }));
 
 afterLastTest(async () => {
-  client.close();
-  await sink.close();
+  client?.close();
+  await sink?.close();
 });
 
 test.run();
