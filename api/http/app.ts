@@ -8,6 +8,7 @@ import { corsMiddleware } from './cors.ts';
 import { mount } from './mount.ts';
 import type { Operations } from './operation.ts';
 import { PROBLEMS, problemResponse } from './problem.ts';
+import { refusalResponse } from './problem-html.ts';
 import type { Runtime } from './runtime.ts';
 import { tableRouter } from './table-router.ts';
 
@@ -57,9 +58,9 @@ const allowedMethods = (app: Hono, path: string): string[] => {
   return known.includes('GET') ? ['GET', 'HEAD', ...known.slice(1), 'OPTIONS'] : known.length > 0 ? [...known, 'OPTIONS'] : [];
 };
 
-const unknownRouteResponse = (app: Hono, c: Context): Response => {
+const unknownRouteResponse = (app: Hono, c: Context): Response | Promise<Response> => {
   const allowed = allowedMethods(app, c.req.path).join(', ');
-  if (allowed === '') return problemResponse(notFound(), c.req.path, c.get('requestId'));
+  if (allowed === '') return refusalResponse(notFound(), c);
   if (c.req.method === 'OPTIONS') return new Response(null, { status: 204, headers: { allow: allowed } });
   return problemResponse(
     new Refusal('method_not_allowed', `This path supports ${allowed}`, { allow: allowed }),
@@ -145,7 +146,7 @@ export const createApp = ({
     const refusal = refusalOf(error, c, toRefusal);
     const principal = c.get('principal');
     if (principal && (PROBLEMS[refusal.code].status === 403 || refusal.extra.recordedIn)) onAccessRefused?.(c, principal, refusal);
-    return problemResponse(refusal, c.req.path, c.get('requestId'));
+    return refusalResponse(refusal, c);
   });
   return app;
 };

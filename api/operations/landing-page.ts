@@ -1,6 +1,3 @@
-/** The policy of a page without scripts that loads nothing. It allows only the style in the page itself. */
-export const STATIC_PAGE_POLICY = `default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
-
 /**
  * The HTML page for a browser that opens the service's URL. It says that the platform is running, and links to its
  * parts.
@@ -16,6 +13,7 @@ pre { padding: 1em; overflow-x: auto; border: 1px solid; border-radius: 6px } li
 <h1>Annals is running</h1>
 <p>Next:</p>
 <ul>
+<li><a href="/console">Open the console</a>. <code>annals login</code> prints a link that signs your browser in.</li>
 <li><a href="/docs">Read the API reference</a>, and try requests there with your API key. The documents for tools are
 <a href="/openapi.json">/openapi.json</a> (the REST API) and <a href="/asyncapi.json">/asyncapi.json</a> (the messages to runners).</li>
 <li>Call the API. The first start printed the API key and the two <code>export</code> lines for it:

@@ -3,10 +3,10 @@ import { accepts } from 'hono/accepts';
 import { html } from 'hono/html';
 import { Refusal } from '../../domain/refusal.ts';
 import { problemTypeAt } from '../http/problem.ts';
+import { STATIC_PAGE_POLICY } from '../http/problem-html.ts';
 import { exampleProblem } from '../http/problem-responses.ts';
 import { EXPLANATIONS } from '../http/problem-types.ts';
 import { jsonResponse } from '../http/response.ts';
-import { STATIC_PAGE_POLICY } from './landing-page.ts';
 
 type Document = ReturnType<typeof describeProblem>;
 

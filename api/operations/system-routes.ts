@@ -6,9 +6,10 @@ import { matchesIfNoneMatch } from '../http/etag.ts';
 import { jsonContentOf } from '../http/example.ts';
 import { schemaOf } from '../http/json-schema.ts';
 import { documentPlainRoutes, mountPlainRoutes, type PlainRoute, plainRoute } from '../http/plain-route.ts';
+import { STATIC_PAGE_POLICY } from '../http/problem-html.ts';
 import { jsonResponse } from '../http/response.ts';
 import { BOOT_SCRIPT, CONTENT_SECURITY_POLICY, PAGE } from './docs-page.ts';
-import { LANDING_PAGE, STATIC_PAGE_POLICY } from './landing-page.ts';
+import { LANDING_PAGE } from './landing-page.ts';
 import { describeProblem, explainProblem } from './problem-page.ts';
 import { type ApiDocument, llmsText, markdownDocs } from './text-docs.ts';
 

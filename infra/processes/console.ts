@@ -1,9 +1,9 @@
 import type { Context, Hono } from 'hono';
 import { SECURITY_HEADERS } from '../../api/console/headers.ts';
 import type { Operations } from '../../api/http/operation.ts';
+import { STATIC_PAGE_POLICY } from '../../api/http/problem-html.ts';
 import type { SignInCookies } from '../../api/identity/sign-in-cookies.ts';
 import { consoleFailurePage } from '../../api/operations/console-failure-page.ts';
-import { STATIC_PAGE_POLICY } from '../../api/operations/landing-page.ts';
 import { createLruMap } from '../lru-map.ts';
 
 /** The number of lists of names in the cache for open pages. One takes about 30 kB if it has 200 names. */

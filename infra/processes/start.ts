@@ -33,6 +33,7 @@ const banner = ({ annalsData, publicUrl }: StartConfig, { ports }: Launched): st
   const data = path.startsWith('..') ? annalsData : path || '.';
   return [
     `Annals serves ${publicUrl}, documented at ${publicUrl}/docs`,
+    row('console', `${publicUrl}/console; annals login prints a link that signs your browser in`),
     row('data', `${data}, logs in ${data}/logs`),
     row('store', ports.store ? `esdb://127.0.0.1:${ports.store}?tls=false, its secret is in ${data}/store/secret` : 'EVENTSTORE_URL'),
     row('postgres', ports.postgres ? `psql "$(cat ${shellQuoted(`${data}/postgres/url`)})"` : 'DATABASE_URL'),

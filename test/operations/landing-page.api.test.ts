@@ -29,8 +29,9 @@ test('a browser that opens the URL of the service gets a page that describes the
     assert.match(page.headers.get('content-security-policy')!, "default-src 'none'");
     const html = await page.text();
     const links = [...html.matchAll(/href="([^"]+)"/g)].map(([, path]) => path!);
-    assert.ok(links.includes('/docs'), links.join(' '));
-    for (const path of links) assert.is(app.router.match('GET', path)[0].length > 2, true, path);
+    for (const link of ['/docs', '/console']) assert.ok(links.includes(link), links.join(' '));
+    assert.match(html, 'annals login');
+    for (const path of links.filter((link) => link !== '/console')) assert.is(app.router.match('GET', path)[0].length > 2, true, path);
   }
 });
 
@@ -42,6 +43,31 @@ test('for an unknown path, a client that is not a browser gets the problem docum
     assert.is(((await answer.json()) as { code: string }).code, 'not_found');
   }
   assert.is((await open(BROWSERS[0], '/nowhere')).status, 404);
+});
+
+test('a browser that opens an unknown path, or one that needs a key, gets a page that leads to the console', async () => {
+  const hono = createApp({
+    operations: {},
+    runtime: {} as Runtime,
+    mountPlain: (plain) =>
+      void plain.get('/closed', () => {
+        throw new Refusal('unauthorized', 'Send Authorization: Bearer <API key>');
+      }),
+    requestId: () => 'request',
+    toRefusal: () => new Refusal('internal', 'failed'),
+  });
+  for (const [path, status] of [
+    ['/no-such-page', 404],
+    ['/closed', 401],
+  ] as const) {
+    const page = await hono.request(path, { headers: { accept: BROWSERS[0]! } });
+    assert.equal([page.status, page.headers.get('content-type'), page.headers.get('vary')], [status, 'text/html; charset=utf-8', 'Accept']);
+    const html = await page.text();
+    assert.match(html, /href="\/console"/);
+    assert.not.match(html, '<API key>');
+    const problem = await hono.request(path, { headers: { accept: '*/*' } });
+    assert.equal([problem.status, problem.headers.get('content-type')], [status, 'application/problem+json']);
+  }
 });
 
 test.run();

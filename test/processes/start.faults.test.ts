@@ -110,6 +110,7 @@ test('annals start starts all processes and shows the first API key only once; i
     await stops(first);
     const second = await start(data, first.port);
     not.match(second.program.output(), /API key|export|next/);
+    for (const { program } of [first, second]) match(program.output(), `${first.base}/console; annals login prints a link`);
     equal(portsOf(data), ports);
     second.program.child.kill('SIGINT');
     await sleep(50);
