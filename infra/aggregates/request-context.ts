@@ -11,19 +11,16 @@ import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { patternCompiler } from '../guardrails/pattern-compiler.ts';
-import { jsonSchemaValidator } from '../json-schema/json-schema-validator.ts';
 import type { RateLimiter } from '../ratelimit/limiter.ts';
-import { parseCron } from '../schedule/cron-expression.ts';
+import type { CpuBudgets } from '../threads/cpu-budget.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { AggregateCache } from './aggregate-cache.ts';
 import { eventReader } from './events-at.ts';
 import { type Execution, newExecution } from './execution.ts';
 import { createPastStates, withRefusals } from './past-state.ts';
 import { BASE36, BASE62, derivedText, randomText } from './random-text.ts';
+import { tenantChecks } from './tenant-checks.ts';
 import { createTransact, throwAsRefusal } from './transact.ts';
-
-const jsonSchemas = jsonSchemaValidator();
 
 export type ContextDeps = {
   readonly log: Log;
@@ -35,6 +32,7 @@ export type ContextDeps = {
   readonly publicUrl: string;
   /** The rate limiter. If it is absent, no request is limited. */
   readonly limits?: Pick<RateLimiter, 'chargeFlow'> | undefined;
+  readonly budgets: CpuBudgets;
   readonly now: () => number;
 };
 
@@ -205,7 +203,7 @@ const createAggregateAccess = ({ log, cache }: ContextDeps) => {
  * never repeated.
  */
 export const createContextFactory = (deps: ContextDeps) => {
-  const { vault, reads, blobs, authorize, publicUrl, limits, now } = deps;
+  const { vault, reads, blobs, authorize, publicUrl, limits, budgets, now } = deps;
   const { transact, load, history, logEnd, eventsAt } = createAggregateAccess(deps);
 
   const contextOf = (request: RequestState): Ctx => {
@@ -220,9 +218,7 @@ export const createContextFactory = (deps: ContextDeps) => {
       reads,
       asOf: info.asOf ?? null,
       publicUrl,
-      jsonSchemas,
-      patterns: patternCompiler,
-      parseCron,
+      ...tenantChecks(budgets, info.tenant),
       transact: transact(request),
       history: history(request),
       load: load(request),

@@ -1,30 +1,12 @@
 import type { SMTPServerDataStream } from 'smtp-server';
+import { addToShare, fitsShare, largestShare, newFairShare } from '../threads/fair-share.ts';
 import { countChunk, emptyShape, MAX_MESSAGE_BYTES, refusalOfShape } from './message-shape.ts';
 import { answer, type SmtpError } from './smtp-answer.ts';
 
 /** The maximum number of bytes of incoming messages in memory, for all connections together. */
 const MAX_BUFFERED_BYTES = 4 * MAX_MESSAGE_BYTES;
-/** The maximum for one tenant: a tenant that gets much mail leaves memory for the mail of the others. */
-const MAX_TENANT_BYTES = MAX_BUFFERED_BYTES / 2;
-
-type Buffers = { readonly maxBytes: number; readonly maxTenantBytes: number; used: number; readonly ofTenant: Map<string, number> };
-
-const usedBy = ({ ofTenant }: Buffers, tenant: string): number => ofTenant.get(tenant) ?? 0;
-
-const reserve = (buffers: Buffers, tenant: string, bytes: number): boolean => {
-  const used = usedBy(buffers, tenant) + bytes;
-  if (buffers.used + bytes > buffers.maxBytes || used > buffers.maxTenantBytes) return false;
-  buffers.used += bytes;
-  buffers.ofTenant.set(tenant, used);
-  return true;
-};
-
-const release = (buffers: Buffers, tenant: string, bytes: number): void => {
-  const used = usedBy(buffers, tenant) - bytes;
-  buffers.used -= bytes;
-  if (used > 0) buffers.ofTenant.set(tenant, used);
-  else buffers.ofTenant.delete(tenant);
-};
+/** A tenant gets at most this part of the memory that the others leave. */
+const TENANT_PART = 1 / 2;
 
 /** A message in memory. `release` must be called when its bytes are no longer in use. */
 export type ReadMessage = { readonly raw: ArrayBuffer; readonly release: () => void };
@@ -51,11 +33,9 @@ const readInto = async (raw: ArrayBuffer, stream: AsyncIterable<Buffer>, take: (
   if (refusal) throw refusal;
 };
 
-/**
- * Creates a reader that reads messages into memory, and counts what makes their parsing slow.
- */
-export const createMessageReader = ({ maxBytes = MAX_BUFFERED_BYTES, maxTenantBytes = MAX_TENANT_BYTES } = {}) => {
-  const buffers: Buffers = { maxBytes, maxTenantBytes, used: 0, ofTenant: new Map() };
+/** Creates a reader that reads messages into memory, and counts what makes their parsing slow. */
+export const createMessageReader = ({ maxBytes = MAX_BUFFERED_BYTES } = {}) => {
+  const memory = newFairShare(maxBytes);
   return {
     /**
      * Reads a message for a mailbox of this tenant.
@@ -65,22 +45,25 @@ export const createMessageReader = ({ maxBytes = MAX_BUFFERED_BYTES, maxTenantBy
     read: async (tenant: string, stream: SMTPServerDataStream | AsyncIterable<Buffer>): Promise<ReadMessage> => {
       const raw = new ArrayBuffer(0, { maxByteLength: MAX_MESSAGE_BYTES });
       let taken = 0;
-      const releaseAll = (): void => {
-        release(buffers, tenant, taken);
-        taken = 0;
-      };
       const take = (bytes: number): boolean => {
-        const isTaken = reserve(buffers, tenant, bytes);
+        const isTaken = fitsShare(memory, tenant, bytes, TENANT_PART);
+        if (isTaken) addToShare(memory, tenant, bytes);
         if (isTaken) taken += bytes;
         return isTaken;
+      };
+      const release = (): void => {
+        addToShare(memory, tenant, -taken);
+        taken = 0;
       };
       try {
         await readInto(raw, stream as AsyncIterable<Buffer>, take);
       } catch (error) {
-        releaseAll();
+        release();
         throw error;
       }
-      return { raw: raw.transferToFixedLength(), release: releaseAll };
+      return { raw: raw.transferToFixedLength(), release };
     },
+    /** How many bytes of messages are in memory, and how many of them are of the tenant with most of them. */
+    usage: () => ({ bytes: memory.used, largest: largestShare(memory) }),
   };
 };

@@ -1,4 +1,4 @@
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
 import { type AcceptPorts, acceptMail, recipientAt } from '../../commands/mail/accept-mail.ts';
@@ -9,9 +9,9 @@ import { createMailThreads, type InspectMail } from './mail-threads.ts';
 import { MAX_MESSAGE_BYTES } from './message-shape.ts';
 import { createMessageReader } from './read-message.ts';
 import { answer, isSmtpError, type SmtpError, tryLater } from './smtp-answer.ts';
+import { type ConnectionLimits, createConnectionLimits } from './smtp-connections.ts';
 
 const MAX_RECIPIENTS = 50;
-const MAX_CLIENTS = 100;
 const SOCKET_TIMEOUT_MS = 60_000;
 const CLOSE_TIMEOUT_MS = 5_000;
 
@@ -30,6 +30,7 @@ const refusalOf = (unreachable: Unreachable): SmtpError => answer(550, REFUSALS[
 export type SmtpReceiverParts = AcceptPorts & {
   readonly listen: { readonly host: string; readonly port: number };
   readonly logger: Pick<Logger, 'warn' | 'info'>;
+  readonly limits?: Partial<ConnectionLimits>;
 };
 
 /**
@@ -60,13 +61,23 @@ const receive = async (parts: SmtpReceiverParts, inspect: InspectMail, { owner, 
   if (unreachable) throw refusalOf(unreachable);
 };
 
+/** `status`: what is counted for the metrics. `memory` is that of messages that are not recorded yet. */
+export type SmtpReceiver = {
+  readonly port: number;
+  readonly close: () => Promise<void>;
+  readonly status: () => ReturnType<ReturnType<typeof createConnectionLimits>['status']> & {
+    readonly memory: ReturnType<ReturnType<typeof createMessageReader>['usage']>;
+  };
+};
+
 /**
  * Receives mail by SMTP. A message gets 250 only after the log contains it for all its recipients. An address that
  * cannot get mail is refused with 550. The promise resolves when the server listens.
  */
-export const startSmtpReceiver = async (parts: SmtpReceiverParts): Promise<{ port: number; close: () => Promise<void> }> => {
+export const startSmtpReceiver = async (parts: SmtpReceiverParts): Promise<SmtpReceiver> => {
   const { listen, logger, domain } = parts;
   const messages = createMessageReader();
+  const connections = createConnectionLimits(parts.limits);
   const { inspect, close: closeThreads } = createMailThreads({ logger });
 
   const checkRecipient = async (address: string, { envelope }: SMTPServerSession): Promise<void> => {
@@ -78,6 +89,7 @@ export const startSmtpReceiver = async (parts: SmtpReceiverParts): Promise<{ por
   const accept = async (stream: SMTPServerDataStream, session: SMTPServerSession): Promise<void> => {
     const owner = ownerOf(session, domain);
     const { raw, release } = await messages.read(owner, stream);
+    onSocket(session, connections.pause);
     try {
       await receive(parts, inspect, { owner, raw, session });
     } finally {
@@ -85,28 +97,38 @@ export const startSmtpReceiver = async (parts: SmtpReceiverParts): Promise<{ por
     }
   };
 
-  const server = new SMTPServer({
+  const onSocket = ({ id }: SMTPServerSession, use: (socket: Socket) => void): void => {
+    for (const connection of server.connections) if (connection.id === id) use(connection._socket);
+  };
+
+  const server: SMTPServer = new SMTPServer({
     name: domain,
     banner: 'Annals',
     size: MAX_MESSAGE_BYTES,
     disabledCommands: ['AUTH', 'STARTTLS'],
     authOptional: true,
     disableReverseLookup: true,
-    maxClients: MAX_CLIENTS,
     socketTimeout: SOCKET_TIMEOUT_MS,
     closeTimeout: CLOSE_TIMEOUT_MS,
     logger: false,
+    onMailFrom: (_, session, callback) => {
+      onSocket(session, connections.begin);
+      callback();
+    },
     onRcptTo: ({ address }, session, callback) =>
       void checkRecipient(address, session).then(
         () => callback(),
         (error: unknown) => callback(answerFor(error, logger)),
       ),
     onData: (stream, session, callback) =>
-      void accept(stream, session).then(
-        () => callback(null, 'Message recorded'),
-        (error: unknown) => callback(answerFor(error, logger)),
-      ),
+      void accept(stream, session)
+        .then(
+          () => callback(null, 'Message recorded'),
+          (error: unknown) => callback(answerFor(error, logger)),
+        )
+        .finally(() => onSocket(session, connections.finish)),
   });
+  server.server.prependListener('connection', connections.admit);
   server.on('error', (error: Error) => logger.warn({ reason: error.message }, 'a connection of SMTP failed'));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -121,5 +143,5 @@ export const startSmtpReceiver = async (parts: SmtpReceiverParts): Promise<{ por
     await new Promise<void>((resolve) => server.close(() => resolve()));
     closeThreads();
   };
-  return { port, close };
+  return { port, close, status: () => ({ ...connections.status(), memory: messages.usage() }) };
 };

@@ -25,6 +25,8 @@ export const addSpoolMetrics = (metrics: ProcessMetrics, status: () => SpoolStat
     help: {
       annals_spool_rows: 'Deliveries that wait in the spool of this process until the event store can record them',
       annals_spool_bytes: 'Their size, in bytes',
+      annals_spool_largest_tenant_bytes: 'The size of the deliveries of the tenant with most of them, in bytes',
+      annals_spool_share_refused_total: 'Deliveries that were refused because their tenant had used up its share of the spool',
       annals_spool_oldest_seconds: 'How long the oldest of them has waited, in seconds; 0 if none waits',
       annals_spool_parked: 'Deliveries in the spool that the event store has refused; they need an operator',
       annals_spool_writable: 'Whether the spool can take deliveries (1) or not (0)',
@@ -32,13 +34,15 @@ export const addSpoolMetrics = (metrics: ProcessMetrics, status: () => SpoolStat
       annals_store_breaker_open: 'Whether deliveries go to the spool without an attempt to record them (1) or not (0)',
     },
     read: () => {
-      const { rows, bytes, parked, oldestAt, canTake } = status();
+      const { rows, bytes, parked, oldestAt, canTake, largestBytes, refusedShares } = status();
       return [
         {
           labels: {},
           values: {
             annals_spool_rows: rows,
             annals_spool_bytes: bytes,
+            annals_spool_largest_tenant_bytes: largestBytes,
+            annals_spool_share_refused_total: refusedShares,
             annals_spool_oldest_seconds: oldestAt === null ? 0 : Math.max(0, (Date.now() - oldestAt) / 1_000),
             annals_spool_parked: parked,
             annals_spool_writable: canTake ? 1 : 0,

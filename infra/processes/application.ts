@@ -28,6 +28,7 @@ import { verifiedKeyCache } from '../http/verified-key-cache.ts';
 import { API_KEYS_ONLY, type SignInMethods } from '../oidc/sign-in.ts';
 import type { RateLimiter } from '../ratelimit/limiter.ts';
 import { accessRefusalWriter } from '../refusals/access-refusals.ts';
+import { type CpuBudgets, createCpuBudgets } from '../threads/cpu-budget.ts';
 import type { Vault } from '../vault/vault.ts';
 import { mountConsole } from './console.ts';
 import { type RequestAuthentication, requestAuthentication } from './request-authentication.ts';
@@ -52,6 +53,8 @@ export type ApplicationOptions = {
   readonly onResponse?: (c: Context, status: number, milliseconds: number) => void;
   /** The rate limiter. If it is absent, requests are not limited. */
   readonly limits?: RateLimiter;
+  /** The processor time of tenants' checks. */
+  readonly budgets?: CpuBudgets;
   /** The ways in which people sign in. If they are absent, callers authenticate by API key only. */
   readonly signIn?: SignInMethods;
   readonly now?: () => number;
@@ -99,10 +102,22 @@ const createRuntime = ({ log, cache, reads, logger, address, authenticate, ident
  * context in which the platform itself is the actor. `close` records the access refusals that are still in memory.
  */
 export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptions) => {
-  const { log, cache, vault, reads, blobs, logger, publicUrl, address, limits, signIn = API_KEYS_ONLY } = parts;
+  const {
+    log,
+    cache,
+    vault,
+    reads,
+    blobs,
+    logger,
+    publicUrl,
+    address,
+    limits,
+    budgets = createCpuBudgets(),
+    signIn = API_KEYS_ONLY,
+  } = parts;
   const cookies = createCookies(publicUrl);
   const authorize = createAuthorizer({ cache, now });
-  const context = createContextFactory({ log, cache, vault, reads, blobs, authorize, publicUrl, limits, now });
+  const context = createContextFactory({ log, cache, vault, reads, blobs, authorize, publicUrl, limits, budgets, now });
 
   const contextOf = (principal: Principal, tenant = PLATFORM) =>
     context({ principal, tenant, requestId: randomUUID(), ip: null, userAgent: null, ifMatch: null });

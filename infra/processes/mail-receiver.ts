@@ -7,6 +7,7 @@ import type { AggregateCache } from '../aggregates/aggregate-cache.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import type { SmtpReceiver } from '../mail/smtp-receiver.ts';
 import type { Vault } from '../vault/vault.ts';
 
 const ACTOR: Actor = { kind: 'system', id: 'smtp' };
@@ -22,7 +23,7 @@ type MailReceiverParts = {
 export const startMailReceiver = async (
   { smtpListen, mailDomain }: Pick<Config, 'smtpListen' | 'mailDomain'>,
   { connections, ports, logger, systemContext }: MailReceiverParts,
-): Promise<{ port: number; close: () => Promise<void> } | null> => {
+): Promise<SmtpReceiver | null> => {
   if (smtpListen === undefined || mailDomain === undefined) return null;
   const { log, vault, cache, blobs } = connections;
   const { startSmtpReceiver } = await import('../mail/smtp-receiver.ts');

@@ -2,7 +2,9 @@ import type { Config } from '../config.ts';
 import { createRequestLog } from '../http/request-log.ts';
 import { createRequestObserver } from '../http/request-observer.ts';
 import { createRequestLogger } from '../logging/logger.ts';
+import type { SmtpReceiver } from '../mail/smtp-receiver.ts';
 import { countWebhooks } from '../metrics/delivery-metrics.ts';
+import { addMailMetrics } from '../metrics/mail-metrics.ts';
 import { createProcessMetrics } from '../metrics/process-metrics.ts';
 import { createCounter } from '../metrics/series.ts';
 import { addDependencyMetrics, type DependencyChecks, measureAppends } from '../metrics/service-metrics.ts';
@@ -33,7 +35,7 @@ export const createServeMetrics = (config: Pick<Config, 'logLevel' | 'masterKeyF
   const { registry } = metrics;
   const refusals = createCounter<'policy'>(registry, {
     name: 'annals_rate_limit_refusals_total',
-    help: 'Requests that were refused with 429, by the limit: credential, tenant, platform, webhooks (of the plan), bad-credentials',
+    help: 'Requests that were refused with 429, by the limit: credential, tenant, platform, webhooks (of the plan), bad-credentials, checks (processor time)',
   });
   const credentials = createCounter(registry, {
     name: 'annals_runner_credentials_issued_total',
@@ -46,9 +48,11 @@ export const createServeMetrics = (config: Pick<Config, 'logLevel' | 'masterKeyF
     onAppend: measureAppends(metrics),
     ...createRequestObserver(registry, requestLog.ofKind),
     onRateLimited: onRefused,
+    onCheckRefused: (): void => refusals({ policy: 'checks' }).add(),
     onCredentialIssued: (): void => credentials.add(),
     countWebhook: countWebhooks(metrics),
     onDrained: countDrained(metrics),
+    addMail: (status: SmtpReceiver['status']): void => addMailMetrics(metrics, status),
     addSpool: (...state: SpoolState): void => addSpoolMetrics(metrics, ...state),
     /** Closes the log of requests. */
     close: requestLog.close,

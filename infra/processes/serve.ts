@@ -42,6 +42,7 @@ import { createDatabaseTest } from '../postgres/database-test.ts';
 import { createRateLimiter } from '../ratelimit/limiter.ts';
 import { createQuotaSync } from '../ratelimit/shared-quota.ts';
 import { createSlidingWindows } from '../ratelimit/sliding-windows.ts';
+import { createCpuBudgets } from '../threads/cpu-budget.ts';
 import { countDeliveries } from '../webhooks/count-deliveries.ts';
 import { createDeliveryPreviews } from '../webhooks/delivery-previews.ts';
 import { readDelivery } from '../webhooks/read-delivery.ts';
@@ -200,6 +201,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     address,
     corsOrigins,
     limits,
+    budgets: createCpuBudgets({ onRefused: metrics.onCheckRefused }),
     signIn: await openSignInMethods(config, { publicUrl, vault, logger }),
     onResponse: metrics.onResponse,
   });
@@ -210,6 +212,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   };
   await retryUntilAvailable(seedOnce, logger, 'the first start');
   const receiver = await startMailReceiver(config, { connections, ports, logger, systemContext });
+  if (receiver) metrics.addMail(receiver.status);
   const server = await listen(app, config, metrics.onMalformed, createHostCheck(config));
   logger.info({ port: server.port }, 'listening');
   const watch = watchDependencies(connections, logger);

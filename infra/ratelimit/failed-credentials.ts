@@ -24,7 +24,7 @@ const networkOf = (address: string): string => {
  * Returns the name under which requests from an IP address are counted. An IPv6 client usually has a whole /64 network,
  * so all addresses of that network are counted together.
  */
-const clientOf = (address: string | null): string => (address?.includes(':') ? networkOf(address) : (address ?? ''));
+export const clientOf = (address: string | null): string => (address?.includes(':') ? networkOf(address) : (address ?? ''));
 
 /**
  * The length of the part of a credential that identifies the API key without revealing it: `Bearer `, the prefix of an

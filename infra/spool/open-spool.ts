@@ -6,7 +6,7 @@ import type { SpoolEntry } from './spooled-delivery.ts';
 import { createWriteQueue, type PutResult } from './write-queue.ts';
 
 const ADOPT_INTERVAL_MS = 5_000;
-const NO_STATUS: SpoolStatus = { rows: 0, bytes: 0, parked: 0, oldestAt: null, canTake: false };
+const NO_STATUS: SpoolStatus = { rows: 0, bytes: 0, parked: 0, oldestAt: null, canTake: false, largestBytes: 0, refusedShares: 0 };
 
 /** A durable queue of the deliveries that the event store could not record. It is stored in a file of this process. */
 export type Spool = {

@@ -32,9 +32,12 @@ export type SpoolPage = SpoolLimits & { readonly except?: readonly string[] };
 
 export type SpoolRow = SealedEntry & { readonly seq: number };
 
+/** The bytes that something of this tenant takes in the file. */
+export type SpoolUse = { readonly tenant: string; readonly bytes: number };
+
 /**
  * What happened to a row. `stored`: it was written. `known`: it was there before. `full`: it was refused, because the
- * file has reached a limit.
+ * file, or the share of its tenant, has reached a limit.
  */
 export type Insertion = 'stored' | 'known' | 'full';
 
@@ -76,10 +79,14 @@ export const openSpoolFile = (path: string) => {
     `select seq, ${COLUMNS} from deliveries
       where error is null and integration not in (select value from json_each(?)) order by seq limit ?`,
   );
-  const remove = database.prepare('delete from deliveries where seq = ? returning length(content) as bytes');
-  const park = database.prepare('update deliveries set error = ? where seq = ? returning length(content) as bytes');
+  const remove = database.prepare('delete from deliveries where seq = ? returning tenant, length(content) as bytes');
+  const park = database.prepare('update deliveries set error = ? where seq = ? returning tenant, length(content) as bytes');
   const oldest = database.prepare(OLDEST);
   const byIntegration = database.prepare('select integration, count(*) as rows from deliveries where error is null group by integration');
+
+  const byTenant = database.prepare(
+    'select tenant, count(*) as rows, sum(length(content)) as bytes from deliveries where error is null group by tenant',
+  );
 
   const inTransaction = <T>(work: () => T): T => {
     database.exec('begin immediate');
@@ -120,20 +127,22 @@ export const openSpoolFile = (path: string) => {
       }
       return found;
     },
-    /** Removes waiting rows. @returns the size of their contents */
-    remove: (seqs: readonly number[]): number =>
-      inTransaction(() => seqs.reduce((sum, seq) => sum + ((remove.get(seq) as { bytes: number } | undefined)?.bytes ?? 0), 0)),
+    /** Removes waiting rows. @returns the tenants and the sizes of those that existed */
+    remove: (seqs: readonly number[]): SpoolUse[] =>
+      inTransaction(() => seqs.flatMap((seq) => (remove.get(seq) as SpoolUse | undefined) ?? [])),
     /**
      * Parks a row: it stays in the file, but is no longer returned as waiting.
-     * @returns the size of its content
+     * @returns its tenant and its size
      */
-    park: (seq: number, reason: string): number => (park.get(reason, seq) as { bytes: number }).bytes,
+    park: (seq: number, reason: string): SpoolUse => park.get(reason, seq) as SpoolUse,
     /** Changes all parked rows to waiting ones. */
     unpark: (): void => database.exec('update deliveries set error = null where error is not null'),
     counts: (): SpoolCounts => countsOf(database),
     oldestAt: (): number | null => (oldest.get() as { at: number } | undefined)?.at ?? null,
     rowsByIntegration: (): [string, number][] =>
       (byIntegration.all() as { integration: string; rows: number }[]).map(({ integration, rows }) => [integration, rows]),
+    /** Returns how many waiting rows each tenant has, and their size. */
+    useByTenant: (): (SpoolUse & { readonly rows: number })[] => byTenant.all() as (SpoolUse & { rows: number })[],
     /** Returns the space of removed rows to the file system. */
     shrink: (): void => database.exec('vacuum; pragma wal_checkpoint(truncate)'),
     close: (): void => database.close(),

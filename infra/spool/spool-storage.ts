@@ -10,8 +10,9 @@ import {
   type SpoolLimits,
   type SpoolPage,
 } from './spool-file.ts';
+import { addToShares, fittingIn, openShares, removeFromShares, type SharesStatus, sharesStatus } from './spool-shares.ts';
 import { lockFreeSlot, lockSlot, type SpoolSlot, slotsWithFile } from './spool-slots.ts';
-import { openEntry, type SpoolEntry, sealEntry } from './spooled-delivery.ts';
+import { openEntry, type SealedEntry, type SpoolEntry, sealEntry } from './spooled-delivery.ts';
 
 /**
  * The maximum number of rows and of bytes in the spool of one process. Half an hour of 50 deliveries per second, of 2
@@ -29,7 +30,7 @@ const ADOPTED_AT_ONCE: SpoolLimits = { rows: 1_000, bytes: 16 * 1024 ** 2 };
 const SHRINK_ABOVE_BYTES = 16 * 1024 ** 2;
 
 /** `canTake` is false if the latest deliveries could not be written, or if the disk or the file is full. */
-export type SpoolStatus = SpoolCounts & { readonly canTake: boolean };
+export type SpoolStatus = SpoolCounts & SharesStatus & { readonly canTake: boolean };
 
 /** A waiting delivery, and the number of its row in the file. */
 export type WaitingEntry = { readonly seq: number; readonly entry: SpoolEntry };
@@ -74,11 +75,15 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
     return freeBytes;
   };
 
+  const shares = openShares(limits, file.useByTenant());
+
   const hasRoom = (moreRows = 1, moreBytes = 0): boolean =>
     rows + parked + moreRows <= limits.rows && bytes + moreBytes <= limits.bytes && freeSpace() - 2 * moreBytes >= minFreeBytes;
 
   const park = (seq: number, reason: string): void => {
-    bytes -= file.park(seq, reason);
+    const use = file.park(seq, reason);
+    removeFromShares(shares, use);
+    bytes -= use.bytes;
     rows--;
     parked++;
   };
@@ -94,25 +99,39 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
     isReadOnly ||= isFlushFailure(error);
   };
 
+  /** Adds rows that were accepted before, or that fit into the shares of their tenants; counts those that are new. */
+  const insert = (sealed: readonly SealedEntry[]): Insertion[] => {
+    const added = file.add(sealed);
+    hasFailed = false;
+    const stored = sealed.filter((_, index) => added[index]);
+    for (const one of stored) addToShares(shares, one);
+    rows += stored.length;
+    bytes += stored.reduce((sum, { content }) => sum + content.length, 0);
+    peakBytes = Math.max(peakBytes, bytes);
+    return added.map((isNew) => (isNew ? 'stored' : 'known'));
+  };
+
   /**
    * Adds the encrypted rows that fit into the file.
    * @throws Error if the file cannot be written; in this case, no row is added
    */
-  const add = (sealed: Parameters<typeof file.add>[0]): Insertion[] => {
+  const add = (sealed: readonly SealedEntry[]): Insertion[] => {
     const size = sealed.reduce((sum, { content }) => sum + content.length, 0);
     if (isReadOnly || !hasRoom(sealed.length, size)) return sealed.map(() => 'full');
     try {
-      const added = file.add(sealed);
-      hasFailed = false;
-      rows += added.filter(Boolean).length;
-      bytes += sealed.reduce((sum, { content }, index) => sum + (added[index] ? content.length : 0), 0);
-      peakBytes = Math.max(peakBytes, bytes);
-      return added.map((isNew) => (isNew ? 'stored' : 'known'));
+      return insert(sealed);
     } catch (error) {
       onWriteError(error);
       if (isSpoolFull(error)) return sealed.map(() => 'full');
       throw error;
     }
+  };
+
+  /** Adds the rows that fit into the shares of their tenants. Adopted rows do not need this: they were accepted before. */
+  const addWithinShares = (sealed: readonly SealedEntry[]): Insertion[] => {
+    const fits = fittingIn(shares, sealed);
+    const results = add(sealed.filter((_, index) => fits[index])).values();
+    return fits.map((isFitting) => (isFitting ? results.next().value! : 'full'));
   };
 
   /**
@@ -136,7 +155,7 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
   };
 
   return {
-    put: (entries: readonly SpoolEntry[]): Insertion[] => add(entries.map((entry) => sealEntry(key, entry))),
+    put: (entries: readonly SpoolEntry[]): Insertion[] => addWithinShares(entries.map((entry) => sealEntry(key, entry))),
     /** Returns the first waiting entries. Parks rows that cannot be decrypted. */
     first: (page: SpoolPage, onUnreadable: (reason: string) => void): WaitingEntry[] =>
       file.first(page).flatMap(({ seq, ...sealed }) => {
@@ -149,7 +168,10 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
         }
       }),
     remove: (seqs: readonly number[]): void => {
-      bytes -= file.remove(seqs);
+      for (const use of file.remove(seqs)) {
+        removeFromShares(shares, use);
+        bytes -= use.bytes;
+      }
       rows -= seqs.length;
       if (rows + parked > 0) return;
       if (isReadOnly) reopen();
@@ -172,7 +194,14 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
         }
       }),
     rowsByIntegration: () => file.rowsByIntegration(),
-    status: (): SpoolStatus => ({ rows, bytes, parked, oldestAt: file.oldestAt(), canTake: !isReadOnly && !hasFailed && hasRoom() }),
+    status: (): SpoolStatus => ({
+      rows,
+      bytes,
+      parked,
+      oldestAt: file.oldestAt(),
+      canTake: !isReadOnly && !hasFailed && hasRoom(),
+      ...sharesStatus(shares),
+    }),
     close: (): void => {
       file.close();
       slot.release();

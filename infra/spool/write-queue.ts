@@ -1,3 +1,4 @@
+import { addToShare, fitsShare, newFairShare } from '../threads/fair-share.ts';
 import type { Insertion, SpoolLimits } from './spool-file.ts';
 import type { SpoolEntry } from './spooled-delivery.ts';
 
@@ -10,6 +11,8 @@ const PUT_TIMEOUT_MS = 2_000;
 const MIN_BYTES_PER_MS = 10_000;
 /** The maximum number of rows and of bytes in the queue. Queued deliveries are in memory. */
 const MAX_QUEUED: SpoolLimits = { rows: 2_000, bytes: 160 * 1024 ** 2 };
+/** A tenant gets at most this part of the bytes that the others leave. */
+const TENANT_PART = 1 / 2;
 /** The maximum number of rows and of bytes that one transaction writes. A larger delivery is written alone. */
 const MAX_BATCH: SpoolLimits = { rows: 256, bytes: 4 * 1024 ** 2 };
 
@@ -40,7 +43,7 @@ type QueueOptions = {
  */
 export const createWriteQueue = ({ write, onResult }: QueueOptions) => {
   let queue: Queued[] = [];
-  let queuedBytes = 0;
+  const memory = newFairShare(MAX_QUEUED.bytes);
   let isWriting = false;
 
   const takeBatch = (): Queued[] => {
@@ -61,7 +64,7 @@ export const createWriteQueue = ({ write, onResult }: QueueOptions) => {
       const results = await write(batch.map(({ entry }) => entry)).catch(() => []);
       for (const [index, { entry, resolve }] of batch.entries()) {
         const result = results[index] ?? 'full';
-        queuedBytes -= entry.body.length;
+        addToShare(memory, entry.tenant, -entry.body.length);
         onResult(entry, result);
         resolve(result === 'full' ? 'refused' : result);
       }
@@ -70,12 +73,13 @@ export const createWriteQueue = ({ write, onResult }: QueueOptions) => {
   };
 
   return {
-    hasRoom: ({ body }: SpoolEntry): boolean => queue.length < MAX_QUEUED.rows && queuedBytes + body.length <= MAX_QUEUED.bytes,
+    hasRoom: ({ tenant, body }: SpoolEntry): boolean =>
+      queue.length < MAX_QUEUED.rows && fitsShare(memory, tenant, body.length, TENANT_PART),
     /** Queues an entry. Resolves when it is durable or refused; never rejects. */
     put: (entry: SpoolEntry): Promise<PutResult> =>
       new Promise((resolve) => {
         const timer = setTimeout(() => resolve('refused'), PUT_TIMEOUT_MS + entry.body.length / MIN_BYTES_PER_MS);
-        queuedBytes += entry.body.length;
+        addToShare(memory, entry.tenant, entry.body.length);
         queue.push({
           entry,
           resolve: (result) => {

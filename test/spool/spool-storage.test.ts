@@ -112,16 +112,37 @@ test('a delivery that was encrypted with an older key of the platform can be rea
 test('writing a delivery to the spool is refused if the limit of rows or bytes is reached or the disk is full; the deliveries in the spool stay', () => {
   const { dir } = createTempDirectory();
   const few = open(dir, { limits: { rows: 3, bytes: 1e9 } });
-  equal([few.put(entries(3)), few.put([entry(3)])], [Array(3).fill('stored'), ['full']]);
+  const ofTenant = (number: number): SpoolEntry => entry(number, { tenant: `tenant${number}` });
+  equal([few.put([0, 1, 2].map(ofTenant)), few.put([ofTenant(3)])], [Array(3).fill('stored'), ['full']]);
   equal([few.status().canTake, read(few).length], [false, 3]);
   few.remove(few.first({ rows: 1, bytes: 1e9 }, ignore).map(({ seq }) => seq));
-  equal(few.put([entry(3)]), ['stored']);
+  equal(few.put([ofTenant(3)]), ['stored']);
   few.close();
   const small = open(dir, { limits: { rows: 1_000, bytes: 1_000 } });
   equal(small.put([entry(9, { body: new Uint8Array(1_000) })]), ['full']);
   small.close();
   const full = open(dir, { minFreeBytes: Number.POSITIVE_INFINITY });
   equal([full.put([entry(9)]), full.status().canTake, read(full).length], [['full'], false, 3]);
+});
+
+test('a tenant that fills its share of the spool is refused, and deliveries of other tenants, and its own small ones, are still written', () => {
+  const { dir } = createTempDirectory();
+  const limits = { rows: 1_000, bytes: 40_000_000 };
+  const large = (tenant: string, number: number) =>
+    entry(number, { tenant, integration: tenant, delivery: `${tenant} ${number}`, body: new Uint8Array(1_000_000) });
+  const flood = (storage: ReturnType<typeof open>, tenant: string, count: number, from = 0): number =>
+    Array.from({ length: count }, (_, at) => storage.put([large(tenant, from + at)])[0]).filter((result) => result === 'stored').length;
+  const first = open(dir, { limits, minFreeBytes: 0 });
+  equal(flood(first, 'a', 30), 9, 'a quarter of 40 MB');
+  equal(flood(first, 'b', 30), 7, 'a quarter of what a leaves');
+  equal(first.put([large('a', 50), large('c', 0), large('a', 51), large('c', 1)]), ['full', 'stored', 'full', 'stored']);
+  equal(first.put([entry(100, { tenant: 'a' })]), ['stored'], 'a small one');
+  equal(first.status().refusedShares, 21 + 23 + 2);
+  first.close();
+  const second = open(dir, { limits, minFreeBytes: 0 });
+  equal(flood(second, 'a', 3, 60), 0, 'the shares are known after a restart');
+  second.remove(second.first({ rows: 4, bytes: 1e9 }, ignore).map(({ seq }) => seq));
+  equal(flood(second, 'a', 3, 70), 2, 'what is recorded is given back');
 });
 
 test('each process has a spool file of its own; another process can move the deliveries of an ended process to its own file, and they keep their event ids', () => {

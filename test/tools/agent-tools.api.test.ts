@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../../domain/event.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
+import { createCpuBudgets } from '../../infra/threads/cpu-budget.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 
@@ -116,5 +117,37 @@ test('an agent can have 100 tools, and granting one more is refused; the list of
 });
 
 afterLastTest(() => p.close());
+/** A schema that doubles at each of 28 levels. */
+const doubling = {
+  $defs: Object.fromEntries([
+    ...Array.from({ length: 28 }, (_, level) => [`a${level}`, { allOf: [1, 2].map(() => ({ $ref: `#/$defs/a${level + 1}` })) }]),
+    ['a28', { type: 'object' }],
+  ]),
+  $ref: '#/$defs/a0',
+};
+
+test('a tenant whose checks of configurations take too much processor time gets 429, and another tenant is served', async () => {
+  let used = 0;
+  const budgets = createCpuBudgets({ burstMs: 500, perSecond: 1, now: () => 0, used: () => (used += 50) });
+  const platform = await createTestPlatform({ budgets });
+  const other = await createSecondTenant(platform);
+  const grants = async (path: string, key?: string) => {
+    const options = key === undefined ? {} : { key };
+    const idOf = ({ body }: Answer): string => (body as { id: string }).id;
+    const agent = idOf(await platform.send('POST', `${path}/agents`, { body: { name: 'B', slug: 'b' }, ...options }));
+    const tool = { name: 'costly', display_name: 'Costly', description: '', input_schema: doubling };
+    const tool_id = idOf(await platform.send('POST', `${path}/tools`, { body: tool, ...options }));
+    return () => platform.send('POST', `${path}/agents/${agent}/tools`, { body: { tool_id, configuration: {} }, ...options });
+  };
+  const [greedy, calm] = [await grants(platform.tenant), await grants(other.tenant, other.key)];
+  const statuses: number[] = [];
+  for (let count = 0; count < 12; count++) statuses.push((await greedy()).status);
+  assert.equal([statuses.slice(0, 9), statuses.slice(9)], [Array(9).fill(422), [429, 429, 429]]);
+  const refused = await greedy();
+  assert.equal([refused.headers.get('retry-after'), (refused.body as Json).code], ['1', 'rate_limited']);
+  assert.equal(issueOf(await calm()).code, 'too_complex');
+  await platform.close();
+});
+
 
 test.run();
