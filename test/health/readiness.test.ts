@@ -31,7 +31,7 @@ const optionsWith = (log: ReadinessOptions['log']): ReadinessOptions => ({
   log,
   onLogEnd: () => {},
   isFailing: () => false,
-  spool: () => ({ canTake: true, rows: 0, bytes: 0, parked: 0, oldestAt: null }),
+  spool: () => ({ canTake: true, rows: 0, bytes: 0, parked: 0, oldestAt: null, largestBytes: 0, refusedShares: 0 }),
   degraded: async () => [],
 });
 

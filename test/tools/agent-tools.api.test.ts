@@ -1,8 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../../domain/event.ts';
-import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createCpuBudgets } from '../../infra/threads/cpu-budget.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 
@@ -148,6 +148,5 @@ test('a tenant whose checks of configurations take too much processor time gets 
   assert.equal(issueOf(await calm()).code, 'too_complex');
   await platform.close();
 });
-
 
 test.run();
