@@ -7,7 +7,6 @@ import {
   closeTenant,
   createTenant,
   loadTenant,
-  loadTenantAsPlatform,
   Reason,
   reopenTenant,
   resumeTenant,
@@ -123,7 +122,7 @@ export const tenantOperations = {
     projection: agents.name,
     otherProjections: [tenants.name, costs.name, sessions.name],
     run: async (ctx) => {
-      const loaded = await loadTenantAsPlatform(ctx);
+      const loaded = await loadTenant(ctx);
       const [statistics, summaries] = await Promise.all([statisticsOf(ctx, ctx.tenant), summariesOf(ctx)]);
       return withDetails(ctx, loaded, statistics, summaries);
     },

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import { jsonEqual } from '../../domain/aggregate.ts';
 import * as CredentialRequest from '../../domain/credentials/credential-request.ts';
+import { DisplayLine } from '../../domain/fields.ts';
 import { EXAMPLE_IDS, Id25, isId25 } from '../../domain/id.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
@@ -14,13 +15,9 @@ import { ConfigKey } from './credential-request.ts';
 
 export const CredentialSubmit = z
   .strictObject({
-    request_id: z
-      .string()
-      .min(1, 'must have at least 1 character')
+    request_id: DisplayLine.min(1, 'must have at least 1 character')
       .meta({ description: 'The credential request to fulfil', examples: [EXAMPLE_IDS['credential request']] }),
-    skill_id: z
-      .string()
-      .min(1, 'must have at least 1 character')
+    skill_id: DisplayLine.min(1, 'must have at least 1 character')
       .meta({ description: 'The skill of the request', examples: [EXAMPLE_IDS.skill] }),
     config_key: ConfigKey,
     value: z

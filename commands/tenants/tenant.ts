@@ -93,13 +93,6 @@ export const loadTenant = async (ctx: Ctx): Promise<Loaded<Tenant.Tenant>> => {
   return loaded;
 };
 
-/** Returns the tenant of the context, also if it is closed for good. @throws Refusal not_found */
-export const loadTenantAsPlatform = async (ctx: Ctx): Promise<Loaded<Tenant.Tenant>> => {
-  const loaded = await ctx.load(Tenant, ctx.tenant);
-  if (!Tenant.isClosed(loaded.state)) Tenant.assertExists(loaded.state);
-  return loaded;
-};
-
 /**
  * Creates a tenant, its owner, and an API key of the owner. The response contains this API key as `owner_key`.
  * @throws Refusal slug_taken, invalid
