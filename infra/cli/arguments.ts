@@ -23,16 +23,20 @@ const isMissing = (value: unknown): boolean => typeof value === 'string' && (val
  * the user did not intend.
  * @throws a usage error
  */
-export const rejectUnknownArguments = <T extends ArgsDef>({ args, cmd }: CommandContext<T>): void => {
+export const rejectUnknownArguments = <T extends ArgsDef>({ args, cmd }: CommandContext<T>, moreWords = 0): void => {
   const defined = Object.entries(argumentsOf(cmd));
   const known = ['_', ...defined.flatMap(([name]) => [name, camel(name)])];
   const unknown = Object.keys(args).find((name) => !known.includes(name));
   if (unknown) throw usageError(`Unknown option --${unknown}`);
   const positional = defined.filter(([, { type }]) => type === 'positional').length;
-  if (args._.length > positional) throw usageError(`Unexpected argument ${args._[positional]}`);
+  if (args._.length > positional + moreWords) throw usageError(`Unexpected argument ${args._[positional]}`);
   const empty = defined.find(([name, { type }]) => type === 'string' && isMissing(args[name]));
   if (empty) throw usageError(`--${empty[0]} needs a value`);
 };
+
+/** Like `rejectUnknownArguments`, for a command whose last positional argument may occur several times. */
+export const rejectUnknownOptions = <T extends ArgsDef>(context: CommandContext<T>): void =>
+  rejectUnknownArguments(context, Number.POSITIVE_INFINITY);
 
 /**
  * Parses a port number; 0 lets the operating system choose the port.

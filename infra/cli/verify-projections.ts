@@ -1,9 +1,10 @@
 import { pino } from 'pino';
+import type { AnyProjection } from '../../projections/projection.ts';
 import { projections } from '../../projections/registry.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import { openPool } from '../postgres/pool.ts';
-import { checkDrift, type DriftedRow, type DriftReport } from '../projector/drift-check.ts';
+import { checkAllDrift, type DriftedRow, type DriftReport, type PassProgress } from '../projector/drift-check.ts';
 import { locateServices } from './locate-services.ts';
 
 const reportLine = ({ projection, position, checked, drifted }: DriftReport): string => {
@@ -29,29 +30,46 @@ export const verdictOf = (
   return { text: `${what} not checked, because this version of them has not been built yet`, code: 3 };
 };
 
+/** Returns the findings as lines, those of projections that differ first. */
+export const findingLines = (reports: readonly DriftReport[]): string[] => {
+  const differing = reports.filter(({ drifted }) => drifted.length > 0);
+  const others = reports.filter(({ drifted }) => drifted.length === 0);
+  return [...differing, ...others].flatMap((report) => [reportLine(report), ...report.drifted.map(driftLine)]);
+};
+
+/** Returns the projections with these names; all of them if there are no names. @throws Error that lists the names */
+export const projectionsNamed = (names: readonly string[]): readonly AnyProjection[] => {
+  const unknown = names.filter((name) => !projections.some((projection) => projection.name === name));
+  if (unknown.length > 0)
+    throw new Error(`there is no projection ${unknown.join(', ')}; there are ${projections.map(({ name }) => name).join(', ')}`);
+  return names.length === 0 ? projections : projections.filter(({ name }) => names.includes(name));
+};
+
+/** Shows on a terminal how far the check is, in a line that the next one replaces. */
+const showProgress = ({ events, share }: PassProgress): void => {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[Kreading the log: ${Math.round(share * 100)} %, ${events} events`);
+};
+
+const endProgress = (): void => {
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
+};
+
+export type VerifyOptions = { readonly json: boolean; readonly names: readonly string[] };
+
 /**
  * Computes every row again from the log, and compares it with the stored row. Without `json`, prints a line for each
- * projection; with `json`, prints one line of JSON at the end.
+ * projection, those that differ first, and the verdict; with `json`, prints one line of JSON.
  * @returns the exit code: 1 if a row differs from what the log yields, 3 if not all projections could be checked
  */
-export const verify = async (config: Config, { json }: { readonly json: boolean }): Promise<number> => {
+export const verify = async (config: Config, { json, names }: VerifyOptions): Promise<number> => {
+  const chosen = projectionsNamed(names);
   const { eventstoreUrl, databaseUrl } = locateServices(config);
   const log = openLog(eventstoreUrl);
   const pool = openPool(databaseUrl, pino({ level: 'silent' }), 'verify', { max: 1 });
-  const reports: DriftReport[] = [];
-  const print = json ? () => {} : console.log;
-  try {
-    for (const projection of projections) {
-      const report = await checkDrift(log, pool, projection, 'all');
-      reports.push(report);
-      print(reportLine(report));
-      for (const drifted of report.drifted) print(driftLine(drifted));
-    }
-  } finally {
-    await Promise.all([log.close(), pool.end()]);
-  }
+  const closeAll = () => Promise.all([log.close(), pool.end()]);
+  const reports = await checkAllDrift(log, pool, chosen, showProgress).finally(closeAll).finally(endProgress);
   const { text, code } = verdictOf(reports);
   if (json) console.log(JSON.stringify({ ok: code === 0, projections: reports }));
-  print(text);
+  if (!json) for (const line of [...findingLines(reports), text]) console.log(line);
   return code;
 };

@@ -1,11 +1,11 @@
 import type { ClientBase, Pool } from 'pg';
-import { PLATFORM, type Position, parseToken, type Recorded, streamName } from '../../domain/event.ts';
+import { comparePositions, PLATFORM, type Position, parseToken, type Recorded, streamName } from '../../domain/event.ts';
 import { compileProjection } from '../../projections/engine/compiled-projection.ts';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { quoteIdentifier } from '../postgres/pool.ts';
 import { firstDivergences } from './first-divergence.ts';
-import { differingColumns, eventsFor, foldRows, type SampledRow } from './fold-rows.ts';
+import { differingColumns, eventsFor, type FoldedRow, foldRows, type SampledRow, startFold } from './fold-rows.ts';
 import { shapeOf } from './schema.ts';
 import { storedRowOf } from './table-store.ts';
 
@@ -32,6 +32,9 @@ export type DriftReport = {
 };
 
 type Snapshot = { readonly position: Position | null; readonly token: string | null; readonly rows: readonly SampledRow[] };
+
+/** Rows of a projection that may differ from those that the log yields up to `until`. */
+type Suspects = { readonly projection: AnyProjection; readonly rows: readonly SampledRow[]; readonly until: Position };
 
 const MAX_ROWS = 100_000;
 
@@ -87,14 +90,8 @@ const unexplainedRows = async (
 const eventOf = (event: Recorded | null | undefined): DriftedRow['event'] =>
   event ? { stream: event.stream, revision: event.revision, event_id: event.event_id, type: event.type } : null;
 
-const driftedRows = async (
-  log: Log,
-  projection: AnyProjection,
-  rows: readonly SampledRow[],
-  until: Position,
-): Promise<readonly DriftedRow[]> => {
-  if (rows.length === 0) return [];
-  const rowOf = await foldRows(projection, eventsFor(log, projection), { rows, until });
+/** Returns the rows that differ from their folded row, each with the first event that it does not reflect. */
+const driftedRows = async (log: Log, { projection, rows, until }: Suspects, rowOf: FoldedRow): Promise<readonly DriftedRow[]> => {
   const drifted = rows.filter((sampled) => differingColumns(sampled.table, sampled.row, rowOf(sampled)).length > 0);
   if (drifted.length === 0) return [];
   const events = await firstDivergences(log, projection, drifted, until);
@@ -120,5 +117,65 @@ export const checkDrift = async (log: Log, pool: Pool, projection: AnyProjection
   const report = { projection: projection.name, position: token, checked: rows.length };
   if (!position) return { ...report, drifted: [] };
   const suspects = rowsPerTable === 'all' ? rows : await unexplainedRows(log, projection, rows, position);
-  return { ...report, drifted: await driftedRows(log, projection, suspects, position) };
+  if (suspects.length === 0) return { ...report, drifted: [] };
+  const rowOf = await foldRows(projection, eventsFor(log, projection), { rows: suspects, until: position });
+  return { ...report, drifted: await driftedRows(log, { projection, rows: suspects, until: position }, rowOf) };
+};
+
+/** How far a pass over the log is: the number of events read, and which share of the log that is (0 to 1). */
+export type PassProgress = { readonly events: number; readonly share: number };
+
+type Sampled = Suspects & { readonly report: Omit<DriftReport, 'drifted'> };
+
+const EVENTS_PER_REPORT = 1_000;
+/** The maximum number of rows that are folded in one pass over the log; they are kept in memory. */
+const MAX_ROWS_PER_PASS = 300_000;
+
+const shareOf = ({ commit }: Position, end: Position): number => (end.commit === 0n ? 1 : Number((commit * 1_000n) / end.commit) / 1_000);
+
+/** Folds the rows of several projections in one pass over the log. */
+const foldTogether = async (log: Log, samples: readonly Sampled[], onProgress: (progress: PassProgress) => void): Promise<FoldedRow[]> => {
+  const end = samples.map(({ until }) => until).reduce((last, until) => (comparePositions(until, last) > 0 ? until : last));
+  const folds = samples.map(({ projection, rows, until }) => ({
+    handles: compileProjection(projection).handles,
+    fold: startFold(projection, { rows, until }),
+  }));
+  let events = 0;
+  for await (const event of log.readAll()) {
+    if (comparePositions(event.position, end) > 0) break;
+    for (const { handles, fold } of folds) if (handles(event)) fold.add(event);
+    if (++events % EVENTS_PER_REPORT === 0) onProgress({ events, share: shareOf(event.position, end) });
+  }
+  return folds.map(({ fold }) => fold.finish());
+};
+
+/**
+ * Checks all stored rows of several projections, up to 100,000 per table. The log is read once for all of them, unless
+ * they have too many rows to keep in memory, and once more for each projection that differs.
+ */
+export const checkAllDrift = async (
+  log: Log,
+  pool: Pool,
+  projections: readonly AnyProjection[],
+  onProgress: (progress: PassProgress) => void,
+): Promise<DriftReport[]> => {
+  const reports: DriftReport[] = [];
+  let samples: Sampled[] = [];
+  const check = async (): Promise<void> => {
+    if (samples.length === 0) return;
+    const folded = await foldTogether(log, samples, onProgress);
+    for (const [index, sampled] of samples.entries())
+      reports.push({ ...sampled.report, drifted: await driftedRows(log, sampled, folded[index]!) });
+    samples = [];
+  };
+  for (const projection of projections) {
+    const db = await pool.connect();
+    const { position, token, rows } = await sample(db, projection, 'all').finally(() => db.release());
+    const report = { projection: projection.name, position: token, checked: rows.length };
+    if (position) samples.push({ projection, rows, until: position, report });
+    else reports.push({ ...report, drifted: [] });
+    if (samples.reduce((sum, sampled) => sum + sampled.rows.length, 0) >= MAX_ROWS_PER_PASS) await check();
+  }
+  await check();
+  return reports;
 };

@@ -23,15 +23,15 @@ export type FoldOptions = {
 
 const nameOf = (table: string, key: string): string => `${table}\0${key}`;
 
-/**
- * Folds events into the rows in `options.rows`. Ignores all other rows.
- * @returns the function that looks up the folded row of a sampled row
- */
-export const foldRows = async (
-  projection: AnyProjection,
-  events: AsyncIterable<Recorded>,
-  { rows, until, onEvent }: FoldOptions,
-): Promise<FoldedRow> => {
+/** A fold that gets its events one by one. */
+export type RowFold = {
+  readonly add: (event: Recorded) => void;
+  /** Folds the last events. @returns the function that looks up the folded row of a sampled row */
+  readonly finish: () => FoldedRow;
+};
+
+/** Starts to fold events into the rows in `options.rows`. Ignores all other rows, and events after `options.until`. */
+export const startFold = (projection: AnyProjection, { rows, until, onEvent }: FoldOptions): RowFold => {
   const names = new Set(rows.map(({ table, key }) => nameOf(table.table.name, key)));
   const store = openMemoryStore([projection], { only: (table, key) => names.has(nameOf(table, key)) });
   const rowOf: FoldedRow = ({ table, key }) => store.rows(projection.name, table.table.name).get(key);
@@ -43,12 +43,28 @@ export const foldRows = async (
     onEvent?.(rowOf, pending.at(-1)!);
     pending = [];
   };
+  return {
+    add: (event) => {
+      if (comparePositions(event.position, until) <= 0 && pending.push(event) >= step) flush();
+    },
+    finish: () => {
+      flush();
+      return rowOf;
+    },
+  };
+};
+
+/**
+ * Folds events, in the order of their positions, into the rows in `options.rows`.
+ * @returns the function that looks up the folded row of a sampled row
+ */
+export const foldRows = async (projection: AnyProjection, events: AsyncIterable<Recorded>, options: FoldOptions): Promise<FoldedRow> => {
+  const fold = startFold(projection, options);
   for await (const event of events) {
-    if (comparePositions(event.position, until) > 0) break;
-    if (pending.push(event) >= step) flush();
+    if (comparePositions(event.position, options.until) > 0) break;
+    fold.add(event);
   }
-  flush();
-  return rowOf;
+  return fold.finish();
 };
 
 /** Yields all events of the log that a projection handles. */

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { openPool } from '../../infra/postgres/pool.ts';
-import { checkDrift } from '../../infra/projector/drift-check.ts';
+import { checkAllDrift, checkDrift } from '../../infra/projector/drift-check.ts';
 import { asOf } from '../../projections/engine/as-of.ts';
 import { query, silentLogger, startProjectionPlatform, waitForProjection } from '../fixtures/live-projections.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
@@ -54,6 +54,46 @@ test('the drift check reports each row that differs from the log, and no other r
       ],
     );
   }
+  await pool.end();
+  await close();
+});
+
+test('several projections are checked in one pass over the log, with progress; only one that differs is read again', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
+  await appendEvents(
+    log,
+    recordedEvents(Array.from({ length: 2_500 }, (_, index): EventSpec => [`i${index}`, 'IdeaNoted', { title: 'one' }])),
+  );
+  await waitForProjection(reads, log, 'ideas');
+  const pool = openPool(databaseUrl, silentLogger, 'test');
+  let passes = 0;
+  const counted: typeof log = {
+    ...log,
+    readAll: (...args) => {
+      passes++;
+      return log.readAll(...args);
+    },
+  };
+  const shares: number[] = [];
+  const check = () => checkAllDrift(counted, pool, [ideas, ideas], ({ share }) => shares.push(share));
+  assert.equal(
+    (await check()).map(({ checked, drifted }) => [checked, drifted.length]),
+    [
+      [2_500, 0],
+      [2_500, 0],
+    ],
+  );
+  assert.is(passes, 1);
+  assert.equal([shares.length, shares[0]! < shares[1]!, shares[1]! <= 1], [2, true, true]);
+  await query(databaseUrl, `update ideas.ideas set title = 'wrong' where id = 'i7'`);
+  passes = 0;
+  assert.equal(
+    (await check()).map(({ drifted }) => drifted.map(({ event }) => event?.stream)),
+    [['idea-t.i7'], ['idea-t.i7']],
+  );
+  assert.is(passes, 3);
   await pool.end();
   await close();
 });
