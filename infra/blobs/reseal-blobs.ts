@@ -36,12 +36,11 @@ export const resealTenantBlobs = async (options: ResealOptions, tenant: string):
     count += 1;
   };
 
-  for await (const entry of backend.list())
-    if (entry.tenant === tenant)
-      await reseal(entry).catch((error: Error) => {
-        const reason = error.cause ?? error;
-        if (!(reason instanceof BlobDamaged)) throw reason;
-        onDamaged(reason.message);
-      });
+  for await (const entry of backend.list(tenant))
+    await reseal(entry).catch((error: Error) => {
+      const reason = error.cause ?? error;
+      if (!(reason instanceof BlobDamaged)) throw reason;
+      onDamaged(reason.message);
+    });
   return count;
 };

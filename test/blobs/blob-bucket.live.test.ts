@@ -203,7 +203,13 @@ test('if an object is encrypted again with a new data key while it is read, the 
   const before = server.objects.get(`files/acme/${sha256}`)!.etag;
   await addDataKey(log, await openMasterKeys(masterKeyFile, false), 'acme', 'second');
   await vault.refreshDataKeys('acme');
-  assert.is(await resealTenantBlobs({ backend, drafts, vault }, 'acme'), 1);
+  const listed: (string | undefined)[] = [];
+  const list: typeof backend.list = (tenant) => {
+    listed.push(tenant);
+    return backend.list(tenant);
+  };
+  assert.is(await resealTenantBlobs({ backend: { ...backend, list }, drafts, vault }, 'acme'), 1);
+  assert.equal(listed, ['acme'], 'only the files of the tenant are listed');
   assert.is.not(server.objects.get(`files/acme/${sha256}`)!.etag, before);
   assert.ok(Buffer.concat(await Array.fromAsync(blob.content)).equals(bytes));
   assert.ok((await readAll(acme, sha256)).equals(bytes));
