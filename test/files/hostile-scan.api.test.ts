@@ -3,7 +3,6 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import pino from 'pino';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { activePdfName } from '../../domain/files/active-pdf.ts';
 import { createThreatScan } from '../../infra/files/scan-thread.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
@@ -71,16 +70,6 @@ test('a file that exceeds the time limit is not reported as checked, and the nex
     results.map((one) => one!.findings.map(({ code }) => code)),
     [[], ['active_content']],
   );
-});
-
-test('an active name of a PDF is found at every place, escaped or not, also where two windows meet', () => {
-  for (const name of ['/JavaScript', '/J#61vaScrip#74', '/AA'])
-    for (const before of [0, 1, 65_400, 65_470, 65_472, 65_473, 65_500, 65_530, 65_536, 200_000])
-      for (const after of ['', ' ', ' '.repeat(100_000)])
-        assert.ok(activePdfName(encoder.encode(' '.repeat(before) + name + after)), `${name} after ${before} bytes`);
-  for (const before of [0, 65_460, 65_524, 65_526, 65_533])
-    for (const name of ['/JavaScripts', '/AAb', '/JSx', '#2fJavaScript2'.replace('#2f', ' ')])
-      assert.is(activePdfName(encoder.encode(' '.repeat(before) + name + ' '.repeat(100))), null, `${name} after ${before} bytes`);
 });
 
 afterLastTest(() => p.close());
