@@ -15,10 +15,14 @@ import { ConfigKey } from './credential-request.ts';
 
 export const CredentialSubmit = z
   .strictObject({
-    request_id: DisplayLine.min(1, 'must have at least 1 character')
-      .meta({ description: 'The credential request to fulfil', examples: [EXAMPLE_IDS['credential request']] }),
-    skill_id: DisplayLine.min(1, 'must have at least 1 character')
-      .meta({ description: 'The skill of the request', examples: [EXAMPLE_IDS.skill] }),
+    request_id: DisplayLine.min(1, 'must have at least 1 character').meta({
+      description: 'The credential request to fulfil',
+      examples: [EXAMPLE_IDS['credential request']],
+    }),
+    skill_id: DisplayLine.min(1, 'must have at least 1 character').meta({
+      description: 'The skill of the request',
+      examples: [EXAMPLE_IDS.skill],
+    }),
     config_key: ConfigKey,
     value: z
       .string()
