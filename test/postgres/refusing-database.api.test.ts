@@ -4,7 +4,7 @@ import { checkPostgres, checkWritablePostgres, withPostgres } from '../../infra/
 import { databaseCause } from '../../infra/postgres/database-cause.ts';
 import { readModelDatabase } from '../fixtures/template-database.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
-import { test } from '../fixtures/test-with-cleanup.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 /** Creates the function `fail_now`, which raises an error with the SQLSTATE that the table `failure` names. */
 const FAILING_FUNCTION = `create table public.failure (code text);
@@ -15,9 +15,14 @@ const FAILING_FUNCTION = `create table public.failure (code text);
 const FAILING_READS = `alter table agents.agents rename to intact;
   create view agents.agents as select * from agents.intact where public.fail_now()`;
 
+/** Undoes both, because the next test platform of this process uses the same database. */
+const RESTORE = `drop view agents.agents; alter table agents.intact rename to agents;
+  drop function public.fail_now; drop table public.failure`;
+
 test('each error with which the database refuses reads is answered with 503 unavailable', async () => {
   const p = await createTestPlatform();
   await p.readModelPool.query(`${FAILING_FUNCTION}; ${FAILING_READS}`);
+  afterTest(() => p.readModelPool.query(RESTORE));
   for (const code of ['53100', '53300', '42501', '25006', '58030', '58P01', 'XX001', '57P03']) {
     await p.readModelPool.query(`truncate public.failure; insert into public.failure values ('${code}')`);
     const { status, body } = await p.send('GET', `/tenant/${p.tenant_id}/agents`);

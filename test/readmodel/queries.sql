@@ -2421,6 +2421,7 @@ from
       "auditheads"."heads" as "head"
     where
       "head"."tenant_id" = $2
+      and "head"."version" = $3
     order by
       "head"."size" desc,
       "head"."id" desc
@@ -2437,7 +2438,8 @@ from
   "auditheads"."heads" as "head"
 where
   "head"."tenant_id" = $1
-  and "head"."place" >= $2
+  and "head"."version" = $2
+  and "head"."place" >= $3
 order by
   "head"."place"
 limit
@@ -2467,6 +2469,7 @@ from
   "auditheads"."heads" as "head"
 where
   "head"."tenant_id" = $1
+  and "head"."version" = $2
 order by
   "head"."place" desc
 limit
@@ -2488,7 +2491,7 @@ limit
 
 -- leavesBetween: call
 select
-  "entry"."leaf",
+  "entry"."leaf_hash",
   "entry"."place"
 from
   "audit"."audit_logs" as "entry"
@@ -2529,6 +2532,7 @@ from
       "auditheads"."heads" as "head"
     where
       "head"."tenant_id" = "entries"."tenant_id"
+      and "head"."version" = $2
     order by
       "head"."size" desc
     limit
