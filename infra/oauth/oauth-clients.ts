@@ -7,6 +7,7 @@ import { secret } from '../../domain/secret.ts';
 import type { OAuthClient } from '../config.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import type { GuardedClient } from '../egress/guarded-client.ts';
+import { statusOfResponse } from '../http/foreign-response.ts';
 import { fetchTokens } from './fetch-tokens.ts';
 import { revokeTokens } from './revoke-tokens.ts';
 
@@ -31,8 +32,7 @@ const causesOf = (error: unknown): unknown[] => {
   return causes;
 };
 
-const isDown = (causes: readonly unknown[]): boolean =>
-  causes.some((cause) => cause instanceof Response && (cause.status >= 500 || cause.status === 429));
+const isDown = (causes: readonly unknown[]): boolean => causes.map(statusOfResponse).some((status = 0) => status >= 500 || status === 429);
 
 /**
  * Returns the refusal that tells the user why a request to a provider failed. Of the error, it contains at most the

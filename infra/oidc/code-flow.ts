@@ -3,6 +3,7 @@ import * as oidc from 'openid-client';
 import type { Logger } from 'pino';
 import type { CodeFlow } from '../../api/identity/sign-in.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import { statusOfResponse } from '../http/foreign-response.ts';
 import { type Issuer, identityClaims, issuerUnavailable } from './issuer.ts';
 
 const MAX_SIGN_IN_MINUTES = 10;
@@ -23,7 +24,7 @@ const expired = (): Refusal =>
 const isIssuerDown = (error: unknown): boolean => {
   if (error instanceof TypeError) return true;
   if (!(error instanceof oidc.ClientError)) return false;
-  return error.code === 'OAUTH_TIMEOUT' || (error.cause instanceof Response && error.cause.status >= 500);
+  return error.code === 'OAUTH_TIMEOUT' || (statusOfResponse(error.cause) ?? 0) >= 500;
 };
 
 /**
