@@ -2,7 +2,7 @@ import type { AgentPermission } from '../../domain/agents/role-permissions.ts';
 import { AGENT_ROLES, LABELS, PERMISSION_OF_LABEL } from '../../domain/agents/role-permissions.ts';
 import { MAX_SORT_KEY } from '../../domain/event.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import { type AgentVisibility, agentsOpenTo } from '../../projections/agents/agent.queries.ts';
+import { type AgentVisibility, adminOnlyAgents, agentsOpenTo } from '../../projections/agents/agent.queries.ts';
 import type { Ctx } from '../http/operation.ts';
 
 /**
@@ -49,3 +49,7 @@ export const agentsWithReadableChats = async (ctx: Ctx): Promise<readonly string
 /** Returns the ids of the agents that the caller may see; undefined if the caller may see all agents. */
 export const visibleAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> =>
   (await seesAllAgents(ctx)) ? undefined : agentsWithPermission(ctx, 'agent:read');
+
+/** Returns the ids of the agents that are only for administrators, if the caller is none; otherwise none. */
+export const hiddenAgents = async (ctx: Ctx): Promise<readonly string[]> =>
+  (await seesAllAgents(ctx)) ? [] : adminOnlyAgents(ctx.reads, ctx.tenant);

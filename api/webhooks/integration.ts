@@ -24,6 +24,7 @@ import {
   lastDeliveries,
 } from '../../projections/webhooks/integration.queries.ts';
 import { integrations, WebhookIntegrationRead, WebhookIntegrationSecret } from '../../projections/webhooks/integration.ts';
+import { hiddenAgents } from '../agents/readable-agents.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { asOfQuery, listQuery, windowOf, withTotalCount } from '../http/paging.ts';
@@ -56,6 +57,19 @@ const withDeliveriesUntil = async (ctx: Ctx, integration: Loaded<IntegrationView
   return { ...integration, state: { ...integration.state, ...times } };
 };
 
+/** Returns one integration; null if there is none, or if the caller may not know its agent. */
+const readIntegration = async (ctx: Ctx, { id }: { id: string }) => {
+  const hidden = await hiddenAgents(ctx);
+  if (ctx.asOf) {
+    const found = await integrationAsOf(ctx, id);
+    return found && hidden.includes(found.state.agent_id) ? null : withDeliveriesUntil(ctx, found, ctx.asOf);
+  }
+  const found = await integrationById(ctx.reads, ctx.tenant, id, ctx.publicUrl);
+  if (!found || hidden.length === 0) return found;
+  const { agent_id } = JSON.parse(found.doc) as { readonly agent_id: string };
+  return hidden.includes(agent_id) ? null : found;
+};
+
 export const integrationOperations = {
   listWebhookIntegrations: operation({
     method: 'get',
@@ -71,15 +85,17 @@ export const integrationOperations = {
     ),
     reply: z.array(WebhookIntegrationRead),
     projection: integrations.name,
-    run: (ctx, { agent_id, provider, ...window }) => {
-      const filter = { agent_id, provider };
+    run: async (ctx, { agent_id, provider, ...window }) => {
+      const except = await hiddenAgents(ctx);
       const page = integrationPage(
         ctx.reads,
         { tenant_id: ctx.tenant, publicUrl: ctx.publicUrl },
-        filter,
+        { agent_id, provider, except },
         windowOf(window, INTEGRATION_SORTS),
       );
-      return withTotalCount(filter, page, () => integrationCount(ctx.reads, ctx.tenant));
+      // The stored count includes the integrations that the caller may not see.
+      if (except.length > 0) return page;
+      return withTotalCount({ agent_id, provider }, page, () => integrationCount(ctx.reads, ctx.tenant));
     },
   }),
   connectWebhookIntegration: operation({
@@ -104,10 +120,7 @@ export const integrationOperations = {
     query: asOfQuery,
     projection: integrations.name,
     noConditionalGet: true,
-    run: async (ctx, { id }) =>
-      ctx.asOf
-        ? withDeliveriesUntil(ctx, await integrationAsOf(ctx, id), ctx.asOf)
-        : integrationById(ctx.reads, ctx.tenant, id, ctx.publicUrl),
+    run: readIntegration,
   }),
   updateWebhookIntegration: operation({
     method: 'patch',

@@ -235,3 +235,15 @@ export async function* allAgents(reads: Reads): AsyncGenerator<readonly { tenant
     last = batch.at(-1)!;
   }
 }
+
+const adminOnly = defineQuery((db, { tenant_id }: { tenant_id: string }) =>
+  db
+    .selectFrom('agents.agents as agent')
+    .select('agent.id')
+    .where('agent.tenant_id', '=', tenant_id)
+    .where('agent.is_admin_only', '=', true),
+);
+
+/** Returns the ids of the agents of a tenant that only its administrators may see. */
+export const adminOnlyAgents = async (reads: Reads, tenant_id: string): Promise<string[]> =>
+  (await reads.rows(adminOnly, { tenant_id })).map(({ id }) => id);

@@ -51,24 +51,32 @@ export const lastDeliveries = async (
 
 export const INTEGRATION_SORTS = sortFields(table, table.docs.doc);
 
-type IntegrationFilter = { readonly agent_id?: string | undefined; readonly provider?: string | undefined };
+/** `except`: agents whose integrations are left out. */
+type IntegrationFilter = {
+  readonly agent_id?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly except?: readonly string[];
+};
 
-const integrationList = defineList({ table }, (db, { tenant_id, agent_id, provider }: IntegrationFilter & { readonly tenant_id: string }) =>
-  db
-    .selectFrom('integrations.integrations as integration')
-    .where('integration.tenant_id', '=', tenant_id)
-    .$if(agent_id !== undefined, (query) => query.where('integration.agent_id', '=', agent_id!))
-    .$if(provider !== undefined, (query) => query.where('integration.provider', '=', provider!)),
+const integrationList = defineList(
+  { table },
+  (db, { tenant_id, agent_id, provider, except = [] }: IntegrationFilter & { readonly tenant_id: string }) =>
+    db
+      .selectFrom('integrations.integrations as integration')
+      .where('integration.tenant_id', '=', tenant_id)
+      .$if(except.length > 0, (query) => query.where(({ eb, fn, val, not }) => not(eb('integration.agent_id', '=', fn.any(val(except))))))
+      .$if(agent_id !== undefined, (query) => query.where('integration.agent_id', '=', agent_id!))
+      .$if(provider !== undefined, (query) => query.where('integration.provider', '=', provider!)),
 );
 
 /** Returns a page of the webhook integrations of the tenant, as WebhookIntegrationRead. */
 export const integrationPage = async (
   reads: Reads,
   { tenant_id, publicUrl }: { tenant_id: string; publicUrl: string },
-  { agent_id, provider }: IntegrationFilter,
+  { agent_id, provider, except = [] }: IntegrationFilter,
   window: PageWindow,
 ): Promise<Page> => {
-  const { body, next } = await reads.page(integrationList, { tenant_id, agent_id, provider }, window);
+  const { body, next } = await reads.page(integrationList, { tenant_id, agent_id, provider, except }, window);
   return { body: JSON.stringify((JSON.parse(body) as IntegrationDoc[]).map((doc) => complete(doc, publicUrl))), next };
 };
 

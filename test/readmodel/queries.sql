@@ -279,6 +279,15 @@ from
       1
   ) found;
 
+-- adminOnlyAgents: call
+select
+  "agent"."id"
+from
+  "agents"."agents" as "agent"
+where
+  "agent"."tenant_id" = $1
+  and "agent"."is_admin_only" = $2;
+
 -- agentsOpenTo: call
 select distinct
   "access"."agent_id"
