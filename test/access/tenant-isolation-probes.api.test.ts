@@ -3,6 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openShare } from '../fixtures/share.ts';
 import type { Answer } from '../fixtures/test-platform.ts';
+import { ruleFor } from '../two-tenants/access-rules.ts';
 import { createDataset, type Dataset } from '../two-tenants/dataset.ts';
 import { PRINCIPALS, type PrincipalName } from '../two-tenants/expected-access.ts';
 import { type Call, callsOf, type Document } from '../two-tenants/id-positions.ts';
@@ -10,6 +11,7 @@ import {
   canSeeHidden,
   expectedStatuses,
   isComparable,
+  isInTenant,
   isOwnTenant,
   positionError,
   sendProbe,
@@ -145,12 +147,17 @@ const casesOf = (call: Call): Case[] =>
 const nameOfCase = ({ call, who, group }: Case): string => `${call.method} ${call.path} as ${who}, ${group}`;
 
 /**
- * Returns the operation and the statuses that the responses must have; also the place of the ids, unless each id gets
- * the same status.
+ * Returns what a share must have at least one case of. With ids of another place, this is each operation with the
+ * statuses that the responses must have, and the place unless each id gets the same status. With the caller's own ids,
+ * the response depends on the caller: this is each caller with each permission, or with each operation outside of
+ * tenants that the caller may use.
  */
 const kindOf = ({ call, who, group, variants }: Case): string => {
   const statuses = variants.map((variant) => String(expectedStatuses(call, variant, who)));
-  return [call.method, call.path, ...(new Set(statuses).size > 1 ? [group, ...statuses] : statuses.slice(0, 1))].join(' ');
+  const operation = `${call.method} ${call.path}`;
+  if (group !== 'own') return [operation, ...(new Set(statuses).size > 1 ? [group, ...statuses] : statuses.slice(0, 1))].join(' ');
+  if (!isInTenant(call)) return [operation, statuses[0], ...(isAllowed(call, variants[0]!, who) ? [who] : [])].join(' ');
+  return [who, ...ruleFor(call.method, call.path, call.description ?? '').all, call.method === 'GET', statuses[0]].join(' ');
 };
 
 const probeRefused = async (dataset: Dataset, { call, who, variants }: Case): Promise<void> => {

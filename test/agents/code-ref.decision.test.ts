@@ -117,11 +117,12 @@ test('the edit distance of two texts is symmetric, at most the length of the lon
     ),
   ));
 
-test('the names that are most similar to a given one are found among 2,000 long names in less than 600 ms', () => {
+test('the names that are most similar to a given one are found among 2,000 long names in less than 600 ms of processor time', () => {
   const names = Array.from({ length: 2_000 }, (_, index) => `${'feature/a-long-name-'.repeat(6)}${index}`);
-  const startedAt = performance.now();
+  const before = process.cpuUsage();
   nearestNames(`${'feature/a-long-nmae-'.repeat(6)}x`, names, 3);
-  assert.ok(performance.now() - startedAt < 600);
+  const { user, system } = process.cpuUsage(before);
+  assert.ok((user + system) / 1_000 < 600, `${(user + system) / 1_000} ms`);
 });
 
 test.run();

@@ -4,6 +4,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { checkExport } from '../../api/console/browser/export-check.mjs';
 import { describeVerification, verifyAuditExport } from '../../infra/audit/verify-audit-export.mjs';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { contentsOf, linesIn } from '../fixtures/export-edits.ts';
 import { fileOf } from '../fixtures/made-export.ts';
 import { runExport } from '../fixtures/run-export.ts';
@@ -145,7 +146,7 @@ test('annals export with a period or another filter writes the file with proofs 
   assert.match(JSON.stringify(data), '"format":"proofs"');
 });
 
-test('clean-up: the platform stops without an error', async () => {
+afterLastTest(async () => {
   await Promise.all([server.close(), p.close()]);
 });
 

@@ -1,8 +1,10 @@
+// share
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../../domain/event.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import { createSessionPlatform, type Json } from '../fixtures/session-platform.ts';
+import { openShare } from '../fixtures/share.ts';
 import { addMember } from '../fixtures/users.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
 import { type Classes, compareTimings, type Difference } from '../fixtures/welch-t-test.ts';
@@ -23,6 +25,7 @@ const MIN_SHARE = 0.05;
 const MAX_T_VALUE = 4.5;
 const leaks = ({ t, share }: Difference): boolean => Math.abs(t) >= MAX_T_VALUE && share >= MIN_SHARE;
 
+const share = openShare();
 const p = await createSessionPlatform();
 const post = async (path: string, body: object): Promise<Json> => {
   const answer = await p.send('POST', `${p.tenant}${path}`, { body });
@@ -173,7 +176,7 @@ test('the id of a request finds its newest event, and a position the event there
   assert.equal(await find(`q=${meta.$correlationId}&types=event,agent`), []);
 });
 
-test('an id of another tenant finds nothing, and takes as long as an id that does not exist', async () => {
+share.test('an id of another tenant finds nothing, and takes as long as an id that does not exist', async () => {
   const other = (await p.send('POST', '/admin/tenants', { body: { name: 'Other', slug: 'other', owner_email: 'far@example.com' } }))
     .body as Json;
   const { key } = await addMember(p, 'OWNER', String(other.id), 'owner@far.example.com');
@@ -188,8 +191,9 @@ test('an id of another tenant finds nothing, and takes as long as an id that doe
     request: [meta.$correlationId, uuid],
     position: [tokenOf(position), () => `9${Math.floor(Math.random() * 1e9)}:9${Math.floor(Math.random() * 1e9)}`],
   };
-  for (const [type, [foreign, invented]] of Object.entries(pairs)) {
+  for (const [type, [foreign, invented]] of Object.entries(pairs))
     for (const text of [foreign, invented()]) assert.equal(await find(`q=${encodeURIComponent(text)}`), [], type);
+  for (const [type, [foreign, invented]] of share.casesOf(Object.entries(pairs), ([type]) => type)) {
     const classes: Classes<string> = [[foreign], Array.from({ length: 64 }, invented)];
     const measured: Difference[] = [];
     do measured.push(await compareTimings((text) => find(`q=${encodeURIComponent(text)}&types=${type}`), classes, RUNS));

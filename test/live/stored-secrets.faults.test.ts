@@ -54,5 +54,6 @@ for (const { name } of CASES)
     checks.get(name)!(remains!);
   });
 
-afterLastTest(server.close);
+afterLastTest(() => server.close());
+
 test.run();
