@@ -13,7 +13,7 @@ import {
   type MentionType,
 } from '../../projections/autocomplete/mention.queries.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
-import { agentsWithReadableChats, visibleAgents } from '../agents/readable-agents.ts';
+import { agentsWithReadableChats, hiddenAgents, visibleAgents } from '../agents/readable-agents.ts';
 import { type Ctx, operation } from '../http/operation.ts';
 import { Decimal } from '../http/paging.ts';
 import { EXACT_TYPES, findById } from './exact-id.ts';
@@ -78,8 +78,9 @@ const filterFor = async (ctx: Ctx, type: MentionType): Promise<MentionFilter> =>
     case 'skill':
       return { tenant_id, visibility: (await seesAllSkills(ctx)) ? undefined : 'public' };
     case 'tool':
-    case 'integration':
       return { tenant_id };
+    case 'integration':
+      return { tenant_id, only: (await hiddenAgents(ctx)).length > 0 ? await visibleAgents(ctx) : undefined };
     case 'cron_job':
       return { tenant_id, only: await visibleAgents(ctx) };
     case 'session':

@@ -8,6 +8,7 @@ import { cronJobById } from '../../projections/schedule/cron-job.queries.ts';
 import type { CronJobRead } from '../../projections/schedule/cron-job.ts';
 import { deliveryById } from '../../projections/webhooks/delivery.queries.ts';
 import { integrationName } from '../../projections/webhooks/integration.queries.ts';
+import { hiddenAgents } from '../agents/readable-agents.ts';
 import { eventOf } from '../audit/event-detail.ts';
 import type { Ctx } from '../http/operation.ts';
 
@@ -56,7 +57,8 @@ const deliveryOf = async (ctx: Ctx, id: string): Promise<Found | null> => {
 
 const integrationOf = async (ctx: Ctx, id: string): Promise<Found | null> => {
   const found = await integrationName(ctx.reads, ctx.tenant, id);
-  return found && { id, label: found.label ?? 'Integration', type: 'integration', detail: found.provider };
+  if (!found || (await hiddenAgents(ctx)).includes(found.agent_id!)) return null;
+  return { id, label: found.label ?? 'Integration', type: 'integration', detail: found.provider };
 };
 
 const cronJobOf = async (ctx: Ctx, id: string): Promise<Found | null> => {

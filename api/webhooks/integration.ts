@@ -90,7 +90,7 @@ export const integrationOperations = {
       const page = integrationPage(
         ctx.reads,
         { tenant_id: ctx.tenant, publicUrl: ctx.publicUrl },
-        { agent_id, provider, except },
+        { agent_id, provider, except: except.length > 0 ? except : undefined },
         windowOf(window, INTEGRATION_SORTS),
       );
       // The stored count includes the integrations that the caller may not see.

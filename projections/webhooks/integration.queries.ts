@@ -29,13 +29,13 @@ export const integrationById = async (reads: Reads, tenant_id: string, id: strin
 const nameById = defineQuery((db, { tenant_id, id }: { tenant_id: string; id: string }) =>
   db
     .selectFrom('integrations.integrations as integration')
-    .select(['integration.label', 'integration.provider'])
+    .select(['integration.label', 'integration.provider', 'integration.agent_id'])
     .where('integration.id', '=', id)
     .where('integration.tenant_id', '=', tenant_id)
     .where('integration.disconnected', 'is not', true),
 );
 
-/** Returns the label and the provider of an integration of a tenant; null if the tenant has no such integration. */
+/** Returns the label, the provider and the agent of an integration of a tenant; null if the tenant has no such integration. */
 export const integrationName = async (reads: Reads, tenant_id: string, id: string) =>
   (await reads.rows(nameById, { tenant_id, id }))[0] ?? null;
 
@@ -51,20 +51,22 @@ export const lastDeliveries = async (
 
 export const INTEGRATION_SORTS = sortFields(table, table.docs.doc);
 
-/** `except`: agents whose integrations are left out. */
+/** `except`: agents whose integrations are left out; undefined if there are none. */
 type IntegrationFilter = {
   readonly agent_id?: string | undefined;
   readonly provider?: string | undefined;
-  readonly except?: readonly string[];
+  readonly except?: readonly string[] | undefined;
 };
 
 const integrationList = defineList(
   { table },
-  (db, { tenant_id, agent_id, provider, except = [] }: IntegrationFilter & { readonly tenant_id: string }) =>
+  (db, { tenant_id, agent_id, provider, except }: IntegrationFilter & { readonly tenant_id: string }) =>
     db
       .selectFrom('integrations.integrations as integration')
       .where('integration.tenant_id', '=', tenant_id)
-      .$if(except.length > 0, (query) => query.where(({ eb, fn, val, not }) => not(eb('integration.agent_id', '=', fn.any(val(except))))))
+      .$if(except !== undefined, (query) =>
+        query.where(({ eb, fn, val, not }) => not(eb('integration.agent_id', '=', fn.any(val(except!))))),
+      )
       .$if(agent_id !== undefined, (query) => query.where('integration.agent_id', '=', agent_id!))
       .$if(provider !== undefined, (query) => query.where('integration.provider', '=', provider!)),
 );
@@ -73,7 +75,7 @@ const integrationList = defineList(
 export const integrationPage = async (
   reads: Reads,
   { tenant_id, publicUrl }: { tenant_id: string; publicUrl: string },
-  { agent_id, provider, except = [] }: IntegrationFilter,
+  { agent_id, provider, except }: IntegrationFilter,
   window: PageWindow,
 ): Promise<Page> => {
   const { body, next } = await reads.page(integrationList, { tenant_id, agent_id, provider, except }, window);

@@ -1802,7 +1802,8 @@ from
 -- integrationName: call
 select
   "integration"."label",
-  "integration"."provider"
+  "integration"."provider",
+  "integration"."agent_id"
 from
   "integrations"."integrations" as "integration"
 where
