@@ -116,7 +116,7 @@ test('a selection in which an entry, a proof or a head was edited, removed, move
       const edits = {
         edited: contents.with(index, {
           kind,
-          text: contents[index]!.text.replace(/\d(?=\D*$)/, (digit) => String((Number(digit) + 1) % 10)),
+          text: contents[index]!.text.replace(/\d/, (digit) => String((Number(digit) + 1) % 10)),
         }),
         removed: contents.toSpliced(index, 1),
         moved: contents.toSpliced(index, 1).toSpliced(index + 1, 0, contents[index]!),
