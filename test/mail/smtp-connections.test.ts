@@ -28,7 +28,7 @@ const greeted = async ({ port }: Receiver, localAddress: string): Promise<{ sock
 };
 
 const answerOf = async (socket: Socket): Promise<number> => Number(String((await once(socket, 'data'))[0]).slice(0, 3));
-const say = (socket: Socket, line: string): Promise<number> => {
+const _say = (socket: Socket, line: string): Promise<number> => {
   socket.write(`${line}\r\n`);
   return answerOf(socket);
 };
@@ -70,16 +70,12 @@ test('a client that starts no message in time is disconnected, even if it sends 
 test('a client that takes too long for one message is disconnected; RSET gives it no more time', async () => {
   const receiver = await openReceiver({ mailFromMs: 60_000, messageMs: 400 });
   const { socket } = await greeted(receiver, '127.0.0.1');
-  const closed = once(socket, 'close');
-  assert.is(await say(socket, 'HELO x.example'), 250);
-  let rounds = 0;
-  for (let code = 250; code === 250; rounds++) {
-    code = await say(socket, 'MAIL FROM:<a@x.example>');
-    if (code === 250) code = await say(socket, 'RSET');
-  }
-  socket.end();
-  await closed;
-  assert.ok(rounds > 1);
+  let isOpen = true;
+  socket.on('data', () => {});
+  for (const event of ['end', 'error', 'close']) socket.once(event, () => (isOpen = false));
+  socket.write('HELO x.example\r\n');
+  for (; isOpen; await new Promise((resolve) => setTimeout(resolve, 20)))
+    if (socket.writable) socket.write('MAIL FROM:<a@x.example>\r\nRSET\r\n');
   assert.is(receiver.status().expired, 1);
 });
 
