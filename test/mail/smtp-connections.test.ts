@@ -28,10 +28,6 @@ const greeted = async ({ port }: Receiver, localAddress: string): Promise<{ sock
 };
 
 const answerOf = async (socket: Socket): Promise<number> => Number(String((await once(socket, 'data'))[0]).slice(0, 3));
-const _say = (socket: Socket, line: string): Promise<number> => {
-  socket.write(`${line}\r\n`);
-  return answerOf(socket);
-};
 
 test('an address that keeps as many connections as it can leaves connections for other addresses', async () => {
   const receiver = await openReceiver({ maxConnections: 8 });
