@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { COMPILE_CACHE } from '../infra/processes/compile-cache.ts';
 import type { Outcome } from './file-outcome.ts';
 import { unconfiguredEnvironment } from './fixtures/child-process.ts';
-import { PLATFORM_KINDS } from './fixtures/given-platforms.ts';
+import { PLATFORM_KINDS, type PlatformKind } from './fixtures/given-platforms.ts';
 import type { Services } from './fixtures/given-services.ts';
 import type { StartedPlatform } from './fixtures/start-platforms.ts';
 import { type Running, startServices } from './fixtures/start-services.ts';
@@ -93,6 +93,10 @@ const stop = async ({ services, supervised, dir }: Running, platforms: readonly 
   rmSync(dir, { recursive: true, force: true });
 };
 
+/** Starts a platform of each of these kinds. The code for it is loaded only if there is one to start. */
+const platformsOf = async (kinds: readonly PlatformKind[]): Promise<StartedPlatform[]> =>
+  kinds.length === 0 ? [] : (await import('./fixtures/start-platforms.ts')).startPlatforms(kinds);
+
 const main = async (words: string[]): Promise<number> => {
   const startedAt = Date.now();
   const options = runOptions(words);
@@ -101,11 +105,11 @@ const main = async (words: string[]): Promise<number> => {
   console.log(`${files.length} files; generated cases: ${options.share} % of them, seed ${options.seed}`);
   // Loading the definitions of the projections takes time. Do it while the services start.
   const kinds = PLATFORM_KINDS.filter((kind) => files.some((file) => usesPlatform(file, kind)));
-  const [running, platforms, { createTemplate }] = await Promise.all([
-    startServices(),
-    kinds.length === 0 ? [] : import('./fixtures/start-platforms.ts').then(({ startPlatforms }) => startPlatforms(kinds)),
-    import('./fixtures/template-database.ts'),
-  ]);
+  const [running, { createTemplate }] = await Promise.all([startServices(), import('./fixtures/template-database.ts')]);
+  const platforms = await platformsOf(kinds).catch(async (error) => {
+    await stop(running, []);
+    throw error;
+  });
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
       for (const each of activeProcesses) each.kill();
