@@ -65,7 +65,15 @@ const PLATFORM_WIDE: readonly ResourceType[] = [
 const MISSING_ID = 'cmissing00000000000000000';
 
 /** Types of resources whose ids can be any text, so no id of these types is malformed. */
-const NAMED_TYPES: readonly ResourceType[] = ['file', 'projection', 'rebuild', 'parked event', 'listing slug', 'benchmark slug'];
+const NAMED_TYPES: readonly ResourceType[] = [
+  'file',
+  'credential request',
+  'projection',
+  'rebuild',
+  'parked event',
+  'listing slug',
+  'benchmark slug',
+];
 
 export const isInTenant = ({ path }: Call): boolean => path.startsWith('/tenant/') || path.startsWith('/v1/tenants/');
 
