@@ -5,7 +5,7 @@ import { openShare } from '../fixtures/share.ts';
 import type { Answer } from '../fixtures/test-platform.ts';
 import { ruleFor } from '../two-tenants/access-rules.ts';
 import { createDataset, type Dataset } from '../two-tenants/dataset.ts';
-import { PRINCIPALS, type PrincipalName } from '../two-tenants/expected-access.ts';
+import { hasOnlyAgentRoles, PRINCIPALS, type PrincipalName } from '../two-tenants/expected-access.ts';
 import { type Call, callsOf, type Document } from '../two-tenants/id-positions.ts';
 import {
   canSeeHidden,
@@ -131,33 +131,50 @@ let calls = 0;
  * What one caller sends to one operation: the request with the caller's own ids, or with each wrong id in one place.
  * Only together can the responses show whether a wrong id gets the same response as one that does not exist.
  */
-type Case = { readonly call: Call; readonly who: PrincipalName; readonly group: string; readonly variants: readonly Variant[] };
+type Case = {
+  readonly call: Call;
+  readonly who: PrincipalName;
+  readonly group: string;
+  readonly variants: readonly Variant[];
+  /** Whether the caller may make the request with the caller's own ids. */
+  readonly mayUse: boolean;
+};
 
 const isRefused = ({ call, who }: Pick<Case, 'call' | 'who'>, variant: Variant): boolean =>
   !((call.method !== 'GET' && isAllowed(call, variant, who)) || isOwnTenant(who, call, variant) || canSeeHidden(who, variant));
 
-const casesOf = (call: Call): Case[] =>
-  PRINCIPALS.flatMap((who) =>
-    [...Map.groupBy(variantsOf(call), groupOf)].flatMap(([group, all]) => {
+const casesOf = (call: Call): Case[] => {
+  const groups = [...Map.groupBy(variantsOf(call), groupOf)];
+  const own = groups[0]![1][0]!;
+  return PRINCIPALS.flatMap((who) =>
+    groups.flatMap(([group, all]) => {
       const variants = all.filter((variant) => isRefused({ call, who }, variant));
-      return variants.length > 0 ? [{ call, who, group, variants }] : [];
+      return variants.length > 0 ? [{ call, who, group, variants, mayUse: isAllowed(call, own, who) }] : [];
     }),
   );
+};
 
 const nameOfCase = ({ call, who, group }: Case): string => `${call.method} ${call.path} as ${who}, ${group}`;
 
+/** Whether the response depends on what the caller may see, and not on an id in the path. */
+const showsWhatCallerSees = ({ call, who, group, mayUse }: Case): boolean =>
+  group === 'own' &&
+  mayUse &&
+  (!isInTenant(call) || (hasOnlyAgentRoles(who) && call.idPositions.every(({ type, in: where }) => where !== 'path' || type === 'tenant')));
+
 /**
- * Returns what a share must have at least one case of. With ids of another place, this is each operation with the
- * statuses that the responses must have, and the place unless each id gets the same status. With the caller's own ids,
- * the response depends on the caller: this is each caller with each permission, or with each operation outside of
- * tenants that the caller may use.
+ * Returns what a share must have at least one case of: each operation with the statuses that the responses must have,
+ * and the place of the ids unless each id gets the same status. Where the response depends on the caller, this is each
+ * caller with each permission, or with each operation.
  */
-const kindOf = ({ call, who, group, variants }: Case): string => {
+const kindOf = (one: Case): string => {
+  const { call, who, group, variants, mayUse } = one;
   const statuses = variants.map((variant) => String(expectedStatuses(call, variant, who)));
+  const { all, inAnyTenant } = ruleFor(call.method, call.path, call.description ?? '');
   const operation = `${call.method} ${call.path}`;
-  if (group !== 'own') return [operation, ...(new Set(statuses).size > 1 ? [group, ...statuses] : statuses.slice(0, 1))].join(' ');
-  if (!isInTenant(call)) return [operation, statuses[0], ...(isAllowed(call, variants[0]!, who) ? [who] : [])].join(' ');
-  return [who, ...ruleFor(call.method, call.path, call.description ?? '').all, call.method === 'GET', statuses[0]].join(' ');
+  if (inAnyTenant || showsWhatCallerSees(one)) return [operation, group, who].join(' ');
+  if (group === 'own' && isInTenant(call)) return [who, ...all, call.method === 'GET', statuses[0]].join(' ');
+  return [operation, mayUse, ...(new Set(statuses).size > 1 ? [group, ...statuses] : statuses.slice(0, 1))].join(' ');
 };
 
 const probeRefused = async (dataset: Dataset, { call, who, variants }: Case): Promise<void> => {

@@ -5,10 +5,10 @@ import { openTestBucket, sha256Of } from '../fixtures/test-bucket.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
 test('listing a bucket returns exactly the stored contents, even if the object store sends the list in pages', async () => {
-  const server = await startS3Server();
+  const server = await startS3Server({ pageSize: 100 });
   const { backend } = await openTestBucket(server);
   const object = { body: Buffer.from('x'), etag: '"e"', modified: Date.now() };
-  const digests = Array.from({ length: 2_345 }, (_, n) => sha256Of(Buffer.from(String(n))));
+  const digests = Array.from({ length: 234 }, (_, n) => sha256Of(Buffer.from(String(n))));
   for (const digest of digests) server.objects.set(`files/acme/${digest}`, object);
   for (const key of ['files/readme.txt', `elsewhere/acme/${digests[0]}`, `files/acme/${digests[0]}.old`]) server.objects.set(key, object);
   const entries = await Array.fromAsync(backend.list());
@@ -17,10 +17,10 @@ test('listing a bucket returns exactly the stored contents, even if the object s
 });
 
 test('removing the files of a tenant lists and removes only files of that tenant', async () => {
-  const server = await startS3Server();
+  const server = await startS3Server({ pageSize: 100 });
   const { backend } = await openTestBucket(server);
   const object = { body: Buffer.from('x'), etag: '"e"', modified: Date.now() };
-  const digests = Array.from({ length: 1_500 }, (_, n) => sha256Of(Buffer.from(String(n))));
+  const digests = Array.from({ length: 150 }, (_, n) => sha256Of(Buffer.from(String(n))));
   for (const digest of digests) for (const tenant of ['acme', 'acme2']) server.objects.set(`files/${tenant}/${digest}`, object);
   assert.is(await removeTenantBlobs(backend, 'acme'), digests.length);
   assert.equal([...server.objects.keys()].sort(), digests.map((digest) => `files/acme2/${digest}`).sort());
@@ -52,16 +52,16 @@ test('an object that is replaced after it was checked and before it is removed i
 });
 
 test('incomplete uploads that started before the given time are aborted, and later ones are kept', async () => {
-  const server = await startS3Server();
+  const server = await startS3Server({ pageSize: 100 });
   const { backend } = await openTestBucket(server);
   const key = `files/acme/${'0'.repeat(64)}`;
   const now = Date.now();
-  for (let n = 0; n < 1_500; n++) server.uploads.set(`old-${n}`, { key, initiated: now - 10_000, parts: new Map() });
+  for (let n = 0; n < 150; n++) server.uploads.set(`old-${n}`, { key, initiated: now - 10_000, parts: new Map() });
   server.uploads.set('new', { key, initiated: now, parts: new Map() });
   server.uploads.set('foreign', { key: 'elsewhere/x', initiated: now - 10_000, parts: new Map() });
-  assert.is(await backend.removeDrafts(now - 5_000, true), 1_500);
-  assert.is(server.uploads.size, 1_502);
-  assert.is(await backend.removeDrafts(now - 5_000, false), 1_500);
+  assert.is(await backend.removeDrafts(now - 5_000, true), 150);
+  assert.is(server.uploads.size, 152);
+  assert.is(await backend.removeDrafts(now - 5_000, false), 150);
   assert.equal([...server.uploads.keys()], ['new', 'foreign']);
 });
 
