@@ -8,6 +8,8 @@ export const SCORE_STREAM = 'AGENTS_SCORES';
  * to 1 MiB.
  */
 export const MAX_REPORT_BYTES = 1_000_000;
+/** The maximum size of anything that a runner publishes: a result with its headers. */
+export const MAX_PUBLISHED_BYTES = MAX_REPORT_BYTES + 4_096;
 
 /** Returns the NATS subject to which the runners of an agent publish the results of benchmark tasks. */
 export const scoreSubject = (tenant: string, agent: string): string => `scores.${tenant}.${agent}`;

@@ -15,6 +15,8 @@ export type UserClaims = {
   publicKey: string;
   /** The user's permissions. By default, the user may do everything in the account. */
   permissions?: Permissions;
+  /** The maximum size of a message that the user publishes, in bytes. By default, that of the server. */
+  maxPayload?: number;
   /** The time at which the server ends the user's connections. By default, the user does not expire. */
   expiresAt?: Date;
 };
@@ -126,7 +128,7 @@ export const activationToken = (exporterSeed: string, importer: string, subject:
  * Creates the JWT of a user, signed by the user's account. The JWT alone is not enough to connect: the client must also
  * sign with the user's private key.
  */
-export const userJwt = ({ accountSeed, name, publicKey, permissions = {}, expiresAt }: UserClaims): string =>
+export const userJwt = ({ accountSeed, name, publicKey, permissions = {}, maxPayload = UNLIMITED, expiresAt }: UserClaims): string =>
   sign(keyPairOf(accountSeed), {
     sub: publicKey,
     name,
@@ -137,7 +139,7 @@ export const userJwt = ({ accountSeed, name, publicKey, permissions = {}, expire
       sub: permissions.subscribe ?? {},
       subs: UNLIMITED,
       data: UNLIMITED,
-      payload: UNLIMITED,
+      payload: maxPayload,
     },
     ...(expiresAt && { exp: Math.floor(expiresAt.getTime() / 1000) }),
   });

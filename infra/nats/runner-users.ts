@@ -3,6 +3,7 @@ import { createUser } from 'nkeys.js';
 import type { CreateBrokerUser } from '../../commands/runners/runner-credential.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { inboxOf, permissionsOf } from '../../domain/runners/runner-credential.ts';
+import { MAX_PUBLISHED_BYTES } from '../../domain/runners/score-report.ts';
 import { ensureConsumer, ensureInbound } from './jetstream.ts';
 import { seedOf, userJwt } from './jwt.ts';
 
@@ -53,6 +54,7 @@ export const brokerUserFactory =
       name: `runner ${credential}`,
       publicKey: public_key,
       permissions: { publish: { allow: publish }, subscribe: { allow: subscribe } },
+      maxPayload: MAX_PUBLISHED_BYTES,
       expiresAt: new Date(expires_at),
     });
     return { url, jwt, seed: seedOf(user), public_key };

@@ -9,7 +9,8 @@ import {
   RetentionPolicy,
   StorageType,
 } from 'nats';
-import { MAX_REPORT_BYTES, SCORE_STREAM } from '../../domain/runners/score-report.ts';
+import { MAX_RUN_TASKS } from '../../domain/benchmarks/dataset.ts';
+import { MAX_PUBLISHED_BYTES, SCORE_STREAM } from '../../domain/runners/score-report.ts';
 import { ensureStream, MAX_MESSAGE_AGE_MS, manager } from './jetstream.ts';
 import { CONSUMER_NOT_FOUND, nullOnCode } from './jetstream-errors.ts';
 
@@ -27,6 +28,11 @@ const FETCH_TIMEOUT_MS = 1_000;
  * runners send them again.
  */
 const MAX_STREAM_BYTES = 1_073_741_824;
+/**
+ * The maximum number of results of one agent in the stream: as many as a run can have tasks. Further ones are refused
+ * until some are recorded, so an agent that publishes without end does not keep out the results of the others.
+ */
+export const MAX_AGENT_REPORTS = MAX_RUN_TASKS;
 
 /**
  * Creates the stream to which runners publish the results of benchmark tasks. A message is removed when it is
@@ -42,7 +48,9 @@ const ensureScoreStream = (nats: NatsConnection) =>
     discard: DiscardPolicy.New,
     max_age: nanos(MAX_MESSAGE_AGE_MS),
     max_bytes: MAX_STREAM_BYTES,
-    max_msg_size: MAX_REPORT_BYTES + 4_096,
+    max_msgs_per_subject: MAX_AGENT_REPORTS,
+    discard_new_per_subject: true,
+    max_msg_size: MAX_PUBLISHED_BYTES,
   });
 
 const ensureRecorder = async (nats: NatsConnection): Promise<Consumer> => {

@@ -17,6 +17,7 @@ import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createTransact } from '../aggregates/transact.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
+import { createCountedWarnings } from '../logging/counted-warnings.ts';
 import { openScoreReports } from '../nats/score-reports.ts';
 import { openOnce } from '../open-once.ts';
 import type { SealedEvents } from '../vault/sealed-events.ts';
@@ -28,7 +29,7 @@ const INTERVAL_MS = 1_000;
 const LOCK = 'reactor benchmark runs';
 const TRIGGERED = { type: 'BenchmarkRunTriggered', actor: BENCHMARKS, seed: 'triggered' } as const;
 /** While no run is open, the reactor looks for results only once in this number of ticks. */
-const IDLE_TICKS = 30;
+const IDLE_TICKS = 5;
 /** The maximum number of batches of results that are recorded before the runs are looked at again. */
 const MAX_BATCHES = 20;
 
@@ -96,7 +97,10 @@ const OUTCOMES: Readonly<Record<string, OpenRun['outcome']>> = { done: 'acknowle
 export const startBenchmarkRunner = ({ log, nats, services, ...parts }: BenchmarkRunnerParts) => {
   const { logger, now = Date.now } = parts;
   const openServices = openOnce(services);
+  const warnOfWrong = createCountedWarnings(logger, 'runners have published benchmark results that are not valid; they are dropped', now);
+  const warnOfUnrecorded = createCountedWarnings(logger, 'results of a benchmark run cannot be recorded', now);
   let idleTicks = 0;
+  let hasBacklog = false;
   let openReports = openOnce(() => openScoreReports(nats));
 
   /**
@@ -112,7 +116,7 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
       await Promise.all(received.map(({ message }) => message.ackAck()));
     } catch (error) {
       if (isTemporary(error)) throw error;
-      logger.warn({ run: received[0]!.report.run_id, reason: (error as Error).message }, 'results of a benchmark run cannot be recorded');
+      warnOfUnrecorded(received[0]!.message.subject, { run: received[0]!.report.run_id, reason: (error as Error).message });
       await Promise.all(received.map(({ message }) => retryOrDrop(message)));
     }
   };
@@ -122,12 +126,11 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
       const reporter = reporterOf(message.subject);
       return { message, report: reporter && readReport(reporter, message.data) };
     });
-    for (const { message } of received.filter(({ report }) => report === null)) {
-      logger.warn({ subject: message.subject }, 'a runner has published a benchmark result that is not valid; it is dropped');
-      await message.ackAck();
-    }
+    const wrong = received.filter(({ report }) => report === null);
+    for (const { message } of wrong) warnOfWrong(message.subject);
+    await Promise.all(wrong.map(({ message }) => message.ackAck()));
     const groups = Object.groupBy(received.filter(isValid), ({ report: { tenant, agent, run_id } }) => `${tenant} ${agent} ${run_id}`);
-    for (const group of Object.values(groups)) await recordGroup(ports, group!);
+    await forEachConcurrently(Object.values(groups), (group) => recordGroup(ports, group!));
   };
 
   /**
@@ -160,10 +163,11 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
         const reports = await openReports();
         const isIdle = !(await hasOpenRuns(reads));
         // Late results must be removed even if no run is open. So the stream is also checked then, but less often.
-        if (isIdle && (idleTicks++ % IDLE_TICKS !== 0 || (await reports.isDrained()))) return false;
+        if (isIdle && !hasBacklog && (idleTicks++ % IDLE_TICKS !== 0 || (await reports.isDrained()))) return false;
         const ports = portsOf(log, await openServices(), now);
         const runs = await runsToAdvance(reads, at);
         const isDrained = await recordPublished(ports);
+        hasBacklog = !isDrained;
         // A runner publishes its results before it acknowledges the message of the run. So if this message was
         // acknowledged or given up, record the published results before the run is handled.
         const ready = runs.filter(({ status }) => isDrained || !OUTCOMES[status ?? '']);

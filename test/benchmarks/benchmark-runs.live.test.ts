@@ -59,7 +59,9 @@ for (const id of [AGENT, OTHER, INACTIVE]) await createAgent(id);
 await append('agent', INACTIVE, [{ type: 'AgentDeactivated', data: {} }]);
 
 const platform = await startProjectionPlatform(log, databaseUrl, [benchmarkRuns, deliveries] as unknown as AnyProjection[]);
-const parts = { log, nats, databaseUrl, logger: silentLogger, now: () => clock.now, intervalMs: 50 };
+const warnings: { readonly source?: string; readonly count?: number }[] = [];
+const logger = Object.assign(Object.create(silentLogger), { warn: (fields: object) => warnings.push(fields) }) as typeof silentLogger;
+const parts = { log, nats, databaseUrl, logger, now: () => clock.now, intervalMs: 50 };
 const startRunner = () => startBenchmarkRunner({ ...parts, services: async () => ({ vault, blobs }) });
 const workers = [startRunner(), startRunner()];
 const relay = await startRelay({ log, nats, logger: silentLogger, publicUrl: 'https://annals.test', openEvent: vault.openEvent });
@@ -181,6 +183,16 @@ test('benchmark results for unknown runs or tasks, from other agents or in a wro
   await ended(id);
   reply('ack');
   assert.equal([(await runOf(id)).score, await waitingReports()], [1, 0]);
+});
+
+test('a flood of results by an agent without an open run is removed without a log line for each of them', async () => {
+  await Promise.all(Array.from({ length: 900 }, () => publish('no JSON', OTHER)));
+  await until(async () => (await waitingReports()) === 0);
+  const lines = warnings.filter(({ source }) => source === scoreSubject(TENANT, OTHER));
+  assert.equal(
+    lines.map(({ count }) => count),
+    [1],
+  );
 });
 
 test('a benchmark run of an inactive agent fails, and no message is sent to the agent', async () => {
