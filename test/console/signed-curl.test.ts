@@ -10,8 +10,10 @@ import type { IntegrationOptions } from '../../domain/webhooks/custom-scheme.ts'
 import { PROVIDERS, type Provider } from '../../domain/webhooks/provider.ts';
 import { identityOf, isTimely, presetOf } from '../../domain/webhooks/provider-preset.ts';
 import { type SignedRequest, verifySignature } from '../../domain/webhooks/signature.ts';
-import { PROVIDER_PAYLOADS } from '../fixtures/provider-payloads.ts';
+import { createProviderPayloads } from '../fixtures/provider-payloads.ts';
 import { SIGNERS } from '../fixtures/provider-signatures.ts';
+
+const PROVIDER_PAYLOADS = createProviderPayloads();
 
 const ORIGIN = 'https://annals.test';
 const HOOK = 'ci00000000000000000000000';

@@ -8,7 +8,9 @@ import { bodyContent } from '../../domain/webhooks/body-content.ts';
 import { contentSignals, contentVerdicts } from '../../domain/webhooks/content-checks.ts';
 import type { CheckedBody } from '../../domain/webhooks/guardrail-evaluation.ts';
 import { root } from '../fixtures/child-process.ts';
-import { PROVIDER_PAYLOADS } from '../fixtures/provider-payloads.ts';
+import { createProviderPayloads } from '../fixtures/provider-payloads.ts';
+
+const PROVIDER_PAYLOADS = createProviderPayloads();
 
 const ATTACKS = readFileSync(join(root, 'test/fixtures/injection-attacks.txt'), 'utf8').trimEnd().split('\n');
 

@@ -2,9 +2,11 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { factsOf } from '../../domain/webhooks/delivery.ts';
 import { PROVIDERS, type Provider } from '../../domain/webhooks/provider.ts';
-import { PROVIDER_PAYLOADS, type ProviderPayload } from '../fixtures/provider-payloads.ts';
+import { createProviderPayloads, type ProviderPayload } from '../fixtures/provider-payloads.ts';
 import { SIGNERS } from '../fixtures/provider-signatures.ts';
 import { type Answer, createWebhookPlatform } from '../fixtures/webhook-platform.ts';
+
+const PROVIDER_PAYLOADS = createProviderPayloads();
 
 const given = await createWebhookPlatform();
 
