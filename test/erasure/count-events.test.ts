@@ -60,7 +60,8 @@ test('a count of events that runs out of time is continued where it stopped, and
       assert.equal(counted.counts, { streams: AGENTS, events: AGENTS * 3 });
       break;
     }
-    assert.ok(counted.progress.events > ((progress as CountProgress | null)?.events ?? -1), 'each call counts more');
+    // On a busy machine, a call may have time only for events of the other tenant. A count that starts again never ends.
+    assert.ok(counted.progress.events >= ((progress as CountProgress | null)?.events ?? 0), 'no call counts less');
     progress = counted.progress;
   }
   assert.ok(calls > 2, `${calls} calls`);
