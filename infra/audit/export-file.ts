@@ -30,6 +30,11 @@ const createWriter = (file: FileHandle) => {
   return { line, end };
 };
 
+/** Refuses the path of a new export if there is a file. @throws Error with a one-line message for the operator */
+export const refuseExisting = (path: string): void => {
+  if (existsSync(path)) throw new Error(`${path} exists already: name a new file`);
+};
+
 /**
  * Writes a new file with what `fill` writes. The file appears under its name only when it is complete and durable. If
  * anything fails, no file is left.
@@ -37,7 +42,7 @@ const createWriter = (file: FileHandle) => {
  * `fill`
  */
 const writeNewFile = async (path: string, fill: (file: FileHandle) => Promise<void>): Promise<void> => {
-  if (existsSync(path)) throw new Error(`${path} exists already: name a new file`);
+  refuseExisting(path);
   const partial = `${path}.${randomUUID()}.partial`;
   const file = await open(partial, 'wx', 0o600);
   try {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { comparePositions, type Position, parseToken } from '../../domain/event.ts';
 import { isId25 } from '../../domain/id.ts';
-import { type ExportWriter, saveExportFile, writeExportFile } from '../audit/export-file.ts';
+import { type ExportWriter, refuseExisting, saveExportFile, writeExportFile } from '../audit/export-file.ts';
 import {
   addLeaf,
   describeVerification,
@@ -169,6 +169,7 @@ const writeWhole = async (api: RunnerApi, tenant: string, newest: Head, to: stri
  */
 export const exportTenant = async ({ tenant: named, to, wait, url, key, filter = {} }: ExportOptions): Promise<number> => {
   if (named !== undefined && !isId25(named)) throw usageError('--tenant must be a tenant id');
+  refuseExisting(to);
   const api = apiClient({ url, key, outage: createOutageReport(printError, 'the service answers again') });
   const tenant = named ?? (await api.tenant());
   const newest = await (wait ? headOverAll(api, tenant) : newestHead(api, tenant));

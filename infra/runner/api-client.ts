@@ -9,6 +9,9 @@ const TRANSFER_TIMEOUT_MS = 120_000;
 const FILE_TIMEOUT_MS = 3_600_000;
 const RETRY_DELAY = { minMs: 250, maxMs: 10_000, jitter: 0.25 };
 
+/** The error codes of a connection that the other side has closed. */
+const CLOSED_CONNECTION: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+
 const AgentName = z.object({ id: z.string(), slug: z.string() });
 const Me = z.object({ agent: AgentName.nullish(), tenants: z.array(z.object({ id: z.string() })) });
 
@@ -73,6 +76,18 @@ type Content = {
  */
 type Post = { readonly body: FormData | object; readonly idempotencyKey: string };
 
+const errorCodeOf = (error: Error): unknown => (error.cause as { code?: unknown } | undefined)?.code;
+
+/**
+ * Calls `fetch`. If the connection is closed, which a service may do with an idle one at the moment at which it is used
+ * again, a request that may be repeated is sent once more.
+ */
+const fetchAgain = (url: string, init: RequestInit, isRepeatable: boolean): Promise<Response> =>
+  fetch(url, init).catch((error: Error) => {
+    if (isRepeatable && CLOSED_CONNECTION.has(errorCodeOf(error))) return fetch(url, init);
+    throw error;
+  });
+
 /**
  * Creates the client that sends a runner's requests to the HTTP service, with the runner's API key. `outage` is told
  * when the service becomes unavailable or available again. The methods throw a Refusal. A retry can succeed only after
@@ -82,14 +97,17 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
   const base = url.replace(/\/+$/, '');
 
   const send = async (method: string, path: string, { headers, body, timeoutMs = RESPONSE_TIMEOUT_MS }: Content): Promise<Response> => {
-    const response = await fetch(base + path, {
+    const init: RequestInit = {
       method,
       headers: { authorization: `Bearer ${key}`, ...headers },
       body: body ?? null,
       redirect: 'error',
       signal: AbortSignal.timeout(timeoutMs),
-    }).catch((error) => {
-      throw new Refusal('unavailable', `${base} does not answer${error.cause?.code ? `: ${error.cause.code}` : ''}`);
+    };
+    const isRepeatable = method === 'GET' || headers?.['idempotency-key'] !== undefined;
+    const response = await fetchAgain(base + path, init, isRepeatable).catch((error: Error) => {
+      const code = errorCodeOf(error);
+      throw new Refusal('unavailable', `${base} does not answer${code ? `: ${code}` : ''}`);
     });
     if (!response.ok && response.status !== 304) throw await refusalOf(response);
     return response;
