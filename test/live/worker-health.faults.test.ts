@@ -76,13 +76,16 @@ test('while the disk of the event store is full, deliveries go to the spool; if 
     assert.equal([await deliver('1'), await ready()], [202, 200]);
     const { pid } = readPidFile(join(data, 'run', 'store.pid'))!;
     const serve = readPidFile(join(data, 'run', 'serve.pid'))!;
-    limitFileSize(pid, '1');
-    assert.equal([await deliver('spooled'), await ready()], [202, 200]);
-    assert.ok((await degraded(platform)).includes('event store'));
-    limitFileSize(serve.pid, '1');
-    assert.equal([await deliver('2'), await ready()], [503, 503]);
-    limitFileSize(serve.pid, 'unlimited');
-    limitFileSize(pid, 'unlimited');
+    try {
+      limitFileSize(pid, '1');
+      assert.equal([await deliver('spooled'), await ready()], [202, 200]);
+      await eventually('/readyz names the event store', async () => (await degraded(platform)).includes('event store'));
+      limitFileSize(serve.pid, '1');
+      assert.equal([await deliver('2'), await ready()], [503, 503]);
+    } finally {
+      limitFileSize(serve.pid, 'unlimited');
+      limitFileSize(pid, 'unlimited');
+    }
     // The response is 200 instead of 202 if an earlier attempt got 503 although its delivery was stored.
     const answers = new Set<number>();
     const isAccepted = async (): Promise<boolean> => {
