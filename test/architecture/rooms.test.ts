@@ -37,7 +37,7 @@ const FORBIDDEN_CODE: Record<string, RegExp> = {
 const BROWSER_PACKAGES: readonly string[] = [];
 
 /** Auditors copy the verifier alone, so it cannot be split. */
-const maxLinesOf = (file: string): number => (file === 'infra/audit/verify-audit-export.mjs' ? 520 : 300);
+const maxLinesOf = (file: string): number => (file === 'infra/audit/verify-audit-export.mjs' ? 530 : 300);
 const VAGUE_NAMES = ['utils', 'types', 'services', 'helpers', 'index'];
 
 const rooms = Object.keys(ALLOWED_IMPORTS);
