@@ -30,15 +30,26 @@ export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 export type RefusedCall = { id: string; at: string; ip: string | null; user_agent: string | null; reason: RefusalReason };
 
 /**
- * The event of one refused call or, if there were many in a minute, of several. `agent_id` is the agent that gets the
- * calls of the webhook.
+ * `SkillWebhookRefused`: one refused call or, if there were many in a minute, several. `SkillWebhookRefusalsCounted`: the
+ * number of further calls of one IP address; of many if `ip` is null. `agent_id` is the agent that gets the calls of the
+ * webhook.
  */
-export type SkillRefusalEvent = { type: 'SkillWebhookRefused'; data: { agent_id: string; calls: readonly RefusedCall[] } };
+export type SkillRefusalEvent =
+  | { type: 'SkillWebhookRefused'; data: { agent_id: string; calls: readonly RefusedCall[] } }
+  | {
+      type: 'SkillWebhookRefusalsCounted';
+      data: { id: string; agent_id: string; ip: string | null; count: number; first: string; last: string };
+    };
 
 export type SkillRefusals = { refused: number };
 
 export const initial: SkillRefusals = { refused: 0 };
 
-export const evolve = ({ refused }: SkillRefusals, { data }: Recorded<SkillRefusalEvent>): SkillRefusals => ({
-  refused: refused + data.calls.length,
-});
+export const evolve = ({ refused }: SkillRefusals, event: Recorded<SkillRefusalEvent>): SkillRefusals => {
+  switch (event.type) {
+    case 'SkillWebhookRefused':
+      return { refused: refused + event.data.calls.length };
+    case 'SkillWebhookRefusalsCounted':
+      return { refused: refused + event.data.count };
+  }
+};

@@ -1,23 +1,30 @@
 import { category, type RefusedCall, type SkillRefusalEvent } from '../../domain/webhooks/skill-refusal.ts';
 import type { SkillWebhook } from '../../domain/webhooks/skill-webhook.ts';
+import { clientOf } from '../ratelimit/failed-credentials.ts';
 import { randomId } from '../vault/unique-id.ts';
 import { type BatchDeps, batchedWriter } from './batched-writer.ts';
-import { listingCounter } from './listing-counter.ts';
+import { type HourlyKind, hourlyCounter } from './hourly-counter.ts';
 
 type Refused = { readonly agent_id: string; readonly call: RefusedCall };
 
-const eventOf = (refused: readonly Refused[]): SkillRefusalEvent => ({
-  type: 'SkillWebhookRefused',
-  data: { agent_id: refused.at(-1)!.agent_id, calls: refused.map(({ call }) => call) },
-});
+const kind: HourlyKind<Refused, SkillRefusalEvent> = {
+  listed: (refused) => ({
+    type: 'SkillWebhookRefused',
+    data: { agent_id: refused.at(-1)!.agent_id, calls: refused.map(({ call }) => call) },
+  }),
+  summed: ({ latest, isOfMany, count, first, last }) => ({
+    type: 'SkillWebhookRefusalsCounted',
+    data: { id: latest.call.id, agent_id: latest.agent_id, ip: isOfMany ? null : latest.call.ip, count, first, last },
+  }),
+  callerOf: ({ call }) => clientOf(call.ip),
+};
 
 /** Creates the counter of the refused calls of one skill. */
-export const skillRefusalCounter = () => listingCounter(eventOf);
+export const skillRefusalCounter = () => hourlyCounter(kind);
 
 /**
- * Creates the writer that records refused calls of skills, after the responses have been sent. Every call is recorded,
- * but one event can contain many calls. Calls of a webhook that does not exist are not recorded, because they belong to
- * no tenant.
+ * Creates the writer that records refused calls of skills, after the responses have been sent. Every call is recorded or
+ * counted. Calls of a webhook that does not exist are not recorded, because they belong to no tenant.
  */
 export const skillRefusalWriter = (deps: BatchDeps) => {
   const { add, close } = batchedWriter<Refused, SkillRefusalEvent>(deps, {

@@ -195,6 +195,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   SkillWebhookCalled: 'accepted a call for the agent {agent}',
   SkillWebhookExposed: 'exposed the skill {resource} for the agent {agent}',
   SkillWebhookHidden: 'hid the skill {resource}: {reason}',
+  SkillWebhookRefusalsCounted: 'counted {count} further refused calls for the agent {agent}',
   SkillWebhookRefused: 'refused calls for the agent {agent}',
   SkillWebhookTokenRotated: 'rotated the webhook token of the skill {resource}',
   SuperAdminAccessOpened: 'opened super-admin access to the tenant {resource} until {until}',

@@ -26,6 +26,17 @@ export const InvocationRead = z
         description: 'Why the call was rejected, such as `token_invalid` or `agent_inactive`; null if it was not',
         examples: [null],
       }),
+    count: z
+      .int()
+      .min(1)
+      .meta({
+        description:
+          'The number of calls. It is more than 1 for refused calls beyond the first 100 of an IP address in an hour, which are counted',
+        examples: [1],
+      }),
+    first_at: Timestamp.nullable().meta({
+      description: 'When the first of several counted calls was received; `at` is the last one. Null for a single call',
+    }),
   })
   .meta({ id: 'InvocationRead' });
 
@@ -38,6 +49,8 @@ export const table = {
   indexes: [{ columns: ['tenant_id', 'skill_id', 'at', 'id'] }],
 } as const satisfies Table;
 
+const ONE = { count: 1, first_at: null };
+
 type CalledEvent = Recorded<Extract<DeliveryEvent, { type: 'SkillWebhookCalled' | 'SkillWebhookBlocked' }>>;
 
 const insertCalled = (event: CalledEvent): Change => {
@@ -45,24 +58,37 @@ const insertCalled = (event: CalledEvent): Change => {
   const { skill_id, agent_id, reason } = factsOf(event) as SkillCallFacts;
   const caller = { ip: meta.ip ?? null, user_agent: meta.userAgent ?? null };
   const outcome = event.type === 'SkillWebhookCalled' ? 'accepted' : 'rejected';
-  return insert('invocations', { tenant_id: tenant, id, skill_id, agent_id, caller, at, outcome, reason });
+  return insert('invocations', { tenant_id: tenant, id, skill_id, agent_id, caller, at, outcome, reason, ...ONE });
 };
 
+type RefusedEvent = Extract<SkillRefusalEvent, { type: 'SkillWebhookRefused' }>;
+type CountedEvent = Extract<SkillRefusalEvent, { type: 'SkillWebhookRefusalsCounted' }>;
+
 const insertRefused =
-  ({ id: skill_id, tenant: tenant_id, data: { agent_id } }: Recorded<SkillRefusalEvent>) =>
+  ({ id: skill_id, tenant: tenant_id, data: { agent_id } }: Recorded<RefusedEvent>) =>
   ({ id, at, ip, user_agent, reason }: RefusedCall): Change =>
-    insert('invocations', { tenant_id, id, skill_id, agent_id, caller: { ip, user_agent }, at, outcome: 'rejected', reason });
+    insert('invocations', { tenant_id, id, skill_id, agent_id, caller: { ip, user_agent }, at, outcome: 'rejected', reason, ...ONE });
+
+const insertCounted = ({ id: skill_id, tenant: tenant_id, data }: Recorded<CountedEvent>): Change => {
+  const { id, agent_id, ip, count, first, last } = data;
+  const caller = { ip, user_agent: null };
+  return insert('invocations', {
+    ...{ tenant_id, id, skill_id, agent_id, caller, at: last },
+    ...{ outcome: 'rejected', reason: 'counted', count, first_at: first },
+  });
+};
 
 /** The calls of skills' webhooks: accepted, blocked and refused ones. */
 export const invocations = {
   name: 'invocations',
-  version: 1,
+  version: 2,
   categories: ['delivery', 'skillrefusal'],
   tables: [table],
   on: {
     SkillWebhookCalled: insertCalled,
     SkillWebhookBlocked: insertCalled,
     SkillWebhookRefused: (event) => event.data.calls.map(insertRefused(event)),
+    SkillWebhookRefusalsCounted: insertCounted,
     WebhookAccepted: 'ignore',
     CronJobTriggered: 'ignore',
     BenchmarkRunTriggered: 'ignore',

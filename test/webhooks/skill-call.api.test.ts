@@ -31,6 +31,8 @@ test('an accepted call of a skill webhook is recorded with its caller and listed
     caller: { ip: '127.0.0.1', user_agent: 'caller/1' },
     outcome: 'accepted',
     reason: null,
+    count: 1,
+    first_at: null,
   });
   assert.ok(Date.parse(at) > 0);
   const delivery = await succeed('GET', `${p.tenant}/deliveries/${id}`);

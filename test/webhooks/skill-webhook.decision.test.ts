@@ -5,7 +5,7 @@ import { type HidingEvent, type HidingPorts, hideSkillWebhook } from '../../comm
 import * as Agent from '../../domain/agents/agent.ts';
 import { NO_DIGEST } from '../../domain/digest.ts';
 import * as Skill from '../../domain/skills/skill.ts';
-import type { RefusedCall } from '../../domain/webhooks/skill-refusal.ts';
+import type { RefusedCall, SkillRefusalEvent } from '../../domain/webhooks/skill-refusal.ts';
 import * as SkillWebhook from '../../domain/webhooks/skill-webhook.ts';
 import { skillRefusalCounter } from '../../infra/refusals/skill-refusals.ts';
 import { given, ID, TENANT } from '../fixtures/given.ts';
@@ -100,39 +100,89 @@ test('if a skill is revoked from its agent while the skill is being exposed, han
   assert.equal(await reactTo(event, 0, { webhook: [exposed], hasSkill: true }), []);
 });
 
-const refusedAt = (second: number, n: number): RefusedCall => ({
-  id: `c${String(n).padStart(24, '0')}`,
-  at: `2026-01-01T12:00:${String(second).padStart(2, '0')}.000Z`,
-  ip: '192.0.2.1',
-  user_agent: null,
-  reason: 'token_invalid',
+const refusedAt = (at: string, n: number, ip = '192.0.2.1'): RefusedCall => ({
+  ...{ id: `c${String(n).padStart(24, '0')}`, at, ip, user_agent: null, reason: 'token_invalid' as const },
 });
 
-test('the first 60 refused calls of a skill webhook in a minute are recorded as one event each; the others are recorded in events that list many calls each', () => {
-  const { add, take } = skillRefusalCounter();
-  for (let n = 0; n < 1_300; n++) add({ agent_id: AGENT, call: refusedAt(1, n) }, AT);
-  const taken = [take(AT, false), take(AT, false), take(AT, false), take(AT, false)];
+/** Returns a function that adds refused calls at a time, and one that takes all pending events. */
+const openCounter = () => {
+  const counter = skillRefusalCounter();
+  let n = 0;
+  const add = (count: number, at: string, ipOf: (index: number) => string = () => '192.0.2.1'): void => {
+    for (let index = 0; index < count; index++) counter.add({ agent_id: AGENT, call: refusedAt(at, n++, ipOf(index)) }, at);
+  };
+  const takeAll = (at: string, isLast = false): SkillRefusalEvent[] => {
+    const found: SkillRefusalEvent[] = [];
+    for (let taken = counter.take(at, isLast); taken.length > 0; taken = counter.take(at, isLast))
+      found.push(...taken.map(({ event }) => event));
+    return found;
+  };
+  return { ...counter, add, takeAll };
+};
+const callsIn = (events: readonly SkillRefusalEvent[]): RefusedCall[] =>
+  events.flatMap((event) => (event.type === 'SkillWebhookRefused' ? event.data.calls : []));
+const countsIn = (events: readonly SkillRefusalEvent[]) =>
+  events.flatMap((event) => (event.type === 'SkillWebhookRefusalsCounted' ? [event.data] : []));
+const minute = (at: number): string => `2026-01-01T12:${String(at).padStart(2, '0')}:01.000Z`;
+
+test('of the refused calls of one address in an hour, the first 100 are recorded one by one, and the others as a number with the first and the last time', () => {
+  const { add, takeAll } = openCounter();
+  add(1_300, minute(0));
+  const first = takeAll(minute(0));
   assert.equal(
-    taken.map((events) => events.map(({ event }) => event.data.calls.length)),
-    [[...Array(60).fill(1), 440], [500], [300], []],
+    first.map((event) => callsIn([event]).length),
+    [...Array(60).fill(1), 40],
+    'one event each for the first 60 of a minute',
   );
-  const ids = taken.flat().flatMap(({ event }) => event.data.calls.map(({ id }) => id));
   assert.equal(
-    ids,
-    Array.from({ length: 1_300 }, (_, n) => refusedAt(1, n).id),
+    callsIn(first).map(({ id }) => Number(id.slice(1))),
+    Array.from({ length: 100 }, (_, n) => n),
   );
+  add(700, minute(9));
+  assert.equal(takeAll(minute(9)), [], 'the number is recorded every ten minutes');
+  const [counted, ...others] = countsIn(takeAll(minute(10)));
+  assert.equal(counted, { id: refusedAt('', 1_999).id, agent_id: AGENT, ip: '192.0.2.1', count: 1_900, first: minute(0), last: minute(9) });
+  assert.equal(others, []);
+  add(2, '2026-01-01T13:00:00.000Z');
+  assert.is(callsIn(takeAll('2026-01-01T13:00:00.000Z')).length, 2, 'in the next hour, calls are listed again');
 });
 
-test('refused calls that could not be recorded are kept and recorded later in the same order; if there are more than 100,000, the others are dropped', () => {
-  const { add, take, putBack, isIdle } = skillRefusalCounter();
-  for (let n = 0; n < 3; n++) add({ agent_id: AGENT, call: refusedAt(1, n) }, AT);
-  assert.is(putBack(take(AT, false)), 0);
-  add({ agent_id: AGENT, call: refusedAt(2, 3) }, AT);
+test('a flood of refused calls from one address hides no refused call from another address', () => {
+  const { add, takeAll } = openCounter();
+  add(5_000, minute(0));
+  add(3, minute(1), () => '198.51.100.7');
+  const listed = callsIn(takeAll(minute(1))).map(({ ip }) => ip);
+  assert.equal([listed.length, listed.filter((ip) => ip === '198.51.100.7').length], [103, 3]);
+});
+
+test('refused calls from very many addresses take a limited number of events, and an IPv6 network counts as one address', () => {
+  const { add, takeAll } = openCounter();
+  for (let part = 0; part < 6; part++)
+    add(20_000, minute(part * 10), (index) => `10.${(index >> 16) & 255}.${(index >> 8) & 255}.${index & 255}`);
+  const events = takeAll(minute(59), true);
+  assert.is(callsIn(events).length, 100 * 6);
   assert.equal(
-    take(AT, false).flatMap(({ event }) => event.data.calls.map(({ id }) => Number(id.slice(1)))),
-    [0, 1, 2, 3],
+    countsIn(events).map(({ ip, count }) => [ip, count]),
+    Array(6).fill([null, 19_900]),
   );
-  assert.equal([isIdle(AT), isIdle('2026-01-01T12:01:00.000Z')], [false, true]);
+  const network = openCounter();
+  network.add(500, minute(0), (index) => `2001:db8::${index.toString(16)}`);
+  assert.equal([callsIn(network.takeAll(minute(0))).length, countsIn(network.takeAll(minute(0), true))[0]!.count], [100, 400]);
+});
+
+test('refused calls that could not be recorded are kept and recorded later in the same order', () => {
+  const { add, take, putBack, takeAll, isIdle } = openCounter();
+  add(103, minute(0));
+  assert.is(putBack(take(minute(0), true)), 0);
+  add(1, minute(1), () => '198.51.100.7');
+  const events = takeAll(minute(1));
+  const ofFirst = callsIn(events).filter(({ ip }) => ip === '192.0.2.1');
+  assert.equal([callsIn(events).length, countsIn(events)[0]!.count], [101, 3]);
+  assert.equal(
+    ofFirst.map(({ id }) => Number(id.slice(1))),
+    Array.from({ length: 100 }, (_, n) => n),
+  );
+  assert.equal([isIdle(minute(1)), isIdle('2026-01-01T13:00:00.000Z')], [false, true], 'for an hour, it remembers what it has listed');
 });
 
 test.run();
