@@ -169,11 +169,13 @@ const blockingLimit = ({ name, limit }: RateRule): BlockingLimit => ({ limit, ru
  * Counts the delivery, and blocks or labels it if a limit is reached. Only deliveries that reach the agent are counted.
  */
 const applyRates = async (port: GuardrailPort, progress: Progress, { rates }: RuleSet, delivery: GuardedDelivery): Promise<void> => {
-  const slack = delivery.integration.provider === 'slack' ? await checkSlack(port, progress, delivery) : [];
+  const { tenant_id, provider } = delivery.integration;
+  const slack = provider === 'slack' ? await checkSlack(port, progress, delivery) : [];
   if (progress.reason) return;
   const blocking = [...rates.filter(({ action }) => action === 'block').map(blockingLimit), ...slack];
   if (blocking.length > 0) {
     const reached = await port.takeRates(
+      tenant_id,
       blocking.map(({ limit }) => limit),
       delivery.receivedAt,
     );
@@ -188,7 +190,7 @@ const applyRates = async (port: GuardrailPort, progress: Progress, { rates }: Ru
   }
   for (const { name, action, limit } of rates) {
     if (action !== 'label') continue;
-    const isReached = (await port.takeRates([limit], delivery.receivedAt)) !== null;
+    const isReached = (await port.takeRates(tenant_id, [limit], delivery.receivedAt)) !== null;
     progress.verdicts.push(isReached ? { rule: name, verdict: 'label', note: noteOf(limit) } : pass(name));
   }
 };

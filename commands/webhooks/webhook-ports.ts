@@ -147,7 +147,7 @@ export type GuardrailPort = {
    * none. All processes share the counts while the database can be reached.
    * @returns the index of the first limit that is reached; null if the delivery was counted
    */
-  readonly takeRates: (limits: readonly RateLimit[], at: string) => number | null | Promise<number | null>;
+  readonly takeRates: (tenant: string, limits: readonly RateLimit[], at: string) => number | null | Promise<number | null>;
   /**
    * Of these deliveries of the tenant, returns the one with the longest chain of causes before it, as a cause. Null if
    * none of them exists.

@@ -16,7 +16,7 @@ import { readOutstandingIds } from '../nats/outstanding-messages.ts';
 import { printError } from '../processes/exit.ts';
 import { acknowledgedIdsSince, createIdSet } from '../reactors/acknowledged-ids.ts';
 import { openOperatorPorts } from '../reactors/operator-ports.ts';
-import { lastPositionOlderThan, resumePosition } from '../reactors/resume-position.ts';
+import { positionBefore, resumePosition } from '../reactors/resume-position.ts';
 import { usageError } from './arguments.ts';
 import { locateServices } from './locate-services.ts';
 
@@ -91,7 +91,7 @@ const unsettledSince = async (log: Log, { ageMs, tenant }: Selection): Promise<U
   const { messages, apply } = createFold();
   const caughtUp = Promise.withResolvers<void>();
   const subscription = log.follow({
-    from: await lastPositionOlderThan(log, ageMs, new AbortController().signal),
+    from: await positionBefore(log, ageMs, new AbortController().signal),
     filter: { eventTypes },
     event: (event) => {
       if (tenant === undefined || event.tenant === tenant) apply(event as FollowedEvent);

@@ -63,9 +63,9 @@ export const hasLockSession = async (db: Pick<pg.ClientBase, 'query'>): Promise<
  */
 export const openAdvisoryLocks = (databaseUrl: string, onLost: () => void): AdvisoryLocks => {
   let client: pg.Client | null = null;
+  let connecting: Promise<pg.Client> | null = null;
 
-  const connect = async (): Promise<pg.Client> => {
-    if (client) return client;
+  const open = async (): Promise<pg.Client> => {
     const opened = new pg.Client({
       ...connectionConfig(databaseUrl, CONNECTION_NAME, SESSION_OPTIONS),
       query_timeout: CONNECTION_TIMEOUT_MS,
@@ -88,6 +88,14 @@ export const openAdvisoryLocks = (databaseUrl: string, onLost: () => void): Advi
     return opened;
   };
 
+  const connect = async (): Promise<pg.Client> => {
+    if (client) return client;
+    connecting ??= open().finally(() => {
+      connecting = null;
+    });
+    return connecting;
+  };
+
   return {
     connect,
     acquire: async (names) => {
@@ -103,6 +111,7 @@ export const openAdvisoryLocks = (databaseUrl: string, onLost: () => void): Advi
         await client.query('select pg_advisory_unlock(key) from unnest($1::bigint[]) as released(key)', [names.map(keyOf)]);
     },
     close: async () => {
+      await connecting?.catch(() => {});
       const current = client;
       client = null;
       await current?.end().catch(() => {});

@@ -9,6 +9,7 @@ import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
 import { runnersShareAccount, SHARED_ACCOUNT } from '../nats/runner-account.ts';
 import { openPool, pingDatabase } from '../postgres/pool.ts';
+import { followerPositions } from '../projector/follower-positions.ts';
 import { startProjections } from '../projector/projector.ts';
 import { RELAY_REACTOR, type ReactorStatus } from '../projector/reactor-status.ts';
 import { startHeadAnchorer } from '../reactors/anchor-audit-heads.ts';
@@ -24,6 +25,7 @@ import { startSkillWebhookHider } from '../reactors/hide-skill-webhooks.ts';
 import { startMemoryImporter } from '../reactors/import-memory.ts';
 import { startAgentMessenger } from '../reactors/message-agents.ts';
 import { startMailboxProvisioner } from '../reactors/provision-mailboxes.ts';
+import { openReactorSessions } from '../reactors/reactor-sessions.ts';
 import { type AcknowledgementRecorder, startAcknowledgementRecorder } from '../reactors/record-acknowledgements.ts';
 import { startPublicationRecorder } from '../reactors/record-publications.ts';
 import { startRedrive } from '../reactors/redrive.ts';
@@ -142,7 +144,9 @@ export const work = async (config: Config): Promise<Closable> => {
   const reactorStatuses = () => (ofBroker ? [relayStatus(ofBroker.relay), recorderStatus(ofBroker.recorder)] : []);
   const projector = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger, reactors: reactorStatuses });
   const vault = createLazyVault(log, config.masterKeyFile);
-  const timedParts = { log, databaseUrl: config.databaseUrl!, logger };
+  const sessions = openReactorSessions(config.databaseUrl!, logger);
+  const timedParts = { log, databaseUrl: config.databaseUrl!, sessions, logger };
+  const followerParts = { log, logger, positions: followerPositions(log, sessions) };
   const timed = [
     ...[startTenantCloser, startSessionExpirer, startDeliveryReplayer, startScheduler].map((start) => start(timedParts)),
     startTargetCaller({ ...timedParts, services: () => openTargetServices(config, vault) }),
@@ -167,14 +171,15 @@ export const work = async (config: Config): Promise<Closable> => {
   }
   const eraser = startTenantEraser({
     ...timedParts,
+    ...followerParts,
     nats: async () => (config.natsUrl ? broker.connection() : null),
     blobs: async () => (await openBlobPlace(config))?.backend ?? null,
     annalsData: config.annalsData,
     vault,
   });
-  const followers = [eraser, startSkillWebhookHider({ log, logger }), startUsageCounter({ log, logger })];
+  const followers = [eraser, startSkillWebhookHider(followerParts), startUsageCounter({ log, logger })];
   if (config.mailDomain !== undefined)
-    followers.push(startMailboxProvisioner({ log, logger, domain: config.mailDomain, openVault: vault.open }));
+    followers.push(startMailboxProvisioner({ ...followerParts, domain: config.mailDomain, openVault: vault.open }));
   const reactorsOfBroker = broker.whenConnected().then(async (nats): Promise<Closable[]> => {
     if (!nats) return [];
     const { natsUrl, natsAccountSeed, publicUrl, masterKeyFile } = config;
@@ -187,7 +192,7 @@ export const work = async (config: Config): Promise<Closable> => {
     const redrive = startRedrive({
       log,
       nats,
-      databaseUrl: config.databaseUrl!,
+      reads: sessions.reads,
       logger,
       isResponsible: () => projector.status().some(({ name, writer }) => name === deliveries.name && writer),
       isRecording: () => recorder.status().reason === null,
@@ -219,6 +224,7 @@ export const work = async (config: Config): Promise<Closable> => {
       await broker.close();
       await Promise.all(timed.map((reactor) => reactor.close()));
       await Promise.all(followers.map((reactor) => reactor.close()));
+      await sessions.close();
       await vault.close();
       await projector.close();
       await log.close();

@@ -22,7 +22,7 @@ const SQL = {
     where (column_name = 'tenant_id' or column_name = 'of_tenant') and table_name <> all($1::text[])`,
   parked: `delete from annals.parked where stream like '%-' || $1 || '.%'`,
   limits: `delete from annals.limits where key = $1 or key like '% ' || $1`,
-  windows: `delete from annals.windows where key like '%' || $1 || '%'`,
+  windows: `delete from annals.windows where starts_with(key, $1 || ' ')`,
 };
 
 /**

@@ -47,6 +47,9 @@ create table if not exists annals.erased_tenants (tenant text collate "C" primar
 create table if not exists annals.erasure_search (
   one boolean primary key, commit_position bigint not null, prepare_position bigint not null
 );
+create table if not exists annals.followers (
+  name text collate "C" primary key, commit_position bigint not null, prepare_position bigint not null
+);
 create unlogged table if not exists annals.limits (key text collate "C" primary key, full_at double precision not null);
 create unlogged table if not exists annals.windows (
   key text collate "C" primary key, version integer not null, state text not null, expires_at double precision not null

@@ -46,7 +46,8 @@ const UNREAD = -1;
 export const createSlidingWindows = (table?: WindowTable) => {
   const windows = createLruMap<string, StoredWindow>({ capacity: CAPACITY });
   let retryAt = 0;
-  let last: Promise<unknown> = Promise.resolve();
+  /** For each tenant with deliveries that are being counted, the promise of the last of them. */
+  const lastOf = new Map<string, Promise<unknown>>();
 
   const windowOf = (key: string): StoredWindow => windows.get(key) ?? { key, version: UNREAD, state: emptyWindow };
 
@@ -96,19 +97,27 @@ export const createSlidingWindows = (table?: WindowTable) => {
     });
   };
 
+  /**
+   * Counts the deliveries of a tenant one after another. If two were counted at the same time, one of them would have to
+   * read the windows again. Tenants share no windows, so none waits for another.
+   */
+  const inTurn = async (tenant: string, count: () => number | null | Promise<number | null>): Promise<number | null> => {
+    const taken = (lastOf.get(tenant) ?? Promise.resolve()).then(count);
+    lastOf.set(tenant, taken);
+    const result = await taken;
+    if (lastOf.get(tenant) === taken) lastOf.delete(tenant);
+    return result;
+  };
+
   return {
     /**
-     * Counts one delivery at the time `now` (Unix milliseconds) against all limits. If a limit is reached, the delivery
-     * is counted against none.
+     * Counts one delivery of a tenant at the time `now` (Unix milliseconds) against all limits. If a limit is reached,
+     * the delivery is counted against none. The keys of the windows are unique in the tenant.
      * @returns the index of the first limit that is reached; null if the delivery was counted
      */
-    take: (limits: readonly RateLimit[], now: number): number | null | Promise<number | null> => {
-      if (!table) return takeAlone(limits, now);
-      // Deliveries are counted one after another. If two were counted at the same time, one of them would have to read
-      // the windows again.
-      const taken = last.then(() => takeOrFallBack(limits, now));
-      last = taken;
-      return taken;
+    take: (tenant: string, limits: readonly RateLimit[], now: number): number | null | Promise<number | null> => {
+      const ofTenant = limits.map((limit) => ({ ...limit, key: `${tenant} ${limit.key}` }));
+      return table ? inTurn(tenant, () => takeOrFallBack(ofTenant, now)) : takeAlone(ofTenant, now);
     },
   };
 };

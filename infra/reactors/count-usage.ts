@@ -14,7 +14,7 @@ import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createTransact } from '../aggregates/transact.ts';
 import { createBackoff } from '../backoff.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { lastPositionOlderThan } from './resume-position.ts';
+import { positionBefore } from './resume-position.ts';
 import { createUntilDone } from './until-done.ts';
 
 const INTERVAL_MS = 500;
@@ -57,7 +57,7 @@ export const startUsageCounter = ({ log, logger, now = Date.now, intervalMs = IN
   const untilDone = createUntilDone({ signal, retry, onFailure });
 
   const run = async (): Promise<void> => {
-    const start = await untilDone(async () => ({ position: await lastPositionOlderThan(log, COUNTED_MS, signal) }));
+    const start = await untilDone(async () => ({ position: await positionBefore(log, COUNTED_MS, signal) }));
     if (!start) return;
     const caughtUp = Promise.withResolvers<void>();
     const subscription = log.follow({

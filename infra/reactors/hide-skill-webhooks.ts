@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import {
   type HidingEvent,
   type HidingPorts,
@@ -10,9 +9,7 @@ import * as SkillWebhook from '../../domain/webhooks/skill-webhook.ts';
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createTransact } from '../aggregates/transact.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { followRecentEvents } from './follow-recent-events.ts';
-
-export type HidingReactorParts = { readonly log: Log; readonly logger: Pick<Logger, 'warn' | 'debug'> };
+import { type FollowerParts, followEvents } from './follow-events.ts';
 
 /**
  * Creates the ports with which the reactor works. They have no subscription to the log, so every state is read from the
@@ -33,14 +30,15 @@ const hidingPorts = (log: Log): HidingPorts => {
  * of such a webhook are refused in any case; hiding it also shows this on the skill. Any number of processes can run
  * this reactor.
  */
-export const startSkillWebhookHider = ({ log, logger }: HidingReactorParts): { close: () => Promise<void> } => {
-  const ports = hidingPorts(log);
-  return followRecentEvents(
+export const startSkillWebhookHider = (parts: FollowerParts): { close: () => Promise<void> } => {
+  const ports = hidingPorts(parts.log);
+  return followEvents(
     {
+      name: 'skill webhooks',
       eventTypes: hidingEventTypes,
       handle: (event) => hideSkillWebhook(ports, event as HidingEvent, new Date().toISOString()),
       failure: 'skill webhooks cannot be hidden now; trying again',
     },
-    { log, logger },
+    parts,
   );
 };

@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import { type ProvisioningPorts, provisioningEventTypes, provisionMailbox } from '../../commands/mail/provision-mailboxes.reactor.ts';
 import type { Actor } from '../../domain/event.ts';
 import { PLATFORM } from '../../domain/event.ts';
@@ -8,13 +7,11 @@ import { createTransact } from '../aggregates/transact.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { openOnce } from '../open-once.ts';
 import type { Vault } from '../vault/vault.ts';
-import { followRecentEvents } from './follow-recent-events.ts';
+import { type FollowerParts, followEvents } from './follow-events.ts';
 
 const ACTOR: Actor = { kind: 'system', id: 'annals' };
 
-type ProvisionerParts = {
-  readonly log: Log;
-  readonly logger: Pick<Logger, 'warn' | 'debug'>;
+type ProvisionerParts = FollowerParts & {
   readonly domain: string;
   readonly openVault: () => Promise<Pick<Vault, 'uniqueId'>>;
 };
@@ -40,14 +37,16 @@ const provisioningPorts = (log: Log, vault: Pick<Vault, 'uniqueId'>): Provisioni
  * Starts the reactor that creates the internal mailbox of every new agent. Any number of processes can run this
  * reactor.
  */
-export const startMailboxProvisioner = ({ log, logger, domain, openVault }: ProvisionerParts): { close: () => Promise<void> } => {
+export const startMailboxProvisioner = (parts: ProvisionerParts): { close: () => Promise<void> } => {
+  const { log, domain, openVault } = parts;
   const ports = openOnce(async () => provisioningPorts(log, await openVault()));
-  return followRecentEvents(
+  return followEvents(
     {
+      name: 'mailboxes',
       eventTypes: provisioningEventTypes,
       handle: async (event) => provisionMailbox(await ports(), event, domain),
       failure: 'mailboxes cannot be provisioned now; trying again',
     },
-    { log, logger },
+    parts,
   );
 };

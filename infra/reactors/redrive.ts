@@ -14,8 +14,6 @@ import type { Log } from '../eventstore/event-log.ts';
 import { ADVISORY_STREAM, MAX_MESSAGE_AGE_MS, manager, readTip } from '../nats/jetstream.ts';
 import { errorReason } from '../nats/jetstream-errors.ts';
 import { outstandingCount, readOutstandingIds } from '../nats/outstanding-messages.ts';
-import { openPool } from '../postgres/pool.ts';
-import { readsOver } from '../readmodel/postgres-read-model.ts';
 import { acknowledgedIdsSince, createIdSet } from './acknowledged-ids.ts';
 import { openOperatorPorts } from './operator-ports.ts';
 import { resumePosition } from './resume-position.ts';
@@ -28,14 +26,13 @@ const OVERDUE_MS = 60_000;
  * sent again, because any message may have been acknowledged.
  */
 const MAX_UNRECORDED_MS = 30_000;
-const QUERY_TIMEOUT_MS = 30_000;
 const CONCURRENCY = 8;
 const ACTOR = { kind: 'system', id: 'redrive' } as const;
 
 export type RedriveParts = {
   readonly log: Log;
   readonly nats: NatsConnection;
-  readonly databaseUrl: string;
+  readonly reads: Pick<Reads, 'rows'>;
   readonly logger: Pick<Logger, 'info' | 'warn' | 'debug'>;
   /**
    * Returns whether this process should search for lost messages now. Several processes could do it safely, because no
@@ -57,7 +54,6 @@ export type RedriveParts = {
 type LostMessage = DeadMessage & { readonly place: string };
 
 type Redrive = Required<RedriveParts> & {
-  readonly reads: Pick<Reads, 'rows'>;
   readonly ports: OperatorPorts;
   /** The ids of the messages that were missing in the previous search. */
   suspects: ReadonlySet<string>;
@@ -156,10 +152,8 @@ const runOnce = async (redrive: Redrive, signal: AbortSignal): Promise<void> => 
  */
 export const startRedrive = (parts: RedriveParts): { close: () => Promise<void> } => {
   const defaults = { intervalMs: INTERVAL_MS, overdueMs: OVERDUE_MS };
-  const { intervalMs, databaseUrl, logger, log, isResponsible } = { ...defaults, ...parts };
-  const pool = openPool(databaseUrl, logger as Logger, 'redrive', { max: 1, queryTimeoutMs: QUERY_TIMEOUT_MS });
-  const reads = readsOver(async (statement) => (await pool.query(statement)).rows);
-  const redrive: Redrive = { ...defaults, ...parts, reads, ports: openOperatorPorts(log, ACTOR), suspects: new Set() };
+  const { intervalMs, logger, log, isResponsible } = { ...defaults, ...parts };
+  const redrive: Redrive = { ...defaults, ...parts, ports: openOperatorPorts(log, ACTOR), suspects: new Set() };
   const closing = new AbortController();
   const { signal } = closing;
 
@@ -178,7 +172,6 @@ export const startRedrive = (parts: RedriveParts): { close: () => Promise<void> 
     close: async (): Promise<void> => {
       closing.abort();
       await running;
-      await pool.end();
     },
   };
 };

@@ -1,19 +1,43 @@
-import { comparePositions, type Position, parseToken } from '../../domain/event.ts';
+import { comparePositions, PLATFORM, type Position, parseToken, type Recorded, streamName } from '../../domain/event.ts';
+import * as Publication from '../../domain/runners/publication.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { type LastMessage, MAX_MESSAGE_AGE_MS, STREAM } from '../nats/jetstream.ts';
 
 /**
- * Searches the log backwards.
- * @returns the position of the last event that is older than `ageMs` milliseconds; undefined if there is none
- * @throws the reason of the aborted signal
+ * The time in milliseconds by which a position is earlier than asked for, because the clocks of the processes that write
+ * events and records differ.
  */
-export const lastPositionOlderThan = async (log: Log, ageMs: number, signal: AbortSignal): Promise<Position | undefined> => {
-  const oldest = new Date(Date.now() - ageMs).toISOString();
-  for await (const event of log.readAll({ backwards: true })) {
+const CLOCK_TOLERANCE_MS = 60_000;
+const RECORDS = streamName(Publication.category, PLATFORM, Publication.STREAM_ID);
+
+type PublicationRecord = Recorded<Publication.PublicationEvent>;
+
+const recordAt = async (log: Log, revision: number): Promise<PublicationRecord> => {
+  const [record] = await Array.fromAsync(log.read(RECORDS, { from: revision, limit: 1 }));
+  return record as PublicationRecord;
+};
+
+/**
+ * Returns a position that every event is after that is younger than `ageMs` milliseconds; undefined (the start of the
+ * log) if none is known. Searches the records of published messages, so it reads about 20 events of a log with a million
+ * of them. Positions are at most two seconds apart while messages are published.
+ * @throws LogError, the reason of the aborted signal
+ */
+export const positionBefore = async (log: Log, ageMs: number, signal: AbortSignal): Promise<Position | undefined> => {
+  const oldest = new Date(Date.now() - ageMs - CLOCK_TOLERANCE_MS).toISOString();
+  const last = await log.last(RECORDS);
+  let found: PublicationRecord | undefined;
+  let [low, high] = [0, last?.revision ?? -1];
+  while (low <= high) {
     signal.throwIfAborted();
-    if (event.at < oldest) return event.position;
+    const middle = (low + high) >>> 1;
+    const record = await recordAt(log, middle);
+    if (record.at < oldest) {
+      found = record;
+      low = middle + 1;
+    } else high = middle - 1;
   }
-  return undefined;
+  return found && (parseToken(found.data.through) ?? undefined);
 };
 
 /**
@@ -28,11 +52,11 @@ const requireReached = async (log: Log, position: Position): Promise<Position> =
 
 /**
  * Returns the log position after which the relay publishes events: the position of the last message of the stream. If
- * the stream is empty, it is the position of the last event that is older than MAX_MESSAGE_AGE_MS; undefined (the start
- * of the log) if there is no such event.
+ * the stream is empty, it is a position before all events younger than MAX_MESSAGE_AGE_MS; undefined (the start of the
+ * log) if none is known.
  * @throws Error if the stream contains messages of another log
  */
 export const resumePosition = (log: Log, { token }: LastMessage, signal: AbortSignal): Promise<Position | undefined> => {
   const position = token === null ? null : parseToken(token);
-  return position ? requireReached(log, position) : lastPositionOlderThan(log, MAX_MESSAGE_AGE_MS, signal);
+  return position ? requireReached(log, position) : positionBefore(log, MAX_MESSAGE_AGE_MS, signal);
 };

@@ -9,7 +9,7 @@ import {
 import { createBackoff } from '../backoff.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { type Account, type AccountParts, openAccount } from '../nats/nats-account.ts';
-import { lastPositionOlderThan } from './resume-position.ts';
+import { positionBefore } from './resume-position.ts';
 import { createUntilDone } from './until-done.ts';
 
 const RETRY = { minMs: 1_000, maxMs: 1_000 };
@@ -74,7 +74,7 @@ export const startCredentialRevoker = (parts: AccountParts & { log: Log; logger:
     const account = await openAccount(parts, changed.raise);
     if (!account) return logger.info('runner credentials cannot be revoked on this broker; they expire within an hour');
     const start = await retryUntilDone(
-      async () => ({ position: await lastPositionOlderThan(log, MAX_LIFETIME_MS, signal) }),
+      async () => ({ position: await positionBefore(log, MAX_LIFETIME_MS, signal) }),
       signal,
       () => {},
     );

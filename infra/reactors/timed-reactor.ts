@@ -1,9 +1,7 @@
-import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Reads } from '../../projections/read-model.ts';
 import { retryDelay } from '../backoff.ts';
-import { type AdvisoryLocks, openAdvisoryLocks } from '../postgres/advisory-locks.ts';
-import { readsOver } from '../readmodel/postgres-read-model.ts';
+import { openReactorSessions, type ReactorSessions } from './reactor-sessions.ts';
 
 const RETRY_DELAY_MS = 5_000;
 /** The maximum random deviation of a delay, as a share of the delay (0.1: up to 10 % shorter or longer). */
@@ -16,6 +14,8 @@ const MISSING_TABLE = ['42P01', '42703'];
 
 export type TimedReactorParts = {
   readonly databaseUrl: string;
+  /** The sessions that all reactors of the process share. A reactor without them opens sessions of its own. */
+  readonly sessions?: ReactorSessions;
   readonly logger: Logger;
   readonly now?: () => number;
   readonly intervalMs?: number;
@@ -41,40 +41,21 @@ export type TimedReactor = {
 const MORE_DELAY_MS = 500;
 
 /**
- * Opens the lock that ensures that only one process runs the reactor at a time. Its methods throw the driver's error if
- * the database is unavailable.
- */
-const openLock = (databaseUrl: string, name: string) => {
-  let isHeld = false;
-  const locks: AdvisoryLocks = openAdvisoryLocks(databaseUrl, () => {
-    isHeld = false;
-  });
-  return {
-    connect: (): Promise<pg.Client> => locks.connect(),
-    /** Tries to acquire the lock if this process does not hold it. Returns whether this process holds the lock now. */
-    acquire: async (): Promise<boolean> => {
-      isHeld ||= (await locks.acquire([name])).length > 0;
-      return isHeld;
-    },
-    close: locks.close,
-  };
-};
-
-/**
  * Runs a reactor at regular intervals until `close` is called. A lock ensures that only one process does this. The
  * other processes try to acquire the lock at the same intervals.
  */
-export const startTimedReactor = (reactor: TimedReactor, { databaseUrl, logger, now = Date.now, intervalMs }: TimedReactorParts) => {
+export const startTimedReactor = (
+  reactor: TimedReactor,
+  { databaseUrl, sessions: shared, logger, now = Date.now, intervalMs }: TimedReactorParts,
+) => {
   const interval = intervalMs ?? reactor.intervalMs;
-  const lock = openLock(databaseUrl, reactor.lock);
-  const reads = readsOver(async (statement) => (await (await lock.connect()).query(statement)).rows);
+  const sessions = shared ?? openReactorSessions(databaseUrl, logger);
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
   const runOnce = async (): Promise<number> => {
-    await lock.connect();
-    if (!(await lock.acquire())) return interval;
-    const isMoreDue = await reactor.run(reads, new Date(now()).toISOString());
+    if (!(await sessions.acquire(reactor.lock))) return interval;
+    const isMoreDue = await reactor.run(sessions.reads, new Date(now()).toISOString());
     return isMoreDue ? Math.min(MORE_DELAY_MS, interval) : interval;
   };
 
@@ -99,7 +80,7 @@ export const startTimedReactor = (reactor: TimedReactor, { databaseUrl, logger, 
       isClosed = true;
       clearTimeout(timer);
       await running;
-      await lock.close();
+      if (!shared) await sessions.close();
     },
   };
 };

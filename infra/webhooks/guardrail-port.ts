@@ -24,7 +24,7 @@ export const guardrailPort = ({ cache, logger, windows }: GuardrailDeps): Guardr
     deepestCause: async (tenant, ids) => withTimeout(sources.deepestCause(tenant, ids)),
     slackConfig: (tenant, agent_id) => withTimeout(sources.slackConfig(tenant, agent_id)),
     evaluate: (set, { tenant }, subject, content) => evaluate(tenant, set, subject, content),
-    takeRates: (limits, at) => windows.take(limits, Date.parse(at)),
+    takeRates: (tenant, limits, at) => windows.take(tenant, limits, Date.parse(at)),
     close,
   };
 };

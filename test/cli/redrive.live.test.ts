@@ -1,12 +1,14 @@
 // limit: 240 s for this file (test/run.ts)
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { openReactorSessions } from '../../infra/reactors/reactor-sessions.ts';
 import { startRedrive } from '../../infra/reactors/redrive.ts';
 import { createSockets, post } from '../faults/load.ts';
 import { type Runner, startRunner } from '../faults/runners.ts';
 import { type KillablePlatform, mainFile } from '../faults/running-platform.ts';
 import { createDataset } from '../faults/tenants.ts';
 import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { silentLogger } from '../fixtures/live-projections.ts';
 import { loseMessages } from '../fixtures/lose-messages.ts';
 import { lentPlatform } from '../fixtures/running-platform.ts';
 
@@ -81,10 +83,11 @@ test('annals redrive sends messages that the broker has lost again, once and wit
     const { DATABASE_URL } = platform.serviceVariables();
     const lines: object[] = [];
     const logger = { info: () => {}, debug: () => {}, warn: (fields: object) => void lines.push(fields) };
+    const sessions = openReactorSessions(DATABASE_URL, silentLogger);
     const parts = {
       log,
       nats,
-      databaseUrl: DATABASE_URL,
+      reads: sessions.reads,
       logger,
       isResponsible: () => true,
       isRecording: () => true,
@@ -94,6 +97,7 @@ test('annals redrive sends messages that the broker has lost again, once and wit
     const runner = await sent.runner.start();
     await eventually('every delivery is done', async () => (await statusesOf(platform, sent)).every((status) => status.startsWith('done')));
     await Promise.all(reactors.map((each) => each.close()));
+    await sessions.close();
     assert.is(runner.effects().length, 6);
     const accepted: string[] = [];
     let requeued = 0;

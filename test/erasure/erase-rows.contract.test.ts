@@ -24,6 +24,8 @@ test('erasing the rows of a tenant removes many rows in batches, and also its pa
   await db.query(`insert into annals.parked (projection, stream, revision, event_id, type, first, reason, commit_position, prepare_position, event_at)
     select 'audit', 'agent-' || tenant || '.a', 0, 'e', 'AgentCreated', true, 'why', 0, 0, '' from unnest(array['acme', 'other']) as tenant`);
   await db.query("insert into annals.limits (key, full_at) values ('api acme', 0), ('api other', 0)");
+  await db.query(`insert into annals.windows (key, version, state, expires_at) select tenant || ' ' || key, 0, '[]', 0
+    from unnest(array['acme', 'other']) tenant, unnest(array['rule an-integration 60 r', 'slack_rpm_limit an-agent']) key`);
   const statements: string[] = [];
   const counted = {
     query: (text: string, values: unknown[]) => {
@@ -34,8 +36,15 @@ test('erasing the rows of a tenant removes many rows in batches, and also its pa
   assert.is(await eraseTenantRows(counted, 'acme'), ROWS + 1);
   assert.is(statements.filter((text) => text.startsWith('delete from "audit"."audit_logs"')).length, 3);
   const count = async (table: string) => Number((await db.query(`select count(*) from ${table}`)).rows[0].count);
-  const counts = ['audit.audit_logs', 'audit.platform_audit_logs', 'audit.subjects', 'annals.parked', 'annals.limits'].map(count);
-  assert.equal(await Promise.all(counts), [ROWS, 1, 2, 1, 1]);
+  const counts = [
+    'audit.audit_logs',
+    'audit.platform_audit_logs',
+    'audit.subjects',
+    'annals.parked',
+    'annals.limits',
+    'annals.windows',
+  ].map(count);
+  assert.equal(await Promise.all(counts), [ROWS, 1, 2, 1, 1, 2]);
   await db.end();
   await platform.close();
 });

@@ -12,7 +12,9 @@ import { openBlobStore, openDirectoryPlace } from '../../infra/blobs/open-blob-s
 import { erasurePorts } from '../../infra/erasure/erasure-ports.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import { ensureInbound, manager, STREAM } from '../../infra/nats/jetstream.ts';
+import { followerPositions } from '../../infra/projector/follower-positions.ts';
 import { startTenantEraser } from '../../infra/reactors/erase-tenants.ts';
+import { openReactorSessions } from '../../infra/reactors/reactor-sessions.ts';
 import { openVault } from '../../infra/vault/vault.ts';
 import { dataKeyStream, readWrappedKeys } from '../../infra/vault/wrapped-keys.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
@@ -56,7 +58,9 @@ const openServices = async (broker: Parameters<Parameters<typeof withNatsServer>
   };
   const ports = erasurePorts({ log, vault });
   const recordOf = async (id: string): Promise<ErasureRecord | null> => (await decide(id, () => [])).state.erasure!.record;
-  const eraserParts = { log, databaseUrl, logger: silentLogger, annalsData: dir, vault: { open: async () => vault } };
+  const sessions = openReactorSessions(databaseUrl, silentLogger);
+  const positions = followerPositions(log, sessions);
+  const eraserParts = { log, databaseUrl, positions, logger: silentLogger, annalsData: dir, vault: { open: async () => vault } };
   return {
     dir,
     store,
@@ -74,6 +78,7 @@ const openServices = async (broker: Parameters<Parameters<typeof withNatsServer>
     },
     startWorker: () => startTenantEraser({ ...eraserParts, intervalMs: 50, nats: async () => nats, blobs: async () => place.backend }),
     close: async (): Promise<void> => {
+      await sessions.close();
       await nats.close();
       await platform.close();
       await log.close();

@@ -25,29 +25,29 @@ const openProcesses = async (count: number) => {
 test('two processes that count at the same time together accept exactly as many deliveries as the limit allows', async () => {
   const processes = (await openProcesses(2)).map((table) => createSlidingWindows(table));
   const limit = limitOf('k', 30);
-  const taken = await Promise.all(Array.from({ length: 100 }, (_, n) => processes[n % 2]!.take([limit], 1_000 + n)));
+  const taken = await Promise.all(Array.from({ length: 100 }, (_, n) => processes[n % 2]!.take('t', [limit], 1_000 + n)));
   assert.is(taken.filter((reached) => reached === null).length, 30);
-  assert.is(await processes[0]!.take([limit], 60_999), 0);
-  assert.is(await processes[1]!.take([limit], 61_100), null);
+  assert.is(await processes[0]!.take('t', [limit], 60_999), 0);
+  assert.is(await processes[1]!.take('t', [limit], 61_100), null);
 });
 
 test('if one of several limits refuses a delivery, the delivery counts against none of them', async () => {
   const [one, other] = (await openProcesses(2)).map((table) => createSlidingWindows(table));
   const [minute, hour] = [limitOf('minute', 2), { key: 'hour', max: 1, windowMs: 3_600_000 }];
-  assert.is(await one!.take([minute, hour], 0), null);
-  for (let n = 1; n < 5; n++) assert.is(await other!.take([minute, hour], n), 1);
-  assert.is(await other!.take([minute], 5), null);
-  assert.is(await one!.take([minute], 6), 0);
+  assert.is(await one!.take('t', [minute, hour], 0), null);
+  for (let n = 1; n < 5; n++) assert.is(await other!.take('t', [minute, hour], n), 1);
+  assert.is(await other!.take('t', [minute], 5), null);
+  assert.is(await one!.take('t', [minute], 6), 0);
 });
 
 test('a sliding window without recent deliveries has the count 0, even after its row was deleted', async () => {
   const [table] = await openProcesses(1);
   const windows = createSlidingWindows(table);
   const limit = limitOf('k', 1);
-  assert.is(await windows.take([limit], 0), null);
-  assert.is(await windows.take([limit], 60_000), null);
+  assert.is(await windows.take('t', [limit], 0), null);
+  assert.is(await windows.take('t', [limit], 60_000), null);
   const again = createSlidingWindows(table);
-  assert.is(await again.take([limit], 60_001), 0);
+  assert.is(await again.take('t', [limit], 60_001), 0);
 });
 
 test('while the table of counts is unreachable, a process counts alone; afterwards it uses the shared counts again', async () => {
@@ -59,17 +59,33 @@ test('while the table of counts is unreachable, a process counts alone; afterwar
   };
   const [one, other] = [createSlidingWindows(failing), createSlidingWindows(table)];
   const limit = limitOf('k', 2);
-  assert.is(await one.take([limit], 0), null);
+  assert.is(await one.take('t', [limit], 0), null);
   state.isDown = true;
-  assert.is(await one.take([limit], 1), null);
-  assert.is(await one.take([limit], 2), 0, 'its own two deliveries');
-  assert.is(await other.take([limit], 3), null, 'the other process knows of one only');
+  assert.is(await one.take('t', [limit], 1), null);
+  assert.is(await one.take('t', [limit], 2), 0, 'its own two deliveries');
+  assert.is(await other.take('t', [limit], 3), null, 'the other process knows of one only');
+});
+
+test('while the counts of one tenant wait for the database, deliveries of another tenant are counted', async () => {
+  const [table] = await openProcesses(1);
+  const held = Promise.withResolvers<void>();
+  const windows = createSlidingWindows({
+    read: async (limits, now) => {
+      if (limits[0]!.key.startsWith('slow ')) await held.promise;
+      return table!.read(limits, now);
+    },
+    store: table!.store,
+  });
+  const slow = Promise.all([1, 2].map((now) => windows.take('slow', [limitOf('k', 1)], now)));
+  assert.equal([await windows.take('fast', [limitOf('k', 1)], 3), await windows.take('fast', [limitOf('k', 1)], 4)], [null, 0]);
+  held.resolve();
+  assert.equal(await slow, [null, 0], 'the deliveries of one tenant are counted in their order');
 });
 
 test('a process without a table of counts counts only the deliveries that it receives itself', async () => {
   const windows = createSlidingWindows();
   assert.equal(
-    [0, 1, 2].map((now) => windows.take([limitOf('k', 2)], now)),
+    [0, 1, 2].map((now) => windows.take('t', [limitOf('k', 2)], now)),
     [null, null, 0],
   );
 });

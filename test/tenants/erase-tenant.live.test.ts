@@ -11,7 +11,9 @@ import { openBlobStore, openDirectoryPlace } from '../../infra/blobs/open-blob-s
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { ensureInbound, manager, STREAM } from '../../infra/nats/jetstream.ts';
+import { followerPositions } from '../../infra/projector/follower-positions.ts';
 import { startTenantEraser } from '../../infra/reactors/erase-tenants.ts';
+import { openReactorSessions } from '../../infra/reactors/reactor-sessions.ts';
 import { openVault } from '../../infra/vault/vault.ts';
 import { dataKeyStream, readWrappedKeys } from '../../infra/vault/wrapped-keys.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
@@ -118,9 +120,11 @@ test(
         return appended;
       },
     };
+    const sessions = openReactorSessions(databaseUrl, silentLogger);
     const eraser = startTenantEraser({
       log: killed,
       databaseUrl,
+      positions: followerPositions(log, sessions),
       logger: silentLogger,
       intervalMs: 50,
       annalsData: dir,
@@ -139,6 +143,7 @@ test(
     const completed = async () => (await log.last(`tenant-${ERASED}.${ERASED}`))?.type === 'TenantErasureCompleted';
     await waitUntil(completed, 60_000, 'the erasure is completed');
     await eraser.close();
+    await sessions.close();
     assert.is(failed.length, 11 + (failed.includes('after TenantErasureCompleted') ? 1 : 0), failed.join());
 
     const types = (await Array.fromAsync(log.read(`tenant-${ERASED}.${ERASED}`))).map(({ type }) => type);

@@ -4,11 +4,13 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Recorded } from '../../domain/event.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
+import { openReactorSessions } from '../../infra/reactors/reactor-sessions.ts';
 import { startRedrive } from '../../infra/reactors/redrive.ts';
 import { connectRunner, type RunnerEvent } from '../../infra/runner/runner-client.ts';
 import { expectReply, type KillablePlatform, mainFile } from '../faults/running-platform.ts';
 import { type Agent, createDataset } from '../faults/tenants.ts';
 import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { silentLogger } from '../fixtures/live-projections.ts';
 import { loseMessages } from '../fixtures/lose-messages.ts';
 import { lentPlatform } from '../fixtures/running-platform.ts';
 
@@ -134,8 +136,9 @@ test('the redrive reactor sends the lost message of a skill call again once, and
     const nats = await platform.connectNats();
     const overdueMs = 6_000;
     const logger = { info: () => {}, debug: () => {}, warn: () => {} };
+    const sessions = openReactorSessions(platform.serviceVariables().DATABASE_URL, silentLogger);
     const reactor = startRedrive({
-      ...{ log, nats, logger, databaseUrl: platform.serviceVariables().DATABASE_URL },
+      ...{ log, nats, logger, reads: sessions.reads },
       ...{ isResponsible: () => true, isRecording: () => true, publishedThrough: async () => null },
       ...{ intervalMs: 500, overdueMs },
     });
@@ -155,6 +158,7 @@ test('the redrive reactor sends the lost message of a skill call again once, and
     await eventually('the call is done', () => areAll(platform, exposed, [lost], 'done'));
     await runner.stop();
     await reactor.close();
+    await sessions.close();
     assert.equal(
       runner.events.map(({ id }) => id),
       [called!.event_id],
