@@ -498,6 +498,12 @@ export const describeVerification = (found) => {
   ];
 };
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+
+/** Escapes the characters of a file that could control the terminal or forge another line. */
+const printable = (line) => line.replace(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
 /** Returns the exit code for the result of a verification. */
 export const exitCodeOf = ({ ok, is_empty }) => (is_empty ? 3 : ok ? 0 : 1);
 
@@ -509,7 +515,7 @@ const main = async ([file, ...options]) => {
   }
   const optionOf = (name) => (names.includes(name) ? options[options.indexOf(name) + 1] : undefined);
   const found = await verifyAuditExport(file, { key: optionOf('--key'), anchors: optionOf('--anchors') });
-  for (const line of describeVerification(found)) console.log(line);
+  for (const line of describeVerification(found)) console.log(printable(line));
   return exitCodeOf(found);
 };
 
@@ -519,7 +525,7 @@ if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.me
       process.exitCode = code;
     },
     (error) => {
-      console.error(error.message);
+      console.error(printable(error.message));
       process.exitCode = 2;
     },
   );

@@ -10,6 +10,7 @@ import { BASE62, randomText } from '../aggregates/random-text.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import { printLine } from '../logging/print-line.ts';
 import { createReads } from '../readmodel/postgres-read-model.ts';
 import { locateServices } from './locate-services.ts';
 import { type OperatorContext, openOperatorContext } from './operator-context.ts';
@@ -42,8 +43,8 @@ const checkedName = (name: string): string => {
 export const createAdminKey = async (config: Config, name: string): Promise<number> => {
   const checked = checkedName(name);
   const { id, state } = await withContext(config, (ctx) => createSuperAdminKey(ctx, checked, 'annals keys create'));
-  console.log(`API key (shown once): ${state.key}`);
-  console.log(`id, for annals keys revoke: ${id}`);
+  printLine(`API key (shown once): ${state.key}`);
+  printLine(`id, for annals keys revoke: ${id}`);
   return 0;
 };
 
@@ -51,7 +52,7 @@ export const createAdminKey = async (config: Config, name: string): Promise<numb
 export const revokeAdminKey = async (config: Config, id: string): Promise<number> => {
   if (!isId25(id)) throw new Error('name the id of an API key, as annals keys list shows it');
   await withContext(config, (ctx) => revokePlatformKey(ctx, { id }));
-  console.log(`revoked ${id}`);
+  printLine(`revoked ${id}`);
   return 0;
 };
 
@@ -75,7 +76,7 @@ export const listAdminKeys = async (config: Config): Promise<number> => {
     const sort = { column: 'created_at', descending: true };
     for (let cursor: string | null | undefined; cursor !== null; ) {
       const page = await keyPage(reads, { kind: 'platform' }, { sort, limit: PAGE_SIZE, cursor });
-      for (const key of JSON.parse(page.body) as ListedKey[]) console.log(lineOf(key));
+      for (const key of JSON.parse(page.body) as ListedKey[]) printLine(lineOf(key));
       cursor = page.next;
     }
     return 0;
@@ -89,6 +90,6 @@ export const listAdminKeys = async (config: Config): Promise<number> => {
  * @returns the exit code
  */
 export const printNewKey = (): number => {
-  console.log(buildKey(randomText(BASE62, 8), randomText(BASE62, 32)));
+  printLine(buildKey(randomText(BASE62, 8), randomText(BASE62, 32)));
   return 0;
 };

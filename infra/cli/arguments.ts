@@ -1,10 +1,12 @@
 import type { ArgsDef, CommandContext, CommandDef } from 'citty';
 
+export type UsageError = Error & { readonly help?: string | undefined };
+
 /**
- * Creates the error for wrong arguments. When a command throws it, the CLI shows how the command is used and exits with
- * code 2.
+ * Creates the error for wrong arguments. When a command throws it, the CLI prints the message and the command that shows
+ * more (`help`; default: the help of the command), and exits with code 2.
  */
-export const usageError = (message: string): Error => Object.assign(new Error(message), { name: 'CLIError' });
+export const usageError = (message: string, help?: string): UsageError => Object.assign(new Error(message), { name: 'CLIError', help });
 
 export const JSON_OPTION = { type: 'boolean', description: 'Print the result as JSON' } as const;
 

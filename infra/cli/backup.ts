@@ -4,6 +4,7 @@ import { openBlobPlace, openDirectoryPlace } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
 import { backupStore } from '../eventstore/embedded/backup-store.ts';
 import { readSpoolTotals } from '../health/spool-check.ts';
+import { printLine } from '../logging/print-line.ts';
 import { spoolDirectory } from '../spool/spool-slots.ts';
 import { bytesText, filesText } from './blob-access.ts';
 import { assertStoreIsEmbedded } from './embedded-store.ts';
@@ -23,15 +24,15 @@ export const backup = async (config: Config, to: string): Promise<number> => {
   const place = await openBlobPlace(config);
   if (place) {
     const { count, bytes } = await copyBlobs(place.backend, openDirectoryPlace(filesIn(to)));
-    console.log(`copied ${filesText(count)}, ${bytesText(bytes)}`);
+    printLine(`copied ${filesText(count)}, ${bytesText(bytes)}`);
   }
   const { rows, parked } = readSpoolTotals(config.annalsData);
   if (rows + parked > 0)
-    console.log(
+    printLine(
       `not copied: ${rows + parked} deliveries in ${spoolDirectory(config.annalsData)}, which are not in the event store yet. ` +
         'Repeat the backup when annals doctor finds the spool empty',
     );
-  console.log(
+  printLine(
     `not copied: the master key (${config.masterKeyFile}). Keep a copy of it in another place: without it, the backup cannot be read`,
   );
   return 0;

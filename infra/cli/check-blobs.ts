@@ -1,16 +1,17 @@
 import { openBlobStore } from '../blobs/open-blob-store.ts';
 import { type BlobVerification, verifyBlobs } from '../blobs/verify-blobs.ts';
 import type { Config } from '../config.ts';
+import { printLine } from '../logging/print-line.ts';
 import { openVault } from '../vault/vault.ts';
 import { bytesText, filesText, placeOf, withPlatformLog } from './blob-access.ts';
 
 /** Prints the result of the verification of the stored files. @returns the exit code */
 export const printVerification = ({ read, bytes, findings }: BlobVerification, json: boolean): number => {
-  if (json) console.log(JSON.stringify({ ok: findings.length === 0, files: read, bytes, findings }));
+  if (json) printLine(JSON.stringify({ ok: findings.length === 0, files: read, bytes, findings }));
   if (!json)
     for (const { problem, tenant, sha256, event_id } of findings)
-      console.log(`${problem}: ${sha256} of tenant ${tenant}, named by event ${event_id}`);
-  if (!json) console.log(`${filesText(read)} verified, ${bytesText(bytes)}; ${findings.length} missing or damaged`);
+      printLine(`${problem}: ${sha256} of tenant ${tenant}, named by event ${event_id}`);
+  if (!json) printLine(`${filesText(read)} verified, ${bytesText(bytes)}; ${findings.length} missing or damaged`);
   return findings.length === 0 ? 0 : 1;
 };
 

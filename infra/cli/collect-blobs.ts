@@ -1,6 +1,7 @@
 import { removeOldDrafts } from '../blobs/blob-drafts.ts';
 import { countOf, findOrphans, removeOrphans } from '../blobs/orphans.ts';
 import type { Config } from '../config.ts';
+import { printLine } from '../logging/print-line.ts';
 import { usageError } from './arguments.ts';
 import { bytesText, filesText, placeOf, withPlatformLog } from './blob-access.ts';
 
@@ -28,13 +29,13 @@ export const collectBlobs = async (config: Config, { graceHours, isDryRun, json 
   const found = countOf(orphans);
   const unfinished = (await removeOldDrafts(drafts, before, isDryRun)) + (await backend.removeDrafts(before, isDryRun));
   const removed = isDryRun ? countOf([]) : await removeOrphans(backend, orphans);
-  if (json) console.log(JSON.stringify({ total, orphans: found, unfinished, foreign, removed, dry_run: isDryRun }));
+  if (json) printLine(JSON.stringify({ total, orphans: found, unfinished, foreign, removed, dry_run: isDryRun }));
   if (json) return 0;
-  console.log(`stored: ${filesText(total.count)}, ${bytesText(total.bytes)}`);
-  console.log(`named by no event and older than ${graceHours} h: ${filesText(found.count)}, ${bytesText(found.bytes)}`);
-  console.log(`uploads that were never finished: ${unfinished}`);
-  if (foreign.count > 0) console.log(`of tenants that this log does not know, and therefore kept: ${filesText(foreign.count)}`);
-  console.log(
+  printLine(`stored: ${filesText(total.count)}, ${bytesText(total.bytes)}`);
+  printLine(`named by no event and older than ${graceHours} h: ${filesText(found.count)}, ${bytesText(found.bytes)}`);
+  printLine(`uploads that were never finished: ${unfinished}`);
+  if (foreign.count > 0) printLine(`of tenants that this log does not know, and therefore kept: ${filesText(foreign.count)}`);
+  printLine(
     isDryRun ? 'nothing was removed: run again with --delete' : `removed: ${filesText(removed.count)}, ${bytesText(removed.bytes)}`,
   );
   return 0;

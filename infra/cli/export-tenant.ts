@@ -12,6 +12,7 @@ import {
   FORMAT,
   verifyAuditExport,
 } from '../audit/verify-audit-export.mjs';
+import { printLine } from '../logging/print-line.ts';
 import { printError } from '../processes/exit.ts';
 import { apiClient, type RunnerApi, retryTransient } from '../runner/api-client.ts';
 import { createOutageReport } from '../runner/outage-report.ts';
@@ -180,8 +181,8 @@ export const exportTenant = async ({ tenant: named, to, wait, url, key, filter =
   if (Object.keys(filter).length === 0) await writeWhole(api, tenant, newest, to);
   else await saveExportFile(to, api.file(`/tenant/${tenant}/audit-logs/export?${new URLSearchParams({ ...filter, format: 'proofs' })}`));
   const found = await verifyAuditExport(to);
-  for (const line of describeVerification(found)) console.log(line);
+  for (const line of describeVerification(found)) printLine(line);
   const rest = wait ? '' : '; later ones follow with the next head, within five minutes: --wait waits for it';
-  console.log(`written to ${to}: the entries up to the head signed at ${newest.at}${rest}`);
+  printLine(`written to ${to}: the entries up to the head signed at ${newest.at}${rest}`);
   return exitCodeOf(found);
 };

@@ -8,6 +8,7 @@ import { openLog } from '../eventstore/client.ts';
 import { serveStore } from '../eventstore/embedded/serve-store.ts';
 import { wrongDirectory } from '../eventstore/embedded/store-directory.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
+import { printLine } from '../logging/print-line.ts';
 import { lockDataDirectory } from '../processes/data-directory.ts';
 import { markForInspection } from '../processes/inspection.ts';
 import { openVault } from '../vault/vault.ts';
@@ -65,8 +66,8 @@ const importInto = async ({ annalsData, masterKeyFile }: Config, file: string, {
   const { count, key } = await fillStore({ file, staged, masterKeyFile, tenant: tenant_id! });
   renameSync(staged, store);
   syncDirectory(annalsData);
-  console.log(`imported ${count} events of the tenant ${tenant_id} for inspection: start the platform with annals start`);
-  console.log(
+  printLine(`imported ${count} events of the tenant ${tenant_id} for inspection: start the platform with annals start`);
+  printLine(
     key === null
       ? 'the tenant was closed, so it cannot be read over HTTP: annals replay prints its events'
       : `API key of an auditor, which may only read (shown once): ${key}`,
@@ -91,7 +92,7 @@ export const importForInspection = async (config: Config, { file, key, anchors }
   const missing = [file, anchors].find((path) => path !== undefined && !existsSync(path));
   if (missing !== undefined) throw wrongDirectory(`there is no file ${missing}`);
   const found = await verifyAuditExport(file, { key, anchors });
-  for (const line of describeVerification(found)) console.log(line);
+  for (const line of describeVerification(found)) printLine(line);
   if (!found.ok) return exitCodeOf(found);
   if (found.is_selection)
     throw wrongDirectory(`${file} has only selected entries, from which nothing can be read: import an export of the whole audit log`);

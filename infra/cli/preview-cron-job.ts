@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { isId25 } from '../../domain/id.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { isTimeZone, localTimeOf } from '../../domain/time-zone.ts';
+import { printErrorLine, printLine } from '../logging/print-line.ts';
 import { apiClient } from '../runner/api-client.ts';
 import { createOutageReport } from '../runner/outage-report.ts';
 import { usageError } from './arguments.ts';
@@ -92,11 +93,11 @@ export const previewCronJob = async (target: PreviewTarget, connection: Connecti
     const { timezone, occurrences } = await find(target, connection);
     const shown = occurrences.slice(0, target.count);
     const lines = shown.length === 0 ? ['It is not due any more'] : shown.map((occurrence) => lineOf(occurrence, timezone ?? 'UTC'));
-    console.log(connection.json ? JSON.stringify(shown) : lines.join('\n'));
+    for (const line of connection.json ? [JSON.stringify(shown)] : lines) printLine(line);
     return 0;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    console.error(`annals: ${error.message}`);
+    printErrorLine(`annals: ${error.message}`);
     return 1;
   }
 };

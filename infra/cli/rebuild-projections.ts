@@ -6,6 +6,7 @@ import { type MaintenanceContext, recordPromotion } from '../../commands/operati
 import { projections } from '../../projections/registry.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
+import { printLine } from '../logging/print-line.ts';
 import { connectionConfig } from '../postgres/pool.ts';
 import { printError } from '../processes/exit.ts';
 import type { Rebuild } from '../projector/admin-replies.ts';
@@ -47,24 +48,24 @@ const progressDisplay = (json: boolean) => {
       if (process.stdout.isTTY) return void process.stdout.write(`\r\x1b[K${line}`);
       if (Date.now() - shownAt < 1_000) return;
       shownAt = Date.now();
-      console.log(line);
+      printLine(line);
     },
-    end: (line: string): void => {
+    end: (lines: readonly string[]): void => {
       if (process.stdout.isTTY && !json) process.stdout.write('\r\x1b[K');
-      console.log(line);
+      for (const line of lines) printLine(line);
     },
   };
 };
 
-const resultLines = (name: string, isPromoted: boolean, comparison: Comparison): string => {
+const resultLines = (name: string, isPromoted: boolean, comparison: Comparison): string[] => {
   const summary = comparison
     ? `${comparison.rows.toLocaleString('en')} rows compared, ${comparison.differing.toLocaleString('en')} differed`
     : 'not compared, because the tables have changed';
   const differences = (comparison?.shown ?? []).map(({ table, key, only, columns, touched }) => {
     const how = only ? `only in the ${only} rows` : `differs in ${columns.join(', ')}`;
-    return `\n  ${table} ${JSON.stringify(key)} ${how}, last changed by ${touched}`;
+    return `  ${table} ${JSON.stringify(key)} ${how}, last changed by ${touched}`;
   });
-  return `${name}  ${isPromoted ? 'rebuilt' : 'kept as it was'}: ${summary}${differences.join('')}`;
+  return [`${name}  ${isPromoted ? 'rebuilt' : 'kept as it was'}: ${summary}`, ...differences];
 };
 
 /**
@@ -113,7 +114,7 @@ const rebuildOne = async (services: Services, name: string, { ifEqual, json }: R
   const { state, comparison } = await waitFor(services, ready, ['promoted', 'aborted'], show);
   const isPromoted = state === 'promoted';
   const compared = comparison ?? ready.comparison;
-  end(json ? JSON.stringify({ projection: name, promoted: isPromoted, comparison: compared }) : resultLines(name, isPromoted, compared));
+  end(json ? [JSON.stringify({ projection: name, promoted: isPromoted, comparison: compared })] : resultLines(name, isPromoted, compared));
   return isPromoted;
 };
 

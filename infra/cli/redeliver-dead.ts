@@ -6,6 +6,7 @@ import type { AcknowledgementEvent } from '../../domain/runners/acknowledgement.
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import { printLine } from '../logging/print-line.ts';
 import { openOperatorPorts } from '../reactors/operator-ports.ts';
 import { usageError } from './arguments.ts';
 import { locateServices } from './locate-services.ts';
@@ -79,10 +80,10 @@ export const redeliverDeliveries = async (config: Config, options: RedeliverOpti
       const result = await redeliverDead(ports, dead, dryRun);
       const isSkipped = 'skipped' in result;
       counts[isSkipped ? 'skipped' : 'sent']++;
-      if (isSkipped) console.log(`skipped ${describe(dead)}: ${result.skipped}`);
-      else console.log(dryRun ? `would send ${describe(dead)}` : `sent ${describe(dead)}  message ${result.message_id}`);
+      if (isSkipped) printLine(`skipped ${describe(dead)}: ${result.skipped}`);
+      else printLine(dryRun ? `would send ${describe(dead)}` : `sent ${describe(dead)}  message ${result.message_id}`);
     }
-    console.log(`${counts.sent} ${dryRun ? 'would be sent' : 'sent'}, ${counts.skipped} skipped`);
+    printLine(`${counts.sent} ${dryRun ? 'would be sent' : 'sent'}, ${counts.skipped} skipped`);
     return 0;
   } finally {
     await log.close();

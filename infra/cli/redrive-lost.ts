@@ -9,6 +9,7 @@ import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import { printLine } from '../logging/print-line.ts';
 import { connectNats } from '../nats/connect.ts';
 import { ensureInbound, MAX_MESSAGE_AGE_MS, readTip } from '../nats/jetstream.ts';
 import { errorReason } from '../nats/jetstream-errors.ts';
@@ -155,17 +156,17 @@ const sendAll = async (log: Log, lost: readonly Unsettled[], dryRun: boolean): P
     const result = await redriveLost(ports, message, dryRun).catch((error: Error) => error);
     if (result instanceof Error) {
       counts.failed++;
-      console.log(`failed ${describe(message)}: ${result.message}`);
+      printLine(`failed ${describe(message)}: ${result.message}`);
     } else if ('skipped' in result) {
       counts.skipped++;
-      console.log(`skipped ${describe(message)}: ${result.skipped}`);
+      printLine(`skipped ${describe(message)}: ${result.skipped}`);
     } else {
       counts.sent++;
-      console.log(dryRun ? `would send ${describe(message)}` : `sent ${describe(message)}  message ${result.message_id}`);
+      printLine(dryRun ? `would send ${describe(message)}` : `sent ${describe(message)}  message ${result.message_id}`);
     }
   }
   const { sent, skipped, failed } = counts;
-  console.log(`${sent} ${dryRun ? 'would be sent' : 'sent'}, ${skipped} skipped${failed > 0 ? `, ${failed} failed` : ''}`);
+  printLine(`${sent} ${dryRun ? 'would be sent' : 'sent'}, ${skipped} skipped${failed > 0 ? `, ${failed} failed` : ''}`);
   return failed > 0 ? 1 : 0;
 };
 
@@ -200,7 +201,7 @@ export const redrive = async (config: Config, options: RedriveOptions): Promise<
     const published = unsettled.filter(isRelayed);
     const lost = await withoutSettled(log, await missingAtBroker(nats, published));
     const [waiting, left] = [published.length - lost.length, unsettled.length - published.length];
-    console.log(`${unsettled.length} without an acknowledgement: ${waiting} at the broker, ${left} left to the relay, ${lost.length} lost`);
+    printLine(`${unsettled.length} without an acknowledgement: ${waiting} at the broker, ${left} left to the relay, ${lost.length} lost`);
     return await sendAll(log, lost, options.dryRun);
   } finally {
     await nats?.close();

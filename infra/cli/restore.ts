@@ -11,6 +11,7 @@ import { copyStore } from '../eventstore/embedded/backup-store.ts';
 import { serveStore } from '../eventstore/embedded/serve-store.ts';
 import { assertStoreDirectory, wrongDirectory } from '../eventstore/embedded/store-directory.ts';
 import { verifyStore } from '../eventstore/embedded/verify-store.ts';
+import { printLine } from '../logging/print-line.ts';
 import { lockDataDirectory } from '../processes/data-directory.ts';
 import { openVault } from '../vault/vault.ts';
 import { filesIn, storeIn } from './backup.ts';
@@ -49,12 +50,12 @@ const restoreInto = async (config: Config, from: string): Promise<number> => {
   await copyStore(storeIn(from), staged);
   const place = await placeFor(config);
   const { count, bytes } = await copyBlobs(openDirectoryPlace(filesIn(from)).backend, place);
-  console.log(`copied ${filesText(count)}, ${bytesText(bytes)}`);
+  printLine(`copied ${filesText(count)}, ${bytesText(bytes)}`);
   const events = await verifyStore(staged);
   const files = events === 0 ? await verifyFiles(staged, place, masterKeyFile) : 0;
   renameSync(staged, store);
   syncDirectory(annalsData);
-  console.log(events + files === 0 ? 'restored: start the platform' : 'restored, but not everything is intact: see above');
+  printLine(events + files === 0 ? 'restored: start the platform' : 'restored, but not everything is intact: see above');
   return events + files === 0 ? 0 : 1;
 };
 

@@ -1,5 +1,6 @@
 import { rotateSigningKey } from '../audit/signing-key.ts';
 import type { Config } from '../config.ts';
+import { printLine } from '../logging/print-line.ts';
 import { withOperatorVault } from './operator-context.ts';
 
 /**
@@ -10,7 +11,7 @@ import { withOperatorVault } from './operator-context.ts';
 export const rotateAuditKey = (config: Config): Promise<number> =>
   withOperatorVault(config, async ({ log, vault }) => {
     const { before, after } = await rotateSigningKey({ log, vault, actor: { kind: 'system', id: 'annals audit rotate-key' } });
-    console.log(`heads are signed with the key ${after} from now on`);
-    if (before) console.log(`the key ${before} has signed it; the heads that it signed stay valid`);
+    printLine(`heads are signed with the key ${after} from now on`);
+    if (before) printLine(`the key ${before} has signed it; the heads that it signed stay valid`);
     return 0;
   });

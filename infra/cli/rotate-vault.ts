@@ -2,6 +2,7 @@ import * as KeyRotation from '../../domain/operations/key-rotation.ts';
 import { openBlobPlace } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
 import { LogError } from '../eventstore/event-log.ts';
+import { printLine } from '../logging/print-line.ts';
 import { isDue, reportKeys } from '../rotation/key-report.ts';
 import { continueDataKeyRotation, type DataKeyRotationParts, startDataKeyRotation } from '../rotation/rotate-data-key.ts';
 import { continueMasterRotation, type MasterRotationParts, startMasterRotation } from '../rotation/rotate-master-key.ts';
@@ -12,7 +13,7 @@ import { withOperatorVault } from './operator-context.ts';
 
 const ACTOR = { kind: 'system', id: 'annals vault rotate' } as const;
 
-const print = (line: string): void => console.log(line);
+const print = (line: string): void => printLine(line);
 
 const printCompleted = ({ masterKeyFile }: Config, from: string, to: string): void => {
   print(`the master key is ${to}, in ${masterKeyFile}: keep a copy of it, separate from the event log`);

@@ -4,6 +4,7 @@ import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { signInUrl } from '../listen-url.ts';
+import { printErrorLine, printLine } from '../logging/print-line.ts';
 import { locateServices, publicUrlOf } from './locate-services.ts';
 import { openBrowser } from './open-browser.ts';
 import { openOperatorContext } from './operator-context.ts';
@@ -41,9 +42,9 @@ export const printSignInLink = async (config: Config, { user, open }: LoginOptio
       ? { email, code: await issueSignInLink(ctx, email) }
       : await issueSuperAdminLink(ctx, () => formerAndPresentSuperAdmins(log));
     const url = signInUrl(publicUrlOf(config), issued.code);
-    console.log(url);
-    console.log(`Opens the console once as ${issued.email}, within ${LINK_TTL_MINUTES} minutes. Whoever has the link is signed in.`);
-    if (open && !(await openBrowser(url))) console.error('No browser could be opened on this machine: open the link in one yourself.');
+    printLine(url);
+    printLine(`Opens the console once as ${issued.email}, within ${LINK_TTL_MINUTES} minutes. Whoever has the link is signed in.`);
+    if (open && !(await openBrowser(url))) printErrorLine('No browser could be opened on this machine: open the link in one yourself.');
     return 0;
   } finally {
     await log.close();

@@ -3,6 +3,7 @@ import { PROVIDERS, type Provider } from '../../domain/webhooks/provider.ts';
 import { presetOf } from '../../domain/webhooks/provider-preset.ts';
 import { sampleEvents, sampleOf, sampleRequest } from '../../domain/webhooks/sample-delivery.ts';
 import { canSign, signatureHeaders } from '../../domain/webhooks/sign-delivery.ts';
+import { printErrorLine, printLine } from '../logging/print-line.ts';
 import { isWebUrl, usageError } from './arguments.ts';
 
 const RESPONSE_TIMEOUT_MS = 30_000;
@@ -26,7 +27,7 @@ const describe = (provider: Provider): string => `${provider}: ${sampleEvents(pr
 /** Prints all providers, or one of them, with the events for which there are samples. @throws a usage error */
 export const listSamples = (provider: string | undefined): void => {
   const shown = provider === undefined ? PROVIDERS : [providerOf(provider)];
-  for (const one of shown) console.log(describe(one));
+  for (const one of shown) printLine(describe(one));
 };
 
 /**
@@ -59,11 +60,11 @@ export const triggerDelivery = async ({ provider: name, event, url, secret }: Tr
   try {
     const init = { method: 'POST', headers: { 'user-agent': USER_AGENT, ...headers, ...signed }, body };
     const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS) });
-    console.log(`${response.status} ${await response.text()}`);
+    printLine(`${response.status} ${await response.text()}`);
     return response.ok ? 0 : 1;
   } catch (error) {
     const { message, cause } = error as Error & { cause?: { code?: string } };
-    console.error(`${new URL(url).origin} does not answer: ${cause?.code ?? message}`);
+    printErrorLine(`${new URL(url).origin} does not answer: ${cause?.code ?? message}`);
     return 1;
   }
 };

@@ -1,4 +1,5 @@
 import { type Client, createClient, problemIn } from '../client/create-client.ts';
+import { printErrorLine, printLine } from '../logging/print-line.ts';
 import { usageError } from './arguments.ts';
 import { checkedSample } from './trigger-delivery.ts';
 
@@ -36,14 +37,14 @@ export const triggerIntegration = async (
 ): Promise<number> => {
   checkedSample(options.provider, options.event);
   try {
-    console.log(await testDelivery(createClient(service), options));
+    printLine(await testDelivery(createClient(service), options));
     return 0;
   } catch (error) {
     const problem = problemIn(error);
     if (problem === null) throw error;
-    console.error(`${problem.status} ${problem.title}: ${problem.detail}`);
-    for (const { pointer, message } of problem.errors ?? []) console.error(`  ${pointer}: ${message}`);
-    console.error(`  request id: ${problem.request_id}`);
+    printErrorLine(`${problem.status} ${problem.title}: ${problem.detail}`);
+    for (const { pointer, message } of problem.errors ?? []) printErrorLine(`  ${pointer}: ${message}`);
+    printErrorLine(`  request id: ${problem.request_id}`);
     return 1;
   }
 };

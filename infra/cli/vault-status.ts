@@ -1,6 +1,7 @@
 import type { KeyRotations } from '../../domain/operations/key-rotation.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
+import { printLine } from '../logging/print-line.ts';
 import { type KeyReport, reportKeys } from '../rotation/key-report.ts';
 import { openRotationRecord } from '../rotation/rotation-record.ts';
 import { openMasterKeys } from '../vault/master-keys.ts';
@@ -59,7 +60,7 @@ const linesOf = ({ master, rotations, keys, wrappers, tenants }: VaultStatus): s
  */
 export const showVault = async (config: Config, { json }: { readonly json: boolean }): Promise<number> => {
   const status = await statusOf(config);
-  if (json) console.log(JSON.stringify(status));
-  if (!json) for (const line of linesOf(status)) console.log(line);
+  if (json) printLine(JSON.stringify(status));
+  if (!json) for (const line of linesOf(status)) printLine(line);
   return 0;
 };

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { describeVerification, exitCodeOf, verifyAuditExport } from '../audit/verify-audit-export.mjs';
+import { printLine } from '../logging/print-line.ts';
 import { usageError } from './arguments.ts';
 
 export type VerifyExportOptions = {
@@ -17,6 +18,6 @@ export const verifyExport = async ({ file, key, anchors, json }: VerifyExportOpt
   const missing = [file, anchors].find((path) => path !== undefined && !existsSync(path));
   if (missing !== undefined) throw usageError(`There is no file ${missing}`);
   const found = await verifyAuditExport(file, { key, anchors });
-  for (const line of json ? [JSON.stringify(found)] : describeVerification(found)) console.log(line);
+  for (const line of json ? [JSON.stringify(found)] : describeVerification(found)) printLine(line);
   return exitCodeOf(found);
 };

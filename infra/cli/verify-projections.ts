@@ -3,6 +3,7 @@ import type { AnyProjection } from '../../projections/projection.ts';
 import { projections } from '../../projections/registry.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
+import { printLine } from '../logging/print-line.ts';
 import { openPool } from '../postgres/pool.ts';
 import { checkAllDrift, type DriftedRow, type DriftReport, type PassProgress } from '../projector/drift-check.ts';
 import { locateServices } from './locate-services.ts';
@@ -69,7 +70,7 @@ export const verify = async (config: Config, { json, names }: VerifyOptions): Pr
   const closeAll = () => Promise.all([log.close(), pool.end()]);
   const reports = await checkAllDrift(log, pool, chosen, showProgress).finally(closeAll).finally(endProgress);
   const { text, code } = verdictOf(reports);
-  if (json) console.log(JSON.stringify({ ok: code === 0, projections: reports }));
-  if (!json) for (const line of [...findingLines(reports), text]) console.log(line);
+  if (json) printLine(JSON.stringify({ ok: code === 0, projections: reports }));
+  if (!json) for (const line of [...findingLines(reports), text]) printLine(line);
   return code;
 };

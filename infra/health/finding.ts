@@ -20,9 +20,11 @@ export const fail = (message: string, advice: string): Result => ({ level: 'fail
 
 const LABELS = { ok: 'ok  ', warn: 'warn', fail: 'FAIL', none: '--  ' } as const satisfies Record<Level, string>;
 
-/** Returns a finding as text for people. The advice is on a second line. */
-export const findingText = ({ part, level, message, advice }: Finding): string =>
-  `${LABELS[level]}  ${part.padEnd(12)} ${message}${advice ? `\n      -> ${advice}` : ''}`;
+/** Returns a finding as lines for people. The advice is on the second line. */
+export const findingLines = ({ part, level, message, advice }: Finding): string[] => [
+  `${LABELS[level]}  ${part.padEnd(12)} ${message}`,
+  ...(advice ? [`      -> ${advice}`] : []),
+];
 
 /**
  * Returns the reason why a service cannot be reached. It is taken from the first line of the error message. If that

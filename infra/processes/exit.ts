@@ -1,4 +1,9 @@
-export const printError = (line: string): void => void process.stderr.write(`annals: ${line}\n`);
+import { inspect } from 'node:util';
+import { escapeLine } from '../logging/escape-controls.ts';
+import { printErrorLine } from '../logging/print-line.ts';
+
+/** Prints one line to standard error. Control characters are escaped. */
+export const printError = (line: string): void => void process.stderr.write(`annals: ${escapeLine(line)}\n`);
 
 const firstLineOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] || 'the command failed without giving a reason';
@@ -9,7 +14,7 @@ const firstLineOf = (error: unknown): string =>
  */
 export const fail = (error: unknown): never => {
   printError(firstLineOf(error));
-  if (/^(debug|trace)$/.test(process.env.LOG_LEVEL ?? '')) console.error(error);
+  if (/^(debug|trace)$/.test(process.env.LOG_LEVEL ?? '')) for (const line of inspect(error).split('\n')) printErrorLine(line);
   process.exit((error as { exitCode?: number } | null)?.exitCode ?? 1);
 };
 

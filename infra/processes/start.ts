@@ -1,5 +1,6 @@
 import { relative } from 'node:path';
 import { loopback } from '../listen-url.ts';
+import { printLine } from '../logging/print-line.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { printError } from './exit.ts';
 import { type LaunchConfig, type Launched, launch } from './launch.ts';
@@ -16,8 +17,6 @@ const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
  * themselves.
  */
 export type StartConfig = LaunchConfig & { readonly publicUrl: string };
-
-const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const row = (name: string, value: string): string => `  ${name.padEnd(10)}${value}`;
 
@@ -68,7 +67,7 @@ export const start = (config: StartConfig): Promise<number> =>
   new Promise((resolve, reject) => {
     // The processes that the platform starts inherit this variable, and use the same compile cache.
     process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE;
-    const running = launch(config, { report: printError, onFirstKey: ({ key }) => print(`  API key (shown once): ${key}`) });
+    const running = launch(config, { report: printError, onFirstKey: ({ key }) => printLine(`  API key (shown once): ${key}`) });
     let stoppedAt: number | undefined;
     const stop = async (then: () => void): Promise<void> => {
       stoppedAt ??= Date.now();
@@ -82,14 +81,14 @@ export const start = (config: StartConfig): Promise<number> =>
     for (const signal of SIGNALS)
       process.on(signal, () => {
         if (stoppedAt === undefined) {
-          print('stopping all processes; a second Ctrl-C kills them');
+          printLine('stopping all processes; a second Ctrl-C kills them');
           return void stop(() => resolve(0));
         }
         if (Date.now() - stoppedAt > ONE_KEY_PRESS_MS) force();
       });
     process.on('uncaughtException', fail);
     running.ready.then(
-      (launched) => [...banner(config, launched), ...exportLines(launched), `ready ${launched.url}`].forEach(print),
+      (launched) => [...banner(config, launched), ...exportLines(launched), `ready ${launched.url}`].forEach(printLine),
       (error: unknown) => stoppedAt === undefined && fail(error),
     );
   });

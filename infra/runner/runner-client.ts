@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { AgentRuntime } from '../../api/runners/agent-runtime.ts';
 import type { TaskReport } from '../../commands/benchmarks/task-report.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import { escapeLine } from '../logging/escape-controls.ts';
 import { apiClient, type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
 import { openMessages } from './message-consumer.ts';
 import { createOutageReport } from './outage-report.ts';
@@ -135,7 +136,7 @@ const runtimeReader = (api: RunnerApi, agent: RunnerAgent, stop: AbortSignal) =>
   };
 };
 
-const printLine = (line: string): void => void process.stderr.write(`annals runner: ${line}\n`);
+const printLine = (line: string): void => void process.stderr.write(`annals runner: ${escapeLine(line)}\n`);
 
 /**
  * Connects a runner to the service. While the service is unavailable, this function and all methods of its result wait.

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { escapeLine } from '../logging/escape-controls.ts';
 import { apiClient, type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
 import { type CommandSignals, execHandler } from './exec-handler.ts';
 import { forwardHandler } from './forward-handler.ts';
@@ -33,7 +34,7 @@ export type RunnerOptions = {
   progressMs?: number;
 };
 
-const report = (line: string): void => void process.stderr.write(`annals runner: ${line}\n`);
+const report = (line: string): void => void process.stderr.write(`annals runner: ${escapeLine(line)}\n`);
 
 /**
  * Returns abort signals that process signals abort. The first process signal stops the runner, the second one sends

@@ -1,3 +1,4 @@
+import { printLine } from '../../logging/print-line.ts';
 import { usageError } from '../arguments.ts';
 import { type ApiOperation, type FieldSchema, readOperations } from './api-document.ts';
 import { optionName } from './operation-arguments.ts';
@@ -11,7 +12,8 @@ export const operationNamed = (operations: readonly ApiOperation[], name: string
   if (found) return found;
   const similar = operations.filter((one) => one.name.toLowerCase().includes(name.toLowerCase())).slice(0, 5);
   throw usageError(
-    `There is no operation ${name}${similar.length > 0 ? `; similar: ${similar.map((one) => one.name).join(', ')}` : '; annals api lists them'}`,
+    `There is no operation ${name}${similar.length > 0 ? `; similar: ${similar.map((one) => one.name).join(', ')}` : ''}`,
+    'annals api, which lists the operations',
   );
 };
 
@@ -20,7 +22,7 @@ export const listOperations = async (url: string): Promise<number> => {
   const operations = await readOperations(url);
   const width = Math.max(0, ...operations.map(({ name }) => name.length));
   for (const { name, method, path, summary } of operations)
-    console.log(`${name.padEnd(width)}  ${method.toUpperCase().padEnd(6)}  ${path}  ${summary}`);
+    printLine(`${name.padEnd(width)}  ${method.toUpperCase().padEnd(6)}  ${path}  ${summary}`);
   return 0;
 };
 
@@ -37,11 +39,16 @@ const fieldLine = (name: string, schema: FieldSchema, isRequired: boolean, descr
 /** Prints the description of an operation, and its fields. @returns the exit code */
 export const describeOperation = async (url: string, name: string): Promise<number> => {
   const { parameters, body, ...operation } = operationNamed(await readOperations(url), name);
-  console.log(`${operation.name}  ${operation.method.toUpperCase()} ${operation.path}\n${operation.summary}. ${operation.description}\n`);
-  for (const { name, schema, required, description } of parameters) console.log(fieldLine(name, schema, required, description));
+  const head = [
+    `${operation.name}  ${operation.method.toUpperCase()} ${operation.path}`,
+    `${operation.summary}. ${operation.description}`,
+    '',
+  ];
+  for (const line of head) printLine(line);
+  for (const { name, schema, required, description } of parameters) printLine(fieldLine(name, schema, required, description));
   for (const [name, schema] of Object.entries(body?.schema.properties ?? {}))
-    console.log(fieldLine(name, schema, body?.schema.required?.includes(name) ?? false));
+    printLine(fieldLine(name, schema, body?.schema.required?.includes(name) ?? false));
   if (body && body.type !== 'multipart/form-data')
-    console.log('  --json <text>  The body as JSON, or - for standard input; fields are added to it');
+    printLine('  --json <text>  The body as JSON, or - for standard input; fields are added to it');
   return 0;
 };

@@ -1,3 +1,7 @@
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
+import { printErrorLine, printLine } from '../../logging/print-line.ts';
 import type { ApiOptions, ApiRequest } from './operation-arguments.ts';
 import { isTabular, tableLines } from './print-table.ts';
 
@@ -31,17 +35,17 @@ export const printProblem = async (response: Response): Promise<void> => {
   const text = await response.text();
   const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '');
   const { title, detail, errors = [], request_id }: Problem = isJson ? (JSON.parse(text) as Problem) : { detail: text.slice(0, 500) };
-  console.error(`${response.status} ${title ?? response.statusText}${detail ? `: ${detail}` : ''}`);
-  for (const { pointer, message } of errors) console.error(`  ${pointer || '/'}: ${message}`);
-  if (request_id) console.error(`  request id: ${request_id}`);
+  printErrorLine(`${response.status} ${title ?? response.statusText}${detail ? `: ${detail}` : ''}`);
+  for (const { pointer, message } of errors) printErrorLine(`  ${pointer || '/'}: ${message}`);
+  if (request_id) printErrorLine(`  request id: ${request_id}`);
 };
 
 /** Prints JSON or, if it is wanted or the answer is a list on a terminal, a table. */
 export const printJson = (value: unknown, { output }: ApiOptions): void => {
   const isTable = output === 'table' || (output === null && process.stdout.isTTY && isTabular(value));
   const rows = isTabular(value) ? value : Object.entries(value ?? {}).map(([field, content]) => ({ field, content }));
-  if (isTable) for (const line of tableLines(rows, process.stdout.columns ?? DEFAULT_WIDTH)) console.log(line);
-  else console.log(JSON.stringify(value, null, process.stdout.isTTY ? 2 : undefined));
+  if (isTable) for (const line of tableLines(rows, process.stdout.columns ?? DEFAULT_WIDTH)) printLine(line);
+  else for (const line of JSON.stringify(value, null, process.stdout.isTTY ? 2 : undefined).split('\n')) printLine(line);
 };
 
 const nextPage = (response: Response): string | null => /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1] ?? null;
@@ -66,6 +70,18 @@ export const readPages = async (service: Service, first: Response, options: ApiO
   return items;
 };
 
+/** Prints the lines of a text as they arrive. Refuses other contents, which could control the terminal. */
+const printOnTerminal = async (response: Response, type: string): Promise<number> => {
+  if (!/^(text\/|application\/([\w.+-]*[+-])?(json|ndjson|yaml|xml)\b)/.test(type)) {
+    await response.body?.cancel();
+    printErrorLine(`the answer is ${type || 'of an unknown type'}, not text: redirect it to a file, as in annals api … > FILE`);
+    return 1;
+  }
+  const lines = createInterface({ input: Readable.fromWeb(response.body as ReadableStream), crlfDelay: Number.POSITIVE_INFINITY });
+  for await (const line of lines) printLine(line);
+  return 0;
+};
+
 /** Prints a response. @returns the exit code: 1 if it is a problem */
 export const printAnswer = async (service: Service, response: Response, options: ApiOptions): Promise<number> => {
   if (response.status >= 400) {
@@ -77,6 +93,9 @@ export const printAnswer = async (service: Service, response: Response, options:
     const value = await readPages(service, response, options);
     if (value === undefined) return 1;
     printJson(value, options);
-  } else if (response.body) for await (const chunk of response.body) process.stdout.write(chunk);
+    return 0;
+  }
+  if (process.stdout.isTTY) return printOnTerminal(response, type);
+  for await (const chunk of response.body ?? []) process.stdout.write(chunk);
   return 0;
 };

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config.ts';
+import { printLine } from '../../logging/print-line.ts';
 import { printError } from '../../processes/exit.ts';
 import { type DemoPlatform, openDemoPlatform } from './demo-platform.ts';
 import { type Answer, type Delivery, deliver, exampleDeliveries, mapConcurrently } from './github.ts';
@@ -14,8 +15,6 @@ const DELIVERY_TIMEOUT_MS = 60_000;
 const SETTLE_MS = 1_000;
 /** The exit code that a shell reports after Ctrl-C. */
 const EXIT_INTERRUPTED = 130;
-
-const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 type Setup = { tenant: string; slug: string; agent: string; integration: string; secret: string; runnerKey: string };
 
@@ -137,7 +136,7 @@ const report = (total: number, sent: Sent, observed: Observed): number => {
   const wanted = [sent.accepted, observed.listed, observed.delivered, observed.distinct, observed.unchanged];
   const agree = sent.others === 0 && wanted.every((number) => number === total);
   const verdict = agree ? 'The numbers agree: every delivery was accepted once and run once.' : 'THE NUMBERS DO NOT AGREE.';
-  for (const line of ['', ...rows, '', verdict]) print(line);
+  for (const line of ['', ...rows, '', verdict]) printLine(line);
   return agree ? 0 : 1;
 };
 

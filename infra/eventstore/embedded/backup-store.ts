@@ -1,9 +1,10 @@
 import * as fs from 'node:fs';
 import { join, resolve } from 'node:path';
 import { makeDirectory, replaceFile, syncDirectory, syncFile } from '../../durable-files.ts';
+import { printLine } from '../../logging/print-line.ts';
 import { openLog } from './log.ts';
 import { repair } from './repair.ts';
-import { assertStoreDirectory, printLine, wrongDirectory } from './store-directory.ts';
+import { assertStoreDirectory, wrongDirectory } from './store-directory.ts';
 
 /** The file in the store's directory that records its last backup. */
 export const BACKUP_RECORD = 'last-backup.json';

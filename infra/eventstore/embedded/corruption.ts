@@ -1,3 +1,5 @@
+import { printErrorLine } from '../../logging/print-line.ts';
+
 type Damage = Error & { readonly damagedAt: number };
 
 /**
@@ -15,5 +17,5 @@ const reportedPositions = new Set<number>();
 export const reportDamage = ({ damagedAt, message }: Damage): void => {
   if (reportedPositions.has(damagedAt)) return;
   reportedPositions.add(damagedAt);
-  process.stderr.write(`store: ${message}\n`);
+  printErrorLine(`store: ${message}`);
 };

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
+import { printLine } from '../../logging/print-line.ts';
 import { lockFile } from '../../process-lock.ts';
 import { callRunningStore, SCAVENGE } from './admin-rpc.ts';
 import { type Scavenged, scavenge } from './scavenger.ts';
 import { openStore } from './store.ts';
-import { assertStoreDirectory, printLine } from './store-directory.ts';
+import { assertStoreDirectory } from './store-directory.ts';
 
 /** Returns the text that reports the result of scavenging. */
 export const describeScavenged = ({ events, bytes }: Scavenged): string =>

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { makeDirectory } from '../../durable-files.ts';
+import { printErrorLine, printLine } from '../../logging/print-line.ts';
 import { lockFile } from '../../process-lock.ts';
 import { removeAddressFile, SCAVENGE, textMethod, writeAddressFile } from './admin-rpc.ts';
 import { appendMethod, removeMethod } from './append-handlers.ts';
@@ -16,7 +17,6 @@ import { scavenge } from './scavenger.ts';
 import { requireSecret, secretOf } from './secret.ts';
 import { FEATURES, featuresMethod, GOSSIP, gossipMethod } from './server-info-handlers.ts';
 import { openStore, type Store } from './store.ts';
-import { printLine } from './store-directory.ts';
 import { followAll, followStream } from './subscription-handlers.ts';
 
 const handleRead = async (parts: Parts, call: Call, message: Buffer): Promise<Status | undefined> => {
@@ -47,7 +47,7 @@ const readMethod =
             reportDamage(error);
             return call.end(dataLoss(error.message));
           }
-          if (!(error instanceof SyntaxError)) process.stderr.write(`store: a read failed: ${error}\n`);
+          if (!(error instanceof SyntaxError)) printErrorLine(`store: a read failed: ${error}`);
           call.end(handlerFailure);
         },
       );
@@ -80,7 +80,7 @@ const methodsOf = (store: Store, host: string, port: () => number): Methods => (
 });
 
 const stopProcess = (error: unknown): never => {
-  process.stderr.write(`store: stopped, because the contents of the disk are unknown after a failed write: ${error}\n`);
+  printErrorLine(`store: stopped, because the contents of the disk are unknown after a failed write: ${error}`);
   process.exit(70);
 };
 

@@ -14,6 +14,3 @@ export const wrongDirectory = (message: string): Error => Object.assign(new Erro
 export const assertStoreDirectory = (dir: string): void => {
   if (!existsSync(join(dir, 'log'))) throw wrongDirectory(`${dir} contains no event store`);
 };
-
-/** Prints a line of the result of a command on a store. */
-export const printLine = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -1,4 +1,5 @@
 import { makeDirectory } from '../../durable-files.ts';
+import { printErrorLine } from '../../logging/print-line.ts';
 import { MEMTABLE_ENTRIES, openIndexTables } from './index-tables.ts';
 import { createMemtable, type Entry, type Memtable } from './memtable.ts';
 
@@ -43,7 +44,7 @@ const startFlush = (state: IndexState, end: number): void => {
   startMemtable(state, end);
   const attempt = (): Promise<void> =>
     writeFrozen(state, full, end).catch((error) => {
-      process.stderr.write(`store: the index could not be written and is retried in ${RETRY_DELAY_MS / 1_000} s: ${error}\n`);
+      printErrorLine(`store: the index could not be written and is retried in ${RETRY_DELAY_MS / 1_000} s: ${error}`);
       if (state.frozen === full && !state.isClosing) setTimeout(attempt, RETRY_DELAY_MS).unref();
     });
   // The previous background work is also waited for: a merge that the previous flush started may still be running.

@@ -1,5 +1,6 @@
 import { basename, join } from 'node:path';
 import { readUpTo } from '../../durable-files.ts';
+import { printLine } from '../../logging/print-line.ts';
 import { lockFile } from '../../process-lock.ts';
 import { openLog } from './log.ts';
 import {
@@ -16,7 +17,7 @@ import {
   wireRevision,
 } from './record.ts';
 import { recordsEnd, SEGMENT_HEADER_BYTES, type Segment } from './segment.ts';
-import { assertStoreDirectory, printLine } from './store-directory.ts';
+import { assertStoreDirectory } from './store-directory.ts';
 import { openIndex } from './stream-index.ts';
 import { keyOf } from './stream-key.ts';
 
