@@ -28,8 +28,16 @@ export const rejectLeadingOptions = (words: readonly string[], command: CommandD
   if (subCommands[word]) rejectLeadingOptions(rest, subCommands[word]);
 };
 
+/** Returns the command that prints how to use the command that the words name. */
+export const helpFor = (words: readonly string[], command: CommandDef): string => {
+  const [found, parent] = findCommand(words, command);
+  const name = parent ? `${nameOf(parent)} ${nameOf(found)}` : nameOf(found);
+  const operation = name === 'annals api' && /^\w/.test(words[1] ?? '') ? ` ${words[1]}` : '';
+  return `${name}${operation} --help`;
+};
+
 /** Removes colours and trailing spaces, unless the stream is a terminal. */
-export const plainText = (text: string, stream: NodeJS.WriteStream): string =>
+const plainText = (text: string, stream: NodeJS.WriteStream): string =>
   stream.isTTY ? text : stripVTControlCharacters(text).replace(/ +$/gm, '');
 
 /** Prints how to use the command that the words name. */

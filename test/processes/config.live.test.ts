@@ -120,12 +120,12 @@ const usages: [string[], RegExp][] = [
   [['runner', '--agent', 'reviewer', '--exec', '--concurrency=2'], /annals: --exec needs a value/],
 ];
 
-test('the command `annals` with wrong arguments prints its usage and exits with code 2', async () => {
+test('the command `annals` with wrong arguments prints the error in one line, then where to find help, and exits with 2', async () => {
   for (const [words, message] of usages) {
     const running = command(words);
     is(await running.ended, 2, words.join(' '));
     match(running.output(), message);
-    match(running.output(), /^USAGE annals/m);
+    match(running.output(), /^annals: .+\nsee: annals( [a-z]+)* --help\n$/);
   }
 });
 

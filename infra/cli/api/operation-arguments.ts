@@ -94,8 +94,7 @@ const givenOptions = (words: readonly string[], operation: ApiOperation): readon
     if (token.kind === 'option-terminator') return [];
     if (token.kind === 'positional') throw usageError(`Unexpected argument ${token.value}`);
     if (token.name === 'as-of' && !names.includes(token.name)) throw withoutPast(operation);
-    if (!names.includes(token.name))
-      throw usageError(`${operation.name} has no field ${token.rawName}; annals api ${operation.name} --help shows them`);
+    if (!names.includes(token.name)) throw usageError(`${operation.name} has no field ${token.rawName}`);
     if (token.value === undefined && !isFlag(token.name)) throw usageError(`--${token.name} needs a value`);
     return [{ name: token.name, value: token.value ?? null }];
   });
