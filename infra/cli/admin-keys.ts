@@ -57,7 +57,7 @@ export const revokeAdminKey = async (config: Config, id: string): Promise<number
 };
 
 const lineOf = ({ id, name, created_at, last_used_at, expires_at }: ListedKey): string =>
-  `${id}  created ${created_at}  used ${last_used_at ?? 'never'}${expires_at ? `  expires ${expires_at}` : ''}  ${name}`;
+  `created ${created_at}  used ${last_used_at ?? 'never'}${expires_at ? `  expires ${expires_at}` : ''}  ${name}  ${id}`;
 
 /** Returns the end of the log as a consistency token; null if the log is empty. */
 const endOf = async (log: Log): Promise<string | null> => {

@@ -18,6 +18,7 @@ export const apiCommand = defineCommand({
       type: 'string',
       description: 'Read the state at an earlier time (RFC 3339) or Consistency-Token; only for reads that have this field',
     },
+    columns: { type: 'string', description: 'The fields that a table shows, such as status,created_at,name' },
     output: { type: 'string', description: 'json or table (default: a table on a terminal if the answer is a list)' },
   },
   run: async ({ rawArgs }) => {

@@ -18,12 +18,14 @@ export type ApiOptions = {
   readonly all: boolean;
   readonly watch: boolean;
   readonly output: 'json' | 'table' | null;
+  /** The fields that a table shows; null for those that people need first. */
+  readonly columns: readonly string[] | null;
 };
 
 type Given = { readonly name: string; readonly value: string | null };
 
 const OUTPUTS = ['json', 'table'] as const;
-const OWN_OPTIONS = ['json', 'all', 'watch', 'output'];
+const OWN_OPTIONS = ['json', 'all', 'watch', 'output', 'columns'];
 const OWN_FLAGS = ['all', 'watch'];
 
 /** Returns the name of the option for a field: `If-Match` becomes `if-match`. An underscore becomes a hyphen. */
@@ -104,7 +106,10 @@ const ownOptions = (given: readonly Given[], isOwn: (name: string) => boolean): 
   const last = (name: string): Given | undefined => (isOwn(name) ? given.findLast((one) => one.name === name) : undefined);
   const output = last('output')?.value ?? null;
   if (output !== null && !OUTPUTS.some((one) => one === output)) throw usageError(`--output must be ${OUTPUTS.join(' or ')}`);
-  return { json: last('json')?.value ?? null, all: !!last('all'), watch: !!last('watch'), output: output as ApiOptions['output'] };
+  const columns = last('columns')?.value?.split(',') ?? null;
+  if (columns?.includes('')) throw usageError('--columns must be names of fields, such as status,created_at,name');
+  if (columns !== null && output === 'json') throw usageError('--columns is for tables: leave out --output json');
+  return { json: last('json')?.value ?? null, all: !!last('all'), watch: !!last('watch'), output: output as ApiOptions['output'], columns };
 };
 
 /**

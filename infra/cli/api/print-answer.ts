@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { printErrorLine, printLine } from '../../logging/print-line.ts';
 import type { ApiOptions, ApiRequest } from './operation-arguments.ts';
-import { isTabular, tableLines } from './print-table.ts';
+import { isTabular, tableOf } from './print-table.ts';
 
 const RESPONSE_TIMEOUT_MS = 120_000;
 const DEFAULT_WIDTH = 120;
@@ -41,11 +41,14 @@ export const printProblem = async (response: Response): Promise<void> => {
 };
 
 /** Prints JSON or, if it is wanted or the answer is a list on a terminal, a table. */
-export const printJson = (value: unknown, { output }: ApiOptions): void => {
-  const isTable = output === 'table' || (output === null && process.stdout.isTTY && isTabular(value));
+export const printJson = (value: unknown, { output, columns, watch }: ApiOptions): void => {
+  const isTable = output === 'table' || columns !== null || (output === null && process.stdout.isTTY && isTabular(value));
   const rows = isTabular(value) ? value : Object.entries(value ?? {}).map(([field, content]) => ({ field, content }));
-  if (isTable) for (const line of tableLines(rows, process.stdout.columns ?? DEFAULT_WIDTH)) printLine(line);
-  else for (const line of JSON.stringify(value, null, process.stdout.isTTY ? 2 : undefined).split('\n')) printLine(line);
+  if (isTable) {
+    const { lines, hidden } = tableOf(rows, { width: process.stdout.columns ?? DEFAULT_WIDTH, names: columns });
+    for (const line of lines) printLine(line);
+    if (hidden.length > 0 && process.stdout.isTTY && !watch) printErrorLine(`not shown: ${hidden.join(', ')} (choose with --columns a,b)`);
+  } else for (const line of JSON.stringify(value, null, process.stdout.isTTY ? 2 : undefined).split('\n')) printLine(line);
 };
 
 const nextPage = (response: Response): string | null => /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1] ?? null;

@@ -1,40 +1,63 @@
+import { usageError } from '../arguments.ts';
+import { type Column, fittingColumns } from './table-columns.ts';
+
 const MAX_CELL_WIDTH = 40;
 const GAP = '  ';
 
 type Row = Readonly<Record<string, unknown>>;
 
+/** The lines of a table, and the names of the fields that it does not show. */
+export type Table = { readonly lines: readonly string[]; readonly hidden: readonly string[] };
+
 const cellOf = (value: unknown): string => {
   const text = value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters could change what the terminal shows
-  const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]+/g, ' ');
-  return line.length > MAX_CELL_WIDTH ? `${line.slice(0, MAX_CELL_WIDTH - 1)}…` : line;
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+/g, ' ');
 };
 
-/** Returns the columns that fit into the width, in the order of the fields. The first column is always included. */
-const fittingColumns = (columns: readonly (readonly string[])[], width: number): readonly (readonly string[])[] => {
-  let used = 0;
-  const end = columns.findIndex((cells, index) => {
-    used += Math.max(...cells.map((cell) => cell.length)) + (index > 0 ? GAP.length : 0);
-    return index > 0 && used > width;
+const shortened = (cell: string): string => (cell.length > MAX_CELL_WIDTH ? `${cell.slice(0, MAX_CELL_WIDTH - 1)}…` : cell);
+
+const columnOf =
+  (rows: readonly Row[]) =>
+  (name: string): Column => ({
+    name,
+    cells: rows.map((row) => cellOf(row[name])),
+    isNested: rows.some((row) => typeof row[name] === 'object' && row[name] !== null),
   });
-  return end < 0 ? columns : columns.slice(0, end);
+
+/** Returns the columns with these names, with their whole contents. @throws a usage error if there is no such field */
+const namedColumns = (rows: readonly Row[], all: readonly string[], names: readonly string[]): readonly Column[] => {
+  const unknown = names.find((name) => !all.includes(name));
+  if (unknown !== undefined && rows.length > 0) throw usageError(`There is no column ${unknown}; there are ${all.join(', ')}`);
+  return names.map(columnOf(rows));
 };
 
-/** Returns the lines of a table of these rows, with the fields that fit into `width` characters. */
-export const tableLines = (rows: readonly Row[], width: number): readonly string[] => {
-  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  if (names.length === 0) return [];
-  const columns = fittingColumns(
-    names.map((name) => [name.toUpperCase(), ...rows.map((row) => cellOf(row[name]))]),
-    width,
-  );
-  const widths = columns.map((cells) => Math.max(...cells.map((cell) => cell.length)));
-  return ['', ...rows].map((_, line) =>
-    columns
+const linesOf = (columns: readonly Column[], rows: number): readonly string[] => {
+  const texts = columns.map(({ name, cells }) => [name.toUpperCase(), ...cells]);
+  const widths = texts.map((cells) => Math.max(...cells.map((cell) => cell.length)));
+  return Array.from({ length: rows + 1 }, (_, line) =>
+    texts
       .map((cells, index) => cells[line]!.padEnd(widths[index]!))
       .join(GAP)
       .trimEnd(),
   );
+};
+
+/**
+ * Returns a table of these rows: with the named fields or, without names, with the fields that people need first and
+ * that fit into `width` characters.
+ * @throws a usage error if a named field does not exist
+ */
+export const tableOf = (
+  rows: readonly Row[],
+  { width, names }: { readonly width: number; readonly names: readonly string[] | null },
+): Table => {
+  const all = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  if (names !== null) return { lines: linesOf(namedColumns(rows, all, names), rows.length), hidden: [] };
+  if (all.length === 0) return { lines: [], hidden: [] };
+  const short = all.map(columnOf(rows)).map((column) => ({ ...column, cells: column.cells.map(shortened) }));
+  const columns = fittingColumns(short, width, GAP.length);
+  return { lines: linesOf(columns, rows.length), hidden: all.filter((name) => !columns.some((column) => column.name === name)) };
 };
 
 /** Returns whether a value can be shown as a table, which means that it is a list of objects. */
