@@ -10,6 +10,8 @@ export const usageError = (message: string, help?: string): UsageError => Object
 
 export const JSON_OPTION = { type: 'boolean', description: 'Print the result as JSON' } as const;
 
+export const VERBOSE_OPTION = { type: 'boolean', description: 'Print all, not only a few examples' } as const;
+
 const camel = (name: string): string => name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 
 const argumentsOf = <T extends ArgsDef>(command: CommandDef<T>): ArgsDef => (command.args as ArgsDef | undefined) ?? {};

@@ -1,6 +1,6 @@
 import { defineCommand } from 'citty';
 import { finish } from '../processes/exit.ts';
-import { rejectUnknownArguments } from './arguments.ts';
+import { rejectUnknownArguments, VERBOSE_OPTION } from './arguments.ts';
 import { readConfig } from './command-runs.ts';
 
 export const backupCommand = defineCommand({
@@ -15,10 +15,10 @@ export const backupCommand = defineCommand({
 
 export const restoreCommand = defineCommand({
   meta: { name: 'restore', description: 'Copy a backup into ANNALS_DATA, which must not contain a platform yet, and verify it' },
-  args: { from: { type: 'string', description: 'Directory that annals backup has written', required: true } },
+  args: { from: { type: 'string', description: 'Directory that annals backup has written', required: true }, verbose: VERBOSE_OPTION },
   setup: rejectUnknownArguments,
   run: async ({ args }) => {
     const { restore } = await import('./restore.ts');
-    await finish(await restore(await readConfig(), args.from));
+    await finish(await restore({ ...(await readConfig()), verbose: args.verbose === true }, args.from));
   },
 });

@@ -1,5 +1,5 @@
 import { defineCommand } from 'citty';
-import { JSON_OPTION, rejectUnknownArguments } from './arguments.ts';
+import { JSON_OPTION, rejectUnknownArguments, VERBOSE_OPTION } from './arguments.ts';
 import { runOnPlatform } from './command-runs.ts';
 
 export const blobsCommand = defineCommand({
@@ -25,11 +25,11 @@ export const blobsCommand = defineCommand({
     }),
     verify: defineCommand({
       meta: { name: 'verify', description: 'Read every file that an event names, and verify its bytes' },
-      args: { json: JSON_OPTION },
+      args: { json: JSON_OPTION, verbose: VERBOSE_OPTION },
       setup: rejectUnknownArguments,
       run: async ({ args }) => {
         const { checkBlobs } = await import('./check-blobs.ts');
-        await runOnPlatform((config) => checkBlobs(config, { json: args.json === true }));
+        await runOnPlatform((config) => checkBlobs(config, { json: args.json === true, verbose: args.verbose === true }));
       },
     }),
   },

@@ -1,5 +1,5 @@
 import { defineCommand } from 'citty';
-import { rejectUnknownArguments } from './arguments.ts';
+import { rejectUnknownArguments, VERBOSE_OPTION } from './arguments.ts';
 import { runOnPlatform } from './command-runs.ts';
 
 export const deliveriesCommand = defineCommand({
@@ -16,12 +16,15 @@ export const deliveriesCommand = defineCommand({
         },
         tenant: { type: 'string', description: 'Only for this tenant (its id)' },
         'dry-run': { type: 'boolean', description: 'Only print which deliveries would be sent' },
+        verbose: VERBOSE_OPTION,
       },
       setup: rejectUnknownArguments,
       run: async ({ args }) => {
         const { redeliverDeliveries } = await import('./redeliver-dead.ts');
         const { outcome, since, tenant } = args;
-        await runOnPlatform((config) => redeliverDeliveries(config, { outcome, since, tenant, dryRun: args['dry-run'] === true }));
+        await runOnPlatform((config) =>
+          redeliverDeliveries(config, { outcome, since, tenant, dryRun: args['dry-run'] === true, verbose: args.verbose === true }),
+        );
       },
     }),
   },
@@ -33,11 +36,12 @@ export const redriveCommand = defineCommand({
     since: { type: 'string', description: 'Only deliveries since this time, such as 2026-11-21T10:00:00Z (default: of the last 14 days)' },
     tenant: { type: 'string', description: 'Only for this tenant (its id)' },
     'dry-run': { type: 'boolean', description: 'Only print which messages would be sent' },
+    verbose: VERBOSE_OPTION,
   },
   setup: rejectUnknownArguments,
   run: async ({ args }) => {
     const { redrive } = await import('./redrive-lost.ts');
     const { since, tenant } = args;
-    await runOnPlatform((config) => redrive(config, { since, tenant, dryRun: args['dry-run'] === true }));
+    await runOnPlatform((config) => redrive(config, { since, tenant, dryRun: args['dry-run'] === true, verbose: args.verbose === true }));
   },
 });

@@ -3,20 +3,13 @@ import { z } from 'zod';
 import { comparePositions, type Position, parseToken } from '../../domain/event.ts';
 import { isId25 } from '../../domain/id.ts';
 import { type ExportWriter, refuseExisting, saveExportFile, writeExportFile } from '../audit/export-file.ts';
-import {
-  addLeaf,
-  describeVerification,
-  digestOf,
-  earlierLeaf,
-  exitCodeOf,
-  FORMAT,
-  verifyAuditExport,
-} from '../audit/verify-audit-export.mjs';
+import { addLeaf, digestOf, earlierLeaf, exitCodeOf, FORMAT, verifyAuditExport } from '../audit/verify-audit-export.mjs';
 import { printLine } from '../logging/print-line.ts';
 import { printError } from '../processes/exit.ts';
 import { apiClient, type RunnerApi, retryTransient } from '../runner/api-client.ts';
 import { createOutageReport } from '../runner/outage-report.ts';
 import { usageError } from './arguments.ts';
+import { verificationLines } from './verify-export.ts';
 
 const Head = z.object({
   version: z.literal([1, 2]),
@@ -181,7 +174,7 @@ export const exportTenant = async ({ tenant: named, to, wait, url, key, filter =
   if (Object.keys(filter).length === 0) await writeWhole(api, tenant, newest, to);
   else await saveExportFile(to, api.file(`/tenant/${tenant}/audit-logs/export?${new URLSearchParams({ ...filter, format: 'proofs' })}`));
   const found = await verifyAuditExport(to);
-  for (const line of describeVerification(found)) printLine(line);
+  for (const line of verificationLines(found, to)) printLine(line);
   const rest = wait ? '' : '; later ones follow with the next head, within five minutes: --wait waits for it';
   printLine(`written to ${to}: the entries up to the head signed at ${newest.at}${rest}`);
   return exitCodeOf(found);

@@ -1,7 +1,7 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ExportedEvent, eventsOfExport } from '../audit/read-export.ts';
-import { describeVerification, type ExportVerification, exitCodeOf, verifyAuditExport } from '../audit/verify-audit-export.mjs';
+import { type ExportVerification, exitCodeOf, verifyAuditExport } from '../audit/verify-audit-export.mjs';
 import type { Config } from '../config.ts';
 import { syncDirectory } from '../durable-files.ts';
 import { openLog } from '../eventstore/client.ts';
@@ -13,6 +13,7 @@ import { lockDataDirectory } from '../processes/data-directory.ts';
 import { markForInspection } from '../processes/inspection.ts';
 import { openVault } from '../vault/vault.ts';
 import { addInspector } from './add-inspector.ts';
+import { verificationLines } from './verify-export.ts';
 
 const ignore = (): void => {};
 
@@ -92,7 +93,7 @@ export const importForInspection = async (config: Config, { file, key, anchors }
   const missing = [file, anchors].find((path) => path !== undefined && !existsSync(path));
   if (missing !== undefined) throw wrongDirectory(`there is no file ${missing}`);
   const found = await verifyAuditExport(file, { key, anchors });
-  for (const line of describeVerification(found)) printLine(line);
+  for (const line of verificationLines(found, file)) printLine(line);
   if (!found.ok) return exitCodeOf(found);
   if (found.is_selection)
     throw wrongDirectory(`${file} has only selected entries, from which nothing can be read: import an export of the whole audit log`);

@@ -6,16 +6,17 @@ import type { AcknowledgementEvent } from '../../domain/runners/acknowledgement.
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { printLine } from '../logging/print-line.ts';
 import { openOperatorPorts } from '../reactors/operator-ports.ts';
 import { usageError } from './arguments.ts';
 import { locateServices } from './locate-services.ts';
+import { createResendReport } from './resend-report.ts';
 
 export type RedeliverOptions = {
   readonly outcome: string;
   readonly since: string;
   readonly tenant?: string | undefined;
   readonly dryRun: boolean;
+  readonly verbose: boolean;
 };
 
 /** The actor of the recorded events. The operator who runs this command is not a user of the platform. */
@@ -61,30 +62,19 @@ const deadMessages = async (log: Log, { since, tenant }: Selection): Promise<Dea
   return [...dead.values()];
 };
 
-const describe = ({ delivery_id, tenant, agent_id }: DeadMessage): string => `${delivery_id}  tenant ${tenant}  agent ${agent_id}`;
-
 /**
- * Sends the deliveries that were given up since a time to their agents again, and prints a line for each. If the
- * command is repeated, even after an interruption, no delivery is sent twice.
+ * Sends the deliveries that were given up since a time to their agents again. If the command is repeated, even after an interruption, no delivery is sent twice.
  * @returns the exit code
  */
 export const redeliverDeliveries = async (config: Config, options: RedeliverOptions): Promise<number> => {
-  const { dryRun } = options;
   const selection = selectionOf(options);
   const log = openLog(locateServices(config).eventstoreUrl);
   try {
     await log.ping();
     const ports = openOperatorPorts(log, ACTOR);
-    const counts = { sent: 0, skipped: 0 };
-    for (const dead of await deadMessages(log, selection)) {
-      const result = await redeliverDead(ports, dead, dryRun);
-      const isSkipped = 'skipped' in result;
-      counts[isSkipped ? 'skipped' : 'sent']++;
-      if (isSkipped) printLine(`skipped ${describe(dead)}: ${result.skipped}`);
-      else printLine(dryRun ? `would send ${describe(dead)}` : `sent ${describe(dead)}  message ${result.message_id}`);
-    }
-    printLine(`${counts.sent} ${dryRun ? 'would be sent' : 'sent'}, ${counts.skipped} skipped`);
-    return 0;
+    const report = createResendReport(options);
+    for (const dead of await deadMessages(log, selection)) report.add(dead, await redeliverDead(ports, dead, options.dryRun));
+    return report.end();
   } finally {
     await log.close();
   }

@@ -20,8 +20,14 @@ import { openOperatorPorts } from '../reactors/operator-ports.ts';
 import { positionBefore, resumePosition } from '../reactors/resume-position.ts';
 import { usageError } from './arguments.ts';
 import { locateServices } from './locate-services.ts';
+import { createResendReport } from './resend-report.ts';
 
-export type RedriveOptions = { readonly since: string | undefined; readonly tenant: string | undefined; readonly dryRun: boolean };
+export type RedriveOptions = {
+  readonly since: string | undefined;
+  readonly tenant: string | undefined;
+  readonly dryRun: boolean;
+  readonly verbose: boolean;
+};
 
 const ACTOR = { kind: 'system', id: 'annals redrive' } as const;
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -141,33 +147,16 @@ const createProgress = (total: number) => {
   };
 };
 
-const describe = ({ delivery_id, tenant, agent_id }: DeadMessage): string => `${delivery_id}  tenant ${tenant}  agent ${agent_id}`;
-
-/**
- * Sends lost messages again and prints a line for each.
- * @returns the exit code: 1 if the event store refused some of them
- */
-const sendAll = async (log: Log, lost: readonly Unsettled[], dryRun: boolean): Promise<number> => {
+/** Sends lost messages again. @returns the exit code: 1 if the event store refused some of them */
+const sendAll = async (log: Log, lost: readonly Unsettled[], options: RedriveOptions): Promise<number> => {
   const ports = openOperatorPorts(log, ACTOR);
-  const counts = { sent: 0, skipped: 0, failed: 0 };
+  const report = createResendReport(options);
   const progress = createProgress(lost.length);
   for (const [index, message] of lost.entries()) {
     progress(index);
-    const result = await redriveLost(ports, message, dryRun).catch((error: Error) => error);
-    if (result instanceof Error) {
-      counts.failed++;
-      printLine(`failed ${describe(message)}: ${result.message}`);
-    } else if ('skipped' in result) {
-      counts.skipped++;
-      printLine(`skipped ${describe(message)}: ${result.skipped}`);
-    } else {
-      counts.sent++;
-      printLine(dryRun ? `would send ${describe(message)}` : `sent ${describe(message)}  message ${result.message_id}`);
-    }
+    report.add(message, await redriveLost(ports, message, options.dryRun).catch((error: Error) => error));
   }
-  const { sent, skipped, failed } = counts;
-  printLine(`${sent} ${dryRun ? 'would be sent' : 'sent'}, ${skipped} skipped${failed > 0 ? `, ${failed} failed` : ''}`);
-  return failed > 0 ? 1 : 0;
+  return report.end();
 };
 
 const connect = async (config: Config): Promise<NatsConnection> => {
@@ -202,7 +191,7 @@ export const redrive = async (config: Config, options: RedriveOptions): Promise<
     const lost = await withoutSettled(log, await missingAtBroker(nats, published));
     const [waiting, left] = [published.length - lost.length, unsettled.length - published.length];
     printLine(`${unsettled.length} without an acknowledgement: ${waiting} at the broker, ${left} left to the relay, ${lost.length} lost`);
-    return await sendAll(log, lost, options.dryRun);
+    return await sendAll(log, lost, options);
   } finally {
     await nats?.close();
     await log.close();

@@ -19,15 +19,18 @@ import { bytesText, filesText } from './blob-access.ts';
 import { printVerification } from './check-blobs.ts';
 import { assertStoreIsEmbedded } from './embedded-store.ts';
 
+/** `verbose`: whether to print every missing or damaged part, not only the first ones. */
+type Restore = Config & { readonly verbose: boolean };
+
 const ignore = (): void => {};
 
 /** Serves a store for a short time, and verifies every file to which its events refer. @returns the exit code */
-const verifyFiles = async (dir: string, place: BlobPlace, masterKeyFile: string): Promise<number> => {
+const verifyFiles = async (dir: string, place: BlobPlace, { masterKeyFile, verbose }: Restore): Promise<number> => {
   const server = await serveStore({ dir, port: 0, open: true, print: ignore });
   const log = openLog(`esdb://127.0.0.1:${server.port}?tls=false`);
   try {
     const vault = await openVault({ log, masterKeyFile });
-    return printVerification(await verifyBlobs(openBlobStore(place, vault), log), false);
+    return printVerification(await verifyBlobs(openBlobStore(place, vault), log), { json: false, verbose });
   } finally {
     await log.close();
     await server.close();
@@ -42,8 +45,8 @@ const placeFor = async (config: Config): Promise<BlobPlace> =>
  * Copies and verifies a backup. The store gets its final name only at the end, so an interrupted restore can be
  * repeated.
  */
-const restoreInto = async (config: Config, from: string): Promise<number> => {
-  const { annalsData, masterKeyFile } = config;
+const restoreInto = async (config: Restore, from: string): Promise<number> => {
+  const { annalsData, verbose } = config;
   const [store, staged] = [join(annalsData, 'store'), join(annalsData, 'store.restoring')];
   if (existsSync(store)) throw wrongDirectory(`${annalsData} contains a platform already: set ANNALS_DATA to a new directory`);
   rmSync(staged, { recursive: true, force: true });
@@ -51,8 +54,8 @@ const restoreInto = async (config: Config, from: string): Promise<number> => {
   const place = await placeFor(config);
   const { count, bytes } = await copyBlobs(openDirectoryPlace(filesIn(from)).backend, place);
   printLine(`copied ${filesText(count)}, ${bytesText(bytes)}`);
-  const events = await verifyStore(staged);
-  const files = events === 0 ? await verifyFiles(staged, place, masterKeyFile) : 0;
+  const events = await verifyStore(staged, { verbose });
+  const files = events === 0 ? await verifyFiles(staged, place, config) : 0;
   renameSync(staged, store);
   syncDirectory(annalsData);
   printLine(events + files === 0 ? 'restored: start the platform' : 'restored, but not everything is intact: see above');
@@ -65,7 +68,7 @@ const restoreInto = async (config: Config, from: string): Promise<number> => {
  * @returns the exit code: 1 if something is missing or damaged
  * @throws Error with a one-line message for the operator if a directory is not suitable
  */
-export const restore = async (config: Config, from: string): Promise<number> => {
+export const restore = async (config: Restore, from: string): Promise<number> => {
   const { annalsData, masterKeyFile } = config;
   assertStoreIsEmbedded(config, 'restore');
   assertStoreDirectory(storeIn(from));

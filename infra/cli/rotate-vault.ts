@@ -2,6 +2,7 @@ import * as KeyRotation from '../../domain/operations/key-rotation.ts';
 import { openBlobPlace } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
 import { LogError } from '../eventstore/event-log.ts';
+import { createExamplePrinter } from '../logging/examples.ts';
 import { printLine } from '../logging/print-line.ts';
 import { isDue, reportKeys } from '../rotation/key-report.ts';
 import { continueDataKeyRotation, type DataKeyRotationParts, startDataKeyRotation } from '../rotation/rotate-data-key.ts';
@@ -56,13 +57,22 @@ export const rotateMasterKey = (config: Config, isConfirmed: boolean): Promise<n
 
 const countText = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-const rotateOne = async (parts: DataKeyRotationParts, tenant: string): Promise<void> => {
+/** Replaces the data key of a tenant. @returns a line about what was done */
+const rotateOne = async (parts: DataKeyRotationParts, tenant: string): Promise<string> => {
   const kid = await startDataKeyRotation(parts, tenant);
   const resealed = await continueDataKeyRotation(parts, tenant, kid);
-  if (!resealed) return print(`${tenant} was erased`);
+  if (!resealed) return `${tenant} was erased`;
   const { files, secrets } = resealed;
-  print(`${tenant} has the data key ${kid}; encrypted again with it: ${countText(secrets, 'secret')}, ${countText(files, 'file')}`);
+  return `${tenant} has the data key ${kid}; encrypted again with it: ${countText(secrets, 'secret')}, ${countText(files, 'file')}`;
 };
+
+const explainErased =
+  (tenant: string) =>
+  (error: unknown): never => {
+    throw error instanceof LogError && error.kind === 'gone' ? new Error(`the tenant ${tenant} was erased`) : error;
+  };
+
+export type DataKeyRotation = { readonly tenant: string | undefined; readonly verbose: boolean };
 
 /**
  * Replaces the data key of a tenant. If no tenant is given, replaces the data keys of all tenants whose newest key is
@@ -70,17 +80,16 @@ const rotateOne = async (parts: DataKeyRotationParts, tenant: string): Promise<v
  * @returns the exit code
  * @throws Error with a one-line message for the operator
  */
-export const rotateDataKeys = (config: Config, tenant: string | undefined): Promise<number> =>
+export const rotateDataKeys = (config: Config, { tenant, verbose }: DataKeyRotation): Promise<number> =>
   withOperatorVault(config, async ({ log, vault }) => {
     const { masterKeyFile } = config;
     const record = openRotationRecord(log);
     const parts = { record, masterKeyFile, vault, blobs: await openBlobPlace(config), actor: ACTOR, onProgress: print };
     const due = tenant === undefined ? (await reportKeys(log)).tenants.filter(isDue).map((keys) => keys.tenant) : [tenant];
-    for (const each of due)
-      await rotateOne(parts, each).catch((error: unknown) => {
-        if (error instanceof LogError && error.kind === 'gone') throw new Error(`the tenant ${each} was erased`);
-        throw error;
-      });
+    const examples = createExamplePrinter(verbose);
+    for (const each of due) examples.print('replaced', await rotateOne(parts, each).catch(explainErased(each)));
+    examples.end();
     if (due.length === 0) print('no data key is older than 90 days');
+    if (due.length > 1) print(`${due.length} data keys were replaced`);
     return 0;
   });

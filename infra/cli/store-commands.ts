@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { defineCommand } from 'citty';
 import { finish } from '../processes/exit.ts';
-import { JSON_OPTION, portOf, rejectUnknownArguments } from './arguments.ts';
+import { JSON_OPTION, portOf, rejectUnknownArguments, VERBOSE_OPTION } from './arguments.ts';
 import { readConfig, runService } from './command-runs.ts';
 import { assertStoreIsEmbedded, type EmbeddedUse } from './embedded-store.ts';
 
@@ -43,11 +43,11 @@ export const storeCommand = defineCommand({
     }),
     verify: defineCommand({
       meta: { name: 'verify', description: 'Check every record and index for damage' },
-      args: { dir: defaultDir, json: JSON_OPTION },
+      args: { dir: defaultDir, json: JSON_OPTION, verbose: VERBOSE_OPTION },
       setup: rejectUnknownArguments,
       run: async ({ args }) => {
         const { verifyStore } = await import('../eventstore/embedded/verify-store.ts');
-        await finish(await verifyStore(await dirOf(args.dir, 'verify'), { json: args.json === true }));
+        await finish(await verifyStore(await dirOf(args.dir, 'verify'), { json: args.json === true, verbose: args.verbose === true }));
       },
     }),
     backup: defineCommand({

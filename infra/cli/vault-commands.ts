@@ -1,7 +1,7 @@
 import { defineCommand } from 'citty';
 import { PLATFORM } from '../../domain/event.ts';
 import { isId25 } from '../../domain/id.ts';
-import { JSON_OPTION, rejectUnknownArguments, usageError } from './arguments.ts';
+import { JSON_OPTION, rejectUnknownArguments, usageError, VERBOSE_OPTION } from './arguments.ts';
 import { runOnPlatform } from './command-runs.ts';
 
 export const vaultCommand = defineCommand({
@@ -9,11 +9,11 @@ export const vaultCommand = defineCommand({
   subCommands: {
     status: defineCommand({
       meta: { name: 'status', description: 'Show the keys, their age, and the rotations that are in progress' },
-      args: { json: JSON_OPTION },
+      args: { json: JSON_OPTION, verbose: VERBOSE_OPTION },
       setup: rejectUnknownArguments,
       run: async ({ args }) => {
         const { showVault } = await import('./vault-status.ts');
-        await runOnPlatform((config) => showVault(config, { json: args.json === true }));
+        await runOnPlatform((config) => showVault(config, { json: args.json === true, verbose: args.verbose === true }));
       },
     }),
     rotate: defineCommand({
@@ -26,15 +26,16 @@ export const vaultCommand = defineCommand({
         },
         tenant: { type: 'string', description: 'Replace the data key of this tenant (its id, or platform)' },
         due: { type: 'boolean', description: 'Replace the data keys that are older than 90 days' },
+        verbose: VERBOSE_OPTION,
       },
       setup: rejectUnknownArguments,
-      run: async ({ args: { master = false, finish = false, tenant, due = false } }) => {
+      run: async ({ args: { master = false, finish = false, tenant, due = false, verbose = false } }) => {
         if ([master, tenant !== undefined, due].filter(Boolean).length !== 1)
           throw usageError('say what to rotate: --master, --tenant <id> or --due');
         if (finish && !master) throw usageError('--finish is only used with --master');
         if (tenant !== undefined && tenant !== PLATFORM && !isId25(tenant)) throw usageError('--tenant must be a tenant id, or platform');
         const { rotateDataKeys, rotateMasterKey } = await import('./rotate-vault.ts');
-        await runOnPlatform((config) => (master ? rotateMasterKey(config, finish) : rotateDataKeys(config, tenant)));
+        await runOnPlatform((config) => (master ? rotateMasterKey(config, finish) : rotateDataKeys(config, { tenant, verbose })));
       },
     }),
   },

@@ -1,8 +1,9 @@
 import type { KeyRotations } from '../../domain/operations/key-rotation.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
+import { examplesOf } from '../logging/examples.ts';
 import { printLine } from '../logging/print-line.ts';
-import { type KeyReport, reportKeys } from '../rotation/key-report.ts';
+import { type KeyReport, reportKeys, type TenantKeys } from '../rotation/key-report.ts';
 import { openRotationRecord } from '../rotation/rotation-record.ts';
 import { openMasterKeys } from '../vault/master-keys.ts';
 import { NAME_KEY, readWrappedKeys } from '../vault/wrapped-keys.ts';
@@ -35,7 +36,12 @@ const statusOf = async (config: Config): Promise<VaultStatus> => {
   }
 };
 
-const linesOf = ({ master, rotations, keys, wrappers, tenants }: VaultStatus): string[] => {
+const byAge = (a: TenantKeys, b: TenantKeys): number => Date.parse(a.created_at) - Date.parse(b.created_at);
+
+const dataKeyLine = ({ tenant, kid, versions, created_at }: TenantKeys): string =>
+  `data key    ${tenant}  ${kid}, ${ageText(created_at)}${versions > 1 ? `; ${versions - 1} older ${versions === 2 ? 'one' : 'ones'}` : ''}`;
+
+const linesOf = ({ master, rotations, keys, wrappers, tenants }: VaultStatus, isVerbose: boolean): string[] => {
   const running = rotations.master;
   const open = Object.entries(rotations.data_keys);
   return [
@@ -46,21 +52,21 @@ const linesOf = ({ master, rotations, keys, wrappers, tenants }: VaultStatus): s
         ]
       : []),
     ...open.map(([tenant, kid]) => `rotation    of the data key of ${tenant} to ${kid}`),
-    ...tenants.map(
-      ({ tenant, kid, versions, created_at }) =>
-        `data key    ${tenant}  ${kid}, ${ageText(created_at)}${versions > 1 ? `; ${versions - 1} older ${versions === 2 ? 'one' : 'ones'}` : ''}`,
-    ),
+    ...examplesOf(tenants.toSorted(byAge).map(dataKeyLine), isVerbose),
   ];
 };
 
 /**
- * Prints all keys, their age, and the rotations in progress.
+ * Prints the keys, the oldest first, their age, and the rotations in progress.
  * @returns the exit code
  * @throws Error with a one-line message for the operator
  */
-export const showVault = async (config: Config, { json }: { readonly json: boolean }): Promise<number> => {
+export const showVault = async (
+  config: Config,
+  { json, verbose }: { readonly json: boolean; readonly verbose: boolean },
+): Promise<number> => {
   const status = await statusOf(config);
   if (json) printLine(JSON.stringify(status));
-  if (!json) for (const line of linesOf(status)) printLine(line);
+  if (!json) for (const line of linesOf(status, verbose)) printLine(line);
   return 0;
 };

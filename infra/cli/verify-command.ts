@@ -1,6 +1,6 @@
 import { defineCommand } from 'citty';
 import { finish } from '../processes/exit.ts';
-import { JSON_OPTION, rejectUnknownOptions, usageError } from './arguments.ts';
+import { JSON_OPTION, rejectUnknownOptions, usageError, VERBOSE_OPTION } from './arguments.ts';
 import { runOnPlatform } from './command-runs.ts';
 
 export const verifyCommand = defineCommand({
@@ -11,16 +11,18 @@ export const verifyCommand = defineCommand({
     key: { type: 'string', description: "With --audit: id of a key that is known to be the platform's" },
     anchors: { type: 'string', description: 'With --audit: file with the heads that AUDIT_ANCHOR_URL has received, one per line' },
     json: JSON_OPTION,
+    verbose: VERBOSE_OPTION,
   },
   setup: rejectUnknownOptions,
-  run: async ({ args: { audit, key, anchors, json, _: names } }) => {
+  run: async ({ args: { audit, key, anchors, _: names, ...args } }) => {
+    const output = { json: args.json === true, verbose: args.verbose === true };
     if (audit !== undefined && names.length > 0) throw usageError('--audit takes no names of projections');
     if (audit !== undefined) {
       const { verifyExport } = await import('./verify-export.ts');
-      return finish(await verifyExport({ file: audit, key, anchors, json: json === true }));
+      return finish(await verifyExport({ file: audit, key, anchors, ...output }));
     }
     if (key !== undefined || anchors !== undefined) throw usageError('--key and --anchors need --audit');
     const { verify } = await import('./verify-projections.ts');
-    return runOnPlatform((config) => verify(config, { json: json === true, names }));
+    return runOnPlatform((config) => verify(config, { ...output, names }));
   },
 });

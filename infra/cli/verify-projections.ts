@@ -3,6 +3,7 @@ import type { AnyProjection } from '../../projections/projection.ts';
 import { projections } from '../../projections/registry.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
+import { examplesOf } from '../logging/examples.ts';
 import { printLine } from '../logging/print-line.ts';
 import { openPool } from '../postgres/pool.ts';
 import { checkAllDrift, type DriftedRow, type DriftReport, type PassProgress } from '../projector/drift-check.ts';
@@ -31,11 +32,14 @@ export const verdictOf = (
   return { text: `${what} not checked, because this version of them has not been built yet`, code: 3 };
 };
 
-/** Returns the findings as lines, those of projections that differ first. */
-export const findingLines = (reports: readonly DriftReport[]): string[] => {
+/** Returns the findings as lines, those of projections that differ first: of each the first rows, or all with `isVerbose`. */
+export const findingLines = (reports: readonly DriftReport[], isVerbose: boolean): string[] => {
   const differing = reports.filter(({ drifted }) => drifted.length > 0);
   const others = reports.filter(({ drifted }) => drifted.length === 0);
-  return [...differing, ...others].flatMap((report) => [reportLine(report), ...report.drifted.map(driftLine)]);
+  return [...differing, ...others].flatMap((report) => [
+    reportLine(report),
+    ...examplesOf(report.drifted.map(driftLine), isVerbose, '      '),
+  ]);
 };
 
 /** Returns the projections with these names; all of them if there are no names. @throws Error that lists the names */
@@ -55,14 +59,14 @@ const endProgress = (): void => {
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
 };
 
-export type VerifyOptions = { readonly json: boolean; readonly names: readonly string[] };
+export type VerifyOptions = { readonly json: boolean; readonly verbose: boolean; readonly names: readonly string[] };
 
 /**
  * Computes every row again from the log, and compares it with the stored row. Without `json`, prints a line for each
  * projection, those that differ first, and the verdict; with `json`, prints one line of JSON.
  * @returns the exit code: 1 if a row differs from what the log yields, 3 if not all projections could be checked
  */
-export const verify = async (config: Config, { json, names }: VerifyOptions): Promise<number> => {
+export const verify = async (config: Config, { json, verbose, names }: VerifyOptions): Promise<number> => {
   const chosen = projectionsNamed(names);
   const { eventstoreUrl, databaseUrl } = locateServices(config);
   const log = openLog(eventstoreUrl);
@@ -71,6 +75,6 @@ export const verify = async (config: Config, { json, names }: VerifyOptions): Pr
   const reports = await checkAllDrift(log, pool, chosen, showProgress).finally(closeAll).finally(endProgress);
   const { text, code } = verdictOf(reports);
   if (json) printLine(JSON.stringify({ ok: code === 0, projections: reports }));
-  if (!json) for (const line of [...findingLines(reports), text]) printLine(line);
+  if (!json) for (const line of [...findingLines(reports, verbose), text]) printLine(line);
   return code;
 };

@@ -108,7 +108,7 @@ test('annals deliveries redeliver prints an error that names the argument that i
   ] as const) {
     const { code, lines } = await annals(['deliveries', 'redeliver', ...words]);
     assert.is(code, 2, words.join(' '));
-    assert.match(lines.at(-1)!, wrong);
+    assert.match(lines[0]!, wrong);
   }
 });
 

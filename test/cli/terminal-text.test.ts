@@ -129,8 +129,16 @@ const commands: [string, Answer, () => Promise<number>][] = [
   ['annals cron preview', problem, () => previewCronJob(target, { ...service, json: false })],
   ['annals export', problem, () => exportTenant({ ...service, tenant: TENANT, to: join(dir, 'none'), wait: false })],
   ['annals runner', unavailable, receive],
-  ['annals verify --audit', problem, () => verifyExport({ file: hostileFile, key: HOSTILE, anchors: undefined, json: false })],
-  ['annals verify --audit --json', problem, () => verifyExport({ file: hostileFile, key: HOSTILE, anchors: undefined, json: true })],
+  [
+    'annals verify --audit',
+    problem,
+    () => verifyExport({ file: hostileFile, key: HOSTILE, anchors: undefined, json: false, verbose: true }),
+  ],
+  [
+    'annals verify --audit --json',
+    problem,
+    () => verifyExport({ file: hostileFile, key: HOSTILE, anchors: undefined, json: true, verbose: true }),
+  ],
   ['annals import', problem, () => importForInspection(config, inspected)],
   ['annals doctor', problem, doctor],
   ['the reason why a command fails', problem, () => Promise.reject(refused)],

@@ -15,10 +15,13 @@ test('annals verify has another exit code if rows differ, and if projections cou
 
 test('annals verify prints the projections that differ before the others', () => {
   const drifted = [{ table: 'agents', key: { id: 'a' }, columns: ['name'], event: null }] as never;
-  const lines = findingLines([
-    { projection: 'users', position: '1:1', checked: 2, drifted: [] },
-    { projection: 'agents', position: '1:1', checked: 3, drifted },
-  ]);
+  const lines = findingLines(
+    [
+      { projection: 'users', position: '1:1', checked: 2, drifted: [] },
+      { projection: 'agents', position: '1:1', checked: 3, drifted },
+    ],
+    false,
+  );
   assert.equal(
     lines.map((line) => line.slice(0, 12)),
     ['FAIL  agents', '      agents', 'ok    users '],

@@ -1,5 +1,6 @@
 import { basename, join } from 'node:path';
 import { readUpTo } from '../../durable-files.ts';
+import { examplesOf } from '../../logging/examples.ts';
 import { printLine } from '../../logging/print-line.ts';
 import { lockFile } from '../../process-lock.ts';
 import { openLog } from './log.ts';
@@ -131,12 +132,12 @@ const counted = (count: number, noun: string): string => `${count} ${noun}${coun
 const isStoreIntact = ({ damage, index }: StoreReport): boolean =>
   damage.length === 0 && (index === null || (index.missing === 0 && index.isIntact));
 
-const reportLines = (dir: string, { events, damage, segments, index }: StoreReport): string[] => {
+const reportLines = (dir: string, { events, damage, segments, index }: StoreReport, isVerbose: boolean): string[] => {
   const isIndexDamaged = index !== null && (index.missing > 0 || !index.isIntact);
   const repairIndex = `remove ${join(dir, 'index')}, and the next start will rebuild it`;
   const summary = `${counted(events, 'event')} in ${counted(segments, 'segment')} ${events === 1 ? 'is' : 'are'} intact`;
   return [
-    ...damage,
+    ...examplesOf(damage, isVerbose),
     ...(isIndexDamaged ? [`the index is damaged (${counted(index.missing, 'event')} not found): ${repairIndex}`] : []),
     ...(index === null ? ['the index was not checked because the store is running'] : []),
     damage.length === 0 ? summary : `${summary}, ${counted(damage.length, 'place')} ${damage.length === 1 ? 'is' : 'are'} damaged`,
@@ -149,7 +150,7 @@ const reportLines = (dir: string, { events, damage, segments, index }: StoreRepo
  * @returns the exit code: 0 intact, 1 damaged
  * @throws Error with a one-line message for the operator if there is no store
  */
-export const verifyStore = async (dir: string, { json = false } = {}): Promise<number> => {
+export const verifyStore = async (dir: string, { json = false, verbose = false } = {}): Promise<number> => {
   assertStoreDirectory(dir);
   const lock = lockFile(join(dir, 'lock'));
   const log = openLog(join(dir, 'log'));
@@ -157,7 +158,7 @@ export const verifyStore = async (dir: string, { json = false } = {}): Promise<n
   const found = verifyLog(log.segments, index?.check ?? (() => {}));
   const report: StoreReport = { ...found, segments: log.segments.length, index: index?.result() ?? null };
   const isIntact = isStoreIntact(report);
-  for (const line of json ? [JSON.stringify({ ok: isIntact, ...report })] : reportLines(dir, report)) printLine(line);
+  for (const line of json ? [JSON.stringify({ ok: isIntact, ...report })] : reportLines(dir, report, verbose)) printLine(line);
   await log.close();
   lock?.release();
   return isIntact ? 0 : 1;
