@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { counted } from './counted.ts';
 
 const codePoints = (text: string): number => {
   let count = 0;
@@ -13,7 +14,7 @@ export const text = (min: number, max: number) =>
     .meta({ minLength: min, maxLength: max })
     .superRefine((value, issues) => {
       const length = value.length <= max && value.length >= min * 2 ? value.length : codePoints(value);
-      const message = min === 0 ? `must have at most ${max} characters` : `must have ${min} to ${max} characters`;
+      const message = min === 0 ? `must have at most ${counted(max, 'character')}` : `must have ${min} to ${counted(max, 'character')}`;
       if (length < min) issues.addIssue({ code: 'too_small', minimum: min, origin: 'string', inclusive: true, message });
       if (length > max) issues.addIssue({ code: 'too_big', maximum: max, origin: 'string', inclusive: true, message });
     });

@@ -1,5 +1,6 @@
 import type { Call } from '../http/ask.ts';
 import { withoutSecrets } from './form.ts';
+import { counted } from './parts/count-text.ts';
 import { icon } from './parts/icon.ts';
 import { copyButton } from './parts/short-id.ts';
 import { tags } from './parts/tags.ts';
@@ -26,7 +27,7 @@ export const curlOf = (origin: string, { method, path, body, headers }: Call): s
 export const apiDrawer = ({ calls, origin }: Visit) =>
   details(
     { class: 'drawer' },
-    summary(null, icon('square-terminal'), span(null, `Made from ${calls.length} API ${calls.length === 1 ? 'call' : 'calls'}`)),
+    summary(null, icon('square-terminal'), span(null, `Made from ${counted(calls.length, 'API call')}`)),
     div(
       { class: 'drawer-body' },
       p({ class: 'quiet' }, 'This page shows what these calls return. ', a({ href: '/docs' }, 'API reference')),

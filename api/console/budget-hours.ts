@@ -1,5 +1,6 @@
 import type { ReplyOf } from '../http/ask.ts';
 import type { Rows } from '../routes.ts';
+import { counted } from './parts/count-text.ts';
 import { usd } from './parts/money.ts';
 import { type Column, tableOf } from './parts/table.ts';
 import { type Child, tags } from './parts/tags.ts';
@@ -64,10 +65,11 @@ export const budgetHours = (hours: readonly Hour[], visit: Visit, period: Period
   const limit = visit.query.get('limit_usd');
   const refused = hours.reduce((sum, hour) => sum + hour.refused, 0);
   const used = hours.filter(({ reserved_usd, refused: times }) => reserved_usd > 0 || times > 0);
-  const reservations = refused === 1 ? '1 reservation' : `${refused} reservations`;
+  const reservations = counted(refused, 'reservation');
+  const hoursText = hours.length === 1 ? 'this hour' : `these ${counted(hours.length, 'hour')}`;
   const said = limit
-    ? `At ${usd(Number(limit))} per hour, ${reservations} would have been refused in these ${hours.length} hours.`
-    : `${reservations} ${refused === 1 ? 'was' : 'were'} refused in these ${hours.length} hours.`;
+    ? `At ${usd(Number(limit))} per hour, ${reservations} would have been refused in ${hoursText}.`
+    : `${reservations} ${refused === 1 ? 'was' : 'were'} refused in ${hoursText}.`;
   const { isClipped } = budgetTimes(period, Date.now());
   return [
     p({ 'data-hypothesis': '', role: 'status' }, said),

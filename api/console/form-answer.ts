@@ -2,7 +2,7 @@ import type { ReplyOf } from '../http/ask.ts';
 import type { Rows } from '../routes.ts';
 import { cronPreview } from './cron-preview.ts';
 import { answerCard } from './form-page.ts';
-import { counted, countText } from './parts/count-text.ts';
+import { counted } from './parts/count-text.ts';
 import { emptyState } from './parts/empty-state.ts';
 import { card } from './parts/facts.ts';
 import type { Schedule } from './parts/job-text.ts';
@@ -79,7 +79,7 @@ const countView = (total: number): Child =>
         'Count',
         p(
           { role: 'status', 'data-total': String(total) },
-          strong(null, total === 1 ? '1 delivery matches' : `${countText(total)} deliveries match`),
+          strong(null, `${counted(total, 'delivery')} ${total === 1 ? 'matches' : 'match'}`),
           ' and would be sent again. Nothing was sent yet.',
         ),
       );

@@ -1,5 +1,6 @@
 import { patternFor } from './field-pattern.ts';
 import { escapedName, type Field, labelOf } from './form.ts';
+import { counted } from './parts/count-text.ts';
 import { icon } from './parts/icon.ts';
 import { type Child, element, type Node, tags } from './parts/tags.ts';
 
@@ -234,7 +235,7 @@ const membersOf = (field: Field, drawing: Drawing): readonly Child[] => {
     return [...required, ...optional].map(viewOf);
   const more = details(
     { class: 'more-fields', open: hasError },
-    summary(null, icon('chevron-right'), `${optional.length} more settings`),
+    summary(null, icon('chevron-right'), counted(optional.length, 'more setting')),
     ...optional.map(viewOf),
   );
   return [...required.map(viewOf), more];

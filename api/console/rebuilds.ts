@@ -33,7 +33,8 @@ export const operatorName = (operator: Rebuild['requested_by']): string => opera
 export const comparisonText = ({ state, comparison }: Rebuild): string => {
   if (comparison === null) return state === 'ready' ? 'The tables have changed, so the rows cannot be compared.' : 'Not compared.';
   const { rows, differing } = comparison;
-  return differing === 0 ? `All ${counted(rows, 'row')} are equal.` : `${countText(differing)} of ${counted(rows, 'row')} differ.`;
+  if (differing === 0) return rows === 1 ? 'The only row is equal.' : `All ${counted(rows, 'row')} are equal.`;
+  return `${countText(differing)} of ${counted(rows, 'row')} ${differing === 1 ? 'differs' : 'differ'}.`;
 };
 
 /** Renders the progress of a running rebuild and its speed. While it is shown, the page is fetched more often. */

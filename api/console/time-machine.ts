@@ -1,3 +1,4 @@
+import { nounOf } from '../http/counted.ts';
 import { wordsOf } from './parts/history.ts';
 import { icon } from './parts/icon.ts';
 import { type Child, element, type Node, tags } from './parts/tags.ts';
@@ -156,7 +157,7 @@ const shownTime = (asOf: string, at: Tick | undefined): Child => (isPosition(asO
 const distance = (ticks: readonly Tick[], index: number): string => {
   if (ticks[0] && !isPosition(ticks[0].position)) return '';
   if (index === 0 || ticks.length === 0) return ' · no event since';
-  return ` · ${index}${index === ticks.length ? ' or more' : ''} ${index === 1 ? 'event' : 'events'} ago`;
+  return ` · ${index}${index === ticks.length ? ' or more' : ''} ${nounOf(index, 'event')} ago`;
 };
 
 /**

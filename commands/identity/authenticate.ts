@@ -1,6 +1,7 @@
 import { PLATFORM } from '../../domain/event.ts';
 import { isId25 } from '../../domain/id.ts';
 import type { ApiKey } from '../../domain/identity/api-key.ts';
+import { hasKeyForm } from '../../domain/identity/api-key-format.ts';
 import * as SignIn from '../../domain/identity/sign-in.ts';
 import * as User from '../../domain/identity/user.ts';
 import type { Principal } from '../../domain/principal.ts';
@@ -46,9 +47,13 @@ export type Authenticator = {
 
 export type SignedInPrincipal = Principal & { readonly kind: 'user'; readonly sign_in_id: string };
 
-const MALFORMED_KEY = 'This is not a well-formed API key: ann_, 8 characters, _ and 38 characters. Check that it was copied completely';
+const MALFORMED_KEY = 'This is not an API key: ann_, 8 letters or digits, _ and 38 letters or digits. Check that it was copied completely';
+const WRONG_DIGITS = 'A character of this API key is wrong: its last 6 are check digits, which do not suit the others. Copy it again';
+
 const BEARER = /^Bearer +(\S+)$/i;
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
+const malformedKey = (text: string): Refusal => unauthorized(hasKeyForm(text) ? WRONG_DIGITS : MALFORMED_KEY);
 
 /**
  * Creates the functions that identify callers: by an API key, by a token of the configured issuer, or by the cookie of
@@ -74,7 +79,7 @@ export const createAuthenticator = (deps: AuthenticatorDeps): Authenticator => {
   return {
     byKey: async (text) => {
       const key = await apiKeys.findKey(text);
-      if (!key) throw unauthorized(MALFORMED_KEY);
+      if (!key) throw malformedKey(text);
       return { key, principal: await userOf(key) };
     },
     byHeader: async (authorization) => {
@@ -83,7 +88,7 @@ export const createAuthenticator = (deps: AuthenticatorDeps): Authenticator => {
       const key = apiKeys.findKey(text);
       if (key) return apiKeys.principalOf(await key);
       if (verifyToken && TOKEN.test(text)) return byToken(await verifyToken(text));
-      throw unauthorized(MALFORMED_KEY);
+      throw malformedKey(text);
     },
     byCookie: async (cookie) => {
       const [id = ''] = cookie.split('.');

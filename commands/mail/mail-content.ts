@@ -1,3 +1,4 @@
+import { counted } from '../../domain/counted.ts';
 import { cleanDisplayText } from '../../domain/fields.ts';
 import { MAX_HTML, MAX_TEXT, type MailContent } from '../../domain/mail/content.ts';
 import type { DeliveryReport } from '../../domain/mail/delivery-report.ts';
@@ -36,7 +37,7 @@ type File = MessageParts['files'][number];
 /** Returns the text of a message with a note about the files that were left out. A long text is cut, so that both fit. */
 const withNote = (text: string, leftOut: number): string => {
   if (leftOut === 0) return text;
-  const note = `\n\n[${leftOut} ${leftOut === 1 ? 'attachment was' : 'attachments were'} left out: a message can have at most ${MAX_FILES} files]`;
+  const note = `\n\n[${counted(leftOut, 'attachment')} ${leftOut === 1 ? 'was' : 'were'} left out: a message can have at most ${MAX_FILES} files]`;
   return cutText(text, MAX_TEXT - note.length).text + note;
 };
 

@@ -135,7 +135,7 @@ const applyRules = async (port: GuardrailPort, progress: Progress, rules: RulesT
 /** A limit that blocks deliveries, and the verdict of a delivery that it blocks. */
 type BlockingLimit = { readonly limit: RateLimit; readonly rule: string; readonly reason: BlockReason };
 
-const noteOf = ({ max, windowMs }: RateLimit): string => `${max} in ${windowMs / 1_000} s are reached`;
+const noteOf = ({ max, windowMs }: RateLimit): string => `the limit of ${max} in ${windowMs / 1_000} s is reached`;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;

@@ -18,6 +18,9 @@ export const keyFromDigest = (digest: string): string => {
   return buildKey(digits.slice(0, 8), digits.slice(8));
 };
 
+/** Returns whether a text has the form of an API key, whatever its check digits are. */
+export const hasKeyForm = (text: string): boolean => KEY_PATTERN.test(text);
+
 /**
  * Returns the public id that an API key contains; null if the form or the checksum of the key is wrong. So a key with a
  * typing error is refused without a look-up.

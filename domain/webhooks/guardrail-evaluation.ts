@@ -1,3 +1,4 @@
+import { counted } from '../counted.ts';
 import { type Detector, detectIn, redactDetected } from '../redaction/detectors.ts';
 import { type RedactionHit, type RedactionPattern, replacementOf, sumHits } from '../redaction/redaction-patterns.ts';
 import { type BodyContent, bodyContent } from './body-content.ts';
@@ -126,7 +127,7 @@ const eventFind =
 const findOf = ({ name, kind, options }: GuardrailRule, tools: RuleTools): Find => {
   switch (kind) {
     case 'size':
-      return ({ size }) => finding(size > options.max_bytes!, `${size} bytes`);
+      return ({ size }) => finding(size > options.max_bytes!, counted(size, 'byte'));
     case 'event_filter':
       return eventFind(options);
     case 'json_path':

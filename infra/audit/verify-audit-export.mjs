@@ -123,6 +123,8 @@ const keyIdOf = (public_key) => sha256(JSON.stringify({ crv: 'Ed25519', kty: 'OK
 const headText = (tenant, { version = 1, size, root, position, at }) =>
   [`annals audit head v${version}`, tenant, size, root, position, at].join('\n');
 
+const counted = (count, one = 'entry', many = 'entries') => `${count} ${String(count) === '1' ? one : many}`;
+
 /** Returns what is wrong with an anchored head itself; null if its key has signed it. */
 const wrongInAnchor = (head, keys) => {
   const { public_key, key_id, signature, tenant_id } = head;
@@ -139,7 +141,7 @@ const compareWithAnchors = (tree, report) => {
     if (anchor.head.size !== tree.size || anchor.isCompared) continue;
     anchor.isCompared = true;
     if (anchor.head.root !== rootOf(tree.peaks))
-      report(`the first ${tree.size} entries have another root than the anchored head over them`, tree.first ?? undefined);
+      report(`the tree over the first ${counted(tree.size)} has another root than the anchored head over them`, tree.first ?? undefined);
   }
 };
 
@@ -252,7 +254,7 @@ const checkHead = (state, { content: head }, report) => {
   if (!tree?.isOpen) return report(`the manifest names no tree with heads of version ${version}`);
   const first = tree.first ?? state.line;
   if (tree.isUnknown) report('an unreadable line prevents the check of these entries against their head', first);
-  else if (size !== tree.size) report(`the head covers ${size} entries, but the file has ${tree.size} up to here`, first);
+  else if (size !== tree.size) report(`the head covers ${counted(size)}, but the file has ${tree.size} up to here`, first);
   else if (root !== rootOf(tree.peaks)) report('entries were changed, replaced or moved: they do not have the root that is signed', first);
   else if (tree.first === null) report('there are no entries between this head and the one before');
   else if (position === undefined || position !== parsed(state.lastText).position)
@@ -267,7 +269,8 @@ const checkHead = (state, { content: head }, report) => {
 
 const checkEnd = (state, { content }, report) => {
   state.isEnded = true;
-  if (content.lines !== state.line - 1) report(`there were ${content.lines} lines before, now there are ${state.line - 1}`);
+  if (content.lines !== state.line - 1)
+    report(`the last line counts ${counted(content.lines, 'line', 'lines')} before it, and the file has ${state.line - 1}`);
   if (content.sha256 !== state.hash.copy().digest('hex')) report('the lines before have another SHA-256');
   if (state.pending) report('the entry before has no proof');
 };
@@ -362,7 +365,7 @@ const checkEarlierTree = ({ manifest, trees, rule }, report) => {
   const { last } = trees[1];
   if (manifest.earlier) checkManifestAgainst(manifest.earlier, last && { size: last.size, root: last.root }, report);
   if (rule && (rule.size !== last?.size || rule.root !== last?.root))
-    report(`this entry names a head of version 1 over ${rule.size} entries as the last one, but the file does not have it`, rule.line);
+    report(`this entry names a head of version 1 over ${counted(rule.size)} as the last one, but the file does not have it`, rule.line);
 };
 
 const checkAnchors = (state, report) => {
@@ -370,17 +373,18 @@ const checkAnchors = (state, report) => {
   const anchors = anchorsOf(state);
   for (const { head, at } of anchors) {
     const wrong = wrongInAnchor(head, keys);
-    if (wrong) report(`line ${at} of the anchors: the head over ${head.size} entries ${wrong}`, line);
+    if (wrong) report(`line ${at} of the anchors: the head over ${counted(head.size)} ${wrong}`, line);
   }
   const missing = anchors.filter(({ isCompared }) => !isCompared).map(({ head }) => head.size);
   if (manifest?.selection) {
     if (anchors.length > 0 && missing.length === anchors.length) report('none of the anchored heads is a head of this selection', line);
     return;
   }
-  if (missing.length > 0) report(`a head over ${missing.join(', ')} entries was anchored, but the file ends before it`, line);
+  if (missing.length > 0) report(`a head over ${counted(missing.join(', '))} was anchored, but the file ends before it`, line);
   for (const { anchors, sizes } of Object.values(state.trees))
     for (const { head, isCompared } of anchors)
-      if (isCompared && !sizes.has(head.size)) report(`a head over ${head.size} entries was anchored, but the file does not have it`, line);
+      if (isCompared && !sizes.has(head.size))
+        report(`a head over ${counted(head.size)} was anchored, but the file does not have it`, line);
 };
 
 const checkPinnedKey = ({ keys, pinned, line, manifest }, last, report) => {
@@ -479,10 +483,14 @@ export const describeVerification = (found) => {
   const more = found.problem_count - found.problems.length;
   if (found.is_empty) return ['nothing to verify: the file has no entries'];
   if (!found.ok)
-    return [...found.problems.map((one) => `${where(one)}: ${one.text}`), ...(more > 0 ? [`and ${more} problems more`] : []), 'FAIL'];
-  const what = found.is_selection ? 'selected entries' : 'entries';
+    return [
+      ...found.problems.map((one) => `${where(one)}: ${one.text}`),
+      ...(more > 0 ? [`and ${counted(more, 'more problem', 'more problems')}`] : []),
+      'FAIL',
+    ];
+  const what = found.is_selection ? counted(entries, 'selected entry', 'selected entries') : counted(entries);
   return [
-    `ok: ${entries} ${what} of the tenant ${tenant_id}, under ${heads} signed heads`,
+    `ok: ${what} of the tenant ${tenant_id}, under ${counted(heads, 'signed head', 'signed heads')}`,
     ...(found.is_selection && found.has_gaps
       ? ['other entries lie between them: a selection does not prove that nothing else matches']
       : []),

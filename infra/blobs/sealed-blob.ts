@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
+import { counted } from '../../domain/counted.ts';
 import { lengthPrefixed, type NamedKey } from '../vault/cipher.ts';
 import type { BlobName } from './blob-backend.ts';
 
@@ -136,7 +137,8 @@ export const openHeader = (name: BlobName, key: Uint8Array, header: Buffer, seal
   if (!timingSafeEqual(macOf(keys, header, name), header.subarray(MAC_AT, HEADER_BYTES)))
     throw new BlobDamaged(name, 'its header was changed, or belongs to another content');
   const size = Number(header.readBigUInt64BE(SIZE_AT));
-  if (sealedSizeOf(size) !== sealedSize) throw new BlobDamaged(name, `it has ${sealedSize} bytes instead of ${sealedSizeOf(size)}`);
+  if (sealedSizeOf(size) !== sealedSize)
+    throw new BlobDamaged(name, `it has ${counted(sealedSize, 'byte')} instead of ${sealedSizeOf(size)}`);
   return { name, encryption: keys.encryption, size };
 };
 
@@ -186,6 +188,6 @@ export async function* openBlob(opened: OpenedHeader, sealed: AsyncIterable<Uint
     index += 1;
     if (plain.length > 0) yield plain;
   }
-  if (index !== count) throw new BlobDamaged(name, `it ends after ${index} of ${count} chunks`);
+  if (index !== count) throw new BlobDamaged(name, `it ends after ${index} of ${counted(count, 'chunk')}`);
   if (hash.digest('hex') !== name.sha256) throw new BlobDamaged(name, 'its bytes do not have this digest');
 }

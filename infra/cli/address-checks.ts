@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
 import type pg from 'pg';
+import { counted } from '../../domain/counted.ts';
 import { fail, none, ok, type Result, warn } from '../health/finding.ts';
 import type { Expected } from '../health/health-checks.ts';
 import { databaseTime } from '../projector/health-counts.ts';
@@ -76,7 +77,7 @@ export const checkCertificate = async (publicUrl: string): Promise<Result> => {
   if (!publicUrl.startsWith('https:')) return none('not checked: PUBLIC_URL does not begin with https://');
   const { certificate, distrust } = await presentedCertificate(new URL(publicUrl));
   const days = Math.floor((Date.parse(certificate.valid_to) - Date.now()) / DAY_MS);
-  const message = `expires in ${days} days, at ${certificate.valid_to}`;
+  const message = `expires in ${counted(days, 'day')}, at ${certificate.valid_to}`;
   if (days < 0) return fail(`expired at ${certificate.valid_to}`, 'renew the certificate of PUBLIC_URL: webhook providers refuse it');
   if (distrust)
     return warn(`${message}; this machine does not trust it: ${distrust}`, 'use a certificate of a public authority for PUBLIC_URL');

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { counted } from '../../domain/counted.ts';
 import { copyBlobs } from '../blobs/copy-blobs.ts';
 import { openBlobPlace, openDirectoryPlace } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
@@ -29,7 +30,7 @@ export const backup = async (config: Config, to: string): Promise<number> => {
   const { rows, parked } = readSpoolTotals(config.annalsData);
   if (rows + parked > 0)
     printLine(
-      `not copied: ${rows + parked} deliveries in ${spoolDirectory(config.annalsData)}, which are not in the event store yet. ` +
+      `not copied: ${counted(rows + parked, 'delivery')} in ${spoolDirectory(config.annalsData)}, not yet in the event store. ` +
         'Repeat the backup when annals doctor finds the spool empty',
     );
   printLine(

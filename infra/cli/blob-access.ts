@@ -1,3 +1,4 @@
+import { counted } from '../../domain/counted.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { type BlobPlace, openBlobPlace } from '../blobs/open-blob-store.ts';
@@ -43,4 +44,4 @@ export const bytesText = (bytes: number): string => {
   return `${power === 0 ? bytes : (bytes / 1_024 ** power).toFixed(1)} ${UNITS[power]}`;
 };
 
-export const filesText = (count: number): string => `${count} ${count === 1 ? 'file' : 'files'}`;
+export const filesText = (count: number): string => counted(count, 'file');

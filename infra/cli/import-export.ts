@@ -1,5 +1,6 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { counted } from '../../domain/counted.ts';
 import { type ExportedEvent, eventsOfExport } from '../audit/read-export.ts';
 import { type ExportVerification, exitCodeOf, verifyAuditExport } from '../audit/verify-audit-export.mjs';
 import type { Config } from '../config.ts';
@@ -67,7 +68,7 @@ const importInto = async ({ annalsData, masterKeyFile }: Config, file: string, {
   const { count, key } = await fillStore({ file, staged, masterKeyFile, tenant: tenant_id! });
   renameSync(staged, store);
   syncDirectory(annalsData);
-  printLine(`imported ${count} events of the tenant ${tenant_id} for inspection: start the platform with annals start`);
+  printLine(`imported ${counted(count, 'event')} of the tenant ${tenant_id} for inspection: start the platform with annals start`);
   printLine(
     key === null
       ? 'the tenant was closed, so it cannot be read over HTTP: annals replay prints its events'

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { counted } from '../../domain/counted.ts';
 import { openLog } from '../eventstore/client.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import { none, ok, type Result, warn } from '../health/finding.ts';
@@ -17,7 +18,9 @@ const oldestOf = ({ tenants }: KeyReport) => tenants.toSorted((a, b) => (a.creat
 /** Returns a text about the age of the keys. */
 const agesOf = (report: KeyReport, masterSince: string): string => {
   const oldest = oldestOf(report);
-  const dataKeys = oldest ? `, the oldest of the data keys of ${report.tenants.length} tenants ${ageText(oldest.created_at)}` : '';
+  const dataKeys = oldest
+    ? `, the oldest of the data keys of ${counted(report.tenants.length, 'tenant')} ${ageText(oldest.created_at)}`
+    : '';
   return `the master key is ${ageText(masterSince)}${dataKeys}`;
 };
 
@@ -45,10 +48,13 @@ export const keyFinding = async (log: Log, masterKeyFile: string): Promise<Resul
   }
   const unopened = report.keys - (report.wrappers[kid] ?? 0);
   if (unopened > 0 && !master)
-    return warn(`${unopened} of ${report.keys} keys need an older master key than ${kid}; ${ages}`, 'annals vault rotate --master');
+    return warn(
+      `${unopened} of ${counted(report.keys, 'key')} ${unopened === 1 ? 'needs' : 'need'} an older master key than ${kid}; ${ages}`,
+      'annals vault rotate --master',
+    );
   const due = report.tenants.filter(isDue).length;
   return due > 0
-    ? warn(`${due} ${due === 1 ? 'data key is' : 'data keys are'} older than 90 days; ${ages}`, 'annals vault rotate --due')
+    ? warn(`${counted(due, 'data key')} ${due === 1 ? 'is' : 'are'} older than 90 days; ${ages}`, 'annals vault rotate --due')
     : ok(ages);
 };
 

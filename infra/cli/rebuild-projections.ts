@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { pino } from 'pino';
 import { type MaintenanceContext, recordPromotion } from '../../commands/operations/projection-maintenance.ts';
+import { nounOf } from '../../domain/counted.ts';
 import { projections } from '../../projections/registry.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
@@ -59,7 +60,7 @@ const progressDisplay = (json: boolean) => {
 
 const resultLines = (name: string, isPromoted: boolean, comparison: Comparison): string[] => {
   const summary = comparison
-    ? `${comparison.rows.toLocaleString('en')} rows compared, ${comparison.differing.toLocaleString('en')} differed`
+    ? `${comparison.rows.toLocaleString('en')} ${nounOf(comparison.rows, 'row')} compared, ${comparison.differing.toLocaleString('en')} differed`
     : 'not compared, because the tables have changed';
   const differences = (comparison?.shown ?? []).map(({ table, key, only, columns, touched }) => {
     const how = only ? `only in the ${only} rows` : `differs in ${columns.join(', ')}`;

@@ -1,3 +1,4 @@
+import { counted } from '../../domain/counted.ts';
 import * as KeyRotation from '../../domain/operations/key-rotation.ts';
 import { openBlobPlace } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
@@ -55,15 +56,13 @@ export const rotateMasterKey = (config: Config, isConfirmed: boolean): Promise<n
     return 0;
   });
 
-const countText = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
-
 /** Replaces the data key of a tenant. @returns a line about what was done */
 const rotateOne = async (parts: DataKeyRotationParts, tenant: string): Promise<string> => {
   const kid = await startDataKeyRotation(parts, tenant);
   const resealed = await continueDataKeyRotation(parts, tenant, kid);
   if (!resealed) return `${tenant} was erased`;
   const { files, secrets } = resealed;
-  return `${tenant} has the data key ${kid}; encrypted again with it: ${countText(secrets, 'secret')}, ${countText(files, 'file')}`;
+  return `${tenant} has the data key ${kid}; encrypted again with it: ${counted(secrets, 'secret')}, ${counted(files, 'file')}`;
 };
 
 const explainErased =
@@ -90,6 +89,6 @@ export const rotateDataKeys = (config: Config, { tenant, verbose }: DataKeyRotat
     for (const each of due) examples.print('replaced', await rotateOne(parts, each).catch(explainErased(each)));
     examples.end();
     if (due.length === 0) print('no data key is older than 90 days');
-    if (due.length > 1) print(`${due.length} data keys were replaced`);
+    if (due.length > 1) print(`replaced: ${counted(due.length, 'data key')}`);
     return 0;
   });

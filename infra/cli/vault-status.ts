@@ -1,3 +1,4 @@
+import { counted } from '../../domain/counted.ts';
 import type { KeyRotations } from '../../domain/operations/key-rotation.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
@@ -14,7 +15,7 @@ const DAY_MS = 86_400_000;
 const daysSince = (at: string): number => Math.max(0, Math.floor((Date.now() - Date.parse(at)) / DAY_MS));
 
 /** Returns the age of a key as a text, such as `3 days old`. */
-export const ageText = (at: string): string => `${daysSince(at)} ${daysSince(at) === 1 ? 'day' : 'days'} old`;
+export const ageText = (at: string): string => `${counted(daysSince(at), 'day')} old`;
 
 /** The state of all keys in the form that `annals vault status --json` prints. */
 type VaultStatus = KeyReport & {
@@ -45,10 +46,10 @@ const linesOf = ({ master, rotations, keys, wrappers, tenants }: VaultStatus, is
   const running = rotations.master;
   const open = Object.entries(rotations.data_keys);
   return [
-    `master key  ${master.kid}, ${ageText(master.since)}, in ${master.file}; it opens ${wrappers[master.kid] ?? 0} of ${keys} keys`,
+    `master key  ${master.kid}, ${ageText(master.since)}, in ${master.file}; it opens ${wrappers[master.kid] ?? 0} of ${counted(keys, 'key')}`,
     ...(running
       ? [
-          `rotation    from ${running.from_kid} to ${running.to_kid} since ${running.started_at}: the new master key opens ${wrappers[running.to_kid] ?? 0} of ${keys} keys${running.is_confirmed ? '' : '; it waits for annals vault rotate --master --finish'}`,
+          `rotation    from ${running.from_kid} to ${running.to_kid} since ${running.started_at}: the new master key opens ${wrappers[running.to_kid] ?? 0} of ${counted(keys, 'key')}${running.is_confirmed ? '' : '; it waits for annals vault rotate --master --finish'}`,
         ]
       : []),
     ...open.map(([tenant, kid]) => `rotation    of the data key of ${tenant} to ${kid}`),

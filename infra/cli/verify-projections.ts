@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import { counted } from '../../domain/counted.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
 import { projections } from '../../projections/registry.ts';
 import type { Config } from '../config.ts';
@@ -10,7 +11,9 @@ import { checkAllDrift, type DriftedRow, type DriftReport, type PassProgress } f
 import { locateServices } from './locate-services.ts';
 
 const reportLine = ({ projection, position, checked, drifted }: DriftReport): string => {
-  const result = position ? `${checked} rows at ${position}` : 'nothing to check: this version of the projection has not been built yet';
+  const result = position
+    ? `${counted(checked, 'row')} at ${position}`
+    : 'nothing to check: this version of the projection has not been built yet';
   const verdict = drifted.length > 0 ? 'FAIL' : position ? 'ok  ' : '--  ';
   return `${verdict}  ${projection.padEnd(20)} ${result}`;
 };
@@ -26,10 +29,10 @@ export const verdictOf = (
 ): { readonly text: string; readonly code: number } => {
   const count = reports.reduce((sum, { drifted }) => sum + drifted.length, 0);
   const unchecked = reports.filter(({ position }) => position === null).length;
-  if (count > 0) return { text: `${count} ${count === 1 ? 'row differs' : 'rows differ'} from what the log yields`, code: 1 };
+  if (count > 0) return { text: `${counted(count, 'row')} ${count === 1 ? 'differs' : 'differ'} from what the log yields`, code: 1 };
   if (unchecked === 0) return { text: 'every row is what the log yields', code: 0 };
-  const what = unchecked === 1 ? 'one projection was' : `${unchecked} projections were`;
-  return { text: `${what} not checked, because this version of them has not been built yet`, code: 3 };
+  const what = `${counted(unchecked, 'projection')} ${unchecked === 1 ? 'was' : 'were'}`;
+  return { text: `${what} not checked, because this version has not been built yet`, code: 3 };
 };
 
 /** Returns the findings as lines, those of projections that differ first: of each the first rows, or all with `isVerbose`. */
@@ -52,7 +55,7 @@ export const projectionsNamed = (names: readonly string[]): readonly AnyProjecti
 
 /** Shows on a terminal how far the check is, in a line that the next one replaces. */
 const showProgress = ({ events, share }: PassProgress): void => {
-  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[Kreading the log: ${Math.round(share * 100)} %, ${events} events`);
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[Kreading the log: ${Math.round(share * 100)} %, ${counted(events, 'event')}`);
 };
 
 const endProgress = (): void => {

@@ -1,6 +1,7 @@
 import { existsSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import pg, { type ClientBase } from 'pg';
+import { counted } from '../../domain/counted.ts';
 import type { Position } from '../../domain/event.ts';
 import { projections } from '../../projections/registry.ts';
 import { readJson } from '../durable-files.ts';
@@ -147,7 +148,7 @@ export const checkDeadDeliveries = async (client: Db): Promise<Result> => {
   const count = await deadDeliveryCount(client);
   if (count === null) return none('not checked: there are no read models yet');
   if (count === 0) return ok('none in the last day');
-  const message = `${count} ${count === 1 ? 'delivery was' : 'deliveries were'} given up in the last day`;
+  const message = `${counted(count, 'delivery')} ${count === 1 ? 'was' : 'were'} given up in the last day`;
   return warn(message, 'read the log of the runner; the audit logs with action=delivery.dead_lettered name the deliveries');
 };
 
@@ -159,7 +160,7 @@ export const checkAnchor = async (client: Db, url: string | undefined, now: numb
   if (url === undefined) return none('AUDIT_ANCHOR_URL is not set: the heads of the audit logs stay on this platform');
   const found = await unanchoredHeads(client);
   if (!found || now - Date.parse(found.since) < MAX_ANCHOR_DELAY_MS) return ok(`${new URL(url).host} has the heads of the audit logs`);
-  const message = `${new URL(url).host} has not received ${found.count} ${found.count === 1 ? 'head' : 'heads'} of the audit logs, the oldest of ${found.since}`;
+  const message = `${new URL(url).host} has not received ${counted(found.count, 'head')} of the audit logs, the oldest of ${found.since}`;
   return fail(message, 'read the reason in the log of annals work, and correct AUDIT_ANCHOR_URL or EGRESS_ALLOW');
 };
 
@@ -174,7 +175,8 @@ export const checkProjections = async (client: Db): Promise<Result> => {
     parked_streams: found.reduce((sum, { parked_streams }) => sum + parked_streams, 0),
   };
   if (figures.parked_streams > 0) return { ...(await checkParkedStreams(client)), figures };
-  if (behind.length === 0) return { ...ok(`${found.length} projections follow the log`), figures };
+  if (behind.length === 0)
+    return { ...ok(`${counted(found.length, 'projection')} ${found.length === 1 ? 'follows' : 'follow'} the log`), figures };
   const names = behind.map(({ name, state }) => `${name}: ${state}`).join(', ');
   return { ...warn(`behind the log: ${names}`, 'wait until they have caught up; if they do not, read the log of annals work'), figures };
 };
@@ -209,10 +211,10 @@ export const checkBackup = async (dataDir: string, isStarted: boolean): Promise<
   const last = readJson<BackupRecord>(join(dataDir, 'store', BACKUP_RECORD));
   if (!last && !isStarted) return none('there is nothing to back up yet');
   if (!last) return warn('annals backup has never made a backup of this event store', advice);
-  const ageMs = Date.now() - Date.parse(last.at);
+  const ageMs = Math.max(0, Date.now() - Date.parse(last.at));
   const days = Math.floor(ageMs / DAY_MS);
   const message = `the last one was made at ${last.at}, in ${last.to}`;
-  const result = days > MAX_BACKUP_AGE_DAYS ? warn(`${message}: ${days} days ago`, advice) : ok(message);
+  const result = days > MAX_BACKUP_AGE_DAYS ? warn(`${message}: ${counted(days, 'day')} ago`, advice) : ok(message);
   return { ...result, figures: { age_seconds: Math.round(ageMs / 1_000) } };
 };
 

@@ -1,4 +1,5 @@
 import { accessSync, constants, existsSync } from 'node:fs';
+import { counted } from '../../domain/counted.ts';
 import { readSpoolCounts, type SpoolCounts } from '../spool/spool-file.ts';
 import { lockSlot, slotPath, slotsWithFile, spoolDirectory } from '../spool/spool-slots.ts';
 import { fail, none, ok, type Result, warn } from './finding.ts';
@@ -28,8 +29,6 @@ export const readSpoolTotals = (annalsData: string): SpoolTotals => {
   };
 };
 
-const deliveriesText = (count: number): string => `${count} ${count === 1 ? 'delivery' : 'deliveries'}`;
-
 /** Checks the spool. It stores deliveries while the event store cannot record them. */
 export const checkSpool = async (annalsData: string, startAdvice: string): Promise<Result> => {
   const dir = spoolDirectory(annalsData);
@@ -38,11 +37,11 @@ export const checkSpool = async (annalsData: string, startAdvice: string): Promi
   const { rows, parked, oldestAt, abandoned } = readSpoolTotals(annalsData);
   if (parked > 0)
     return fail(
-      `the event store has refused ${deliveriesText(parked)}, which the spool keeps`,
-      'read why in the log of annals serve; they are tried again when it starts',
+      `the event store has refused ${counted(parked, 'delivery')}, which the spool keeps`,
+      'read why in the log of annals serve, which tries again when it starts',
     );
   if (rows === 0) return ok('empty');
-  const waiting = `${deliveriesText(rows)} in the spool, the oldest for ${Math.round((Date.now() - oldestAt!) / 1_000)} s`;
+  const waiting = `${counted(rows, 'delivery')} in the spool, the oldest for ${Math.max(0, Math.round((Date.now() - oldestAt!) / 1_000))} s`;
   if (abandoned > 0) return warn(`${waiting}; ${abandoned} of them in a file that no process uses`, startAdvice);
   return warn(waiting, 'see the finding about the event store: they are recorded when it works again');
 };

@@ -1,4 +1,5 @@
 import { AckPolicy, type ConsumerInfo, DeliverPolicy, type NatsConnection, nanos } from 'nats';
+import { counted } from '../../domain/counted.ts';
 import { inboundSubject } from '../../domain/runners/cloud-event.ts';
 import { consumerName } from '../../domain/runners/runner-credential.ts';
 import { manager, STREAM } from './jetstream.ts';
@@ -65,7 +66,7 @@ export const readOutstandingIds = async (
         if (id) onId(id);
         received++;
       }
-      if (received === 0) throw new Error(`the broker did not send ${left} messages of the agent ${agent}`);
+      if (received === 0) throw new Error(`the broker did not send ${counted(left, 'message')} of the agent ${agent}`);
       left -= received;
     }
   } finally {

@@ -1,6 +1,7 @@
 import type { NatsConnection } from 'nats';
 import type { ClientBase } from 'pg';
 import type { ReadHealth } from '../../api/operations/health.ts';
+import { counted } from '../../domain/counted.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type BlobPlace, findBlobsUrl } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
@@ -100,10 +101,10 @@ const brokerResult = async ({ broker, config }: HealthParts, advice: string): Pr
 const relayResult = async ({ db }: HealthParts, readLag: () => Promise<RelayLag | null>): Promise<Result> => {
   const reactor = Check.checkWorker(db, true, WORKER_ADVICE, (name) => name === RELAY_REACTOR);
   const [{ level, message, advice }, lag] = await Promise.all([reactor, readLag()]);
-  const figures: Figures = lag ? { lag_events: lag.events, lag_seconds: Math.round(lag.seconds) } : {};
+  const figures: Figures = lag ? { lag_events: lag.events, lag_seconds: Math.max(0, Math.round(lag.seconds)) } : {};
   if (level !== 'ok') return { level, message, advice, figures };
   if (!lag) return ok('works; it has published nothing yet');
-  const waiting = `${lag.events} ${lag.events === 1 ? 'event is' : 'events are'} not published to the broker yet`;
+  const waiting = `${counted(lag.events, 'event')} ${lag.events === 1 ? 'is' : 'are'} not published to the broker yet`;
   return lag.seconds > MAX_RELAY_LAG_SECONDS
     ? { ...warn(`${waiting}, the oldest for ${figures.lag_seconds} s`, WORKER_ADVICE), figures }
     : { ...ok(waiting), figures };
@@ -119,12 +120,18 @@ const serviceResult = async (faults: readonly string[]): Promise<Result> => {
 const spoolResult = async ({ canTake, parked, rows, oldestAt }: SpoolStatus): Promise<Result> => {
   const figures = { deliveries: rows, parked_deliveries: parked };
   if (parked > 0)
-    return { ...fail(`the event store has refused ${parked} of its deliveries`, 'read why in the log of annals serve'), figures };
+    return {
+      ...fail(`the event store has refused ${counted(parked, 'delivery')}, which the spool keeps`, 'read why in the log of annals serve'),
+      figures,
+    };
   if (!canTake) return { ...fail('it can take no deliveries', 'free disk space for ANNALS_DATA'), figures };
   if (rows === 0) return { ...ok('empty'), figures };
-  const age = Math.round((Date.now() - (oldestAt ?? Date.now())) / 1_000);
+  const age = Math.max(0, Math.round((Date.now() - (oldestAt ?? Date.now())) / 1_000));
   return {
-    ...warn(`${rows} deliveries wait, the oldest for ${age} s`, 'see the event store: they are recorded when it works again'),
+    ...warn(
+      `${counted(rows, 'delivery')} ${rows === 1 ? 'waits' : 'wait'}, the oldest for ${age} s`,
+      'see the event store: they are recorded when it works again',
+    ),
     figures,
   };
 };

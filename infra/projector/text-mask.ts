@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { counted } from '../../domain/counted.ts';
 import { isId25 } from '../../domain/id.ts';
 import { type Table, tenantColumnOf } from '../../projections/table.ts';
 
@@ -19,7 +20,7 @@ export const createTextMask = (): MaskTexts => {
   const maskText = (text: string): string => {
     if (isId25(text) || TIME.test(text)) return text;
     const mark = createHmac('sha256', key).update(text).digest('hex').slice(0, MARK_LENGTH);
-    return `[${text.length} characters, ${mark}]`;
+    return `[${counted(text.length, 'character')}, ${mark}]`;
   };
   const mask: MaskTexts = (value) => {
     if (typeof value === 'string') return maskText(value);

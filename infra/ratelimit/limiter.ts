@@ -8,6 +8,7 @@ import {
   type RateLimitPolicy,
   requestCharges,
 } from '../../domain/access/rate-limit-policy.ts';
+import { counted } from '../../domain/counted.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { createFailedCredentialLimit } from './failed-credentials.ts';
@@ -30,7 +31,7 @@ const stateText = ({ name }: RateLimitPolicy, { remaining, reset }: TakeResult):
 const FLOW_NAMES: ReadonlySet<string> = new Set(Object.values(RATE_LIMIT_POLICIES.flows).map(({ name }) => name));
 
 const detailOf = ({ name, quota }: RateLimitPolicy): string => {
-  if (name === 'webhooks') return `the plan allows ${quota} deliveries per minute`;
+  if (name === 'webhooks') return `the plan allows ${counted(quota, 'delivery')} per minute`;
   if (FLOW_NAMES.has(name)) return `a tenant may make ${quota} ${name} per hour: wait before you make more`;
   return `this ${name === 'tenant' ? name : 'credential'} sent too many requests: wait before you send more`;
 };

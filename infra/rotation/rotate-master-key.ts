@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { counted } from '../../domain/counted.ts';
 import type { Actor } from '../../domain/event.ts';
 import * as Rotation from '../../domain/operations/key-rotation.ts';
 import { LogError } from '../eventstore/event-log.ts';
@@ -70,9 +71,10 @@ const rewrapAll = async (rewrapping: Rewrapping, onProgress: (line: string) => v
         if (isOfLog(error)) throw error;
         damaged.push((error as Error).message);
       }
-      if ((places.length + damaged.length) % 100 === 0) onProgress(`${places.length} of ${found.length} streams of keys done`);
+      if ((places.length + damaged.length) % 100 === 0) onProgress(`streams of keys done: ${places.length} of ${found.length}`);
     }
-    if (rewrapped > 0) onProgress(`${rewrapped} keys in ${found.length} streams were encrypted with the new master key, too`);
+    if (rewrapped > 0)
+      onProgress(`encrypted with the new master key, too: ${counted(rewrapped, 'key')} in ${counted(found.length, 'stream')}`);
     if (rewrapped === 0) return { places, damaged };
   }
 };

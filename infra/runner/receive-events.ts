@@ -2,7 +2,7 @@ import { type Msg, nanos } from 'nats';
 import { encodeReport } from '../../commands/benchmarks/task-report.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { BENCHMARK_MESSAGE_TYPE, CRON_MESSAGE_TYPE } from '../../domain/runners/cloud-event.ts';
-import { ACK_WAIT_MS } from '../../domain/runners/runner-credential.ts';
+import { ACK_WAIT_MS, MAX_DELIVERY_ATTEMPTS } from '../../domain/runners/runner-credential.ts';
 import { scoreSubject } from '../../domain/runners/score-report.ts';
 import { retryDelay } from '../backoff.ts';
 import { retryTransient } from './api-client.ts';
@@ -99,6 +99,12 @@ const processWithProgress = async (receiver: Receiver, message: Msg, event: Clou
   return process(receiver, message, event).finally(() => clearInterval(progress));
 };
 
+/** Says which attempt has failed, and what happens now. After the last one, the broker gives the message up. */
+export const nextAttempt = (attempts: number, delayMs: number): string =>
+  attempts < MAX_DELIVERY_ATTEMPTS
+    ? `attempt ${attempts} of ${MAX_DELIVERY_ATTEMPTS}; it is tried again in ${Math.round(delayMs / 100) / 10} s`
+    : `attempt ${attempts}, the last one; it is given up: once the cause is mended, annals deliveries redeliver sends it again`;
+
 type Run = 'none' | 'succeeded' | 'failed';
 
 /**
@@ -132,8 +138,8 @@ const handle = async (receiver: Receiver, message: Msg): Promise<Run> => {
     await settle(receiver, message, '+TERM');
     return 'failed';
   }
-  const delayMs = failure.delayMs ?? retryDelay(REDELIVERY_DELAY, attempts);
-  report(`${failure.reason} for ${event.id}, attempt ${attempts}; it is tried again in ${Math.round(delayMs / 100) / 10} s`);
+  const delayMs = attempts >= MAX_DELIVERY_ATTEMPTS ? 0 : (failure.delayMs ?? retryDelay(REDELIVERY_DELAY, attempts));
+  report(`${failure.reason} for ${event.id}, ${nextAttempt(attempts, delayMs)}`);
   await settle(receiver, message, negativeAck(delayMs));
   return 'failed';
 };

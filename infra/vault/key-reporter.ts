@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { counted } from '../../domain/counted.ts';
 import type { ReportKeys } from './data-key-cache.ts';
 
 /**
@@ -13,6 +14,6 @@ export const createKeyReporter = (logger: Pick<Logger, 'error'>): { report: Repo
       if (!tenants.has(tenant)) logger.error({ tenant, error: error.message }, "the tenant's data key cannot be decrypted: restore it");
       tenants.add(tenant);
     },
-    degradedParts: () => (tenants.size === 0 ? [] : [`data keys (of ${tenants.size} ${tenants.size === 1 ? 'tenant' : 'tenants'})`]),
+    degradedParts: () => (tenants.size === 0 ? [] : [`data keys (of ${counted(tenants.size, 'tenant')})`]),
   };
 };

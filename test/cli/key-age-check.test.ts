@@ -71,7 +71,7 @@ test('doctor warns about data keys that are encrypted with another master key th
   await p.addKey('other', daysAgo(1), 'oldKeyId');
   const { level, message, advice } = await p.finding();
   equal([level, advice], ['warn', 'annals vault rotate --master']);
-  match(message, /^1 of 5 keys need an older master key than /);
+  match(message, /^1 of 5 keys needs an older master key than /);
 });
 
 test('doctor skips the check of key ages if the master key is not the one of the log, and before the first start', async () => {

@@ -83,7 +83,7 @@ browserTest('a chosen export verifies in the browser; after one byte of a line w
   const { page, errors } = await open(`${p.base}/audit/heads`);
   await page.setInputFiles('#export-file', file);
   await page.waitForSelector('export-check[data-state="proved"]');
-  assert.match(String(await page.textContent('export-check output')), /audit\.jsonl verifies: \d+ entries under 1 signed heads/);
+  assert.match(String(await page.textContent('export-check output')), /audit\.jsonl verifies: \d+ entries under 1 signed head,/);
   for (const at of [1, 3, lines.length - 2]) {
     const changed = join(dir, `changed-${at}.jsonl`);
     writeFileSync(changed, lines.with(at, flipped(lines[at]!, 90)).join('\n'));

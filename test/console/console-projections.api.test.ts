@@ -84,7 +84,7 @@ test('super-admins see the link to the page of projections; for other users, tha
 test('aborting a rebuild in the console keeps the live rows', async () => {
   const before = await rowsIn(databaseUrl, 'agents', 'agents');
   const text = await rebuilt();
-  assert.match(text, /data-state="ready"[\s\S]+All \d+ rows are equal\./);
+  assert.match(text, /data-state="ready"[\s\S]+(All \d+ rows are|The only row is) equal\./);
   assert.match(text, /The live projection: up to date/);
   const aborted = await press(AGENTS, 'abortRebuild');
   assert.equal([aborted.status, aborted.headers.get('location')], [303, AGENTS], aborted.text);
@@ -97,7 +97,7 @@ test('aborting a rebuild in the console keeps the live rows', async () => {
 test('if two operators promote a rebuild at the same time, one succeeds, and the other is told who was first', async () => {
   await query(databaseUrl, `update agents.agents set name = 'Spoilt' where name = 'Triage'`);
   const text = await rebuilt();
-  assert.match(text, /1 of \d+ rows differ\./);
+  assert.match(text, /1 of \d+ rows? differs\./);
   const page = /href="([^"]+\/rebuilds\/\d+)"/.exec(text)![1]!;
   const differing = await p.open(page);
   assert.is(differing.text.match(/data-kind="row-difference"/g)?.length, 1);

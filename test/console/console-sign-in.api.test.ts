@@ -17,7 +17,7 @@ test('signing in with an API key opens the page that the visitor had requested',
 test('after a wrong key, the sign-in page gives the reason, does not show the key, and still leads to the requested page', async () => {
   const answer = await p.submit('/console/sign-in', { key: 'wrong-secret', return_to: `${p.base}/agents` }, undefined, '');
   assert.is(answer.status, 401);
-  assert.match(answer.text, /role="alert"[\s\S]+not a well-formed API key/);
+  assert.match(answer.text, /role="alert"[\s\S]+not an API key: ann_/);
   assert.match(answer.text, new RegExp(`name="return_to" value="${p.base}/agents"`));
   assert.not.match(answer.text, /wrong-secret/);
 });

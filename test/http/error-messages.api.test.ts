@@ -96,7 +96,14 @@ test('the error for a malformed API key differs from the error for a missing one
   assert.is(await detailOf({}), 'Send Authorization: Bearer <API key>');
   assert.match(await detailOf({ authorization: 'Basic YTpi' }), /must be: Bearer <API key>/);
   for (const key of [p.key.slice(0, -1), `${p.key}x`, p.key.replace('ann_', 'ANN_'), 'secret'])
-    assert.match(await detailOf({ authorization: `Bearer ${key}` }), /not a well-formed API key/);
+    assert.match(await detailOf({ authorization: `Bearer ${key}` }), /not an API key: ann_, 8 letters or digits, _ and 38/);
+  const other = (character: string): string => (character === 'a' ? 'b' : 'a');
+  for (const at of [4, 13, 30, -6, -1]) {
+    const wrong = Array.from(p.key)
+      .with(at, other(p.key.at(at)!))
+      .join('');
+    assert.match(await detailOf({ authorization: `Bearer ${wrong}` }), /its last 6 are check digits, which do not suit the others/, wrong);
+  }
 });
 
 test('the response to a conflict contains the conflicting value or resource, and a code that says what kind of conflict it is', async () => {

@@ -46,19 +46,19 @@ test('annals rebuild records each promotion in the log; with --if-equal, it abor
     const before = (await promotions(platform)).length;
     const since = async () => (await promotions(platform)).slice(before);
     const [code, output] = await run(platform, 'rebuild', 'plans');
-    match(output, /^plans {2}rebuilt: 1 rows compared, 0 differed$/m);
+    match(output, /^plans {2}rebuilt: 1 row compared, 0 differed$/m);
     is(code, 0);
     const actor = 'system annals rebuild';
     equal(await since(), [['plans', actor]]);
 
     await corruptPlans(platform);
     const [refused, difference] = await run(platform, 'rebuild', 'plans', '--if-equal');
-    match(difference, /^plans {2}kept as it was: 1 rows compared, 1 differed\n {2}plans .* differs in doc, /m);
+    match(difference, /^plans {2}kept as it was: 1 row compared, 1 differed\n {2}plans .* differs in doc, /m);
     is(refused, 1);
     equal(await since(), [['plans', actor]]);
 
     const [repaired, repair] = await run(platform, 'rebuild', 'plans');
-    match(repair, /^plans {2}rebuilt: 1 rows compared, 1 differed/m);
+    match(repair, /^plans {2}rebuilt: 1 row compared, 1 differed/m);
     is(repaired, 0);
     is((await run(platform, 'rebuild', 'plans', '--if-equal'))[0], 0);
     equal(await since(), [

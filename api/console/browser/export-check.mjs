@@ -10,6 +10,9 @@ const MAX_PROBLEMS = 20;
 const MAX_BYTES = 256 * 1024 * 1024;
 const LINE = /^\{"line":([1-9]\d{0,14}),"digest":"([\w-]{43})","(manifest|key|event|head|proof|end)":(\{.*\})\}$/s;
 
+/** @param {number} count */
+const counted = (count, one = 'entry', many = 'entries') => `${count} ${count === 1 ? one : many}`;
+
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** @param {Uint8Array} bytes */
@@ -91,7 +94,7 @@ const checkHeadLine = async (state, head, report) => {
   if (!tree?.isOpen) return report(`the manifest names no tree with heads of version ${head.version ?? 1}`);
   const first = tree.first ?? state.line;
   if (tree.isUnknown) report('an unreadable line prevents the check of these entries against their head', first);
-  else if (head.size !== tree.size) report(`the head covers ${head.size} entries, but the file has ${tree.size} up to here`, first);
+  else if (head.size !== tree.size) report(`the head covers ${counted(head.size)}, but the file has ${tree.size} up to here`, first);
   else if (head.root !== (await rootOf(tree.peaks)))
     report('entries were changed, replaced or moved: they do not have the root that is signed', first);
   else if (tree.first === null) report('there are no entries between this head and the one before');
@@ -164,7 +167,8 @@ const CHECKS = {
   proof: (state, { content }, report) => checkProofLine(state, content, report),
   end: async (state, { content }, report, before) => {
     state.isEnded = true;
-    if (content.lines !== state.line - 1) report(`there were ${content.lines} lines before, now there are ${state.line - 1}`);
+    if (content.lines !== state.line - 1)
+      report(`the last line counts ${counted(content.lines, 'line', 'lines')} before it, and the file has ${state.line - 1}`);
     if (content.sha256 !== (await sha256Hex(before))) report('the lines before have another SHA-256');
     if (state.pending) report('the entry before has no proof');
   },
@@ -187,7 +191,7 @@ const checkWhole = ({ isEnded, manifest, trees, rule }, report) => {
   ])
     if (named !== value) report(`the manifest says ${name}: ${named}, but the newest head says ${value}`, 1);
   if (!isEarlier && rule && (rule.size !== earlier?.size || rule.root !== earlier?.root))
-    report(`this entry names a head of version 1 over ${rule.size} entries as the last one, but the file does not have it`, rule.line);
+    report(`this entry names a head of version 1 over ${counted(rule.size)} as the last one, but the file does not have it`, rule.line);
 };
 
 const newTree = () => ({ isOpen: false, end: 0, size: 0, peaks: [], first: null, isUnknown: false, last: null });
@@ -261,7 +265,10 @@ const define = () => {
         if (problems.length > 0) return this.show('wrong', `${file.name} does not verify`, problems);
         const other = tenant_id === this.dataset.tenant ? '' : ` It is of another tenant: ${tenant_id}.`;
         const bare = uncovered_contents === 0 ? '' : ` No head covers the contents of ${uncovered_contents} of them.`;
-        this.show('proved', `${file.name} verifies: ${entries} entries under ${heads} signed heads, key ${key_id}.${bare}${other}`);
+        this.show(
+          'proved',
+          `${file.name} verifies: ${counted(entries)} under ${counted(heads, 'signed head', 'signed heads')}, key ${key_id}.${bare}${other}`,
+        );
       } catch (error) {
         this.show('failed', `Cannot be checked: ${/** @type {Error} */ (error).message}`);
       }

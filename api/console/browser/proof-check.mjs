@@ -178,7 +178,10 @@ const proveHead = async ({ tenant: tenant_id = '', head = '{}', before = '' }) =
   const said = `the key ${shown.key_id} has signed this root`;
   if (wrong || !earlier) return { wrong, said };
   if (!(await isConsistent(earlier, shown))) return { wrong: 'the tree does not begin with that of the head before', said };
-  return { wrong, said: `${said}, and the tree begins with the ${earlier.size} entries of the head before` };
+  return {
+    wrong,
+    said: `${said}, and the tree begins with the ${earlier.size} ${earlier.size === 1 ? 'entry' : 'entries'} of the head before`,
+  };
 };
 
 const define = () => {

@@ -5,6 +5,7 @@ import { agentCalls, agentParams, agentTab, agentTrail } from '../agent-frame.ts
 import { deletedAgent } from '../deleted-agent.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
+import { counted } from '../parts/count-text.ts';
 import { deliveryTable } from '../parts/delivery-row.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { externalLinks, linksOf } from '../parts/external-links.ts';
@@ -29,8 +30,8 @@ export const presenceFacts = ({ connected_since, last_seen_at, waiting, running,
     Runner: connected_since ? badge('connected') : badge('inactive', 'not connected'),
     Since: connected_since ? ago(connected_since) : null,
     'Last seen': ago(last_seen_at),
-    Waiting: `${waiting} deliveries`,
-    Running: `${running} deliveries`,
+    Waiting: counted(waiting, 'delivery'),
+    Running: counted(running, 'delivery'),
     'Oldest waiting': oldest_waiting_at ? ago(oldest_waiting_at) : null,
   });
 

@@ -1,7 +1,7 @@
 import type { Answer, ReplyOf } from '../../http/ask.ts';
 import type { Rows } from '../../routes.ts';
 import { page } from '../page.ts';
-import { countText } from '../parts/count-text.ts';
+import { counted, countText } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { exportLinks } from '../parts/export-links.ts';
 import { card, facts } from '../parts/facts.ts';
@@ -31,7 +31,7 @@ const headOf = (head: Head, before: Head | undefined, { params }: Visit) => {
     span({ class: 'dot' }, icon('fingerprint')),
     div(
       { class: 'entry-more' },
-      div(null, strong(null, `${countText(size)} entries`), span({ class: 'quiet' }, `, ${size - previous_size} more, `, ago(at))),
+      div(null, strong(null, counted(size, 'entry')), span({ class: 'quiet' }, `, ${countText(size - previous_size)} more, `, ago(at))),
       facts({
         Root: code(null, root),
         Position: code(null, position),

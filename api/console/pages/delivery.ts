@@ -4,7 +4,7 @@ import { actionButton } from '../action.ts';
 import { historyLink } from '../history-link.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
-import { countText } from '../parts/count-text.ts';
+import { counted, countText } from '../parts/count-text.ts';
 import { stateOf } from '../parts/delivery-row.ts';
 import { stepsOf } from '../parts/delivery-trail.ts';
 import { externalLinks, linksOf, traceIdOf } from '../parts/external-links.ts';
@@ -106,7 +106,7 @@ const factsOf = (delivery: Detail, { links, integration, session }: Beside, { pa
     Sender: caller?.ip ? code(null, caller.ip) : null,
     'User agent': caller?.user_agent ?? null,
     'Content type': delivery.content_type,
-    Size: `${size_bytes} bytes`,
+    Size: counted(size_bytes, 'byte'),
     'SHA-256': sha256 ? shortId(sha256, 'the digest') : null,
     'Led here by': cause ? a({ href: at(`/deliveries/${cause.delivery_id}`) }, 'another delivery') : null,
     Trace: trace_id ? shortId(trace_id, 'the trace id') : null,

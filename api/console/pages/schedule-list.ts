@@ -2,6 +2,7 @@ import type { ReplyOf } from '../../http/ask.ts';
 import type { Rows } from '../../routes.ts';
 import { actionButton, formLink } from '../action.ts';
 import { page } from '../page.ts';
+import { counted } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { card } from '../parts/facts.ts';
 import { valuesIn } from '../parts/filter-form.ts';
@@ -110,7 +111,7 @@ const busiest = (occurrences: readonly Occurrence[], zone: string) => {
             li(
               { 'data-busy': minute },
               strong(null, minute.replace('T', ' ')),
-              ` ${found.length} runs of ${new Set(found.map(({ agent_id }) => agent_id)).size} agents`,
+              ` ${counted(found.length, 'run')} of ${counted(new Set(found.map(({ agent_id }) => agent_id)).size, 'agent')}`,
             ),
           ),
         ),

@@ -1,7 +1,7 @@
 import type { ReplyOf } from '../../http/ask.ts';
 import type { Rows } from '../../routes.ts';
 import { actionButton, formLink } from '../action.ts';
-import { countText } from '../parts/count-text.ts';
+import { counted } from '../parts/count-text.ts';
 import { card } from '../parts/facts.ts';
 import { type Outcomes, sumOf } from '../parts/outcome-counts.ts';
 import { tags } from '../parts/tags.ts';
@@ -26,8 +26,6 @@ export const evidenceOf = (groups: readonly { readonly key: string | null; reado
 const lastUse = ({ secret_rotated_at, last_delivery_on_previous_secret_at: used }: Integration): string | null =>
   used !== null && secret_rotated_at !== null && used >= secret_rotated_at ? used : null;
 
-const deliveriesText = (count: number): string => `${countText(count)} ${count === 1 ? 'delivery' : 'deliveries'}`;
-
 const overlap = ({ secret_rotated_at, previous_secret_valid_until }: Integration, now: string) => {
   const whole = between(secret_rotated_at!, previous_secret_valid_until!);
   const left = Math.max(0, between(now, previous_secret_valid_until!));
@@ -43,8 +41,13 @@ const sentences = (integration: Integration, { current, previous }: Evidence) =>
   const old =
     used === null
       ? p({ 'data-evidence': 'unused' }, 'The old secret was not used since the rotation.')
-      : p({ 'data-evidence': 'used' }, 'The old secret was last used ', ago(used), `: ${deliveriesText(previous)} since the rotation.`);
-  return [old, p(null, strong(null, deliveriesText(current)), ' since the rotation on the new one.')];
+      : p(
+          { 'data-evidence': 'used' },
+          'The old secret was last used ',
+          ago(used),
+          `: ${counted(previous, 'delivery')} since the rotation.`,
+        );
+  return [old, p(null, strong(null, counted(current, 'delivery')), ' since the rotation on the new one.')];
 };
 
 /**

@@ -2,7 +2,7 @@ import type { ReplyOf } from '../../http/ask.ts';
 import type { Rows } from '../../routes.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
-import { countText } from '../parts/count-text.ts';
+import { counted } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { type FilterField, filterForm, valuesIn } from '../parts/filter-form.ts';
 import { filterTabs } from '../parts/filters.ts';
@@ -81,7 +81,7 @@ const pages = ({ total, page: at, per_page }: Found, visit: Visit) => {
   return nav(
     { 'aria-label': 'Pages of the list', class: 'pager' },
     at > 1 ? a({ class: 'button', href: linkTo(at - 1) }, icon('arrow-left'), 'Newer') : span(null),
-    span({ class: 'quiet' }, `Page ${at} of ${last}, ${countText(total)} sessions`),
+    span({ class: 'quiet' }, `Page ${at} of ${last}, ${counted(total, 'session')}`),
     at < last ? a({ class: 'button', href: linkTo(at + 1), rel: 'next' }, 'Older', icon('arrow-right')) : span(null),
   );
 };

@@ -5,7 +5,7 @@ import { mayOf } from '../agent-frame.ts';
 import { historyLink } from '../history-link.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
-import { countText } from '../parts/count-text.ts';
+import { counted, countText } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { externalLinks, linksOf } from '../parts/external-links.ts';
 import { card, facts } from '../parts/facts.ts';
@@ -133,7 +133,7 @@ const filesCard = ({ attachments }: Detail) =>
             li(
               null,
               span(null, filename, ' ', span({ class: 'quiet' }, content_type)),
-              span({ class: 'quiet' }, `${countText(size_bytes)} bytes `, shortId(sha256, 'the digest')),
+              span({ class: 'quiet' }, `${counted(size_bytes, 'byte')} `, shortId(sha256, 'the digest')),
             ),
           ),
         ),

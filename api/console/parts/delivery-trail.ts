@@ -1,5 +1,6 @@
 import type { ReplyOf } from '../../http/ask.ts';
 import type { Rows } from '../../routes.ts';
+import { counted } from './count-text.ts';
 import { shortId } from './short-id.ts';
 import { type Child, tags } from './tags.ts';
 import type { TrailStep } from './trail.ts';
@@ -59,7 +60,16 @@ const verdictSteps = ({ guardrails, redactions, outcome, reason }: Detail): read
     const [icon, tone, words] = VERDICTS[verdict];
     return { icon, tone, title: `Guardrail ${rule.replaceAll('_', ' ')} ${words}`, detail: note, at: null };
   }),
-  ...(redactions > 0 ? [{ icon: 'fingerprint', tone: 'calm', title: `${redactions} parts were redacted`, at: null } as const] : []),
+  ...(redactions > 0
+    ? [
+        {
+          icon: 'fingerprint',
+          tone: 'calm',
+          title: `${counted(redactions, 'part')} ${redactions === 1 ? 'was' : 'were'} redacted`,
+          at: null,
+        } as const,
+      ]
+    : []),
   ...(outcome === 'blocked'
     ? [{ icon: 'ban', tone: 'warn', title: 'Blocked', detail: `Reason: ${reason ?? 'unknown'}`, at: null } as const]
     : []),
@@ -123,7 +133,7 @@ const waitStep = ({ status }: Detail): readonly TrailStep[] =>
  */
 export const stepsOf = (delivery: Detail, sessionText: (id: string) => Child): readonly TrailStep[] => {
   const { size_bytes, received_at, outcome, causation } = delivery;
-  const received = { icon: 'webhook', tone: 'calm', title: 'Received', detail: `${size_bytes} bytes`, at: received_at } as const;
+  const received = { icon: 'webhook', tone: 'calm', title: 'Received', detail: counted(size_bytes, 'byte'), at: received_at } as const;
   if (outcome === 'rejected') return [received, signatureStep(delivery)];
   const events = causation
     .toSorted((one, other) => (commitOf(one) < commitOf(other) ? -1 : 1))

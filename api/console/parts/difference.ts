@@ -1,4 +1,5 @@
 import { diffLines, diffWordsWithSpace, type Change as Part } from 'diff';
+import { counted } from './count-text.ts';
 import { type Child, tags } from './tags.ts';
 
 const { del, div, ins, mark, td } = tags;
@@ -21,7 +22,7 @@ const equalLines = (text: string): Child => {
   const hidden = lines.length - 2 * CONTEXT_LINES;
   return [
     ...lines.slice(0, CONTEXT_LINES).map((line) => div(null, line)),
-    div({ class: 'quiet' }, `${hidden} equal lines`),
+    div({ class: 'quiet' }, counted(hidden, 'equal line')),
     ...lines.slice(-CONTEXT_LINES).map((line) => div(null, line)),
   ];
 };

@@ -1,7 +1,7 @@
 import type { ReplyOf } from '../../http/ask.ts';
 import type { tryGuardrailsOperationOf } from '../../webhooks/try-guardrails.ts';
 import { badge } from './badge.ts';
-import { countText } from './count-text.ts';
+import { counted, countText } from './count-text.ts';
 import { emptyState } from './empty-state.ts';
 import { card } from './facts.ts';
 import { payloadPreview } from './payload-preview.ts';
@@ -97,12 +97,12 @@ export const trialView = (rows: Trial, tenant_id: string): Child => {
     'Trial',
     div(
       { role: 'status', 'data-trial': '' },
-      p(null, strong(null, `${rows.length} deliveries tried`), '. Nothing was recorded. These rules'),
+      p(null, strong(null, `${counted(rows.length, 'delivery')} tried`), '. Nothing was recorded. These rules'),
       ul(
         { class: 'trial-counts' },
         li(null, `would block ${block} (were accepted)`),
         li(null, `would pass ${pass} (were blocked)`),
-        li(null, `would redact ${redactions} hits`),
+        li(null, `would redact ${counted(redactions, 'hit')}`),
         untried > 0 ? li(null, `were not tried on ${untried}: too large, or the trial took too long`) : null,
       ),
     ),
@@ -110,7 +110,7 @@ export const trialView = (rows: Trial, tenant_id: string): Child => {
     others.length > 0
       ? details(
           { class: 'below', open: changed.length === 0 },
-          summary(null, `${others.length} deliveries that would not change`),
+          summary(null, `${counted(others.length, 'delivery')} that would not change`),
           rowTable('Other deliveries', others, tenant_id),
         )
       : null,

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { counted } from '../../../domain/counted.ts';
 import type { Config } from '../../config.ts';
 import { printLine } from '../../logging/print-line.ts';
 import { printError } from '../../processes/exit.ts';
@@ -121,7 +122,7 @@ const table = (rows: readonly (readonly [string, number, string])[]): string[] =
 
 const report = (total: number, sent: Sent, observed: Observed): number => {
   const rows = table([
-    ['sent', sent.posts, `posts: ${total} payloads, every third one again, every tenth one forged`],
+    ['sent', sent.posts, `posts: ${counted(total, 'payload')}, every third one again, every tenth one forged`],
     ...(sent.retried > 0 ? [['retried', sent.retried, 'of them after a 503 response: the service was busy'] as const] : []),
     ['accepted', sent.accepted, 'answered 202: an event in the log'],
     ['redelivered', sent.redelivered, 'answered 200: a redelivery, nothing was appended'],
@@ -130,7 +131,7 @@ const report = (total: number, sent: Sent, observed: Observed): number => {
     [
       'delivered',
       observed.delivered,
-      `runs of the command: ${observed.distinct} different events, ${observed.unchanged} bodies exactly as sent`,
+      `runs of the command: ${counted(observed.distinct, 'different event')}, ${counted(observed.unchanged, 'body')} exactly as sent`,
     ],
   ]);
   const wanted = [sent.accepted, observed.listed, observed.delivered, observed.distinct, observed.unchanged];
@@ -156,7 +157,7 @@ const runDemo = async (platform: DemoPlatform, traces: Traces): Promise<number> 
   traces.runners.push(startRunner(platform, setup));
   const deliveries = exampleDeliveries();
   const hook = `${platform.url}/hooks/inbound/${setup.integration}`;
-  printError(`posting ${deliveries.length} example payloads of GitHub to ${hook}`);
+  printError(`posting ${counted(deliveries.length, 'example payload')} of GitHub to ${hook}`);
   const sent = await send(hook, setup.secret, deliveries);
   return report(deliveries.length, sent, await observe(api, platform, setup, deliveries));
 };

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import { join, resolve } from 'node:path';
+import { counted } from '../../../domain/counted.ts';
 import { makeDirectory, replaceFile, syncDirectory, syncFile } from '../../durable-files.ts';
 import { printLine } from '../../logging/print-line.ts';
 import { openLog } from './log.ts';
@@ -77,7 +78,7 @@ export const copyStore = async (dir: string, to: string): Promise<number> => {
   const log = openLog(join(to, 'log'));
   repair(log.segments, log.segments.at(-1)!.base);
   const position = log.end();
-  printLine(`copied ${segments.length} ${segments.length === 1 ? 'segment' : 'segments'}, up to position ${position}`);
+  printLine(`copied ${counted(segments.length, 'segment')}, up to position ${position}`);
   await log.close();
   return position;
 };

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { counted } from '../../../domain/counted.ts';
 import { printLine } from '../../logging/print-line.ts';
 import { lockFile } from '../../process-lock.ts';
 import { callRunningStore, SCAVENGE } from './admin-rpc.ts';
@@ -6,9 +7,12 @@ import { type Scavenged, scavenge } from './scavenger.ts';
 import { openStore } from './store.ts';
 import { assertStoreDirectory } from './store-directory.ts';
 
-/** Returns the text that reports the result of scavenging. */
+/**
+ * Returns the text that reports the result of scavenging. If little is removed, the files can grow, because the store
+ * records what it has removed.
+ */
 export const describeScavenged = ({ events, bytes }: Scavenged): string =>
-  `freed ${bytes} bytes: ${events} ${events === 1 ? 'event' : 'events'} removed`;
+  `${bytes > 0 ? `freed ${counted(bytes, 'byte')}` : 'freed no space'}: ${counted(events, 'event')} removed`;
 
 const rethrow = (error: unknown): never => {
   throw error;

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { counted } from '../../../domain/counted.ts';
 import { makeDirectory } from '../../durable-files.ts';
 import { printErrorLine, printLine } from '../../logging/print-line.ts';
 import { lockFile } from '../../process-lock.ts';
@@ -119,7 +120,7 @@ export const serveStore = async ({
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
   boundPort = (server.address() as AddressInfo).port;
   writeAddressFile(dir, `${host}:${boundPort}`);
-  if (store.truncatedBytes > 0) print(`store: removed ${store.truncatedBytes} bytes of an append that a crash left incomplete`);
+  if (store.truncatedBytes > 0) print(`store: removed ${counted(store.truncatedBytes, 'byte')} of an append that a crash left incomplete`);
   const access = open ? 'open to every user of it' : 'closed to its other users';
   print(`store ready esdb://${host}:${boundPort}?tls=false (one node, for this machine only, ${access}; a cluster is one URL away)`);
   return {

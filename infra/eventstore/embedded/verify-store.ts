@@ -1,4 +1,5 @@
 import { basename, join } from 'node:path';
+import { counted } from '../../../domain/counted.ts';
 import { readUpTo } from '../../durable-files.ts';
 import { examplesOf } from '../../logging/examples.ts';
 import { printLine } from '../../logging/print-line.ts';
@@ -126,8 +127,6 @@ const indexCheck = (dir: string) => {
 
 /** The result of the check of a store. `index` is null if the index was not checked, because the store is running. */
 type StoreReport = Report & { readonly segments: number; readonly index: { readonly missing: number; readonly isIntact: boolean } | null };
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 const isStoreIntact = ({ damage, index }: StoreReport): boolean =>
   damage.length === 0 && (index === null || (index.missing === 0 && index.isIntact));

@@ -1,0 +1,1 @@
+export { counted, nounOf } from '../../domain/counted.ts';
