@@ -1,7 +1,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { getRequestListener } from '@hono/node-server';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import type { Hono } from 'hono';
 import type { CheckHost } from './allowed-host.ts';
+import { createLingeringClose } from './lingering-close.ts';
 import { createMalformedHandlers, type ReportMalformed, refusalFor } from './malformed-requests.ts';
 
 const DRAIN_TIMEOUT_MS = 10_000;
@@ -53,18 +54,29 @@ export const listen = async (
   reportMalformed: ReportMalformed = () => {},
   checkHost: CheckHost = () => null,
 ): Promise<{ port: number; close: () => Promise<void> }> => {
-  const { answerUnparsable, refuse, refuseTunnel, answerClientError } = createMalformedHandlers(reportMalformed);
-  const respond = getRequestListener(app.fetch, { hostname: 'localhost', errorHandler: answerUnparsable });
+  const lingering = createLingeringClose();
+  const { answerUnparsable, refuse, refuseTunnel, answerClientError } = createMalformedHandlers(reportMalformed, lingering.endWith);
+  const fetch = async (request: Request, bindings: unknown): Promise<Response> => {
+    const response = await app.fetch(request, bindings as HttpBindings);
+    const { incoming, outgoing } = bindings as HttpBindings;
+    lingering.announce(incoming, outgoing);
+    return response;
+  };
+  const respond = getRequestListener(fetch, { hostname: 'localhost', errorHandler: answerUnparsable });
   let isClosing = false;
   const onRequest: RequestListener = (incoming, outgoing) => {
     // The header tells the client to close its connection after this response. Otherwise, a client that sends one
     // request after another would lose its connection during a request.
     if (isClosing) outgoing.setHeader('connection', 'close');
+    lingering.watch(incoming, outgoing);
     const refusal = refusalFor(incoming) ?? checkHost(incoming.headers.host);
     void (refusal ? refuse(outgoing, refusal) : respond(incoming, outgoing));
   };
   const server = createServer(SERVER_OPTIONS, onRequest);
-  server.on('clientError', answerClientError);
+  server.on('clientError', (error, socket) => {
+    // The rest of a refused request is dropped, whether it can be parsed or not.
+    if (!lingering.isLingering(socket)) answerClientError(error, socket);
+  });
   server.on('connect', refuseTunnel);
   // Serve a request with an unknown Expect header as if it had none, which HTTP allows. Node would otherwise answer 417
   // without a problem document.

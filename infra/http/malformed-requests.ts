@@ -111,6 +111,9 @@ const refuseTunnel = async (socket: Duplex, report: ReportMalformed): Promise<vo
 /** A socket of Node's HTTP server. Its internal field `_httpMessage` contains the response that Node is sending. */
 type HttpSocket = Duplex & { readonly _httpMessage?: ServerResponse | null };
 
+/** How to send and report the last response of a connection. */
+type LastAnswer = { readonly send: (socket: Duplex, response: string) => void; readonly report: ReportMalformed };
+
 /** The sockets that have received an invalid request while earlier requests still wait for their responses. */
 const waitingSockets = new WeakSet<Duplex>();
 
@@ -119,7 +122,7 @@ const waitingSockets = new WeakSet<Duplex>();
  * this response for the response to one of them. If the response to the invalid request has already begun, only closes
  * the connection.
  */
-const answerClientError = async (error: NodeJS.ErrnoException, socket: Duplex, report: ReportMalformed): Promise<void> => {
+const answerClientError = async (error: NodeJS.ErrnoException, socket: Duplex, answer: LastAnswer): Promise<void> => {
   const current = (socket as HttpSocket)._httpMessage;
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy(error);
   if (current?.req.complete) {
@@ -127,21 +130,21 @@ const answerClientError = async (error: NodeJS.ErrnoException, socket: Duplex, r
     waitingSockets.add(socket);
     current.once('close', () => {
       waitingSockets.delete(socket);
-      void answerClientError(error, socket, report);
+      void answerClientError(error, socket, answer);
     });
     return;
   }
   if (current?.headersSent) return void socket.destroy(error);
-  socket.end(serialize(await renderProblem(refusalOf(error), report)));
+  answer.send(socket, serialize(await renderProblem(refusalOf(error), answer.report)));
 };
 
 /**
  * Creates the handlers of requests that cannot be passed to the application. They are called by Node's HTTP server and
  * by the HTTP adapter.
  */
-export const createMalformedHandlers = (report: ReportMalformed) => ({
+export const createMalformedHandlers = (report: ReportMalformed, send: LastAnswer['send']) => ({
   answerUnparsable: (error: unknown): Promise<Response> => answerUnparsable(error, report),
   refuse: (outgoing: ServerResponse, refusal: Refusal): Promise<void> => refuse(outgoing, refusal, report),
   refuseTunnel: (_: IncomingMessage, socket: Duplex): void => void refuseTunnel(socket, report),
-  answerClientError: (error: NodeJS.ErrnoException, socket: Duplex): void => void answerClientError(error, socket, report),
+  answerClientError: (error: NodeJS.ErrnoException, socket: Duplex): void => void answerClientError(error, socket, { send, report }),
 });
