@@ -100,16 +100,6 @@ const NOT_EVALUATED = 'the rules could not be evaluated in time';
  */
 const isMandatory = ({ rules, redactions }: RuleSet): boolean => redactions.length > 0 || rules.some(({ action }) => action !== 'label');
 
-/**
- * Returns null if the error says that too many deliveries wait for their checks. Checks that only label are then left
- * out, because they must not keep a delivery from being accepted.
- * @throws any other error
- */
-const nullIfOverloaded = (error: unknown): null => {
-  if (error instanceof Refusal && error.code === 'unavailable') return null;
-  throw error;
-};
-
 type RulesToApply = { readonly set: RuleSet; readonly needsChecks: boolean };
 
 const applyRules = async (port: GuardrailPort, progress: Progress, rules: RulesToApply, delivery: GuardedDelivery): Promise<void> => {
@@ -120,7 +110,7 @@ const applyRules = async (port: GuardrailPort, progress: Progress, rules: RulesT
   const owner = { tenant: integration.tenant_id, integration: integration.id };
   const subject = { size: body.length, event, causationDepth: progress.cause?.depth ?? 0 };
   const evaluating = port.evaluate(set, owner, subject, { body, media, json, needsChecks });
-  const result = evaluating instanceof Promise ? await (isMandatory(set) ? evaluating : evaluating.catch(nullIfOverloaded)) : evaluating;
+  const result = evaluating instanceof Promise ? await evaluating : evaluating;
   if (!result) {
     progress.verdicts.push(isMandatory(set) ? block('rules', NOT_EVALUATED) : { rule: 'rules', verdict: 'label', note: NOT_EVALUATED });
     progress.reason = isMandatory(set) ? 'rules_failed' : null;

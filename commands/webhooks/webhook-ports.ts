@@ -132,9 +132,9 @@ export type GuardrailPort = {
   readonly ruleSet: (source: GuardedSource) => RuleSet | Promise<RuleSet>;
   /**
    * Evaluates those rules that do not count deliveries. Rules that read the body, and built-in checks that must still
-   * be made, run in another thread with a time limit.
-   * @returns null if the time limit was exceeded
-   * @throws Refusal unavailable
+   * be made, run in another thread with a limit of processor time.
+   * @returns null if the limit was exceeded, or if too many deliveries wait for the thread
+   * @throws Refusal unavailable if the process is stopping
    */
   readonly evaluate: (
     rules: RuleSet,

@@ -24,8 +24,8 @@ export const createRuleEvaluator = (options: RulesClientOptions) => {
   return {
     /**
      * Evaluates the rules of a tenant for a delivery.
-     * @returns the result; null if the evaluation fails or exceeds the time limit
-     * @throws Refusal unavailable if too many deliveries wait
+     * @returns the result; null if the evaluation fails or exceeds the time limit, or if too many deliveries wait
+     * @throws Refusal unavailable if the evaluator is closed
      */
     evaluate: (
       tenant: string,

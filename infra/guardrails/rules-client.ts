@@ -4,36 +4,52 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { RulesResult } from '../../domain/webhooks/guardrail-evaluation.ts';
 import type { RuleSet } from '../../domain/webhooks/rule-set.ts';
 import { createFairQueue } from '../threads/fair-queue.ts';
-import type { RulesReply, RulesTask } from './rules-worker.ts';
+import type { RulesReply, RulesTask, ThreadReady } from './rules-worker.ts';
 
-/** The time limit for the rules on a small body, in milliseconds. */
+/** The time limit for the rules on a small body, in milliseconds of processor time: a busy machine does not shorten it. */
 const TIME_LIMIT_MS = 1_000;
 /** The time limit is one millisecond longer for each of this many bytes of the body. */
 const BYTES_PER_MS = 10_000;
-/** A delivery is refused if it has waited for the thread for this many milliseconds. Its sender can send it again. */
-const MAX_WAIT_MS = 2_000;
+/** A delivery waits while the thread works on others, for at most this many milliseconds of the thread's processor time. */
+const MAX_WAIT_MS = 10_000;
+/** The maximum number of waiting deliveries of one tenant. */
 const MAX_WAITING = 1_000;
 const RETRY_AFTER_SECONDS = 10;
 const MAX_HEAP_MB = 512;
+const MIN_CHECK_DELAY_MS = 20;
+const MICROSECONDS_PER_MS = 1_000;
 
-const overloaded = (): Refusal =>
-  new Refusal('unavailable', 'The rules for this delivery could not be evaluated in time: send it again', {
-    retryAfter: RETRY_AFTER_SECONDS,
-  });
+const stopping = (): Refusal =>
+  new Refusal('unavailable', 'The service is stopping: send the delivery again', { retryAfter: RETRY_AFTER_SECONDS });
+
+const NOT_EVALUATED = 'the rules for a delivery were not evaluated';
 
 type Job = {
   readonly rules: RuleSet;
   readonly subject: RulesTask['subject'];
   readonly content: RulesTask['content'];
-  readonly waitsUntil: number;
+  readonly timeLimitMs: number;
+  /** The processor time of the thread, in total, until which the job may wait. */
+  readonly waitsUntilMs: number;
   readonly resolve: (result: RulesResult | null) => void;
   readonly reject: (error: Refusal) => void;
 };
 
-/** The thread that runs the jobs, one at a time. `known` contains the numbers of the rule sets that were sent to it. */
-type Thread = { readonly worker: Worker; readonly known: Set<number>; isReady: boolean };
+/**
+ * The thread that runs the jobs, one at a time. `known` contains the numbers of the rule sets that were sent to it.
+ * `usedMs` is the processor time that it had used when it became ready or replied for the last time.
+ */
+type Thread = { readonly worker: Worker; readonly known: Set<number>; isReady: boolean; usedMs: number };
 
-export type RulesClientOptions = { readonly logger: Pick<Logger, 'warn'>; readonly timeLimitMs?: number };
+/** The times are milliseconds of processor time. */
+export type RulesClientOptions = { readonly logger: Pick<Logger, 'warn'>; readonly timeLimitMs?: number; readonly maxWaitMs?: number };
+
+/** Returns the processor time of a thread in milliseconds; 0 if the thread has ended. */
+const cpuOf = ({ worker }: Thread): Promise<number> =>
+  worker.cpuUsage().then(
+    ({ user, system }) => (user + system) / MICROSECONDS_PER_MS,
+    () => 0,
+  );
 
 /**
  * Creates the function that returns the number of a rule set. In messages to the thread, this number identifies the
@@ -54,12 +70,14 @@ const createSetNumbers = () => {
  * the time limit, the thread is ended, and the next delivery starts a new one. Tenants take turns, so that slow rules
  * of one tenant do not delay the deliveries of other tenants for long.
  */
-export const createRulesClient = ({ logger, timeLimitMs = TIME_LIMIT_MS }: RulesClientOptions) => {
+export const createRulesClient = ({ logger, timeLimitMs = TIME_LIMIT_MS, maxWaitMs = MAX_WAIT_MS }: RulesClientOptions) => {
   const waiting = createFairQueue<Job>();
   const numberOf = createSetNumbers();
   let thread: Thread | null = null;
   let active: Job | null = null;
   let timer: NodeJS.Timeout | undefined;
+  /** The processor time that all threads have used for jobs. */
+  let workedMs = 0;
 
   const finish = (result: RulesResult | null): void => {
     clearTimeout(timer);
@@ -71,11 +89,20 @@ export const createRulesClient = ({ logger, timeLimitMs = TIME_LIMIT_MS }: Rules
   };
 
   const fail = (reason: string): void => {
-    logger.warn({ reason }, 'the rules for a delivery were not evaluated');
+    logger.warn({ reason }, NOT_EVALUATED);
     const stopped = thread;
     thread = null;
+    workedMs += active?.timeLimitMs ?? 0;
     void stopped?.worker.terminate();
     finish(null);
+  };
+
+  /** Ends the thread if it has used more processor time for the job than it may. Otherwise, checks it again later. */
+  const checkTime = async (from: Thread, job: Job): Promise<void> => {
+    const leftMs = job.timeLimitMs - ((await cpuOf(from)) - from.usedMs);
+    if (active !== job || thread !== from) return;
+    if (leftMs <= 0) return fail('time limit');
+    timer = setTimeout(() => void checkTime(from, job), Math.max(leftMs, MIN_CHECK_DELAY_MS));
   };
 
   const post = ({ worker, known }: Thread, { rules, subject, content }: Job): void => {
@@ -84,23 +111,30 @@ export const createRulesClient = ({ logger, timeLimitMs = TIME_LIMIT_MS }: Rules
     known.add(set);
   };
 
-  const onReply = (from: Thread, reply: RulesReply | 'ready'): void => {
+  const onReply = (from: Thread, reply: RulesReply | ThreadReady): void => {
     if (from !== thread) return;
-    if (reply === 'ready') {
+    if ('ready' in reply) {
       from.isReady = true;
+      from.usedMs = reply.usedMs;
       runNext();
-    } else if (active && 'unknown' in reply) {
+      return;
+    }
+    if (!('unknown' in reply)) {
+      workedMs += reply.usedMs - from.usedMs;
+      from.usedMs = reply.usedMs;
+    }
+    if (active && 'unknown' in reply) {
       from.known.delete(numberOf(active.rules));
       post(from, active);
     } else if ('failed' in reply) {
-      logger.warn({ reason: reply.failed }, 'the rules for a delivery were not evaluated');
+      logger.warn({ reason: reply.failed }, NOT_EVALUATED);
       finish(null);
     } else if ('result' in reply) finish(reply.result);
   };
 
   const startThread = (): Thread => {
     const worker = new Worker(new URL('./rules-worker.ts', import.meta.url), { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } });
-    const started: Thread = { worker, known: new Set(), isReady: false };
+    const started: Thread = { worker, known: new Set(), isReady: false, usedMs: 0 };
     worker.on('message', (reply) => onReply(started, reply));
     worker.on('error', (error) => started === thread && fail((error as Error).message));
     worker.on('exit', () => started === thread && fail('the thread ended'));
@@ -113,21 +147,24 @@ export const createRulesClient = ({ logger, timeLimitMs = TIME_LIMIT_MS }: Rules
     thread.worker.ref();
     if (!thread.isReady) return;
     const job = waiting.next()!;
-    if (performance.now() > job.waitsUntil) {
-      job.reject(overloaded());
+    if (workedMs > job.waitsUntilMs) {
+      logger.warn({ reason: 'the rules of other deliveries took too long' }, NOT_EVALUATED);
+      job.resolve(null);
       runNext();
       return;
     }
+    const started = thread;
     active = job;
-    timer = setTimeout(() => fail('time limit'), timeLimitMs + job.content.body.length / BYTES_PER_MS);
-    post(thread, job);
+    // A thread cannot use more processor time than has passed, so nothing needs to be checked earlier.
+    timer = setTimeout(() => void checkTime(started, job), job.timeLimitMs);
+    post(started, job);
   };
 
   return {
     /**
      * Evaluates the rules of a tenant for a delivery.
-     * @returns the result; null if the evaluation fails or exceeds the time limit
-     * @throws Refusal unavailable if too many deliveries wait
+     * @returns the result; null if the evaluation fails or exceeds the time limit, or if too many deliveries wait
+     * @throws Refusal unavailable if the client is closed
      */
     evaluate: (
       tenant: string,
@@ -135,17 +172,18 @@ export const createRulesClient = ({ logger, timeLimitMs = TIME_LIMIT_MS }: Rules
       subject: RulesTask['subject'],
       content: RulesTask['content'],
     ): Promise<RulesResult | null> => {
-      if (waiting.size() >= MAX_WAITING) return Promise.reject(overloaded());
+      if (waiting.sizeOf(tenant) >= MAX_WAITING) return Promise.resolve(null);
+      const jobLimitMs = timeLimitMs + content.body.length / BYTES_PER_MS;
       return new Promise((resolve, reject) => {
-        waiting.add(tenant, { rules, subject, content, waitsUntil: performance.now() + MAX_WAIT_MS, resolve, reject });
+        waiting.add(tenant, { rules, subject, content, timeLimitMs: jobLimitMs, waitsUntilMs: workedMs + maxWaitMs, resolve, reject });
         runNext();
       });
     },
     close: async (): Promise<void> => {
       const closed = thread;
       thread = null;
-      for (let job = waiting.next(); job; job = waiting.next()) job.reject(overloaded());
-      active?.reject(overloaded());
+      for (let job = waiting.next(); job; job = waiting.next()) job.reject(stopping());
+      active?.reject(stopping());
       active = null;
       clearTimeout(timer);
       await closed?.worker.terminate();

@@ -20,11 +20,12 @@ export type RulesTask = {
 /**
  * The reply of the thread. `unknown`: the thread does not have the rule set. `failed`: the evaluation threw this error.
  */
-export type RulesReply = { readonly id: number } & (
-  | { readonly result: RulesResult }
-  | { readonly unknown: true }
-  | { readonly failed: string }
-);
+type Reply = { readonly id: number } & ({ readonly result: RulesResult } | { readonly unknown: true } | { readonly failed: string });
+
+/** `usedMs` is the processor time that the thread has used until now, in milliseconds. */
+export type RulesReply = Reply & { readonly usedMs: number };
+/** The first message of the thread. */
+export type ThreadReady = { readonly ready: true; readonly usedMs: number };
 
 const MAX_SETS = 1_000;
 const sets = createLruMap<number, EvaluateRules>({ capacity: MAX_SETS });
@@ -54,7 +55,7 @@ const checkContent = ({ needsChecks, media, json }: RulesTask['content'], bytes:
   return contentVerdicts(bodyContent(bytes, media, json), contentSignals({ bytes, media, json }));
 };
 
-const run = (task: RulesTask): RulesReply => {
+const run = (task: RulesTask): Reply => {
   const { id, subject, content } = task;
   try {
     const evaluate = findOrCompile(task);
@@ -67,5 +68,13 @@ const run = (task: RulesTask): RulesReply => {
   }
 };
 
-parentPort!.on('message', (task: RulesTask) => parentPort!.postMessage(run(task)));
-parentPort!.postMessage('ready');
+const usedMs = (): number => {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+};
+
+parentPort!.on('message', (task: RulesTask) => {
+  const reply = run(task);
+  parentPort!.postMessage({ ...reply, usedMs: usedMs() } satisfies RulesReply);
+});
+parentPort!.postMessage({ ready: true, usedMs: usedMs() } satisfies ThreadReady);

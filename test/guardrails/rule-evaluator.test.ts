@@ -30,8 +30,9 @@ const setOf = (...rules: GuardrailRule[]): RuleSet =>
 const SLOW = setOf(pattern('slow', 'a.*b|a', 'redact'));
 const SLOW_BODY = JSON.stringify('a'.repeat(100_000));
 
-const openEvaluator = (timeLimitMs?: number) => {
-  const evaluator = createRuleEvaluator({ logger: logger as never, ...(timeLimitMs === undefined ? {} : { timeLimitMs }) });
+const openEvaluator = (timeLimitMs?: number, maxWaitMs?: number) => {
+  const limits = { ...(timeLimitMs === undefined ? {} : { timeLimitMs }), ...(maxWaitMs === undefined ? {} : { maxWaitMs }) };
+  const evaluator = createRuleEvaluator({ logger: logger as never, ...limits });
   afterTest(evaluator.close);
   return evaluator.evaluate;
 };
@@ -58,6 +59,33 @@ test('slow guardrail rules of one tenant delay a delivery of another tenant at m
   ]);
   assert.is(slowDone, false, `the other deliveries still wait after ${Math.round(performance.now() - startedAt)} ms`);
   await Promise.allSettled(slow);
+});
+
+/** Stops this thread for a time, as on a machine with too much work: messages of other threads arrive late. */
+const stall = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+const CHEAP = setOf(pattern('x', 'x'));
+
+test('a delivery is evaluated however long its thread takes to start, and however late the result arrives', async () => {
+  const evaluate = openEvaluator(200);
+  const first = evaluate('t', CHEAP, subject, contentOf('"x"'));
+  stall(2_100);
+  assert.is((await first)!.reason, 'pattern');
+  const second = evaluate('t', CHEAP, subject, contentOf('"x"'));
+  stall(400);
+  assert.is((await second)!.reason, 'pattern');
+});
+
+test('if too many deliveries wait, or others take too much processor time, the rules yield no result, and nothing is thrown', async () => {
+  const evaluate = openEvaluator(100, 150);
+  const many = Array.from({ length: 1_001 }, () => evaluate('many', CHEAP, subject, contentOf('"x"')));
+  assert.is(await many.at(-1), null);
+  assert.is((await many[0])!.reason, 'pattern');
+  await Promise.all(many);
+  const slow = Array.from({ length: 4 }, () => evaluate('slow', SLOW, subject, contentOf(SLOW_BODY)));
+  const late = evaluate('slow', CHEAP, subject, contentOf('"x"'));
+  assert.equal(await Promise.all([...slow, late]), [null, null, null, null, null]);
+  assert.is((await evaluate('slow', CHEAP, subject, contentOf('"x"')))!.reason, 'pattern');
 });
 
 test('slow guardrail rules do not block the thread that accepts deliveries', async () => {
