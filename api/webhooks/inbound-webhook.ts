@@ -90,13 +90,19 @@ const outcomeRead = (outcomes: readonly DeliveryOutcome['outcome'][]) =>
     outcome: z.enum(outcomes).meta({ description: 'What happened to the delivery' }),
   });
 
-const outcomeResponse = (description: string, outcomes: readonly DeliveryOutcome['outcome'][]) => ({
+const told = (description: string) => z.string().meta({ description });
+
+/** What each provider that checks a URL expects as the answer with a body. */
+const HANDSHAKE_READS = [
+  z.object({ challenge: told('Slack: the challenge of the request') }),
+  z.object({ plainToken: told('Zoom: the token of the request'), encryptedToken: told('Zoom: the HMAC-SHA-256 of the token, in hex') }),
+  z.object({ type: z.literal(1).meta({ description: 'Discord: the answer to a ping' }) }),
+] as const;
+
+const jsonResponse = (description: string, reply: z.ZodType, outcome: DeliveryOutcome['outcome']) => ({
   description,
   content: {
-    'application/json': {
-      schema: schemaOf(outcomeRead(outcomes), 'output', {}),
-      example: { id: 'cwbbr4qmw2wxfogo4mvn4a4wf', outcome: outcomes[0] },
-    },
+    'application/json': { schema: schemaOf(reply, 'output', {}), example: { id: 'cwbbr4qmw2wxfogo4mvn4a4wf', outcome } },
   },
 });
 
@@ -136,11 +142,13 @@ const routes = [
       },
     },
     responses: {
-      202: outcomeResponse('Recorded; a blocked delivery is not forwarded to the agent', ['accepted', 'blocked']),
-      200: outcomeResponse(
+      202: jsonResponse('Recorded; a blocked delivery is not forwarded to the agent', outcomeRead(['accepted', 'blocked']), 'accepted'),
+      200: jsonResponse(
         "Recorded before, and not processed again. A provider's check of the URL gets the answer that the provider documents",
-        ['duplicate'],
+        z.union([outcomeRead(['duplicate']), ...HANDSHAKE_READS]),
+        'duplicate',
       ),
+      204: { description: "Discord's check of the URL for webhook events" },
     },
     problems: [400, 401, 404, 408, 413, 415, 429, 503],
     handler: receiveWebhook,

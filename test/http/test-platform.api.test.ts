@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../../domain/event.ts';
 import { projections } from '../../projections/registry.ts';
+import { createAnswerCheck } from '../fixtures/documented-answers.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 import type { TestPlatform } from '../fixtures/users.ts';
@@ -54,6 +55,27 @@ test('after the test platform is closed, an append fails instead of waiting fore
   const p = await createTestPlatform();
   await p.close();
   assert.is((await createAgent(p, 'closed')).status, 500);
+});
+
+test('a test fails if the OpenAPI document does not allow a response that it gets', async () => {
+  const p = await createTestPlatform();
+  const check = createAnswerCheck(p.operations);
+  const json = new Headers({ 'content-type': 'application/json' });
+  const hook = { method: 'POST', path: '/hooks/inbound/x?a=1', headers: json };
+  const allowed = { ...hook, status: 200, text: '{"type":1}' };
+  check(allowed);
+  const list = { method: 'GET', path: `${p.tenant}/agents`, headers: json, status: 200 };
+  check({ ...list, text: '[]' });
+  check({ ...list, path: '/no/such/path', status: 299, text: '1' });
+  const wrong = [
+    { ...allowed, text: '{"type":2}' },
+    { ...allowed, text: '{"type":1,"more":1}' },
+    { ...allowed, status: 206 },
+    { ...allowed, headers: new Headers({ 'content-type': 'application/vnd.x+json' }) },
+    { ...list, text: '[{"id":1}]' },
+  ];
+  for (const one of wrong) assert.throws(() => check(one), /does not allow/, JSON.stringify(one));
+  await p.close();
 });
 
 test.run();
