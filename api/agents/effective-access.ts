@@ -163,6 +163,8 @@ export const effectiveAccessOperations = {
     preauthorize: (ctx, _, readBody) => requireForChanges(ctx, readBody),
     body: z.array(AccessChange).max(MAX_CHANGES).meta({ id: 'AccessChanges', description: 'The changes, at most 100' }),
     reply: z.array(AccessDifference),
+    readsOnly: true,
+    projection: agents.name,
     noETag: true,
     run: async (ctx, { tenant_id, items }) => ({
       id: tenant_id,

@@ -10,7 +10,7 @@ import { expandPath } from './expand-path.ts';
 import { issueMessage } from './issue-message.ts';
 import { readJsonBody } from './json-body.ts';
 import type { Ctx } from './operation.ts';
-import { isRead, needsBody, type Operation, type Operations, projectionsOf, readsBody } from './operation.ts';
+import { isRead, needsBody, type Operation, type Operations, projectionsOf, readsBody, takesToken } from './operation.ts';
 import { type MutationRow, mutationResponse, readResponse, secretResponse, stateResponse } from './response.ts';
 import type { Runtime } from './runtime.ts';
 import { parseOrRefuse, refusalFrom } from './validation.ts';
@@ -56,6 +56,16 @@ const withLag = (response: Response, behindMs: number): Response => {
   return response;
 };
 
+/**
+ * Waits until these projections have passed the request's Consistency-Token. Without a projection, only checks the token.
+ * @throws Refusal malformed, not_caught_up
+ */
+const waitForToken = async (runtime: Runtime, { c, info }: AuthorizedRequest, projections: readonly string[]): Promise<void> => {
+  const token = c.req.header('consistency-token');
+  await runtime.readYourWrites.waitForOwnWrites(info.principal, projections, token);
+  if (token !== undefined && projections.length === 0) await assertWithinLog(runtime.context(info), token);
+};
+
 const runRead = async (row: Operation, runtime: Runtime, request: AuthorizedRequest, query: { as_of?: string }): Promise<Response> => {
   const { c, info, params } = request;
   const token = c.req.header('consistency-token');
@@ -63,12 +73,11 @@ const runRead = async (row: Operation, runtime: Runtime, request: AuthorizedRequ
   const ahead = input.as_of === undefined ? positionAheadOfProjection(row, runtime, request, token) : null;
   const shown = projectionsOf(row, query);
   const projections = input.as_of === undefined ? shown : [...shown, AS_OF_PROJECTION];
-  if (!ahead) await runtime.readYourWrites.waitForOwnWrites(info.principal, projections, token);
+  if (!ahead) await waitForToken(runtime, request, projections);
   const asOf = input.as_of === undefined ? ahead : await resolvePosition(runtime.context(info), input.as_of);
   const position = asOf ? tokenOf(asOf) : positionOfAll(runtime, shown);
   const behindMs = asOf ? 0 : Math.max(0, ...shown.map(runtime.reads.behindMs));
   const ctx = runtime.context({ ...info, asOf, bypassCache: token !== undefined });
-  if (token !== undefined && projections.length === 0) await assertWithinLog(ctx, token);
   const answer = await row.run(ctx, input as never);
   if (answer && 'record' in answer) return secretResponse(c, answer);
   return withLag(answer && 'state' in answer ? stateResponse(c, row, answer, position) : readResponse(c, row, answer, position), behindMs);
@@ -131,7 +140,14 @@ const runMutation = async (row: Operation, runtime: Runtime, request: Authorized
     throw new Refusal('precondition_failed', 'This resource has no ETag: send the request without If-Match');
   const { fields, bytes } = await readFields(row, runtime, request);
   const input = { ...query, ...fields, ...params };
-  return runOnce(row, runtime, request, { bytes, run: async (ctx) => (await row.run(ctx, input as never)) as Loaded<unknown> });
+  if (takesToken(row)) await waitForToken(runtime, request, projectionsOf(row, query));
+  const bypassCache = row.readsOnly === true && request.c.req.header('consistency-token') !== undefined;
+  return runOnce(
+    row,
+    runtime,
+    { ...request, info: { ...info, bypassCache } },
+    { bytes, run: async (ctx) => (await row.run(ctx, input as never)) as Loaded<unknown> },
+  );
 };
 
 const respond = (row: Operation, runtime: Runtime, request: AuthorizedRequest, query: object): Promise<Response> =>

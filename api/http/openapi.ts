@@ -4,7 +4,7 @@ import { LABELS, PERMISSION_OF_LABEL } from '../../domain/agents/role-permission
 import { jsonContentOf } from './example.ts';
 import { INTRODUCTION, TAGS } from './introduction.ts';
 import { parametersOf, pathParameters, type Schemas, templateOf } from './json-schema.ts';
-import { createsResource, isRead, needsBody, type Operation, type Operations, readsBody } from './operation.ts';
+import { createsResource, isRead, needsBody, type Operation, type Operations, readsBody, takesToken } from './operation.ts';
 import { headerParameter, PLAIN_SCHEMAS, type PlainPaths } from './plain-route.ts';
 import { PROBLEM_RESPONSES, PROBLEM_SCHEMA, problemResponses, responseHeader } from './problem-responses.ts';
 import { UPLOAD_SCHEMAS } from './upload-route.ts';
@@ -12,9 +12,11 @@ import { UPLOAD_SCHEMAS } from './upload-route.ts';
 type Json = Record<string, unknown>;
 
 const headerParametersOf = (row: Operation): unknown[] =>
-  (isRead(row) ? ['ConsistencyToken'] : [...(row.noETag || createsResource(row) ? [] : ['IfMatch']), 'IdempotencyKey']).map((name) => ({
-    $ref: `#/components/parameters/${name}`,
-  }));
+  [
+    ...(takesToken(row) ? ['ConsistencyToken'] : []),
+    ...(isRead(row) || row.noETag || createsResource(row) ? [] : ['IfMatch']),
+    ...(isRead(row) ? [] : ['IdempotencyKey']),
+  ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
 
 /**
  * Returns the text that names a permission in the description of an operation. It includes the label of a permission on

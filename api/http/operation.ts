@@ -93,8 +93,13 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
    */
   readonly oneTimeSecret?: true;
   /**
-   * The projection from which a read gets its data. If the client sends a Consistency-Token, the read first waits until
-   * this projection has passed the token's position.
+   * Set if an operation that is not a GET changes nothing, such as a preview. It honours a Consistency-Token as a GET
+   * does.
+   */
+  readonly readsOnly?: true;
+  /**
+   * The projection from which an operation gets its data. If the client sends a Consistency-Token, the operation first waits
+   * until this projection has passed the token's position.
    */
   readonly projection?: string;
   /**
@@ -150,11 +155,14 @@ export const operation = <
 /** A table of operations. The keys are the operation ids in the OpenAPI document. */
 export type Operations = Readonly<Record<string, Operation>>;
 
-/** Returns the projections from which a read with this query gets its data. */
+/** Returns the projections from which an operation with this query gets its data. */
 export const projectionsOf = ({ projection, otherProjections = [] }: Operation, query: object): readonly string[] => {
   if (projection === undefined) return [];
   return [projection, ...(typeof otherProjections === 'function' ? otherProjections(query) : otherProjections)];
 };
+
+/** Returns whether the operation honours a Consistency-Token: a read, a preview, or a change that selects rows. */
+export const takesToken = (row: Operation): boolean => isRead(row) || row.readsOnly === true || row.projection !== undefined;
 
 export const isRead = ({ method }: Pick<Operation, 'method'>): boolean => method === 'get';
 

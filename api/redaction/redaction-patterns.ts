@@ -65,6 +65,7 @@ export const redactionOperations = {
     permit: 'tenant:settings:write',
     body: RedactionTest,
     reply: RedactionResult,
+    readsOnly: true,
     noETag: true,
     run: testRedactionPatterns,
   }),

@@ -22,6 +22,7 @@ import {
 } from '../../projections/schedule/blackout.queries.ts';
 import { blackouts, CronBlackoutRead } from '../../projections/schedule/blackout.ts';
 import { activeJobsOf, MAX_PREVIEWED_JOBS } from '../../projections/schedule/cron-job.queries.ts';
+import { cronJobs } from '../../projections/schedule/cron-job.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { asOfQuery, listQuery, windowOf, withTotalCount } from '../http/paging.ts';
@@ -119,6 +120,8 @@ export const blackoutOperations = {
     permit: 'tenant:read',
     body: CronBlackoutCreate,
     reply: z.array(SuppressedOccurrence),
+    readsOnly: true,
+    projection: cronJobs.name,
     noETag: true,
     run: async (ctx, { tenant_id, ...blackout }) => ({
       id: tenant_id,

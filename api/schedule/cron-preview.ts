@@ -66,6 +66,8 @@ export const cronPreviewOperations = {
     permit: 'agent:read',
     body: CronJobDraft,
     reply: z.array(CronPreview),
+    readsOnly: true,
+    projection: blackouts.name,
     noETag: true,
     run: async (ctx, { tenant_id, after, ...draft }) => {
       await checkOnce(ctx, () => assertDraft(ctx, draft));

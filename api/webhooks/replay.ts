@@ -77,6 +77,7 @@ export const replayOperations = {
     body: ReplayRequest,
     reply: Job,
     status: 202,
+    projection: deliveries.name,
     noETag: true,
     run: (ctx, input) =>
       requestReplay(ctx, input, async (filter) => {
@@ -95,6 +96,7 @@ export const replayOperations = {
     body: TenantReplayRequest,
     reply: Job,
     status: 202,
+    projection: deliveries.name,
     noETag: true,
     run: (ctx, input) => requestTenantReplay(ctx, input, findDeliveries(ctx)),
   }),

@@ -11,6 +11,7 @@ import {
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import { PreviewField } from '../../domain/webhooks/payload-preview.ts';
+import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { triedDeliveries } from '../../projections/webhooks/tried-deliveries.queries.ts';
 import { operation } from '../http/operation.ts';
 
@@ -59,6 +60,8 @@ export const tryGuardrailsOperationOf = (ports: TrialPorts) => ({
     permit: 'tenant:integrations:read',
     body: GuardrailTrial,
     reply: z.array(GuardrailTrialRow),
+    readsOnly: true,
+    projection: deliveries.name,
     noETag: true,
     run: async (ctx, input) => {
       const selected = { tenant_id: ctx.tenant, integration_id: input.integration_id, ...checkTrial(ctx, input) };

@@ -1,17 +1,17 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AS_OF_PROJECTION } from '../../api/http/as-of.ts';
-import { projectionsOf } from '../../api/http/operation.ts';
+import { projectionsOf, takesToken } from '../../api/http/operation.ts';
 import { readsOver } from '../../infra/readmodel/postgres-read-model.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { projections } from '../../projections/registry.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { boundaryValues } from '../fixtures/boundary-values.ts';
 import type { Schema } from '../fixtures/json-schema.ts';
-import type { Call } from '../two-tenants/id-positions.ts';
-import { requiredQuery, startValidCalls } from '../two-tenants/valid-calls.ts';
+import { bodyFor, type Call } from '../two-tenants/id-positions.ts';
+import { type Problem, requiredQuery, startValidCalls } from '../two-tenants/valid-calls.ts';
 
-const { calls, callerOf, dataset, pathOf, schemas } = await startValidCalls();
+const { calls, callerOf, dataset, document, eventCount, pathOf, schemas } = await startValidCalls();
 
 const names: ReadonlySet<string> = new Set(projections.map(({ name }) => name));
 
@@ -84,6 +84,64 @@ test('every read declares the projections from which it gets rows, so that it wa
 test('no operation with an aggregate declares further projections, because it may answer before they are up to date', () => {
   const rows = Object.entries(dataset.operations).filter(([, { aggregate, otherProjections }]) => aggregate && otherProjections);
   assert.equal(rows, []);
+});
+
+/** A position that the log will not have reached during the test. */
+const FUTURE = '99999999999:99999999999';
+const changes = calls.filter(({ method, operationId }) => method !== 'GET' && operationId in dataset.operations);
+const rowOf = (operationId: string) => dataset.operations[operationId]!;
+
+const sendExample = async (call: Call, headers: Record<string, string> = {}) =>
+  dataset.send(call.method, pathOf(call), {
+    key: dataset.keys[await callerOf(call)],
+    body: bodyFor(document, call, dataset.own),
+    headers,
+  });
+
+/** Operations that may record nothing because there is nothing to do. */
+const IDLE: readonly string[] = ['restoreAgent'];
+
+test('every operation that changes nothing says so, so that it honours the Consistency-Token', async () => {
+  const silent: string[] = [];
+  for (const call of changes.filter(({ method }) => method === 'POST')) {
+    const before = eventCount();
+    const { status } = await sendExample(call);
+    if (status < 300 && eventCount() === before && !IDLE.includes(call.operationId)) silent.push(call.operationId);
+  }
+  assert.equal(
+    silent,
+    changes.filter(({ operationId }) => rowOf(operationId).readsOnly).map(({ operationId }) => operationId),
+  );
+});
+
+test('a preview or a trial with a Consistency-Token that the platform has not reached gets 503, as a GET does', async () => {
+  const tried = changes.filter(({ operationId }) => takesToken(rowOf(operationId)));
+  const found: string[] = [];
+  for (const call of tried) {
+    const { status, body } = await sendExample(call, { 'consistency-token': FUTURE });
+    found.push(`${call.operationId} ${status} ${(body as Problem).code}`);
+  }
+  assert.equal(
+    found,
+    tried.map(({ operationId }) => `${operationId} 503 not_caught_up`),
+  );
+  assert.ok(tried.length >= 7, `${tried.length}`);
+});
+
+test('the document lists the Consistency-Token for exactly those operations that honour it', () => {
+  const listed = (one: unknown) => JSON.stringify(one).includes('#/components/parameters/ConsistencyToken');
+  for (const call of changes) assert.is(listed(call.parameters ?? []), takesToken(rowOf(call.operationId)), call.operationId);
+});
+
+test('every operation that changes nothing declares the projections from which it gets rows', async () => {
+  const undeclared: string[] = [];
+  for (const call of changes.filter(({ operationId }) => rowOf(operationId).readsOnly)) {
+    used.clear();
+    assert.is((await sendExample(call)).status, 200, call.operationId);
+    for (const name of used)
+      if (!projectionsOf(rowOf(call.operationId), {}).includes(name)) undeclared.push(`${call.operationId}: ${name}`);
+  }
+  assert.equal(undeclared, []);
 });
 
 afterLastTest(() => dataset.close());
