@@ -4,6 +4,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { RulesResult } from '../../domain/webhooks/guardrail-evaluation.ts';
 import type { RuleSet } from '../../domain/webhooks/rule-set.ts';
 import { createFairQueue } from '../threads/fair-queue.ts';
+import { countShareRefusal } from '../threads/share-refusals.ts';
 import type { RulesReply, RulesTask, ThreadReady } from './rules-worker.ts';
 
 /** The time limit for the rules on a small body, in milliseconds of processor time: a busy machine does not shorten it. */
@@ -172,7 +173,10 @@ export const createRulesClient = ({ logger, timeLimitMs = TIME_LIMIT_MS, maxWait
       subject: RulesTask['subject'],
       content: RulesTask['content'],
     ): Promise<RulesResult | null> => {
-      if (waiting.sizeOf(tenant) >= MAX_WAITING) return Promise.resolve(null);
+      if (waiting.sizeOf(tenant) >= MAX_WAITING) {
+        countShareRefusal('guardrail-rules');
+        return Promise.resolve(null);
+      }
       const jobLimitMs = timeLimitMs + content.body.length / BYTES_PER_MS;
       return new Promise((resolve, reject) => {
         waiting.add(tenant, { rules, subject, content, timeLimitMs: jobLimitMs, waitsUntilMs: workedMs + maxWaitMs, resolve, reject });

@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { clientOf } from '../ratelimit/failed-credentials.ts';
 import { addToShare, type FairShare, fitsShare, newFairShare } from '../threads/fair-share.ts';
+import { countShareRefusal } from '../threads/share-refusals.ts';
 
 const MAX_CONNECTIONS = 256;
 /** An address gets at most this part of the connections that the others leave. */
@@ -31,7 +32,11 @@ const ignore = (): void => {};
  */
 const linger = ({ limits, share, ends }: Lingering, socket: Socket): boolean => {
   const client = clientOf(socket.remoteAddress?.replace(MAPPED, '') ?? null);
-  if (ends.has(socket) || socket.destroyed || !fitsShare(share, client, 1, ADDRESS_PART)) return false;
+  if (ends.has(socket) || socket.destroyed) return false;
+  if (!fitsShare(share, client, 1, ADDRESS_PART)) {
+    countShareRefusal('closing-connections');
+    return false;
+  }
   const maxBytesRead = socket.bytesRead + limits.maxBytes;
   const expireAt = performance.now() + limits.maxTimeMs;
   const check = (): void => {

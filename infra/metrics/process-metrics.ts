@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import packageJson from '../../package.json' with { type: 'json' };
 import { withDeadline } from '../eventstore/deadline.ts';
+import { SHARED_RESOURCES, shareRefusals } from '../threads/share-refusals.ts';
 import { type Labels, registerMetric, type Value } from './series.ts';
 
 /**
@@ -39,11 +40,19 @@ const addBuildInfo = (registry: Registry, process: string): void => {
   registerMetric(registry, 'gauge', description, () => [{ labels, value: 1 }]);
 };
 
+const addShareRefusals = (registry: Registry): void => {
+  const help = 'What was refused to one tenant or address that had used up its share, so that others are served';
+  registerMetric(registry, 'counter', { name: 'annals_share_refused_total', help }, () =>
+    SHARED_RESOURCES.map((resource) => ({ labels: { resource }, value: shareRefusals(resource) })),
+  );
+};
+
 /** Creates the Prometheus metrics of a process: Node's metrics and the versions in use. Callers can add more groups. */
 export const createProcessMetrics = (process: 'serve' | 'work'): ProcessMetrics => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   addBuildInfo(registry, process);
+  addShareRefusals(registry);
   const updates: (() => Promise<void>)[] = [];
   return {
     registry,

@@ -1,4 +1,5 @@
 import { addToShare, fitsShare, newFairShare } from '../threads/fair-share.ts';
+import { countShareRefusal } from '../threads/share-refusals.ts';
 import type { Insertion, SpoolLimits } from './spool-file.ts';
 import type { SpoolEntry } from './spooled-delivery.ts';
 
@@ -73,8 +74,11 @@ export const createWriteQueue = ({ write, onResult }: QueueOptions) => {
   };
 
   return {
-    hasRoom: ({ tenant, body }: SpoolEntry): boolean =>
-      queue.length < MAX_QUEUED.rows && fitsShare(memory, tenant, body.length, TENANT_PART),
+    hasRoom: ({ tenant, body }: SpoolEntry): boolean => {
+      const isFitting = queue.length < MAX_QUEUED.rows && fitsShare(memory, tenant, body.length, TENANT_PART);
+      if (!isFitting) countShareRefusal('spool-queue');
+      return isFitting;
+    },
     /** Queues an entry. Resolves when it is durable or refused; never rejects. */
     put: (entry: SpoolEntry): Promise<PutResult> =>
       new Promise((resolve) => {

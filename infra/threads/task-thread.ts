@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { createFairQueue } from './fair-queue.ts';
 import type { Task, TaskReply } from './serve-tasks.ts';
+import { countShareRefusal } from './share-refusals.ts';
 
 /**
  * Why a task has no result. `failed`: its function threw an error. `time`, `memory`: it exceeded a limit. `ended`: the
@@ -173,7 +174,10 @@ const runNext = (thread: TaskThread): void => {
 
 const add = <Output>(thread: TaskThread, owner: string, input: unknown, buffers: readonly ArrayBuffer[]): Promise<Output> => {
   const { waiting, limits } = thread;
-  if (waiting.sizeOf(owner) >= limits.maxWaiting) return Promise.reject(new TaskError('busy', 'too many tasks wait'));
+  if (waiting.sizeOf(owner) >= limits.maxWaiting) {
+    countShareRefusal('threads');
+    return Promise.reject(new TaskError('busy', 'too many tasks wait'));
+  }
   return new Promise((resolve, reject) => {
     const waitsUntil = performance.now() + limits.maxWaitMs;
     waiting.add(owner, { id: thread.nextId++, input, buffers, waitsUntil, resolve: resolve as Job['resolve'], reject });

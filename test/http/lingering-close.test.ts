@@ -8,6 +8,7 @@ import * as assert from 'uvu/assert';
 import { readBytes } from '../../api/http/json-body.ts';
 import { createLingeringClose, type LingeringLimits } from '../../infra/http/lingering-close.ts';
 import { listen } from '../../infra/http/listen.ts';
+import { shareRefusals } from '../../infra/threads/share-refusals.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { sendSlowly, statusOf } from '../fixtures/slow-sender.ts';
 
@@ -111,9 +112,11 @@ test('a client that does not stop sending is disconnected after the limit of tim
 
 test('an address has at most half of the connections whose body is dropped, and further ones are closed at once', async () => {
   const port = await serveLimited({ maxConnections: 4, maxTimeMs: 600 });
+  const refusedBefore = shareRefusals('closing-connections');
   const order: number[] = [];
   await Promise.all([0, 1, 2, 3].map((index) => sendUntilClosed(port, 1).then(() => order.push(index))));
   assert.equal(order.slice(0, 2).sort(), [2, 3]);
+  assert.is(shareRefusals('closing-connections') - refusedBefore, 2);
   assert.ok((await sendUntilClosed(port, 1)) > 100, 'a closed connection gives its place back');
 });
 
