@@ -18,6 +18,7 @@ npm run bench -- growth [--events 10000000]                             the embe
 npm run bench -- rebuild [--events 1000000]                             a rebuild of the projections
 npm run bench -- lag [--seconds 20]                                     the lag of a read model at 1,000 events/s
 npm run bench -- delivery [--runs 3] [--seconds 20]                     the time from post to runner at 100 deliveries/s
+npm run bench -- fairness [--runs 3] [--seconds 5]                       deliveries of a tenant while another one uses all it can get
 npm run bench -- consoles [--runs 3] [--seconds 5]                       the processor time that ten open consoles cost
 npm run bench -- console-pages [--seconds 5]                             the time that pages of the console take, one by one
 npm run bench -- lists [--agents 1000000]                               list pages as the number of agents grows
@@ -175,6 +176,7 @@ const bench = async (): Promise<string> => {
   if (first === 'growth') return (await import('./growth.ts')).growthBench(parseCount(values.events ?? '10000000', 'events'));
   if (first === 'lag') return lag(parseCount(values.seconds, 'seconds'));
   if (first === 'delivery') return (await import('./delivery.ts')).deliveryBench(runs, parseCount(values.seconds, 'seconds'));
+  if (first === 'fairness') return (await import('./fairness.ts')).fairnessBench(runs, parseCount(values.seconds, 'seconds'));
   if (first === 'consoles') return (await import('./consoles.ts')).consolesBench(runs, parseCount(values.seconds, 'seconds'));
   if (first === 'console-pages') return (await import('./console-pages.ts')).consolePagesBench(parseCount(values.seconds, 'seconds'));
   if (first === 'scheduler') return scheduler(parseCount(values.jobs ?? '1000000', 'jobs'));
