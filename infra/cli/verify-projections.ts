@@ -75,7 +75,7 @@ export const verify = async (config: Config, { json, verbose, names }: VerifyOpt
   const log = openLog(eventstoreUrl);
   const pool = openPool(databaseUrl, pino({ level: 'silent' }), 'verify', { max: 1 });
   const closeAll = () => Promise.all([log.close(), pool.end()]);
-  const reports = await checkAllDrift(log, pool, chosen, showProgress).finally(closeAll).finally(endProgress);
+  const reports = await checkAllDrift(log, pool, chosen, { onProgress: showProgress }).finally(closeAll).finally(endProgress);
   const { text, code } = verdictOf(reports);
   if (json) printLine(JSON.stringify({ ok: code === 0, projections: reports }));
   if (!json) for (const line of [...findingLines(reports, verbose), text]) printLine(line);

@@ -1,6 +1,6 @@
 import type { ClientBase, Pool } from 'pg';
 import { comparePositions, PLATFORM, type Position, parseToken, type Recorded, streamName } from '../../domain/event.ts';
-import { compileProjection } from '../../projections/engine/compiled-projection.ts';
+import { type CompiledTable, compileProjection } from '../../projections/engine/compiled-projection.ts';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { quoteIdentifier } from '../postgres/pool.ts';
@@ -31,14 +31,39 @@ export type DriftReport = {
   readonly drifted: readonly DriftedRow[];
 };
 
-type Snapshot = { readonly position: Position | null; readonly token: string | null; readonly rows: readonly SampledRow[] };
+/** Where to continue in a table of which not all rows were read. */
+type Rest = { readonly table: CompiledTable; readonly after: Row };
+
+type Snapshot = {
+  readonly position: Position | null;
+  readonly token: string | null;
+  readonly rows: readonly SampledRow[];
+  readonly rest: readonly Rest[];
+};
+
+/**
+ * Which rows to read: `sampled` random rows of each table; or the first `limit` rows of each table, or of the rest of
+ * one.
+ */
+type Selection = { readonly sampled: number } | { readonly limit: number; readonly from?: Rest };
 
 /** Rows of a projection that may differ from those that the log yields up to `until`. */
 type Suspects = { readonly projection: AnyProjection; readonly rows: readonly SampledRow[]; readonly until: Position };
 
 const MAX_ROWS = 100_000;
 
-const sample = async (db: ClientBase, projection: AnyProjection, rowsPerTable: number | 'all'): Promise<Snapshot> => {
+const statementFor = (projection: AnyProjection, { table }: CompiledTable, selection: Selection) => {
+  const from = `select * from ${quoteIdentifier(projection.name)}.${quoteIdentifier(table.name)}`;
+  if ('sampled' in selection) return { text: `${from} order by random() limit ${Math.floor(selection.sampled)}` };
+  const key = table.key.map(quoteIdentifier).join();
+  const order = `order by ${key} limit ${selection.limit}`;
+  if (!selection.from) return { text: `${from} ${order}` };
+  const { after } = selection.from;
+  const places = table.key.map((_, index) => `$${index + 1}`).join();
+  return { text: `${from} where (${key}) > (${places}) ${order}`, values: table.key.map((name) => after[name]) };
+};
+
+const sample = async (db: ClientBase, projection: AnyProjection, selection: Selection): Promise<Snapshot> => {
   await db.query('begin isolation level repeatable read read only');
   try {
     await db.query('set local enable_seqscan = on; set local statement_timeout = 0');
@@ -48,16 +73,19 @@ const sample = async (db: ClientBase, projection: AnyProjection, rowsPerTable: n
     );
     // There is no checkpoint if the stored rows belong to another version of the projection. The code of this version
     // cannot check those rows. Queries use them only until the rows of this version have been rebuilt.
-    if (checkpoints.length === 0) return { position: null, token: null, rows: [] };
+    if (checkpoints.length === 0) return { position: null, token: null, rows: [], rest: [] };
     const { token } = checkpoints[0]!;
     const rows: SampledRow[] = [];
+    const rest: Rest[] = [];
+    const only = 'limit' in selection && selection.from?.table.table.name;
     for (const table of compileProjection(projection).tables.values()) {
-      const limit = rowsPerTable === 'all' ? `limit ${MAX_ROWS}` : `order by random() limit ${Math.floor(rowsPerTable)}`;
-      const found = await db.query<Row>(`select * from ${quoteIdentifier(projection.name)}.${quoteIdentifier(table.table.name)} ${limit}`);
+      if (only && table.table.name !== only) continue;
+      const found = await db.query<Row>(statementFor(projection, table, selection));
+      if ('limit' in selection && found.rows.length === selection.limit) rest.push({ table, after: found.rows.at(-1)! });
       for (const row of found.rows) rows.push({ table, key: table.keyText(row), row: storedRowOf(table, row) });
     }
     const position = token === null ? null : parseToken(token);
-    return { position, token: position && token, rows };
+    return { position, token: position && token, rows, rest };
   } finally {
     await db.query('rollback').catch(() => {});
   }
@@ -108,12 +136,13 @@ const driftedRows = async (log: Log, { projection, rows, until }: Suspects, rowO
 
 /**
  * Computes rows again from the log, up to the projection's checkpoint, and compares them with the stored rows.
- * `rowsPerTable` is the number of rows to sample; 'all' checks up to 100,000 rows per table. Missing rows are not
+ * `rowsPerTable` is the number of rows to sample; 'all' checks the first 100,000 rows of each table. Missing rows are not
  * found, because only stored rows are checked. A rebuild finds missing rows.
  */
 export const checkDrift = async (log: Log, pool: Pool, projection: AnyProjection, rowsPerTable: number | 'all'): Promise<DriftReport> => {
+  const selection = rowsPerTable === 'all' ? { limit: MAX_ROWS } : { sampled: rowsPerTable };
   const db = await pool.connect();
-  const { position, token, rows } = await sample(db, projection, rowsPerTable).finally(() => db.release());
+  const { position, token, rows } = await sample(db, projection, selection).finally(() => db.release());
   const report = { projection: projection.name, position: token, checked: rows.length };
   if (!position) return { ...report, drifted: [] };
   const suspects = rowsPerTable === 'all' ? rows : await unexplainedRows(log, projection, rows, position);
@@ -125,10 +154,18 @@ export const checkDrift = async (log: Log, pool: Pool, projection: AnyProjection
 /** How far a pass over the log is: the number of events read, and which share of the log that is (0 to 1). */
 export type PassProgress = { readonly events: number; readonly share: number };
 
-type Sampled = Suspects & { readonly report: Omit<DriftReport, 'drifted'> };
+/** Rows to check. `index` is that of their projection in the list of projections. */
+type Sampled = Suspects & { readonly index: number };
+
+export type PassOptions = {
+  readonly onProgress?: (progress: PassProgress) => void;
+  /** The maximum number of rows that are read from a table at once. */
+  readonly rowsPerTable?: number;
+  /** The maximum number of rows that are folded in one pass over the log; they are kept in memory. */
+  readonly rowsPerPass?: number;
+};
 
 const EVENTS_PER_REPORT = 1_000;
-/** The maximum number of rows that are folded in one pass over the log; they are kept in memory. */
 const MAX_ROWS_PER_PASS = 300_000;
 
 const shareOf = ({ commit }: Position, end: Position): number => (end.commit === 0n ? 1 : Number((commit * 1_000n) / end.commit) / 1_000);
@@ -150,31 +187,38 @@ const foldTogether = async (log: Log, samples: readonly Sampled[], onProgress: (
 };
 
 /**
- * Checks all stored rows of several projections, up to 100,000 per table. The log is read once for all of them, unless
- * they have too many rows to keep in memory, and once more for each projection that differs.
+ * Checks all stored rows of several projections. Usually, the log is read once for all of them, and once more for each
+ * projection that differs. It is read several times if there are more rows than `rowsPerPass`.
  */
 export const checkAllDrift = async (
   log: Log,
   pool: Pool,
   projections: readonly AnyProjection[],
-  onProgress: (progress: PassProgress) => void,
+  { onProgress = () => {}, rowsPerTable = MAX_ROWS, rowsPerPass = MAX_ROWS_PER_PASS }: PassOptions = {},
 ): Promise<DriftReport[]> => {
-  const reports: DriftReport[] = [];
+  const reports = projections.map(({ name }): DriftReport => ({ projection: name, position: null, checked: 0, drifted: [] }));
   let samples: Sampled[] = [];
   const check = async (): Promise<void> => {
-    if (samples.length === 0) return;
-    const folded = await foldTogether(log, samples, onProgress);
-    for (const [index, sampled] of samples.entries())
-      reports.push({ ...sampled.report, drifted: await driftedRows(log, sampled, folded[index]!) });
+    const folded = samples.length === 0 ? [] : await foldTogether(log, samples, onProgress);
+    for (const [at, sampled] of samples.entries()) {
+      const report = reports[sampled.index]!;
+      reports[sampled.index] = { ...report, drifted: [...report.drifted, ...(await driftedRows(log, sampled, folded[at]!))] };
+    }
     samples = [];
   };
-  for (const projection of projections) {
+  const read = async (index: number, selection: Selection): Promise<readonly Rest[]> => {
+    const projection = projections[index]!;
     const db = await pool.connect();
-    const { position, token, rows } = await sample(db, projection, 'all').finally(() => db.release());
-    const report = { projection: projection.name, position: token, checked: rows.length };
-    if (position) samples.push({ projection, rows, until: position, report });
-    else reports.push({ ...report, drifted: [] });
-    if (samples.reduce((sum, sampled) => sum + sampled.rows.length, 0) >= MAX_ROWS_PER_PASS) await check();
+    const { position, token, rows, rest } = await sample(db, projection, selection).finally(() => db.release());
+    const report = reports[index]!;
+    reports[index] = { ...report, position: token, checked: report.checked + rows.length };
+    if (position) samples.push({ projection, rows, until: position, index });
+    if (samples.reduce((sum, sampled) => sum + sampled.rows.length, 0) >= rowsPerPass) await check();
+    return rest;
+  };
+  for (const index of projections.keys()) {
+    const unread = [...(await read(index, { limit: rowsPerTable }))];
+    for (let from = unread.shift(); from; from = unread.shift()) unread.push(...(await read(index, { limit: rowsPerTable, from })));
   }
   await check();
   return reports;

@@ -77,7 +77,7 @@ test('several projections are checked in one pass over the log, with progress; o
     },
   };
   const shares: number[] = [];
-  const check = () => checkAllDrift(counted, pool, [ideas, ideas], ({ share }) => shares.push(share));
+  const check = () => checkAllDrift(counted, pool, [ideas, ideas], { onProgress: ({ share }) => shares.push(share) });
   assert.equal(
     (await check()).map(({ checked, drifted }) => [checked, drifted.length]),
     [
@@ -94,6 +94,24 @@ test('several projections are checked in one pass over the log, with progress; o
     [['idea-t.i7'], ['idea-t.i7']],
   );
   assert.is(passes, 3);
+  await pool.end();
+  await close();
+});
+
+test('all rows of a table are checked, however many there are, with a limited number in memory', async () => {
+  const log = memoryLog();
+  const databaseUrl = await freshDatabase();
+  const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
+  const ids = Array.from({ length: 25 }, (_, index) => `i${String(index).padStart(2, '0')}`);
+  await appendEvents(log, recordedEvents(ids.map((id): EventSpec => [id, 'IdeaNoted', { title: 'one' }])));
+  await waitForProjection(reads, log, 'ideas');
+  await query(databaseUrl, `update ideas.ideas set title = 'wrong' where id in ('i04', 'i10', 'i24')`);
+  const pool = openPool(databaseUrl, silentLogger, 'test');
+  for (const rowsPerTable of [1, 4, 5, 24, 25, 26]) {
+    const [report] = await checkAllDrift(log, pool, [ideas], { rowsPerTable, rowsPerPass: 7 });
+    assert.is(report!.checked, 25, String(rowsPerTable));
+    assert.equal(report!.drifted.map(({ key }) => key.id).sort(), ['i04', 'i10', 'i24']);
+  }
   await pool.end();
   await close();
 });
