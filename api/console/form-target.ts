@@ -50,8 +50,9 @@ export const jobPath = (
   { tenant_id }: Readonly<Record<string, string>>,
   reply: unknown,
 ): string | null => {
+  const isJob = ['Job', 'RequestedJob'].includes(schema?.meta()?.id ?? '');
   const { id } = (reply ?? {}) as { readonly id?: string | null };
-  return status === 202 && schema?.meta()?.id === 'Job' && tenant_id && id ? `/console/t/${tenant_id}/jobs/${id}` : null;
+  return status === 202 && isJob && tenant_id && id ? `/console/t/${tenant_id}/jobs/${id}` : null;
 };
 
 /**

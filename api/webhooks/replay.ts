@@ -10,7 +10,7 @@ import { importJob } from '../../projections/memory/memory-import.queries.ts';
 import { memoryImports } from '../../projections/memory/memory-import.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { jobById, knownDeliveries, replayableIds, replayableOfTenantIds } from '../../projections/webhooks/replay-job.queries.ts';
-import { Job, replays } from '../../projections/webhooks/replay-job.ts';
+import { Job, RequestedJob, replays } from '../../projections/webhooks/replay-job.ts';
 import { type Ctx, type LoadedPage, operation, type Read } from '../http/operation.ts';
 import { readableAgents, TenantFilter } from './delivery-list.ts';
 
@@ -75,7 +75,7 @@ export const replayOperations = {
       'A job sends each of the selected deliveries once, as a new message. They are those that were received when the job is requested, at most 5,000. Blocked and rejected deliveries are left out, because they are not for a runner.',
     permit: 'tenant:integrations:write',
     body: ReplayRequest,
-    reply: Job,
+    reply: RequestedJob,
     status: 202,
     projection: deliveries.name,
     noETag: true,
@@ -94,7 +94,7 @@ export const replayOperations = {
       'A job sends each delivery that matches all filters to a runner again, once, as a new message. They are those that were received when the job is requested, at most 5,000. Blocked and rejected deliveries are left out, because they are not for a runner.',
     permit: 'tenant:integrations:write',
     body: TenantReplayRequest,
-    reply: Job,
+    reply: RequestedJob,
     status: 202,
     projection: deliveries.name,
     noETag: true,

@@ -52,11 +52,11 @@ export type ReplayFilter = {
  */
 export type FindReplayable = (filter: ReplayFilter) => Promise<string[]>;
 
-/** A job in the form of responses. The id is null for a dry run. */
+/** A job in the form of responses. */
 export type JobView = {
-  id: string | null;
+  id: string;
   kind: 'deliveries_replay';
-  status: ReplayJob.ReplayJob['status'] | 'dry_run';
+  status: ReplayJob.ReplayJob['status'];
   done: number;
   total: number;
   error: string | null;
@@ -65,6 +65,9 @@ export type JobView = {
   created_at: string;
   finished_at: string | null;
 };
+
+/** The response to a dry run: what a job would do. */
+export type DryRunView = Omit<JobView, 'id' | 'status'> & { id: null; status: 'dry_run' };
 
 /** Returns a job in the form of responses. */
 export const viewOf = ({ id, state, ...loaded }: Loaded<ReplayJob.ReplayJob>): Loaded<JobView> => {
@@ -75,8 +78,8 @@ export const viewOf = ({ id, state, ...loaded }: Loaded<ReplayJob.ReplayJob>): L
 };
 
 /** Returns the response of a dry run, which is like a job but not stored. */
-export const dryRun = (total: number, at: string, target: Pick<JobView, 'target_agent_id' | 'per_second'>): Loaded<JobView> => {
-  const view: JobView = {
+export const dryRun = (total: number, at: string, target: Pick<JobView, 'target_agent_id' | 'per_second'>): Loaded<DryRunView> => {
+  const view: DryRunView = {
     id: null,
     kind: 'deliveries_replay',
     status: 'dry_run',
@@ -105,7 +108,7 @@ export const requestReplay = async (
   ctx: Ctx,
   { tenant_id, id: integration_id, dry_run, ...input }: Input<typeof ReplayRequest, 'tenant_id' | 'id'>,
   find: FindReplayable,
-): Promise<Loaded<JobView>> => {
+): Promise<Loaded<JobView | DryRunView>> => {
   const { state } = await ctx.load(Integration, integration_id);
   Integration.assertConnected(state, tenant_id);
   const [from, to] = [new Date(Instant.parse(input.from)).toISOString(), new Date(Instant.parse(input.to)).toISOString()];

@@ -5,7 +5,7 @@ import * as ReplayJob from '../../domain/webhooks/replay-job.ts';
 import { checkOnce } from '../check-once.ts';
 import type { Ctx, Loaded } from '../context.ts';
 import { checkAgent } from './redeliver.ts';
-import { assertNotTooMany, dryRun, type JobView, viewOf } from './replay-deliveries.ts';
+import { assertNotTooMany, type DryRunView, dryRun, type JobView, viewOf } from './replay-deliveries.ts';
 
 /** The criteria by which deliveries of a tenant are selected. `agent_id` is the agent whose deliveries they are. */
 export type TenantCriteria = {
@@ -72,7 +72,7 @@ export const requestTenantReplay = async (
   ctx: Ctx,
   { tenant_id: _, target_agent_id, per_second, dry_run, ...given }: TenantReplay,
   find: FindDeliveries,
-): Promise<Loaded<JobView>> => {
+): Promise<Loaded<DryRunView | JobView>> => {
   if (target_agent_id !== undefined) await checkOnce(ctx, () => checkAgent(ctx, target_agent_id, '/target_agent_id'));
   await checkOnce(ctx, () => checkCriteria(ctx, given, find));
   const { to, ids } = await ctx.sideEffect(async () => {

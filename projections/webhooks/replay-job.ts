@@ -7,11 +7,9 @@ import type { Table } from '../table.ts';
 
 export const Job = z
   .object({
-    id: idOf('job').nullable().meta({ description: 'The id of the job; null for a dry run, which is not stored' }),
+    id: idOf('job').meta({ description: 'The id of the job' }),
     kind: z.enum(['deliveries_replay', 'memory_import']).meta({ description: 'What the job does' }),
-    status: z.enum([...ReplayJob.JOB_STATUSES, 'failed', 'dry_run']).meta({
-      description: '`running`, `done`, `cancelled`, `failed`; `dry_run`: the deliveries were counted, and nothing is sent',
-    }),
+    status: z.enum([...ReplayJob.JOB_STATUSES, 'failed']).meta({ description: '`running`, `done`, `cancelled` or `failed`' }),
     done: z
       .int()
       .meta({ description: 'How many deliveries were handled: sent, or skipped; or how many entries are stored', examples: [12] }),
@@ -31,6 +29,25 @@ export const Job = z
     finished_at: Timestamp.nullable().meta({ description: 'When the job finished or was cancelled; null until then' }),
   })
   .meta({ id: 'Job' });
+
+/** The response to a dry run. It has the fields of a job, but there is no job. */
+export const JobDryRun = z
+  .object({
+    ...Job.shape,
+    id: z.null().meta({ description: 'Null: a dry run is not stored, so there is no job' }),
+    kind: z.literal('deliveries_replay').meta({ description: 'What the job would do' }),
+    status: z.literal('dry_run').meta({ description: 'The deliveries were counted, and nothing is sent' }),
+    done: z.literal(0).meta({ description: 'Nothing was sent' }),
+    total: z.int().meta({ description: 'How many deliveries would be sent', examples: [50] }),
+    error: z.null().meta({ description: 'Always null' }),
+    created_at: Timestamp.meta({ description: 'When the deliveries were counted' }),
+    finished_at: Timestamp.meta({ description: 'When the deliveries were counted' }),
+  })
+  .meta({ id: 'JobDryRun' });
+
+export const RequestedJob = z
+  .union([Job, JobDryRun])
+  .meta({ id: 'RequestedJob', description: 'The job; with `dry_run`, only what it would do' });
 
 export const table = {
   name: 'jobs',

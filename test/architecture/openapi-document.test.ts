@@ -96,6 +96,32 @@ test('every field and parameter has a description, except fields whose names are
   assert.equal([...fields, ...new Set(parameters)], []);
 });
 
+/** Returns a schema, or the component to which it refers, with the schemas between which a body can choose. */
+const choicesOf = (schema: Schema): readonly Schema[] => {
+  const own = schema.$ref ? schemas[schema.$ref.split('/').at(-1)!]! : schema;
+  return own.anyOf ? own.anyOf.flatMap(choicesOf) : [own];
+};
+const isNull = (field: Schema | undefined): boolean => choicesOf(field ?? {}).some(({ type }) => [type].flat().includes('null'));
+
+test('the response to a dry run has a type of its own, and no resource can have an id that is null', () => {
+  const dryRuns = described.filter(({ operation: { requestBody } }) =>
+    Object.values(requestBody?.content ?? {}).some(({ schema }) => choicesOf(schema).some(({ properties }) => properties?.dry_run)),
+  );
+  assert.ok(dryRuns.length >= 2);
+  const isDryRun = (schema: Schema): boolean => (schema.properties?.status as { const?: unknown } | undefined)?.const === 'dry_run';
+  for (const { name, operation } of dryRuns) {
+    const replies = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'));
+    const choices = replies.flatMap(([, { content = {} }]) => Object.values(content).flatMap(({ schema }) => choicesOf(schema)));
+    assert.is(choices.filter(isDryRun).length, 1, name);
+    assert.is(choices.filter(({ properties }) => JSON.stringify(properties?.status).includes('dry_run')).length, 1, name);
+  }
+  const withoutId = Object.entries(schemas).filter(([, schema]) => isNull(schema.properties?.id) && !isDryRun(schema));
+  assert.equal(
+    withoutId.map(([name]) => name),
+    [],
+  );
+});
+
 test('the summary of every operation has at most 48 characters and contains no semicolon', () => {
   const long = described.filter(({ operation: { summary } }) => summary.length > 48 || summary.includes(';'));
   assert.equal(

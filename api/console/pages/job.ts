@@ -42,7 +42,7 @@ const targetOf = ({ kind, target_agent_id }: Job, visit: Visit, agent: Answer<{ 
 
 const factsOf = ({ id, per_second, created_at, finished_at }: Job, target: Child) =>
   facts({
-    Job: id === null ? null : shortId(id),
+    Job: shortId(id),
     Target: target,
     Speed: per_second === null ? null : `at most ${countText(per_second)} per second`,
     Requested: ago(created_at),
@@ -51,7 +51,7 @@ const factsOf = ({ id, per_second, created_at, finished_at }: Job, target: Child
   });
 
 const cancelButton = (visit: Visit, { id, status }: Job): Child =>
-  status === 'running' && id !== null
+  status === 'running'
     ? actionButton(visit, visit.rows.cancelJob, { tenant_id: visit.params.tenant_id!, id }, 'Cancel the job', {
         icon: 'x',
         look: 'danger',
