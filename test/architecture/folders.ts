@@ -87,6 +87,7 @@ export const FOLDERS: Record<string, string[]> = {
     'live',
     'live/secrets',
     'mutants',
+    'promises',
     'store',
     'two-tenants',
   ],

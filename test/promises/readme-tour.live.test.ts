@@ -1,0 +1,157 @@
+// limit: 480 s for this file (test/run.ts)
+import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import { is, match, not } from 'uvu/assert';
+import { MAX_HEAD_ENTRIES } from '../../domain/audit/audit-head.ts';
+import { freePort } from '../../infra/supervision/ports.ts';
+import { type Platform, sharedPlatform, withPlatform } from '../faults/platform.ts';
+import { platformProcesses } from '../faults/platform-processes.ts';
+import { mainFile } from '../faults/running-platform.ts';
+import { eventually, type Program, root, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { blocksOf, commandOf, readme } from './readme.ts';
+import { tourDefinitions, tourScript } from './tour-script.ts';
+
+const onPlatform = sharedPlatform();
+
+const superAdminKey = async ({ data }: Platform): Promise<string> => {
+  const running = startProgram(process.execPath, [mainFile, 'keys', 'create', '--super-admin'], {
+    env: { ...unconfiguredEnvironment(), ANNALS_DATA: data },
+  });
+  is(await running.ended, 0, running.output());
+  return /ann_\w+/.exec(running.output())![0];
+};
+
+/** Starts a shell that runs these commands and ends at the first one that fails. */
+const startScript = (shell: string, commands: string, dir: string, env: NodeJS.ProcessEnv, cwd = root): Program => {
+  const file = join(dir, 'commands');
+  writeFileSync(file, commands);
+  return startProgram(shell, [...(shell === 'zsh' ? ['-f'] : ['--norc']), '-e', file], {
+    cwd,
+    env: { ...unconfiguredEnvironment(), PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}`, NO_COLOR: '1', ...env },
+  });
+};
+
+const runTour = async (shell: string, platform: Platform): Promise<void> => {
+  // A reader takes longer than a script to open the second terminal: by then, the read models show the first tenant.
+  await platform.firstTenant();
+  const variables = { ANNALS_URL: platform.url, ANNALS_KEY: await superAdminKey(platform) };
+  const running = startScript(shell, tourScript(shell, platform.data), platform.data, variables);
+  is(await running.ended, 0, running.output());
+  const output = running.output();
+  const seen = [/"slug":"demo"/, /^etag: /m, /"secret":"/, /^export ANNALS_URL=\S+ ANNALS_KEY=ann_\w+$/m];
+  const answers = [/accepted.* 202$/m, /duplicate.* 200$/m, /unauthorized.* 401$/m, /"outcome":"rejected"/, /"action":"webhook\.rejected"/];
+  const members = [/"name":"Invitation".*"key":"ann_\w+"/, /"name":"Dashboard".*"read_only":true/];
+  const runner = [/"specversion":"1\.0".*Keep it logically awesome/];
+  for (const pattern of [...seen, ...answers, ...members, ...runner]) match(output, pattern);
+  not.match(output, /not found|no matches|SyntaxError|undefined/);
+};
+
+for (const shell of ['zsh', 'bash']) {
+  if (spawnSync(shell, ['-c', 'true']).status !== 0) {
+    console.log(`${shell} is not installed: its run of the tour is skipped`);
+    continue;
+  }
+  const use = shell === 'bash' ? onPlatform : withPlatform;
+  test(`the commands of the tour in the README work in ${shell} exactly as they are printed`, () =>
+    use((platform) => runTour(shell, platform)));
+}
+
+/** Makes a directory look like the checkout of the README whose platform has this data directory. */
+const linkCheckout = (dir: string, data: string): void => {
+  for (const name of ['infra', 'node_modules', 'package.json']) symlinkSync(join(root, name), join(dir, name));
+  symlinkSync(data, join(dir, '.annals'));
+};
+
+/** The command of the README's block about backups that starts the restored platform, and so does not end. */
+const START_RESTORED = ' && ANNALS_DATA=restored npm start\n';
+/** A file that shows the state of the tenant, so that the state of the restored platform can be compared with it. */
+const stateTo = (file: string): string =>
+  `get -f "$ANNALS_URL/tenant/$TENANT/deliveries" > ${file}; get -f "$ANNALS_URL/tenant/$TENANT/agents" >> ${file}\n`;
+
+/** Returns a command that begins with `node` as commands that run it with each Node.js on the PATH, also with older ones. */
+const withEachNode = (command: string): string =>
+  `for NODE in $(type -ap node | sort -u); do "$NODE" --version; "$NODE" ${command.slice('node '.length)}; done`;
+
+/** Returns the README's commands about the export and the backup of a platform, in the order in which a reader needs them. */
+const afterTourScript = (): string => {
+  const proofs = '### Audit proofs and export';
+  const backup = blocksOf('#### When the event store is down').find((commands) => commands.startsWith('annals backup'))!;
+  is(backup.endsWith(START_RESTORED), true, 'the block about backups ends with the start of the restored platform');
+  return [
+    tourDefinitions(),
+    'annals verify',
+    `${commandOf(proofs, 'annals export --to')} ${commandOf(proofs, '--wait')}`,
+    commandOf(proofs, 'annals verify --audit'),
+    'cp infra/audit/verify-audit-export.mjs .',
+    withEachNode(commandOf(proofs, 'node verify-audit-export.mjs')),
+    commandOf(proofs, 'ANNALS_DATA=/tmp/inspection annals import').replace('/tmp/', ''),
+    stateTo('before'),
+    'mkdir elsewhere',
+    backup.slice(0, -START_RESTORED.length),
+  ].join('\n');
+};
+
+/**
+ * Appends as many entries to the tenant's audit log as one head covers. So a head that covers the newest entry is due at
+ * once, and `annals export --wait` need not wait for minutes.
+ */
+const makeHeadDue = async (platform: Platform): Promise<void> => {
+  const { id } = await platform.firstTenant();
+  const meta = { tenant: id, actor: { kind: 'system', id: 'test' }, at: new Date().toISOString(), v: 1 } as const;
+  const log = platform.openLog();
+  const entries = Array.from({ length: MAX_HEAD_ENTRIES }, (_, n) => ({
+    ...{ id: randomUUID(), type: 'SuperAdminRead', data: { what: `GET /${n}` }, meta },
+  }));
+  await log.append(`visit-${id}.tour`, 'none', entries);
+  await log.close();
+};
+
+/** Starts the platform that was restored in this directory. Resolves when it is ready. */
+const startRestored = async (dir: string, port: number): Promise<Program> => {
+  const env = { ...unconfiguredEnvironment(), ANNALS_DATA: 'restored', PORT: String(port), NO_COLOR: '1' };
+  const started = startProgram('npm', ['start'], { cwd: dir, env });
+  await started.waitForOutput(/^ready http/m);
+  return started;
+};
+
+test('after the tour, verify, export, verification, import and backup succeed, and the restored platform has the same data', () =>
+  onPlatform(async (platform) => {
+    const { dir, data } = platform;
+    linkCheckout(dir, data);
+    await makeHeadDue(platform);
+    const variables = { ANNALS_URL: platform.url, ANNALS_KEY: await superAdminKey(platform) };
+    const commands = startScript('bash', afterTourScript(), dir, variables, dir);
+    is(await commands.ended, 0, commands.output());
+    for (const pattern of [/every row is what the log yields/, /for inspection/, /^restored: start the platform$/m])
+      match(commands.output(), pattern);
+    await platform.stop();
+    const port = await freePort();
+    const restored = await startRestored(dir, port);
+    try {
+      const check = `${tourDefinitions()}ANNALS_DATA=restored annals verify\n${stateTo('after')}diff before after\n`;
+      await eventually('the read models are built and have the same rows', async () => {
+        const checked = startScript('bash', check, dir, { ...variables, ANNALS_URL: `http://127.0.0.1:${port}` }, dir);
+        const code = await checked.ended;
+        not.match(checked.output(), /FAIL/);
+        return code === 0;
+      });
+    } finally {
+      await restored.stop();
+      await platformProcesses(join(dir, 'restored')).endRemainingProcesses();
+    }
+  }));
+
+test('the commands of the README contain no comments and no unquoted wildcards, so that they also work when they are pasted into zsh', () => {
+  for (const [, commands] of readme.matchAll(/^```sh\n(.*?)^```$/gms)) {
+    // In an interactive zsh, # does not start a comment, and an unquoted word with ?, * or [ is treated as a file
+    // pattern.
+    const unquoted = commands!.replace(/'[^']*'|"(?:[^"\\]|\\.)*"/gs, '""');
+    const [found] = /(^|\s)#.*|\S*[?*[]\S*/m.exec(unquoted) ?? [];
+    is(found, undefined, commands);
+  }
+});
+
+test.run();
