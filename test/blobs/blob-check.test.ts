@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
@@ -8,7 +9,7 @@ import { createBlobHealth } from '../../infra/processes/blob-health.ts';
 import { eventually } from '../fixtures/child-process.ts';
 import { startS3Server } from '../fixtures/s3-server.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
-import { test } from '../fixtures/test-with-cleanup.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const configOf = (ANNALS_DATA: string, BLOBS_URL?: string): Config => loadConfig({ ANNALS_DATA, BLOBS_URL });
 
@@ -28,6 +29,23 @@ test('doctor writes a test file to the directory of the file store; if a file is
   const { level, message } = await checkBlobStore(configOf(broken));
   assert.is(level, 'fail');
   assert.match(message, /cannot be written to: (ENOTDIR|EEXIST)/);
+});
+
+test('a directory of the file store counts as degraded while less than 64 MiB of its disk are free', async () => {
+  const { dir } = createTempDirectory();
+  const blobs = join(dir, 'blobs');
+  mkdirSync(blobs);
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=80m', 'tmpfs', blobs], { stdio: 'ignore' });
+  } catch {
+    return console.log('skipped, because mounting a file system is not allowed here: a file store on a small disk');
+  }
+  afterTest(() => void execFileSync('umount', ['-l', blobs]));
+  assert.is((await checkBlobStore(configOf(dir))).level, 'ok');
+  writeFileSync(join(blobs, 'other'), new Uint8Array(20 * 2 ** 20));
+  const { level, message } = await checkBlobStore(configOf(dir));
+  assert.is(level, 'fail', message);
+  assert.match(message, /only \d+ MiB are free in .*; at least 64 MiB are needed/);
 });
 
 test('if an object store refuses the key, the region or the bucket, doctor reports the error code of the object store', async () => {
