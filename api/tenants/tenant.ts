@@ -6,6 +6,7 @@ import {
   changeTenantSettings,
   closeTenant,
   createTenant,
+  loadKeptTenant,
   loadTenant,
   Reason,
   reopenTenant,
@@ -115,14 +116,14 @@ export const tenantOperations = {
     method: 'get',
     path: ADMIN_TENANT,
     summary: 'Read a tenant with its plan and usage',
-    details: 'The usage is that of the last 30 days.',
+    details: 'The usage is that of the last 30 days. A tenant that is closed for good can be read until it is erased.',
     permit: 'platform',
     reply: AdminTenantDetailRead,
     noConditionalGet: true,
     projection: agents.name,
     otherProjections: [tenants.name, costs.name, sessions.name],
     run: async (ctx) => {
-      const loaded = await loadTenant(ctx);
+      const loaded = await loadKeptTenant(ctx);
       const [statistics, summaries] = await Promise.all([statisticsOf(ctx, ctx.tenant), summariesOf(ctx)]);
       return withDetails(ctx, loaded, statistics, summaries);
     },

@@ -7,6 +7,7 @@ import { Id25, idOf } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
 import { isLinkTemplate, MAX_EXTERNAL_LINKS } from '../../domain/tenants/external-link.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
+import { assertKept } from '../../domain/tenants/tenant-erasure.ts';
 import { defaultPlanId } from '../billing/plan.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { createUnique } from '../create-unique.ts';
@@ -90,6 +91,16 @@ const CLOSING_DAYS = 30;
 export const loadTenant = async (ctx: Ctx): Promise<Loaded<Tenant.Tenant>> => {
   const loaded = await ctx.load(Tenant, ctx.tenant);
   Tenant.assertExists(loaded.state);
+  return loaded;
+};
+
+/**
+ * Loads the tenant in the URL path for the platform, which also lists tenants that are closed for good.
+ * @throws Refusal not_found if it does not exist or was erased
+ */
+export const loadKeptTenant = async (ctx: Ctx): Promise<Loaded<Tenant.Tenant>> => {
+  const loaded = await ctx.load(Tenant, ctx.tenant);
+  assertKept(loaded.state);
   return loaded;
 };
 

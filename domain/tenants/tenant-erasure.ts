@@ -70,6 +70,14 @@ export const evolveErasure = (erasure: Erasure | null, { type, data, position }:
 };
 
 /**
+ * Checks that the platform still has the tenant. It may be closed for good.
+ * @throws Refusal not_found if it does not exist or was erased
+ */
+export const assertKept = ({ status, erasure }: Erasable): void => {
+  if (status === 'absent' || erasure?.record) throw new Refusal('not_found', 'There is no such tenant');
+};
+
+/**
  * Starts the erasure of the tenant, and closes the tenant for good. Does nothing if an erasure has already started.
  * @throws Refusal not_found if the tenant does not exist
  */

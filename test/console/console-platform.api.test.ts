@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ReadHealth } from '../../api/operations/health.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { startConsole } from '../fixtures/console-platform.ts';
 import { normalizedHtml } from '../fixtures/html-form.ts';
@@ -129,6 +130,15 @@ test('a platform form that concerns a tenant looks like a page of the platform, 
   const models = (await p.send('GET', '/admin/models')).body as { id: string }[];
   const open = await p.open(`/console/run/openModelToTenant?model_id=${models[0]!.id}`);
   assert.match(open.text, new RegExp(`value="${other.id}"[^>]*>other`));
+});
+
+test('the page of a tenant that is closed for good says so, and offers no change', async () => {
+  const { id, key } = await createSecondTenant(p, 'shut');
+  await p.send('POST', `/tenant/${id}/close`, { key, body: { reason: 'moved' } });
+  await p.systemContext(id).transact(Tenant, id, Tenant.closeForGood('2099-01-01T00:00:00.000Z'));
+  await p.waitForProjections();
+  const { status, text } = await p.open(`${P}/tenants/${id}`);
+  assert.equal([status, /nobody can open, change or reopen it/.test(text), /\/run\/\w+Tenant/.test(text)], [200, true, false]);
 });
 
 test('an erased tenant is listed as erased, and so says its page; the page of an unknown tenant looks like any unknown page', async () => {

@@ -65,6 +65,13 @@ const usage = ({ member_count, agent_count, plan, usage_summary_30d: used, task_
     Sessions: `${countText(tasks.total)}, ${countText(tasks.failed)} failed`,
   });
 
+const note = (visit: Visit, tenant: Tenant): Child => {
+  if (tenant.status === 'closed')
+    return p({ class: 'quiet below' }, 'The tenant is closed for good: nobody can open, change or reopen it. It can only be erased.');
+  if (tenant.allow_superadmin_access || isMember(visit, tenant)) return null;
+  return p({ class: 'quiet below' }, 'The tenant does not allow super-admins to read it. Its OWNER can change that in the settings.');
+};
+
 /**
  * Returns the page of a tenant that was erased. The platform's audit log still says when, and by whom. Null for an
  * unknown tenant.
@@ -114,15 +121,13 @@ export const platformTenantPage = page({
     const until = mine.ok ? mine.value.break_glass?.until : undefined;
     const shown = tenant.ok ? tenant.value : null;
     return [
-      heading(shown?.name ?? 'Tenant', shown && badge(shown.status), shown && actionsFor(visit, shown, until)),
+      heading(shown?.name ?? 'Tenant', shown && badge(shown.status), shown && shown.status !== 'closed' && actionsFor(visit, shown, until)),
       panel(tenant, (value) =>
         div(
           { 'data-kind': 'tenant', 'data-id': value.id },
           card('Tenant', identity(value)),
           card('Use in the last 30 days', usage(value)),
-          value.allow_superadmin_access || isMember(visit, value)
-            ? null
-            : p({ class: 'quiet below' }, 'The tenant does not allow super-admins to read it. Its OWNER can change that in the settings.'),
+          note(visit, value),
         ),
       ),
     ];
