@@ -211,7 +211,7 @@ const routes = [
     path: '/docs/scalar.js',
     operationId: 'readDocsScript',
     summary: 'The script that renders the API reference',
-    responses: { 200: SCRIPT_CONTENT },
+    responses: { 200: SCRIPT_CONTENT, 304: { description: 'The script matches the ETag in If-None-Match' } },
     handler: (deps) => async (c) => {
       const { gzip, etag } = await deps.docsScript();
       const headers = { 'content-type': SCRIPT, 'content-encoding': 'gzip', etag, 'cache-control': 'public, max-age=86400' };

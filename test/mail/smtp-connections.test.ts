@@ -53,13 +53,15 @@ test('a client that starts no message in time is disconnected, even if it sends 
   socket.once('end', () => {
     isOpen = false;
   });
-  const answers = new Set<string>();
-  socket.on('data', (bytes) => answers.add(String(bytes).slice(0, 3)));
+  let answers = '';
+  socket.on('data', (bytes) => {
+    answers += String(bytes);
+  });
   while (isOpen) {
     if (socket.writable) socket.write('NOOP\r\n');
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  assert.ok(answers.has('421'), [...answers].join());
+  assert.match(answers, /^421 /m);
   assert.is(receiver.status().expired, 1);
 });
 
