@@ -24,11 +24,11 @@ const sumOf = (outcomes: readonly Outcome[], field: 'passed' | 'failed' | 'skipp
 
 const row = (seconds: number, text: string): string => `${seconds.toFixed(1).padStart(8)} s  ${text}`;
 
-/**
- * Prints where the processor time of a run went, and its result. The services of all tests are those that the runner
- * has started. `seconds` is the duration of the run. @returns the counts of all files
- */
-export const reportRun = (outcomes: readonly Outcome[], seconds: number): Counts => {
+/** What a run has given. `shared` has the processor time of what all files use, by name. `seconds` is the duration. */
+export type Results = { readonly outcomes: readonly Outcome[]; readonly shared: ReadonlyMap<string, number>; readonly seconds: number };
+
+/** Prints where the processor time of a run went, and its result. @returns the counts of all files */
+export const reportRun = ({ outcomes, shared, seconds }: Results): Counts => {
   const dearest = [...outcomes].sort((a, b) => b.processorSeconds - a.processorSeconds).slice(0, DEAREST);
   console.log('\nProcessor time (user and system) of the dearest files');
   for (const { file, processorSeconds } of dearest) console.log(row(processorSeconds, file));
@@ -37,7 +37,10 @@ export const reportRun = (outcomes: readonly Outcome[], seconds: number): Counts
     const files = outcomes.filter(({ file }) => ringOf(file) === ring);
     if (files.length > 0) console.log(row(sumOf(files, 'processorSeconds'), `${ring} (${files.length} files)`));
   }
-  console.log(row(usedSeconds() - sumOf(outcomes, 'processorSeconds'), 'the runner, loading of modules, and the services of all tests'));
+  console.log('of what all files share');
+  for (const [name, used] of shared) console.log(row(used, name));
+  const rest = usedSeconds() - sumOf(outcomes, 'processorSeconds') - [...shared.values()].reduce((sum, each) => sum + each, 0);
+  console.log(row(rest, 'the runner, and the starts and ends of test processes'));
   const bad = outcomes.filter(({ failed }) => failed > 0).map(({ file }) => relative('test', file));
   const counts = { passed: sumOf(outcomes, 'passed'), failed: sumOf(outcomes, 'failed'), skipped: sumOf(outcomes, 'skipped') };
   console.log(`\n${outcomes.length} files in ${(seconds / 60).toFixed(1)} min${bad.length > 0 ? `; failures in ${bad.join(', ')}` : ''}`);

@@ -2,15 +2,16 @@ import { rmSync } from 'node:fs';
 import { COMPILE_CACHE } from '../infra/processes/compile-cache.ts';
 import type { Outcome } from './file-outcome.ts';
 import { unconfiguredEnvironment } from './fixtures/child-process.ts';
-import { PLATFORM_KINDS, type PlatformKind } from './fixtures/given-platforms.ts';
 import type { Services } from './fixtures/given-services.ts';
 import type { StartedPlatform } from './fixtures/start-platforms.ts';
 import { type Running, startServices } from './fixtures/start-services.ts';
 import { dropDatabases, RUN } from './fixtures/test-services.ts';
+import { secondsOfTree } from './processor-time.ts';
 import { type RunOptions, runOptions } from './run-options.ts';
+import { platformsInUse, startPlatformsOf } from './run-platforms.ts';
 import { runQueue, type Worker } from './run-queue.ts';
 import { reportFile, reportRun } from './run-report.ts';
-import { needsOwnProcess, selectedFiles, usesPlatform } from './test-files.ts';
+import { needsOwnProcess, selectedFiles } from './test-files.ts';
 import { activeProcesses, startTestProcess, type TestProcess } from './test-process.ts';
 
 /** Opens a worker that runs test files in one process, and in a new one when that has ended or has become too large. */
@@ -37,32 +38,17 @@ const openWorker = (env: NodeJS.ProcessEnv, onOutcome: (outcome: Outcome) => voi
   return { run, close: () => close(shared, lastFile) };
 };
 
-/** Lets only one file at a time run that uses the platform that is lent to files. */
-const lending = (worker: () => Worker<string>): { mayRun: (file: string) => boolean; openWorker: () => Worker<string> } => {
-  let isLent = false;
-  const mayRun = (file: string): boolean => !(isLent && usesPlatform(file, 'lent'));
-  const openWorker = (): Worker<string> => {
-    const { run, close } = worker();
-    const runLent = async (file: string): Promise<void> => {
-      isLent = true;
-      await run(file).finally(() => {
-        isLent = false;
-      });
-    };
-    return { run: (file) => (usesPlatform(file, 'lent') ? runLent(file) : run(file)), close };
-  };
-  return { mayRun, openWorker };
-};
-
-const runAll = async (files: readonly string[], env: NodeJS.ProcessEnv): Promise<Outcome[]> => {
+/** @returns the outcomes of the files, and the processor time of the services and platforms that they share, by name */
+const runAll = async (files: readonly string[], running: Running, platforms: readonly StartedPlatform[], env: NodeJS.ProcessEnv) => {
   const outcomes: Outcome[] = [];
   const onOutcome = (outcome: Outcome): void => {
     outcomes.push(outcome);
     reportFile(outcome);
   };
-  const lent = lending(() => openWorker(env, onOutcome));
-  await runQueue(files, lent.openWorker, lent.mayRun);
-  return outcomes;
+  const { mayRun, onPlatforms, seconds } = platformsInUse(files, platforms);
+  await runQueue(files, () => onPlatforms(openWorker(env, onOutcome)), mayRun);
+  const services = running.supervised.map(({ name, pid }) => [name, secondsOfTree(pid())] as const);
+  return { outcomes, shared: new Map([...services, ...seconds]) };
 };
 
 /**
@@ -93,10 +79,6 @@ const stop = async ({ services, supervised, dir }: Running, platforms: readonly 
   rmSync(dir, { recursive: true, force: true });
 };
 
-/** Starts a platform of each of these kinds. The code for it is loaded only if there is one to start. */
-const platformsOf = async (kinds: readonly PlatformKind[]): Promise<StartedPlatform[]> =>
-  kinds.length === 0 ? [] : (await import('./fixtures/start-platforms.ts')).startPlatforms(kinds);
-
 const main = async (words: string[]): Promise<number> => {
   const startedAt = Date.now();
   const options = runOptions(words);
@@ -104,9 +86,8 @@ const main = async (words: string[]): Promise<number> => {
   if (files.length === 0) throw new Error(`no test file is selected by ${words.join(' ')}`);
   console.log(`${files.length} files; generated cases: ${options.share} % of them, seed ${options.seed}`);
   // Loading the definitions of the projections takes time. Do it while the services start.
-  const kinds = PLATFORM_KINDS.filter((kind) => files.some((file) => usesPlatform(file, kind)));
   const [running, { createTemplate }] = await Promise.all([startServices(), import('./fixtures/template-database.ts')]);
-  const platforms = await platformsOf(kinds).catch(async (error) => {
+  const platforms = await startPlatformsOf(files).catch(async (error) => {
     await stop(running, []);
     throw error;
   });
@@ -115,10 +96,10 @@ const main = async (words: string[]): Promise<number> => {
       for (const each of activeProcesses) each.kill();
       void stop(running, platforms).finally(() => process.exit(1));
     });
-  const outcomes = await createTemplate(running.services.databaseUrl)
-    .then(() => runAll(files, environment(running.services, platforms, options)))
+  const results = await createTemplate(running.services.databaseUrl)
+    .then(() => runAll(files, running, platforms, environment(running.services, platforms, options)))
     .finally(() => stop(running, platforms));
-  return reportRun(outcomes, (Date.now() - startedAt) / 1_000).failed > 0 ? 1 : 0;
+  return reportRun({ ...results, seconds: (Date.now() - startedAt) / 1_000 }).failed > 0 ? 1 : 0;
 };
 
 process.exitCode = await main(process.argv.slice(2)).catch((error: Error) => {

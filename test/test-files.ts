@@ -57,14 +57,25 @@ const isSelected = (file: string, { rings, parts, isAfterQuick }: Selection): bo
   !(isAfterQuick && ringOf(file) === 'quick' && !takesShare(file));
 
 /**
- * Returns the selected test files. Files with a long time limit come first, then those of the later rings. Otherwise, a
- * slow file might run alone at the end.
+ * Returns the numbers by which the files of a run are sorted. Files that use a lent platform come first, because they run
+ * one after another; then those that use the shared one, so that both platforms can be closed early. Then come files with
+ * a long time limit, and those of the later rings. Otherwise, a slow file might run alone at the end.
  */
+const orderOf = (file: string): readonly number[] => [
+  usesPlatform(file, 'lent') ? 0 : usesPlatform(file, 'shared') ? 1 : 2,
+  -limitOf(file),
+  -RINGS.indexOf(ringOf(file)),
+];
+
+/** Returns the selected test files in the order in which they run. */
 export const selectedFiles = (selection: Selection): string[] => {
   const [index, count] = selection.shard;
   return globSync('test/**/*.test.ts', { cwd: root })
     .map((file) => file.split(sep).join('/'))
     .filter((file) => isSelected(file, selection))
-    .sort((a, b) => limitOf(b) - limitOf(a) || RINGS.indexOf(ringOf(b)) - RINGS.indexOf(ringOf(a)) || a.localeCompare(b))
+    .sort()
+    .map((file) => ({ file, order: orderOf(file) }))
+    .sort((a, b) => a.order.map((number, index) => number - b.order[index]!).find((difference) => difference !== 0) ?? 0)
+    .map(({ file }) => file)
     .filter((_, position) => position % count === index - 1);
 };
