@@ -2,8 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OutageReport } from './outage-trial.ts';
-import type { Platform } from './platform.ts';
-import { expectReply } from './running-platform.ts';
+import { expectReply, type KillablePlatform } from './running-platform.ts';
 import { createDataset } from './tenants.ts';
 
 type Call = { readonly key: string; readonly body: string };
@@ -21,25 +20,25 @@ const DONE_TIMEOUT_MS = 600_000;
 const CONCURRENCY = 8;
 
 /**
- * Starts an HTTP server as the external target of all jobs. It answers every tenth call with 500, so that the platform
+ * Starts an HTTP server at a port as the external target of all jobs; 0 is any free port. It answers every tenth call with 500, so that the platform
  * repeats some calls.
  */
-export const startCronTarget = async () => {
+const startCronTarget = async (at: number) => {
   const calls: Call[] = [];
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await Array.fromAsync(request)).toString();
     calls.push({ key: String(request.headers['idempotency-key']), body });
     response.writeHead(calls.length % 10 === 0 ? 500 : 200).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(at, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return { calls, host: `127.0.0.1:${port}`, url: `http://127.0.0.1:${port}/`, close: () => void server.close() };
 };
 
-export type CronTarget = Awaited<ReturnType<typeof startCronTarget>>;
+type CronTarget = Awaited<ReturnType<typeof startCronTarget>>;
 
 /** Creates `count` one-shot jobs. In each second, `perSecond` of them are due. @returns their ids */
-const createJobs = async (platform: Platform, target: CronTarget, count: number, perSecond: number): Promise<string[]> => {
+const createJobs = async (platform: KillablePlatform, target: CronTarget, count: number, perSecond: number): Promise<string[]> => {
   const { agents } = await createDataset(platform, { tenants: 2, agents: 1, hooks: 0 });
   const start = Date.now() + FIRST_DELAY_MS;
   const ids: string[] = [];
@@ -64,10 +63,10 @@ const createJobs = async (platform: Platform, target: CronTarget, count: number,
 const DECISIONS = ['CronFired', 'CronSuppressed', 'CronMissed', 'CronOccurrenceSkipped'];
 
 /**
- * Reads the decisions on cron jobs from the log. @returns the types of the decisions for each occurrence of a job, the
+ * Reads the decisions on the cron jobs with these ids from the log. @returns the types of the decisions for each occurrence of a job, the
  * job id of each run that was fired, and the ids of the runs whose calls have ended
  */
-const readRuns = async (platform: Platform) => {
+const readRuns = async (platform: KillablePlatform, ids: readonly string[]) => {
   const log = platform.openLog();
   const decisions = new Map<string, string[]>();
   const fired = new Map<string, string>();
@@ -76,6 +75,7 @@ const readRuns = async (platform: Platform) => {
     if (type === 'CronSucceeded' || type === 'CronExhausted') ended.add(id);
     if (!DECISIONS.includes(type)) continue;
     const { job_id } = data as { job_id: string };
+    if (!ids.includes(job_id)) continue;
     decisions.set(job_id, [...(decisions.get(job_id) ?? []), type]);
     if (type === 'CronFired') fired.set(id, job_id);
   }
@@ -100,7 +100,7 @@ const wrongCalls = (calls: readonly Call[], fired: ReadonlyMap<string, string>):
  * occurrence, the target of each run must be called, and all calls of a run must have the same idempotency key and the
  * same body.
  */
-export const runCronKills = async (platform: Platform, target: CronTarget, kills: number): Promise<OutageReport> => {
+export const runCronKills = async (platform: KillablePlatform, target: CronTarget, kills: number): Promise<OutageReport> => {
   // A restart of the worker takes about two seconds.
   const shortest = kills > FEW ? PAUSE_MS.stable : PAUSE_MS.shortest;
   const seconds = (kills * (2_000 + shortest + PAUSE_MS.random / 2)) / 1_000;
@@ -109,9 +109,9 @@ export const runCronKills = async (platform: Platform, target: CronTarget, kills
     await platform.kill('work');
     await sleep(shortest + PAUSE_MS.random * Math.random());
   }
-  let runs = await readRuns(platform);
+  let runs = await readRuns(platform, ids);
   const isDone = (): boolean => runs.decisions.size >= ids.length && [...runs.fired.keys()].every((id) => runs.ended.has(id));
-  for (const end = Date.now() + DONE_TIMEOUT_MS; !isDone() && Date.now() < end; runs = await readRuns(platform)) await sleep(1_000);
+  for (const end = Date.now() + DONE_TIMEOUT_MS; !isDone() && Date.now() < end; runs = await readRuns(platform, ids)) await sleep(1_000);
   const { decisions, fired, ended } = runs;
   const called = new Set(target.calls.map(({ key }) => key));
   return {
@@ -137,11 +137,11 @@ export const runCronKills = async (platform: Platform, target: CronTarget, kills
 };
 
 /**
- * Starts a target for cron jobs. Calls `use` with the target and the environment variables that allow the platform to
- * call it.
+ * Starts a target for cron jobs at a port; 0 is any free port. Calls `use` with the target and the environment variables
+ * that allow the platform to call it.
  */
-export const withCronTarget = async (use: (target: CronTarget, variables: NodeJS.ProcessEnv) => Promise<void>): Promise<void> => {
-  const target = await startCronTarget();
+export const withCronTarget = async (use: (target: CronTarget, variables: NodeJS.ProcessEnv) => Promise<void>, port = 0): Promise<void> => {
+  const target = await startCronTarget(port);
   try {
     await use(target, { EGRESS_ALLOW: target.host });
   } finally {

@@ -3,9 +3,8 @@ import { createTransport, type Transporter } from 'nodemailer';
 import { freePort } from '../../infra/supervision/ports.ts';
 import { startClientRunner } from './client-runner.ts';
 import type { OutageReport } from './outage-trial.ts';
-import type { Platform } from './platform.ts';
-import { ADMIN_KEY, expectReply } from './running-platform.ts';
-import { type Agent, createAgent } from './tenants.ts';
+import { expectReply, type KillablePlatform } from './running-platform.ts';
+import { type Agent, createAgent, createTenant } from './tenants.ts';
 
 const CONCURRENCY = 8;
 const RETRY_DELAY_MS = 200;
@@ -29,17 +28,17 @@ export const withMailPort = async (use: (port: number, variables: NodeJS.Process
 const contentOf = (number: number): string => `the file of message ${number}`;
 
 /** The message with this number. Its bytes are always the same, so that a repeat is recognised. */
-const mailOf = (number: number) => ({
-  ...{ from: 'ada@example.com', to: 'agent.demo@mail.test', subject: `message ${number}`, text: 'Text' },
+const mailOf = (to: string, number: number) => ({
+  ...{ from: 'ada@example.com', to, subject: `message ${number}`, text: 'Text' },
   ...{ messageId: `<${number}@example.com>`, date: new Date(0), boundaryPrefix: `b${number}` },
   attachments: [{ filename: `${number}.txt`, content: contentOf(number) }],
 });
 
 /** Sends a message until it gets 250. @returns the number of attempts; 0 if none succeeded */
-const sendUntilAnswered = async (client: Transporter, number: number): Promise<number> => {
+const sendUntilAnswered = async (client: Transporter, to: string, number: number): Promise<number> => {
   const end = Date.now() + SENDING_TIMEOUT_MS;
   for (let attempts = 1; Date.now() < end; attempts++) {
-    const isAnswered = await client.sendMail(mailOf(number)).then(
+    const isAnswered = await client.sendMail(mailOf(to, number)).then(
       () => true,
       () => false,
     );
@@ -50,7 +49,7 @@ const sendUntilAnswered = async (client: Transporter, number: number): Promise<n
 };
 
 /** Sends all messages, evenly over `durationMs`. @returns the number of attempts for each */
-const sendAll = async ({ port, messages }: MailFaultOptions, durationMs: number): Promise<number[]> => {
+const sendAll = async ({ port, messages }: MailFaultOptions, { tenant, slug }: Agent, durationMs: number): Promise<number[]> => {
   const attempts: number[] = [];
   const start = Date.now();
   let next = 0;
@@ -59,7 +58,7 @@ const sendAll = async ({ port, messages }: MailFaultOptions, durationMs: number)
       const number = next++;
       await sleep(Math.max(0, start + (number * durationMs) / messages - Date.now()));
       const client = createTransport({ host: '127.0.0.1', port, ignoreTLS: true });
-      attempts[number] = await sendUntilAnswered(client, number);
+      attempts[number] = await sendUntilAnswered(client, `${slug}.${tenant.slug}@mail.test`, number);
       client.close();
     }
   };
@@ -69,11 +68,13 @@ const sendAll = async ({ port, messages }: MailFaultOptions, durationMs: number)
 
 type StoredMail = { readonly id: string; readonly subject: string; readonly attachments: readonly { readonly id: string }[] };
 
+const pathOf = ({ tenant, id }: Agent): string => `/tenant/${tenant.id}/agents/${id}`;
+
 /** Reads all messages of the agent, page by page. */
-const readMessages = async (platform: Platform, path: string): Promise<StoredMail[]> => {
+const readMessages = async (platform: KillablePlatform, agent: Agent): Promise<StoredMail[]> => {
   const messages: StoredMail[] = [];
-  for (let next: string | undefined = `${path}/messages?limit=${PAGE_SIZE}`; next; ) {
-    const { headers, text } = await platform.call('GET', next);
+  for (let next: string | undefined = `${pathOf(agent)}/messages?limit=${PAGE_SIZE}`; next; ) {
+    const { headers, text } = await platform.call('GET', next, undefined, agent.tenant);
     messages.push(...(JSON.parse(text) as StoredMail[]));
     next = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1]?.replace(/^https?:\/\/[^/]+/, '');
   }
@@ -81,21 +82,21 @@ const readMessages = async (platform: Platform, path: string): Promise<StoredMai
 };
 
 /** Returns a message for each stored message whose only attachment cannot be read or has another content. */
-const wrongAttachments = async (platform: Platform, path: string, messages: readonly StoredMail[]): Promise<string[]> => {
+const wrongAttachments = async (platform: KillablePlatform, agent: Agent, messages: readonly StoredMail[]): Promise<string[]> => {
   const wrong: string[] = [];
   for (const { subject, attachments } of messages) {
     const [file] = attachments;
-    const content = file && (await platform.call('GET', `${path}/attachments/${file.id}`)).text;
+    const content = file && (await platform.call('GET', `${pathOf(agent)}/attachments/${file.id}`, undefined, agent.tenant)).text;
     const number = Number(SUBJECT.exec(subject)?.[1]);
     if (attachments.length !== 1 || content !== contentOf(number)) wrong.push(`the attachment of ${subject} is ${content}`);
   }
   return wrong;
 };
 
-const recordedIds = async (platform: Platform): Promise<string[]> => {
+const recordedIds = async (platform: KillablePlatform, { tenant }: Agent): Promise<string[]> => {
   const log = platform.openLog();
   const ids: string[] = [];
-  for await (const { type, event_id } of log.readAll()) if (type === 'MailReceived') ids.push(event_id);
+  for await (const { type, event_id, meta } of log.readAll()) if (type === 'MailReceived' && meta.tenant === tenant.id) ids.push(event_id);
   await log.close();
   return ids;
 };
@@ -109,15 +110,14 @@ const missingIn = (messages: number, subjects: readonly string[]): string[] => {
   return Array.from({ length: messages }, (_, number) => `message ${number}`).filter((subject) => !known.has(subject));
 };
 
-const createReceiver = async (platform: Platform): Promise<Agent> => {
-  const { id } = await platform.firstTenant();
-  const agent = await createAgent(platform, { id, slug: 'demo', key: ADMIN_KEY }, 'agent');
-  await expectReply(platform.call('PATCH', `/tenant/${id}`, { external_mail_enabled: true }), 200);
+const createReceiver = async (platform: KillablePlatform): Promise<Agent> => {
+  const agent = await createAgent(platform, await createTenant(platform), 'agent');
+  await expectReply(platform.call('PATCH', `/tenant/${agent.tenant.id}`, { external_mail_enabled: true }, agent.tenant), 200);
   await expectReply(platform.call('POST', '/admin/mail/heal', { service: 'external' }), 200);
   return agent;
 };
 
-const killInTurn = async (platform: Platform, kills: number): Promise<void> => {
+const killInTurn = async (platform: KillablePlatform, kills: number): Promise<void> => {
   for (let count = 0; count < kills; count++) {
     await sleep(PAUSE_MS);
     await platform.kill(count % 2 === 0 ? 'serve' : 'work');
@@ -129,23 +129,22 @@ const killInTurn = async (platform: Platform, kills: number): Promise<void> => {
  * message is repeated until it gets 250. Then it must be in the log once, with its attachment, and have one effect at
  * the runner of its agent; and after that, nothing more may be recorded or delivered.
  */
-export const runMailKills = async (platform: Platform, options: MailFaultOptions): Promise<OutageReport> => {
+export const runMailKills = async (platform: KillablePlatform, options: MailFaultOptions): Promise<OutageReport> => {
   const { messages, kills } = options;
   const agent = await createReceiver(platform);
-  const path = `/tenant/${agent.tenant.id}/agents/${agent.id}`;
   const subjects = new Map<string, string>();
   const runner = await startClientRunner(platform, agent, {
     before: async ({ id, data }) => {
       subjects.set(id, String((data as { subject?: string }).subject));
     },
   });
-  const [attempts] = await Promise.all([sendAll(options, kills * PAUSE_MS), killInTurn(platform, kills)]);
+  const [attempts] = await Promise.all([sendAll(options, agent, kills * PAUSE_MS), killInTurn(platform, kills)]);
   const isDone = async (): Promise<boolean> =>
-    runner.effects().length >= messages && (await readMessages(platform, path).catch(() => [])).length >= messages;
+    runner.effects().length >= messages && (await readMessages(platform, agent).catch(() => [])).length >= messages;
   for (const end = Date.now() + DONE_TIMEOUT_MS; !(await isDone()) && Date.now() < end; ) await sleep(1_000);
-  const atBreak = { runs: runner.commandRuns().length, recorded: (await recordedIds(platform)).length };
+  const atBreak = { runs: runner.commandRuns().length, recorded: (await recordedIds(platform, agent)).length };
   await sleep(QUIET_MS);
-  const [stored, recorded] = [await readMessages(platform, path), await recordedIds(platform)];
+  const [stored, recorded] = [await readMessages(platform, agent), await recordedIds(platform, agent)];
   const storedSubjects = stored.map(({ subject }) => subject);
   const delivered = runner.effects().map((id) => subjects.get(id)!);
   const late = runner.commandRuns().length - atBreak.runs + recorded.length - atBreak.recorded;
@@ -154,7 +153,7 @@ export const runMailKills = async (platform: Platform, options: MailFaultOptions
       lost: [
         ...missingIn(messages, storedSubjects).map((subject) => `${subject} is not recorded`),
         ...missingIn(messages, delivered).map((subject) => `${subject} has no effect`),
-        ...(await wrongAttachments(platform, path, stored)),
+        ...(await wrongAttachments(platform, agent, stored)),
       ],
       duplicated: [
         ...repeatedIn(storedSubjects).map((subject) => `${subject} is recorded more than once`),
