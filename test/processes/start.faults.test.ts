@@ -8,6 +8,7 @@ import { equal, is, match, not, ok } from 'uvu/assert';
 import { startTimeOf } from '../../infra/supervision/os-process.ts';
 import { readPidFile } from '../../infra/supervision/pid-file.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
+import { mainFile } from '../faults/running-platform.ts';
 import { eventually, type Program, pidsWith, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
 import { startNatsServer } from '../fixtures/nats-server.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
@@ -34,6 +35,19 @@ const statusOf = (base: string, path: string): Promise<number | undefined> =>
     ({ status }) => status,
     () => undefined,
   );
+
+/** Creates an API key with the command for it. */
+const newKey = (): string => execFileSync(process.execPath, [mainFile, 'keys', 'new'], { encoding: 'utf8' }).trim();
+
+/** Returns the status of a request with an API key, as soon as the read models are available. */
+const statusFor = async (base: string, key: string): Promise<number> => {
+  let status = 503;
+  await eventually('the platform answers', async () => {
+    ({ status } = await fetch(`${base}/admin/tenants`, { headers: { authorization: `Bearer ${key}` } }));
+    return status !== 503;
+  });
+  return status;
+};
 
 const degradedOf = (base: string): Promise<string[]> =>
   fetch(`${base}/readyz`).then(
@@ -78,7 +92,7 @@ const onStarted = (() => {
   });
   return async (use: (started: Started, dir: string) => Promise<void>): Promise<void> => {
     running ??= withTempDirectory(async (dir) => {
-      started.resolve([await start(join(dir, 'data')), dir]);
+      started.resolve([await start(join(dir, "operator's data")), dir]);
       await finished.promise;
     });
     running.catch(started.reject);
@@ -86,35 +100,25 @@ const onStarted = (() => {
   };
 })();
 
-test('annals start starts all processes and shows the first API key only once; it stops all processes on SIGTERM, and on the two SIGINTs that Ctrl-C sends (one from the terminal, one from npm)', () =>
-  withTempDirectory(async (dir) => {
-    const data = join(dir, "operator's data");
-    const first = await start(data);
-    is(await statusOf(first.base, '/readyz'), 200);
-    const psql = /^ {2}postgres +psql "(\$\(cat .*\))"$/m.exec(first.program.output())![1];
+test('annals start starts all processes and shows the first API key', () =>
+  onStarted(async ({ program, base, data }) => {
+    is(await statusOf(base, '/readyz'), 200);
+    const psql = /^ {2}postgres +psql "(\$\(cat .*\))"$/m.exec(program.output())![1];
     is(
       execFileSync('/bin/sh', ['-c', `echo "${psql}"`], { encoding: 'utf8' }).trim(),
       readFileSync(join(data, 'postgres/url'), 'utf8').trim(),
     );
-    match(first.program.output(), /^ {2}API key \(shown once\): ann_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/m);
+    match(program.output(), /^ {2}API key \(shown once\): ann_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/m);
     // The key must be printed before the platform is ready. If the platform is stopped in between, no later start
     // prints the key, so it would be lost.
-    ok(first.program.output().indexOf('API key') < first.program.output().indexOf('Annals serves'));
-    const [, key] = /API key .*: (\S+)$/m.exec(first.program.output())!;
-    equal(linesOf(first.program).slice(-3), [`    export ANNALS_URL=${first.base}`, `    export ANNALS_KEY=${key}`, `ready ${first.base}`]);
+    ok(program.output().indexOf('API key') < program.output().indexOf('Annals serves'));
+    const [, key] = /API key .*: (\S+)$/m.exec(program.output())!;
+    equal(linesOf(program).slice(-3), [`    export ANNALS_URL=${base}`, `    export ANNALS_KEY=${key}`, `ready ${base}`]);
+    match(program.output(), `${base}/console; annals login prints a link`);
     equal(
       PROCESSES.filter((name) => pidOf(data, name) === undefined),
       [],
     );
-    const ports = portsOf(data);
-    await stops(first);
-    const second = await start(data, first.port);
-    not.match(second.program.output(), /API key|export|next/);
-    for (const { program } of [first, second]) match(program.output(), `${first.base}/console; annals login prints a link`);
-    equal(portsOf(data), ports);
-    second.program.child.kill('SIGINT');
-    await sleep(50);
-    await stops(second, 'SIGINT');
   }));
 
 test('files with secrets can be read only by their owner, and the only secret that is printed is the first key', () =>
@@ -180,8 +184,6 @@ test('if the supervisor was killed, the next start ends the processes that are s
       equal(pidsWith(mark), [pidOf(started.data, name)]);
   }));
 
-// This test must be the last one that uses the shared platform, because it stops the platform and checks that all
-// processes of it end.
 test('a child process is started again even if the directories for logs and pid files were removed', () =>
   onStarted(async (started) => {
     const killed = pidOf(started.data, 'postgres')!;
@@ -190,21 +192,48 @@ test('a child process is started again even if the directories for logs and pid 
     await eventually('postgres is back', () => pidOf(started.data, 'postgres') !== undefined);
     await eventually('nothing is degraded', async () => (await degradedOf(started.base)).length === 0);
     is(started.program.child.exitCode, null);
-    is(await started.program.stop(), 0);
-    equal(pidsWith(started.data), []);
   }));
 
-test('if two processes start at once on a data directory whose file of ports a full disk has truncated, one serves, and the other prints a message and exits', () =>
+test('after SIGTERM, no process is left; the next start keeps the ports, and says if ANNALS_ADMIN_KEY does not work', () =>
+  onStarted(async (started) => {
+    const ports = portsOf(started.data);
+    await stops(started);
+    const ANNALS_ADMIN_KEY = newKey();
+    started.program = (await start(started.data, started.port, { ANNALS_ADMIN_KEY })).program;
+    equal(portsOf(started.data), ports);
+    const { output } = started.program;
+    // Only the first start shows an API key.
+    not.match(output(), /API key|export|next/);
+    match(output(), /^annals: ANNALS_ADMIN_KEY does not work: the platform does not know it; .*annals keys create --super-admin$/m);
+    match(output(), `${started.base}/console; annals login prints a link`);
+    not.match(output(), ANNALS_ADMIN_KEY);
+    is(await statusFor(started.base, ANNALS_ADMIN_KEY), 401);
+  }));
+
+// This test must be the last one that uses the shared platform, because it stops the platform and checks that all
+// processes of it end.
+test('annals start stops all processes on the two SIGINTs that Ctrl-C sends: one from the terminal, one from npm', () =>
+  onStarted(async (started) => {
+    started.program.child.kill('SIGINT');
+    await sleep(50);
+    await stops(started, 'SIGINT');
+  }));
+
+test('of two starts at once with a truncated file of ports, one serves with ANNALS_ADMIN_KEY, and the other exits', () =>
   withTempDirectory(async (dir) => {
+    const ANNALS_ADMIN_KEY = newKey();
     const data = join(dir, 'data');
     mkdirSync(data, { mode: 0o711 });
+    // A full disk can have truncated the file of ports.
     writeFileSync(join(data, 'state.json'), '');
     const ports = [await freePort(), await freePort()];
-    const both = ports.map((port) => begin(data, port));
+    const both = ports.map((port) => begin(data, port, { ANNALS_ADMIN_KEY }));
     const codes = Promise.race(both.map((each) => each.ended));
     is(await codes, 1);
     const winner = both.find(({ child }) => child.exitCode === null)!;
-    await winner.waitForOutput(/^ready /m);
+    const [, base] = await winner.waitForOutput(/^ready (\S+)$/m);
+    is(await statusFor(base!, ANNALS_ADMIN_KEY), 200);
+    not.match(winner.output(), 'does not work');
     match(both.find((each) => each !== winner)!.output(), /^annals: annals already runs on /);
     is(await winner.stop(), 0);
     nothingLeft(data, []);
