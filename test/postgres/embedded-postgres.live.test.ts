@@ -20,6 +20,7 @@ import { equal, is, match, not, ok } from 'uvu/assert';
 import { postgresUser } from '../../infra/postgres/os-user.ts';
 import { isTraversable } from '../../infra/postgres/server-binaries.ts';
 import { startTimeOf } from '../../infra/supervision/os-process.ts';
+import { sharedByTests } from '../faults/platform.ts';
 import {
   checkout,
   eventually,
@@ -68,8 +69,12 @@ const answers = (url: string): Promise<boolean> =>
     () => false,
   );
 
+/** A data directory that some tests use one after another, because the first start in a directory takes most of a test. */
+const onUsedDirectory = sharedByTests(withTempDirectory);
+
+// This test must be the first one that uses the shared directory, because its environment matters at the first start.
 test('the database uses UTF-8, and the same case mapping and sort order on every system, even if LANG is C', () =>
-  withTempDirectory(async (dir) => {
+  onUsedDirectory(async (dir) => {
     const { program: running, url } = await whenStarted(
       startServer(dir, root, { env: { ...process.env, LANG: 'C', LC_ALL: 'C', PGDATA: '/nowhere' } }),
     );
@@ -90,7 +95,7 @@ test('a start that fails because the disk is full leaves no incomplete password 
   }));
 
 test('Postgres requires a password, only the owner can read the files that contain the password, and there is no Unix socket', () =>
-  withTempDirectory(async (dir) => {
+  onUsedDirectory(async (dir) => {
     const { program: running, url } = await whenStarted(startServer(dir));
     const wrong = new URL(url);
     wrong.password = 'wrong';
@@ -114,7 +119,7 @@ test('Postgres requires a password, only the owner can read the files that conta
   }));
 
 test('a Postgres server that is killed restarts on its port, and after SIGTERM no process is left', () =>
-  withTempDirectory(async (dir) => {
+  onUsedDirectory(async (dir) => {
     const { program: running, url, pid } = await whenStarted(startServer(dir));
     await flushed(url, 'create table kept (id int)');
     process.kill(pid, 'SIGKILL');
@@ -126,7 +131,7 @@ test('a Postgres server that is killed restarts on its port, and after SIGTERM n
   }));
 
 test('a Postgres server that is killed before it has written its pid file, so that the file is empty, restarts nevertheless', () =>
-  withTempDirectory(async (dir) => {
+  onUsedDirectory(async (dir) => {
     const { program: running, url, pid } = await whenStarted(startServer(dir));
     const { data } = await rowOf(superuserUrl(dir, url), `select current_setting('data_directory') data`);
     writeFileSync(join(data as string, 'postmaster.pid'), '');
@@ -136,20 +141,20 @@ test('a Postgres server that is killed before it has written its pid file, so th
   }));
 
 test('if the supervisor was killed, the next start ends the Postgres server that is still running, and starts a new one with the same rows', () =>
-  withTempDirectory(async (dir) => {
+  onUsedDirectory(async (dir) => {
     const first = await whenStarted(startServer(dir));
-    await flushed(first.url, 'create table kept (id int)');
+    await flushed(first.url, 'create table survivor (id int)');
     await first.program.stop('SIGKILL');
     ok(startTimeOf(first.pid), 'PostgreSQL outlives its supervisor');
     const second = await whenStarted(startServer(dir));
     is(startTimeOf(first.pid), undefined);
-    await rowOf(second.url, 'select from kept');
+    await rowOf(second.url, 'select from survivor');
     is(await second.program.stop(), 0);
     equal(pidsWith(dir), []);
   }));
 
 test('a pid file with the pid of an unrelated process does not prevent the start of Postgres', () =>
-  withTempDirectory(async (dir) => {
+  onUsedDirectory(async (dir) => {
     const first = await whenStarted(startServer(dir));
     await first.program.stop();
     const stranger = startProgram('sleep', ['60'], { cwd: '/', ...postgresUser() });
@@ -163,7 +168,7 @@ test('a pid file with the pid of an unrelated process does not prevent the start
   }));
 
 test('if the database was dropped, the next start creates an empty one', () =>
-  withTempDirectory(async (dir) => {
+  onUsedDirectory(async (dir) => {
     const first = await whenStarted(startServer(dir));
     await rowOf(first.url, 'create table gone (id int)');
     const other = new URL(first.url);
