@@ -184,6 +184,24 @@ for (const [name, cookie] of Object.entries(visitors))
     assert.equal(wrong, []);
   });
 
+/** The kinds of shown data that have no id: settings of which a tenant has one. */
+const WITHOUT_ID = ['guardrails'];
+
+test('what a page marks with a kind has an id, too; pages of resources and results of a search are marked', async () => {
+  const wrong: string[] = [];
+  const search = { name: 'the search', url: `${p.base}/find?q=a`, permit: 'any' };
+  for (const { name, url } of [...pages, search]) {
+    const { text } = await openAs(p.cookie, url);
+    const marked = [...text.matchAll(/<[^>]*\sdata-kind="([^"]+)"[^>]*>/g)].map(([element, kind]) => ({ element, kind: kind! }));
+    const withoutId = marked.filter(({ element, kind }) => !/\sdata-id="[^"]/.test(element) && !WITHOUT_ID.includes(kind));
+    wrong.push(...withoutId.map(({ kind }) => `${name}: ${kind} without an id`));
+    const isOwn = ({ element }: { element: string }): boolean => element.includes(`data-id="${url.split('/').at(-1)}"`);
+    if (/:\w+$/.test(name) && name.split('/').length > 4 && !marked.some(isOwn)) wrong.push(`${name} has no mark of its resource`);
+    if (name === search.name && !marked.some(({ kind }) => kind === 'agent')) wrong.push('the results of the search have no marks');
+  }
+  assert.equal(wrong, []);
+});
+
 afterLastTest(close);
 
 test.run();

@@ -28,7 +28,7 @@ await p.send('POST', `${p.tenant}/agents/${agent}/cron-jobs/${hourly}/skip`);
 const week = `${path}?date=2126-03-04`;
 type Mark = { readonly due: string; readonly state: string };
 const marksIn = (text: string): Mark[] =>
-  [...text.matchAll(/data-kind="cron-occurrence" data-state="(\w+)" data-due="([^"]+)"/g)].map(([, state, due]) => ({
+  [...text.matchAll(/data-kind="cron-occurrence" data-id="[^"]+" data-state="(\w+)" data-due="([^"]+)"/g)].map(([, state, due]) => ({
     due: due!,
     state: state!,
   }));

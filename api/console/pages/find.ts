@@ -18,7 +18,14 @@ type Item = ReplyOf<Rows['autocomplete']>[number];
 type Tenant = ReplyOf<Rows['listTenants']>[number];
 
 /** A search result: the URL of its page, its name, and what kind of thing it is. */
-type Hit = { readonly href: string; readonly label: string; readonly kind: string; readonly icon: IconName };
+type Hit = {
+  readonly href: string;
+  readonly label: string;
+  readonly kind: string;
+  readonly icon: IconName;
+  /** The kind and the id of the resource; absent for pages, forms and lists of events. */
+  readonly resource?: readonly [kind: string, id: string];
+};
 
 const MAX_FORMS = 8;
 const MAX_ITEMS = '20';
@@ -60,6 +67,12 @@ const KINDS: Readonly<Partial<Record<Item['type'], string>>> = {
   position: 'events up to this position, the newest',
 };
 
+/** The types of results that are no resources: their ids are those of a request, or positions of the log. */
+const LISTS: readonly Item['type'][] = ['request', 'position'];
+
+const resourceOf = ({ type, id }: Item): Pick<Hit, 'resource'> =>
+  LISTS.includes(type) ? {} : { resource: [type.replaceAll('_', '-'), id] };
+
 const queryOf = ({ query }: Visit): string => (query.get('q') ?? '').trim().slice(0, 255);
 
 /** Whether every word of the query is the start of a word in the text. */
@@ -81,8 +94,16 @@ const pageHits = (visit: Visit, query: string): Hit[] => {
 const tenantHits = ({ me }: Visit, query: string, listed: readonly Tenant[]): Hit[] => [
   ...(me?.tenants ?? [])
     .filter(({ name, slug }) => query !== '' && containsWords(`${name} ${slug}`, query))
-    .map(({ id, name }): Hit => ({ href: tenantPath(id), label: name, kind: 'your tenant', icon: 'building-2' })),
-  ...listed.map(({ id, name }): Hit => ({ href: platformPath(`/tenants/${id}`), label: name, kind: 'tenant', icon: 'building-2' })),
+    .map(({ id, name }): Hit => ({ href: tenantPath(id), label: name, kind: 'your tenant', icon: 'building-2', resource: ['tenant', id] })),
+  ...listed.map(
+    ({ id, name }): Hit => ({
+      href: platformPath(`/tenants/${id}`),
+      label: name,
+      kind: 'tenant',
+      icon: 'building-2',
+      resource: ['tenant', id],
+    }),
+  ),
 ];
 
 /**
@@ -107,7 +128,7 @@ const itemHits = (visit: Visit, items: readonly Item[]): Hit[] =>
     const [href, name] = itemHref(visit, item) ?? [];
     const { label, type, detail } = item;
     const kind = [KINDS[type] ?? type, detail].filter((one) => one).join(' · ');
-    return href && name ? [{ href, label, kind, icon: name }] : [];
+    return href && name ? [{ href, label, kind, icon: name, ...resourceOf(item) }] : [];
   });
 
 /** Returns the forms whose titles contain the query. A form about an agent first asks which agent it is about. */
@@ -138,8 +159,11 @@ const asks = (visit: Visit) => {
 
 type Found = { readonly [Name in keyof ReturnType<typeof asks>]: Awaited<ReturnType<typeof asks>[Name]> };
 
-const hitRow = ({ href, label, kind, icon: name }: Hit) =>
-  li(null, a({ href, class: 'row-link' }, icon(name), span({ class: 'event' }, label), span({ class: 'quiet' }, kind)));
+const hitRow = ({ href, label, kind, icon: name, resource }: Hit) =>
+  li(
+    resource ? { 'data-kind': resource[0], 'data-id': resource[1] } : null,
+    a({ href, class: 'row-link' }, icon(name), span({ class: 'event' }, label), span({ class: 'quiet' }, kind)),
+  );
 
 const view = ({ items, tenants }: Found, visit: Visit) => {
   const query = queryOf(visit);

@@ -8,7 +8,8 @@ import { zoned } from './time.ts';
 const { ul, li, span, time, details, summary } = tags;
 
 export type Occurrence = ReplyOf<(typeof cronOccurrenceOperations)['listCronOccurrences']>[number];
-type Marked = Pick<Occurrence, 'due_at' | 'decision' | 'reason'> & { readonly predicted: boolean };
+/** An occurrence. A preview does not know its id. */
+type Marked = Pick<Occurrence, 'due_at' | 'decision' | 'reason'> & { readonly predicted: boolean; readonly occurrence_id?: string };
 
 const STATES = ['fired', 'predicted', 'suppressed', 'missed', 'skipped'] as const;
 type State = (typeof STATES)[number];
@@ -31,8 +32,10 @@ export const stateText = (occurrence: Marked): string => {
 const mark = (occurrence: Marked) => {
   const state = stateOf(occurrence);
   const words = stateText(occurrence);
+  const { occurrence_id: id } = occurrence;
+  const identity = id === undefined ? {} : { 'data-kind': 'cron-occurrence', 'data-id': id };
   return li(
-    { class: `mark ${state}`, 'data-kind': 'cron-occurrence', 'data-state': state, 'data-due': occurrence.due_at, title: words },
+    { class: `mark ${state}`, ...identity, 'data-state': state, 'data-due': occurrence.due_at, title: words },
     icon(ICONS[state]),
     time({ datetime: occurrence.due_at }, zoned(occurrence.due_at, 'clock')),
     span({ class: 'hidden' }, ` ${words}`),
