@@ -12,6 +12,8 @@ export type Outcome = {
   readonly seconds: number;
   /** User and system time of the file and of the processes that it has started, as far as they have ended. */
   readonly processorSeconds: number;
+  /** The part of `processorSeconds` that depends on which files the process has run before: importing modules. */
+  readonly importSeconds: number;
   readonly reason?: string;
   readonly output: string;
 };
@@ -51,5 +53,6 @@ export const outcomeOf = ({ file, output, startedAt, end, fault }: FileRun): Out
   const { total = 0, passed = 0, skipped = 0 } = counts ?? {};
   const failed = total - passed + (reason ? 1 : 0);
   const seconds = (Date.now() - startedAt) / 1_000;
-  return { file, passed, skipped, failed, seconds, processorSeconds: end?.processorSeconds ?? 0, output, ...(reason && { reason }) };
+  const { processorSeconds = 0, importSeconds = 0 } = end ?? {};
+  return { file, passed, skipped, failed, seconds, processorSeconds, importSeconds, output, ...(reason && { reason }) };
 };

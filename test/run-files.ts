@@ -13,6 +13,8 @@ export const END_OF_FILE = '=== end of the test file: ';
 export type FileEnd = {
   /** User and system time of the file, including the processes that it has started and that have ended. */
   readonly processorSeconds: number;
+  /** The part of `processorSeconds` that went into importing the file, and modules that no earlier file has imported. */
+  readonly importSeconds: number;
   /** The memory of this process, in bytes. */
   readonly memory: number;
   /** Why the file failed, if the cause is not the failure of a test. */
@@ -29,11 +31,12 @@ const { runFileCleanups, runProcessCleanups } = await import('./fixtures/after-l
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** @returns why the file failed, if the cause is not the failure of a test */
-const runFile = async (file: string): Promise<string | undefined> => {
+/** Calls `onImported` before the first test. @returns why the file failed, if the cause is not the failure of a test */
+const runFile = async (file: string, onImported: () => void): Promise<string | undefined> => {
   globals.UVU_QUEUE = [[null]];
   try {
     await import(join(import.meta.dirname, '..', file));
+    onImported();
     await exec();
     await runFileCleanups();
     return undefined;
@@ -49,9 +52,12 @@ const runFile = async (file: string): Promise<string | undefined> => {
 let used = 0;
 
 const runAndReport = async (file: string): Promise<void> => {
-  const problem = await runFile(file);
+  let importSeconds = 0;
+  const problem = await runFile(file, () => {
+    importSeconds = usedSeconds() - used;
+  });
   const total = usedSeconds();
-  const end: FileEnd = { processorSeconds: total - used, memory: process.memoryUsage.rss(), ...(problem && { problem }) };
+  const end: FileEnd = { processorSeconds: total - used, importSeconds, memory: process.memoryUsage.rss(), ...(problem && { problem }) };
   used = total;
   console.log(`${END_OF_FILE}${JSON.stringify(end)}`);
 };

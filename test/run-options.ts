@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { RINGS, type Ring, type Selection } from './test-files.ts';
 
 /** The cases that a file with generated cases runs: from and to, in per cent. `npm test` runs a tenth. */
-const QUICK_SHARE = '0-10';
+export const QUICK_SHARE = '0-10';
 const WHOLE_SHARE = '0-100';
 const SHARE_LEFT_OUT = '10-100';
 

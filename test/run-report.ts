@@ -1,9 +1,13 @@
 import { relative } from 'node:path';
 import type { Outcome } from './file-outcome.ts';
+import { processorLimitOf } from './processor-limits.ts';
 import { usedSeconds } from './processor-time.ts';
+import { QUICK_SHARE } from './run-options.ts';
 import { RINGS, ringOf } from './test-files.ts';
 
 const DEAREST = 20;
+/** A file is reported as too dear if it uses more than this many times its limit. */
+const TOLERANCE = 2;
 
 export type Counts = Pick<Outcome, 'passed' | 'failed' | 'skipped'>;
 
@@ -12,11 +16,23 @@ export const summary = ({ passed, failed, skipped }: Counts): string =>
 
 /** Prints the result of a file and, if a test has failed, everything that the file has printed. */
 export const reportFile = (outcome: Outcome): void => {
-  const { file, seconds, processorSeconds, failed, reason, output } = outcome;
-  const times = `${seconds.toFixed(1)} s, ${processorSeconds.toFixed(1)} s of processor time`;
+  const { file, seconds, processorSeconds, importSeconds, failed, reason, output } = outcome;
+  const times = `${seconds.toFixed(1)} s, ${processorSeconds.toFixed(1)} s of processor time (${importSeconds.toFixed(1)} s to import)`;
   console.log(`${failed > 0 ? 'FAIL' : 'pass'}  ${file}  ${summary(outcome)}  ${times}`);
   if (reason) console.log(`      ${reason}`);
   if (failed > 0) console.log(output.trimEnd().replace(/^/gm, '    | '));
+};
+
+/**
+ * Prints the files of the ring `quick` that have used much more processor time than they may. This is no failure, because
+ * other programs on the machine make the same work dearer.
+ */
+const reportDearFiles = (outcomes: readonly Outcome[]): void => {
+  for (const { file, processorSeconds, importSeconds } of outcomes) {
+    const used = processorSeconds - importSeconds;
+    if (ringOf(file) !== 'quick' || used <= TOLERANCE * processorLimitOf(file)) continue;
+    console.log(`too dear for npm test: ${file} used ${used.toFixed(1)} s of processor time, its limit is ${processorLimitOf(file)} s`);
+  }
 };
 
 const sumOf = (outcomes: readonly Outcome[], field: 'passed' | 'failed' | 'skipped' | 'processorSeconds'): number =>
@@ -25,13 +41,19 @@ const sumOf = (outcomes: readonly Outcome[], field: 'passed' | 'failed' | 'skipp
 const row = (seconds: number, text: string): string => `${seconds.toFixed(1).padStart(8)} s  ${text}`;
 
 /** What a run has given. `shared` has the processor time of what all files use, by name. `seconds` is the duration. */
-export type Results = { readonly outcomes: readonly Outcome[]; readonly shared: ReadonlyMap<string, number>; readonly seconds: number };
+export type Results = {
+  readonly outcomes: readonly Outcome[];
+  readonly shared: ReadonlyMap<string, number>;
+  readonly seconds: number;
+  readonly share: string;
+};
 
 /** Prints where the processor time of a run went, and its result. @returns the counts of all files */
-export const reportRun = ({ outcomes, shared, seconds }: Results): Counts => {
+export const reportRun = ({ outcomes, shared, seconds, share }: Results): Counts => {
   const dearest = [...outcomes].sort((a, b) => b.processorSeconds - a.processorSeconds).slice(0, DEAREST);
   console.log('\nProcessor time (user and system) of the dearest files');
   for (const { file, processorSeconds } of dearest) console.log(row(processorSeconds, file));
+  if (share === QUICK_SHARE) reportDearFiles(outcomes);
   console.log('of the rings');
   for (const ring of RINGS) {
     const files = outcomes.filter(({ file }) => ringOf(file) === ring);

@@ -20,7 +20,8 @@ const openWorker = (env: NodeJS.ProcessEnv, onOutcome: (outcome: Outcome) => voi
   let lastFile = '';
   const close = async (used: TestProcess | undefined, file: string): Promise<void> => {
     const reason = await used?.close();
-    if (reason) onOutcome({ file, passed: 0, failed: 1, skipped: 0, seconds: 0, processorSeconds: 0, reason, output: '' });
+    if (reason)
+      onOutcome({ file, passed: 0, failed: 1, skipped: 0, seconds: 0, processorSeconds: 0, importSeconds: 0, reason, output: '' });
   };
   const run = async (file: string): Promise<void> => {
     if (needsOwnProcess(file)) {
@@ -99,7 +100,7 @@ const main = async (words: string[]): Promise<number> => {
   const results = await createTemplate(running.services.databaseUrl)
     .then(() => runAll(files, running, platforms, environment(running.services, platforms, options)))
     .finally(() => stop(running, platforms));
-  return reportRun({ ...results, seconds: (Date.now() - startedAt) / 1_000 }).failed > 0 ? 1 : 0;
+  return reportRun({ ...results, share: options.share, seconds: (Date.now() - startedAt) / 1_000 }).failed > 0 ? 1 : 0;
 };
 
 process.exitCode = await main(process.argv.slice(2)).catch((error: Error) => {
