@@ -16,7 +16,7 @@ test('no request fails while the master key and a data key are rotated; annals v
     equal(failures, []);
     ok(requests > 200, `${requests} requests`);
     const env = { ...unconfiguredEnvironment(), ANNALS_DATA: platform.data };
-    const status = startProgram(process.execPath, [mainFile, 'vault', 'status'], { env });
+    const status = startProgram(process.execPath, [mainFile, 'vault', 'status', '--verbose'], { env });
     equal(await status.ended, 0, status.output());
     const [, opened, all] = /^master key {2}\S+, 0 days old, in \S+; it opens (\d+) of (\d+) keys$/m.exec(status.output()) ?? [];
     ok(opened !== undefined && opened === all, status.output());
