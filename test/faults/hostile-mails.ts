@@ -19,10 +19,23 @@ const deliver = async ({ url }: RunningPlatform, { path, secret }: Hook): Promis
   return performance.now() - startedAt;
 };
 
+/** The number of times that each message is sent, because another program may delay one delivery, but not all. */
+const REPEATS = 3;
+
+/** Sends deliveries until the message has been answered. @returns the milliseconds of the slowest one */
+const slowestBeside = async (platform: RunningPlatform, hook: Hook, sending: Promise<unknown>): Promise<number> => {
+  let isAnswered = false;
+  let slowestMs = 0;
+  void sending.finally(() => (isAnswered = true)).catch(() => {});
+  while (!isAnswered) slowestMs = Math.max(slowestMs, await deliver(platform, hook));
+  return slowestMs;
+};
+
+/** `slowestMs` is the slowest delivery beside any message, in the best of its repeats. */
 export type HostileMailReport = { readonly codes: readonly (number | undefined)[]; readonly slowestMs: number };
 
 /**
- * Sends messages that are slow to parse, one after the other, with `send`, which returns the SMTP code. Meanwhile,
+ * Sends messages that are slow to parse, one after the other and each three times, with `send`, which returns the SMTP code. Meanwhile,
  * another tenant gets signed deliveries.
  */
 export const runHostileMails = async (
@@ -36,9 +49,13 @@ export const runHostileMails = async (
   let slowestMs = 0;
   for (const message of MESSAGES) {
     const raw = Buffer.from(HOSTILE_MAILS.find(({ name }) => name === message)!.build());
-    const sending = send(raw).then((code) => codes.push(code));
-    for (const sent = codes.length; codes.length === sent; ) slowestMs = Math.max(slowestMs, await deliver(platform, hook));
-    await sending;
+    const slowest: number[] = [];
+    for (let repeat = 0; repeat < REPEATS; repeat++) {
+      const sending = send(raw);
+      slowest.push(await slowestBeside(platform, hook, sending));
+      if (repeat === 0) codes.push(await sending);
+    }
+    slowestMs = Math.max(slowestMs, Math.min(...slowest));
   }
   return { codes, slowestMs };
 };
