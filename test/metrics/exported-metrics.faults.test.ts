@@ -75,11 +75,14 @@ const runAgent = async (platform: Platform, tenant: string, agent: string): Prom
   const consumer = await nats.jetstream().consumers.get(STREAM, consumerName(agent));
   const next = async (): Promise<JsMsg> => (await consumer.next({ expires: 10_000 }))!;
   (await next()).nak();
-  const second = await next();
-  const again = await next();
-  for (const message of [second, again])
+  // The broker may send another message before it has handled the rejection. That one is neither acknowledged nor refused.
+  for (let [isAcknowledged, isTerminated] = [false, false]; !isAcknowledged || !isTerminated; ) {
+    const message = await next();
     if (message.redelivered) message.ack();
-    else message.term();
+    else if (!isTerminated) message.term();
+    isAcknowledged ||= message.redelivered;
+    isTerminated ||= !message.redelivered;
+  }
   await nats.drain();
 };
 
