@@ -96,12 +96,13 @@ const createFold = () => {
  */
 const unsettledSince = async (log: Log, { ageMs, tenant }: Selection): Promise<Unsettled[]> => {
   const { messages, apply } = createFold();
+  const oldest = new Date(Date.now() - ageMs).toISOString();
   const caughtUp = Promise.withResolvers<void>();
   const subscription = log.follow({
     from: await positionBefore(log, ageMs, new AbortController().signal),
     filter: { eventTypes },
     event: (event) => {
-      if (tenant === undefined || event.tenant === tenant) apply(event as FollowedEvent);
+      if (event.at >= oldest && (tenant === undefined || event.tenant === tenant)) apply(event as FollowedEvent);
     },
     caughtUp: caughtUp.resolve,
   });

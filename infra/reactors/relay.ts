@@ -6,7 +6,7 @@ import { type DeliveryEvent, messageSource } from '../../domain/webhooks/deliver
 import { type Backoff, createBackoff } from '../backoff.ts';
 import { type Log, LogError, type Subscription } from '../eventstore/event-log.ts';
 import { type ChainedPublisher, createChainedPublisher, SequenceConflict } from '../nats/chained-publisher.ts';
-import { ensureInbound, readTip } from '../nats/jetstream.ts';
+import { ensureInbound, MAX_MESSAGE_AGE_MS, readTip } from '../nats/jetstream.ts';
 import { errorReason, isWrongSequence, mayBeStoppedStream } from '../nats/jetstream-errors.ts';
 import { ContentUnreadable, type SealedEvents } from '../vault/sealed-events.ts';
 import { acknowledgedIdsSince, type IdSet } from './acknowledged-ids.ts';
@@ -192,10 +192,13 @@ const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Pr
   // the first message, let it compare only the sequence number, which has just been read.
   const publisher = createChainedPublisher(nats, { sequence: tip.sequence, messageId: null }, (batch) => recordPublished(relay, batch));
   relay.publisher = publisher;
+  const publish = publishEvents(relay, publisher, acknowledged);
+  // An empty stream may have lost its messages. Those that would have expired are not published again.
+  const oldest = tip.token === null ? new Date(Date.now() - MAX_MESSAGE_AGE_MS).toISOString() : '';
   const subscription = log.follow({
     from,
     filter: { eventTypes: relayedEventTypes },
-    event: publishEvents(relay, publisher, acknowledged),
+    event: (event) => (event.at < oldest ? undefined : publish(event)),
   });
   relay.subscription = subscription;
   relay.state = 'relaying';
