@@ -90,12 +90,12 @@ const outcomeRead = (outcomes: readonly DeliveryOutcome['outcome'][]) =>
     outcome: z.enum(outcomes).meta({ description: 'What happened to the delivery' }),
   });
 
-const told = (description: string) => z.string().meta({ description });
+const textOf = (description: string) => z.string().meta({ description });
 
-/** What each provider that checks a URL expects as the answer with a body. */
+/** The responses with a body that providers expect when they check the URL of a webhook. */
 const HANDSHAKE_READS = [
-  z.object({ challenge: told('Slack: the challenge of the request') }),
-  z.object({ plainToken: told('Zoom: the token of the request'), encryptedToken: told('Zoom: the HMAC-SHA-256 of the token, in hex') }),
+  z.object({ challenge: textOf('Slack: the challenge of the request') }),
+  z.object({ plainToken: textOf('Zoom: the token of the request'), encryptedToken: textOf('Zoom: the HMAC-SHA-256 of the token, in hex') }),
   z.object({ type: z.literal(1).meta({ description: 'Discord: the answer to a ping' }) }),
 ] as const;
 

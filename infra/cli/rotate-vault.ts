@@ -15,11 +15,9 @@ import { withOperatorVault } from './operator-context.ts';
 
 const ACTOR = { kind: 'system', id: 'annals vault rotate' } as const;
 
-const print = (line: string): void => printLine(line);
-
 const printCompleted = ({ masterKeyFile }: Config, from: string, to: string): void => {
-  print(`the master key is ${to}, in ${masterKeyFile}: keep a copy of it, separate from the event log`);
-  print(`the old one, in ${masterKeyFile}${OLD_SUFFIX}${from}, opens only older backups: move it to the place of those backups`);
+  printLine(`the master key is ${to}, in ${masterKeyFile}: keep a copy of it, separate from the event log`);
+  printLine(`the old one, in ${masterKeyFile}${OLD_SUFFIX}${from}, opens only older backups: move it to the place of those backups`);
 };
 
 /**
@@ -37,7 +35,7 @@ export const rotateMasterKey = (config: Config, isConfirmed: boolean): Promise<n
       masterKeyFile,
       scavenge: () => scavengeKeys(annalsData),
       actor: ACTOR,
-      onProgress: print,
+      onProgress: printLine,
     };
     const isOneMachine = eventstoreUrl === undefined;
     if (isConfirmed && !isOneMachine && !(await record.load()).master)
@@ -47,9 +45,9 @@ export const rotateMasterKey = (config: Config, isConfirmed: boolean): Promise<n
     if (isConfirmed || isOneMachine) await record.transact(KeyRotation.confirmMasterRotation(to), ACTOR);
     const outcome = await continueMasterRotation(parts);
     if (outcome === 'waits-for-confirmation') {
-      print('all keys can be opened with both master keys now');
-      print(`copy ${masterKeyFile}${NEXT_SUFFIX} to every machine that runs serve or work, beside its master key; then run`);
-      print('annals vault rotate --master --finish');
+      printLine('all keys can be opened with both master keys now');
+      printLine(`copy ${masterKeyFile}${NEXT_SUFFIX} to every machine that runs serve or work, beside its master key; then run`);
+      printLine('annals vault rotate --master --finish');
       return 0;
     }
     printCompleted(config, master!.from_kid, to);
@@ -83,12 +81,12 @@ export const rotateDataKeys = (config: Config, { tenant, verbose }: DataKeyRotat
   withOperatorVault(config, async ({ log, vault }) => {
     const { masterKeyFile } = config;
     const record = openRotationRecord(log);
-    const parts = { record, masterKeyFile, vault, blobs: await openBlobPlace(config), actor: ACTOR, onProgress: print };
+    const parts = { record, masterKeyFile, vault, blobs: await openBlobPlace(config), actor: ACTOR, onProgress: printLine };
     const due = tenant === undefined ? (await reportKeys(log)).tenants.filter(isDue).map((keys) => keys.tenant) : [tenant];
     const examples = createExamplePrinter(verbose);
     for (const each of due) examples.print('replaced', await rotateOne(parts, each).catch(explainErased(each)));
     examples.end();
-    if (due.length === 0) print('no data key is older than 90 days');
-    if (due.length > 1) print(`replaced: ${counted(due.length, 'data key')}`);
+    if (due.length === 0) printLine('no data key is older than 90 days');
+    if (due.length > 1) printLine(`replaced: ${counted(due.length, 'data key')}`);
     return 0;
   });

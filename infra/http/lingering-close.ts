@@ -91,7 +91,7 @@ export const createLingeringClose = (given: Partial<LingeringLimits> = {}) => {
       if (mayHaveBody(incoming)) outgoing.prependOnceListener('finish', () => dropBody(lingering, incoming));
     },
     /**
-     * Tells the client that the connection ends with this response, if much of the body has not arrived. Must be called
+     * Adds `Connection: close` to a response if more than MAX_KEPT_BYTES of the request's body may still arrive. Must be called
      * before the response is sent.
      */
     announce: (incoming: IncomingMessage, outgoing: ServerResponse): void => {

@@ -8,10 +8,15 @@ const TERMINAL_CONTROLS = /[\u007f-\u009f\u061c\u180e\u200b-\u200f\u2028-\u202e\
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that JSON escapes
 const C0_CONTROLS = /[\u0000-\u001f]/g;
 
+const CONTROLS = new RegExp(`(?:${C0_CONTROLS.source}|${TERMINAL_CONTROLS.source})+`, 'g');
+
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** Escapes the characters that control a terminal and that JSON.stringify does not escape. */
 export const escapeControls = (json: string): string => json.replace(TERMINAL_CONTROLS, escaped);
+
+/** Replaces each run of characters that control a terminal with a space. */
+export const spaceControls = (text: string): string => text.replace(CONTROLS, ' ');
 
 /** Escapes all characters that control a terminal, also line breaks. In a line of JSON, none of them changes its value. */
 export const escapeLine = (line: string): string => escapeControls(line.replace(C0_CONTROLS, escaped));

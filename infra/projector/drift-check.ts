@@ -31,7 +31,7 @@ export type DriftReport = {
   readonly drifted: readonly DriftedRow[];
 };
 
-/** Where to continue in a table of which not all rows were read. */
+/** The rows of a table that are not read yet: those whose key is greater than that of the row `after`. */
 type Rest = { readonly table: CompiledTable; readonly after: Row };
 
 type Snapshot = {
@@ -136,16 +136,15 @@ const driftedRows = async (log: Log, { projection, rows, until }: Suspects, rowO
 
 /**
  * Computes rows again from the log, up to the projection's checkpoint, and compares them with the stored rows.
- * `rowsPerTable` is the number of rows to sample; 'all' checks the first 100,000 rows of each table. Missing rows are not
- * found, because only stored rows are checked. A rebuild finds missing rows.
+ * `rowsPerTable` is the number of rows to sample. Missing rows are not found, because only stored rows are checked. A
+ * rebuild finds missing rows.
  */
-export const checkDrift = async (log: Log, pool: Pool, projection: AnyProjection, rowsPerTable: number | 'all'): Promise<DriftReport> => {
-  const selection = rowsPerTable === 'all' ? { limit: MAX_ROWS } : { sampled: rowsPerTable };
+export const checkDrift = async (log: Log, pool: Pool, projection: AnyProjection, rowsPerTable: number): Promise<DriftReport> => {
   const db = await pool.connect();
-  const { position, token, rows } = await sample(db, projection, selection).finally(() => db.release());
+  const { position, token, rows } = await sample(db, projection, { sampled: rowsPerTable }).finally(() => db.release());
   const report = { projection: projection.name, position: token, checked: rows.length };
   if (!position) return { ...report, drifted: [] };
-  const suspects = rowsPerTable === 'all' ? rows : await unexplainedRows(log, projection, rows, position);
+  const suspects = await unexplainedRows(log, projection, rows, position);
   if (suspects.length === 0) return { ...report, drifted: [] };
   const rowOf = await foldRows(projection, eventsFor(log, projection), { rows: suspects, until: position });
   return { ...report, drifted: await driftedRows(log, { projection, rows: suspects, until: position }, rowOf) };

@@ -4,27 +4,24 @@ import { join } from 'node:path';
 import type { NatsConnection } from 'nats';
 import type pg from 'pg';
 import { advanceErasure, type ChangeErasure, type ErasurePorts } from '../../commands/tenants/erase-tenant.ts';
-import { type Actor, type Position, parseToken } from '../../domain/event.ts';
+import { type Actor, parseToken } from '../../domain/event.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { completeErasure, type ErasureRecord, type RemovedRemains } from '../../domain/tenants/tenant-erasure.ts';
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createTransact } from '../aggregates/transact.ts';
-import { createBackoff } from '../backoff.ts';
 import type { BlobBackend } from '../blobs/blob-backend.ts';
 import { removeTenantBlobs } from '../blobs/remove-tenant-blobs.ts';
 import { erasurePorts } from '../erasure/erasure-ports.ts';
-import type { Log, Subscription } from '../eventstore/event-log.ts';
+import type { Log } from '../eventstore/event-log.ts';
 import { removeTenantMessages } from '../nats/remove-messages.ts';
 import { connectionConfig } from '../postgres/pool.ts';
 import { eraseTenantRows, type OnStep, projectionsBehind, rebuildsBehind } from '../projector/erase-rows.ts';
 import type { LazyVault } from '../vault/lazy-vault.ts';
 import { dataKeyStream } from '../vault/wrapped-keys.ts';
-import type { FollowerParts } from './follow-events.ts';
+import { type FollowerParts, followEvents } from './follow-events.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
-import { createUntilDone } from './until-done.ts';
 
 const INTERVAL_MS = 2_000;
-const RETRY = { minMs: 500, maxMs: 10_000, jitter: 0.2 };
 const LOCK = 'reactor tenant erasures';
 const ACTOR: Actor = { kind: 'system', id: 'annals' };
 /**
@@ -137,50 +134,23 @@ export const finishErasure = async (parts: ErasureReactorParts, tenant: string, 
   return true;
 };
 
-const POSITION = 'tenant erasures';
-/** How often the position before which no erasure is open is stored, in milliseconds. */
-const STORE_INTERVAL_MS = 60_000;
-
 /**
- * Follows the log from the stored position, before which every erasure is completed. Keeps the ids of tenants whose
- * erasure has started but is not completed.
+ * Follows the log. Keeps the ids of tenants whose erasure has started but is not completed. While there are any, no
+ * position is stored, so that they are found again after a restart.
  */
-const followErasures = ({ log, logger, positions }: FollowerParts) => {
-  const closing = new AbortController();
-  const { signal } = closing;
+const followErasures = (parts: FollowerParts) => {
   const open = new Set<string>();
-  let subscription: Subscription | undefined;
-  let storedAt = performance.now();
-
-  const onFailure = ({ message }: Error): void => logger.debug({ reason: message }, 'erasures cannot be followed now; trying again');
-  const untilDone = createUntilDone({ signal, retry: createBackoff(RETRY), onFailure });
-
-  const storeIfDue = async (position: Position): Promise<void> => {
-    if (open.size > 0 || performance.now() - storedAt <= STORE_INTERVAL_MS) return;
-    storedAt = performance.now();
-    await positions.write(POSITION, position).catch(onFailure);
-  };
-
-  const run = async (): Promise<void> => {
-    const start = await untilDone(async () => ({ position: await positions.read(POSITION) }));
-    if (!start) return;
-    subscription = log.follow({
-      from: start.position,
-      filter: { eventTypes: ['TenantErasureStarted', 'TenantErasureCompleted'] },
-      event: ({ type, id }) => void (type === 'TenantErasureStarted' ? open.add(id) : open.delete(id)),
-      checkpoint: storeIfDue,
-    });
-    const error = await subscription.failure;
-    if (error) logger.warn({ error: error.message }, 'erasures cannot be followed');
-  };
-
-  const running = run();
-  const stop = async (): Promise<void> => {
-    closing.abort();
-    await subscription?.stop();
-    await running;
-  };
-  return { open, stop };
+  const { close } = followEvents(
+    {
+      name: 'tenant erasures',
+      eventTypes: ['TenantErasureStarted', 'TenantErasureCompleted'],
+      handle: async ({ type, id }) => void (type === 'TenantErasureStarted' ? open.add(id) : open.delete(id)),
+      failure: 'erasures cannot be followed now; trying again',
+      mayStore: () => open.size === 0,
+    },
+    parts,
+  );
+  return { open, close };
 };
 
 /**
@@ -189,7 +159,7 @@ const followErasures = ({ log, logger, positions }: FollowerParts) => {
  */
 export const startTenantEraser = (parts: ErasureReactorParts & FollowerParts): { close: () => Promise<void> } => {
   const { logger, now = Date.now } = parts;
-  const { open, stop } = followErasures(parts);
+  const { open, close } = followErasures(parts);
   const reactor = startTimedReactor(
     {
       lock: LOCK,
@@ -212,7 +182,7 @@ export const startTenantEraser = (parts: ErasureReactorParts & FollowerParts): {
   return {
     close: async () => {
       await reactor.close();
-      await stop();
+      await close();
     },
   };
 };

@@ -18,6 +18,8 @@ export type EventFollower = {
   readonly eventTypes: readonly string[];
   readonly handle: (event: Recorded) => Promise<void>;
   readonly failure: string;
+  /** Returns whether the position may be stored now. If absent, it always may. */
+  readonly mayStore?: () => boolean;
 };
 
 export type FollowerParts = {
@@ -31,7 +33,10 @@ export type FollowerParts = {
  * stored. Each call is repeated until it succeeds. After a restart, the events of the last seconds are handled again; so
  * if `handle` is called a second time for an event, it must do nothing. Any number of processes can do this.
  */
-export const followEvents = ({ name, eventTypes, handle, failure }: EventFollower, { log, logger, positions }: FollowerParts) => {
+export const followEvents = (
+  { name, eventTypes, handle, failure, mayStore = () => true }: EventFollower,
+  { log, logger, positions }: FollowerParts,
+) => {
   const closing = new AbortController();
   const { signal } = closing;
   const retry = createBackoff(RETRY);
@@ -42,7 +47,7 @@ export const followEvents = ({ name, eventTypes, handle, failure }: EventFollowe
   const untilDone = createUntilDone({ signal, retry, onFailure });
 
   const store = async (position: Position | undefined): Promise<void> => {
-    if (position) await positions.write(name, position).catch(onFailure);
+    if (position && mayStore()) await positions.write(name, position).catch(onFailure);
     storedAt = performance.now();
   };
   const storeIfDue = async (position: Position): Promise<void> => {

@@ -13,7 +13,7 @@ const NOUNS = [
 const PLURAL = new RegExp(`\\$\\{([^{}]*(?:\\{[^{}]*\\}[^{}]*)*)\\} (?:[a-z]+ )?(?:${NOUNS.join('|')})\\b(?!/)`, 'g');
 /** Limits, which are never 1: constants, and values that are named so. */
 const LIMIT = /\b[A-Z][A-Z_]{2,}\b|\bmax[A-Z]?\w*$|\blimit$/;
-/** Texts of which the number is never 1, or that are not about a number. */
+/** Texts in which the number is never 1, or in which the word after the number is no counted noun. */
 const NEVER_ONE = [
   ['infra/rotation/rotate-data-key.ts', 'files were encrypted again'],
   ['infra/eventstore/event-codec.ts', 'bytes; one append takes at most'],

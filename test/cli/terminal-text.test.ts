@@ -64,7 +64,7 @@ const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 const dir = mkdtempSync(join(tmpdir(), 'annals-terminal-'));
 const hostileFile = join(dir, 'hostile.jsonl');
 const manifest = JSON.stringify({ format: 'annals export v2', tenant_id: HOSTILE, entries: 1, root: HOSTILE });
-// JSON escapes some of the characters; here they stand in the file as they are.
+// JSON.stringify would escape some of these characters, so the file is written with the characters themselves.
 writeFileSync(hostileFile, `{"kind":"manifest","manifest":${manifest}}\n{"kind":"${HOSTILE.slice(0, -8)}","event":{}}\n`);
 
 type Printed = { readonly code: number; readonly out: Buffer; readonly err: Buffer };

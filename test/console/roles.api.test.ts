@@ -184,7 +184,7 @@ for (const [name, cookie] of Object.entries(visitors))
     assert.equal(wrong, []);
   });
 
-/** The kinds of shown data that have no id: settings of which a tenant has one. */
+/** The kinds of data without an id, because a tenant has only one of each, such as its settings. */
 const WITHOUT_ID = ['guardrails'];
 
 test('what a page marks with a kind has an id, too; pages of resources and results of a search are marked', async () => {

@@ -39,7 +39,7 @@ test('a tenant that is closed for good can be read until it is erased, but not c
   assert.equal([listed.some(({ id }) => id === closed), listed.some(({ id }) => id === erased)], [true, false]);
 });
 
-/** The lists of which each row has an operation that reads it, with this operation and its last path parameter. */
+/** The list operations whose rows another operation can read, with that operation and its last path parameter. */
 const lists = calls.flatMap((list) => {
   const item = calls.find(({ method, path }) => method === 'GET' && path.replace(/\/\{\w+\}$/, '') === list.path && path !== list.path);
   return list.method === 'GET' && item ? [{ list, item }] : [];

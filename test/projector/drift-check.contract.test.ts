@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { openPool } from '../../infra/postgres/pool.ts';
-import { checkAllDrift, checkDrift } from '../../infra/projector/drift-check.ts';
+import { checkAllDrift, checkDrift, type DriftReport } from '../../infra/projector/drift-check.ts';
 import { asOf } from '../../projections/engine/as-of.ts';
 import { query, silentLogger, startProjectionPlatform, waitForProjection } from '../fixtures/live-projections.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
@@ -34,8 +34,10 @@ test('the drift check reports each row that differs from the log, and no other r
   await appendEvents(log, recordedEvents(story));
   await waitForProjection(reads, log, 'ideas');
   const pool = openPool(databaseUrl, silentLogger, 'test');
-  for (const most of ['all', 10] as const) {
-    const clean = await checkDrift(log, pool, ideas, most);
+  const sampled = () => checkDrift(log, pool, ideas, 10);
+  const all = async () => (await checkAllDrift(log, pool, [ideas]))[0]!;
+  for (const check of [all, sampled]) {
+    const clean = await check();
     assert.equal([clean.checked, clean.drifted], [3, []]);
   }
   const stale = asOf(ideas, 'ideas', log.events, log.events[3]!.position).get('t\0a')!;
@@ -44,8 +46,8 @@ test('the drift check reports each row that differs from the log, and no other r
     ...stale.docs,
   ]);
   await query(databaseUrl, `update ideas.tags set idea_id = 'nobody'`);
-  for (const most of ['all', 10] as const) {
-    const { drifted } = await checkDrift(log, pool, ideas, most);
+  for (const check of [all, sampled]) {
+    const { drifted } = await check();
     assert.equal(
       drifted.map(({ table, key, columns, event }) => [table, Object.values(key).at(-1), columns, event && [event.stream, event.revision]]),
       [
@@ -135,7 +137,7 @@ test('the drift check finds an event that was not applied, even if later events 
   await query(databaseUrl, `update ideas.ideas set title = 'one', doc = $1, short_doc = $2 where id = 'a'`, [...docs]);
   await query(databaseUrl, `update ideas.ideas set revision = 0 where id = 'b'`);
   const pool = openPool(databaseUrl, silentLogger, 'test');
-  const { drifted } = await checkDrift(log, pool, ideas, 'all');
+  const [{ drifted }] = (await checkAllDrift(log, pool, [ideas])) as [DriftReport];
   assert.equal(
     drifted.map(({ key, event }) => [Object.values(key).at(-1), event?.stream, event?.revision]),
     [
@@ -157,7 +159,7 @@ test('the drift check skips a projection if the stored rows were written by anot
   const pool = openPool(databaseUrl, silentLogger, 'test');
   const [table] = ideas.tables;
   const next = { ...ideas, version: ideas.version + 1, tables: [{ ...table!, name: 'thoughts' }] };
-  assert.equal(await checkDrift(log, pool, next, 'all'), { projection: 'ideas', position: null, checked: 0, drifted: [] });
+  assert.equal(await checkAllDrift(log, pool, [next]), [{ projection: 'ideas', position: null, checked: 0, drifted: [] }]);
   await pool.end();
 });
 

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../fixtures/child-process.ts';
 
-/** A sentence of the documentation that promises something, or a row of a table there, as it stands under a heading. */
+/** A sentence of the documentation that a user can check, or a row of one of its tables, with its heading and its test. */
 export type Promised = {
   /** The heading of the section, without its number signs. */
   readonly at: string;

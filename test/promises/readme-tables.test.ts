@@ -7,7 +7,7 @@ import { PROVIDERS } from '../../domain/webhooks/provider.ts';
 import { root } from '../fixtures/child-process.ts';
 import { readme } from './readme.ts';
 
-/** Returns what stands between backticks in the first column of a table of the README, whose first line is `head`. */
+/** Returns the code spans in the first column of the README's table with the header row `head`. */
 const firstColumn = (head: string): string[] => {
   const [, table] = readme.split(`\n${head}\n`);
   ok(table, `the README has no table ${head}`);

@@ -1,3 +1,4 @@
+import { spaceControls } from '../../logging/escape-controls.ts';
 import { usageError } from '../arguments.ts';
 import { type Column, fittingColumns } from './table-columns.ts';
 
@@ -11,8 +12,7 @@ export type Table = { readonly lines: readonly string[]; readonly hidden: readon
 
 const cellOf = (value: unknown): string => {
   const text = value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters could change what the terminal shows
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+/g, ' ');
+  return spaceControls(text);
 };
 
 const shortened = (cell: string): string => (cell.length > MAX_CELL_WIDTH ? `${cell.slice(0, MAX_CELL_WIDTH - 1)}…` : cell);

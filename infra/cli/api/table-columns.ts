@@ -2,16 +2,16 @@
 export type Column = { readonly name: string; readonly cells: readonly string[]; readonly isNested: boolean };
 
 const STATES = ['status', 'state', 'outcome', 'decision', 'result'];
-/** The times of which the first one that exists stands among the first columns. */
+/** Fields with a time, most important first. The first one that the rows have becomes one of the first columns. */
 const TIMES = ['at', 'received_at', 'due_at', 'last_at', 'requested_at', 'parked_at', 'last_seen_at', 'hour', 'created_at'];
 const NAMES = [
   ...['name', 'display_name', 'title', 'label', 'projection', 'event', 'action', 'type', 'provider', 'address', 'email', 'from'],
   ...['user_name', 'user_email', 'subject', 'filename', 'job_name', 'agent_name', 'slug', 'reason', 'kind', 'role', 'summary'],
 ];
-/** Ids, digests and places in the log: nobody reads them before the other fields. */
+/** Fields with ids, digests and log positions, which become the last columns. */
 const ID = /(?:^|_)ids?$|^(?:sha256|digest|fingerprint|position|revision|root|signature|public_key|stream|dataset_sha256|package_digest)$/;
 const TIME = /(?:^|_)at$|_(?:since|until)$/;
-/** An item without an id of its own is named by these many ids of others, such as those of an agent and a tool. */
+/** The maximum number of ids that identify an item without an id of its own, such as those of an agent and a tool. */
 const MAX_KEY_IDS = 2;
 /** The number of columns that come before the id when columns are chosen. */
 const BEFORE_ID = 3;
