@@ -1,7 +1,7 @@
 /**
- * What is refused to one owner so that others are served: the check of a delivery's guardrail rules, the waiting of a
- * connection for the end of a refused request, the writing of a delivery into the spool, and a task of a thread for bytes
- * from outside. Refusals of the spool, of SMTP and of rate limits have metrics of their own.
+ * The shared resources whose refusals are counted here: the thread that checks guardrail rules, connections that stay open
+ * until a refused request has been received, the queue of writes to the spool, and the threads that parse mail and check
+ * its senders. The space of the spool, SMTP and rate limits have metrics of their own.
  */
 export const SHARED_RESOURCES = ['guardrail-rules', 'closing-connections', 'spool-queue', 'threads'] as const;
 
