@@ -5,7 +5,8 @@ import { clientOf } from '../ratelimit/failed-credentials.ts';
 import { addToShare, type FairShare, fitsShare, newFairShare } from '../threads/fair-share.ts';
 import { countShareRefusal } from '../threads/share-refusals.ts';
 
-const MAX_CONNECTIONS = 256;
+/** Each costs the processor time of reading a large body, which other requests need when many are refused at once. */
+const MAX_CONNECTIONS = 32;
 /** An address gets at most this part of the connections that the others leave. */
 const ADDRESS_PART = 1 / 2;
 const MAX_TIME_MS = 5_000;
