@@ -76,7 +76,12 @@ test('if the writing worker is cut off from the log, another one takes over', as
   proxy.stall();
   await appendEvents(log, events.slice(0, 1));
   await waitForProjection(reads, log, 'ideas');
-  assert.match(worker.status()[0]!.last_error ?? '', /the log does not answer/);
+  // The worker releases its locks first, so the other one may write before the status says why.
+  await waitUntil(
+    'the reason',
+    () => worker.status()[0]!.last_error ?? '',
+    (reason) => /the log does not answer/.test(reason),
+  );
   await close();
   proxy.close();
   proxy.resume();
