@@ -176,6 +176,16 @@ const publishEvents = (relay: RelayParts, publisher: ChainedPublisher, acknowled
 };
 
 /**
+ * Returns a function that returns whether the message of an event would have expired on the broker. Only events that are
+ * in the log now can have expired: a later one is new, even if the clock of the process that appends it is wrong.
+ */
+const expiryCheck = async (log: Log): Promise<(event: Pick<Recorded, 'at' | 'position'>) => boolean> => {
+  const oldest = new Date(Date.now() - MAX_MESSAGE_AGE_MS).toISOString();
+  const [last] = await Array.fromAsync(log.readAll({ backwards: true, limit: 1 }));
+  return ({ at, position }) => last !== undefined && at < oldest && comparePositions(position, last.position) <= 0;
+};
+
+/**
  * Publishes events, starting after the stream's last message, until the signal is aborted.
  * @throws the first failure of a service; SequenceConflict
  */
@@ -193,12 +203,11 @@ const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Pr
   const publisher = createChainedPublisher(nats, { sequence: tip.sequence, messageId: null }, (batch) => recordPublished(relay, batch));
   relay.publisher = publisher;
   const publish = publishEvents(relay, publisher, acknowledged);
-  // An empty stream may have lost its messages. Those that would have expired are not published again.
-  const oldest = tip.token === null ? new Date(Date.now() - MAX_MESSAGE_AGE_MS).toISOString() : '';
+  const isExpired = tip.token === null ? await expiryCheck(log) : () => false;
   const subscription = log.follow({
     from,
     filter: { eventTypes: relayedEventTypes },
-    event: (event) => (event.at < oldest ? undefined : publish(event)),
+    event: (event) => (isExpired(event) ? undefined : publish(event)),
   });
   relay.subscription = subscription;
   relay.state = 'relaying';
