@@ -6,11 +6,11 @@ import { type DeliveryEvent, messageSource } from '../../domain/webhooks/deliver
 import { type Backoff, createBackoff } from '../backoff.ts';
 import { type Log, LogError, type Subscription } from '../eventstore/event-log.ts';
 import { type ChainedPublisher, createChainedPublisher, SequenceConflict } from '../nats/chained-publisher.ts';
-import { ensureInbound, MAX_MESSAGE_AGE_MS, readTip } from '../nats/jetstream.ts';
+import { ensureInbound, readTip } from '../nats/jetstream.ts';
 import { errorReason, isWrongSequence, mayBeStoppedStream } from '../nats/jetstream-errors.ts';
 import { ContentUnreadable, type SealedEvents } from '../vault/sealed-events.ts';
 import { acknowledgedIdsSince, type IdSet } from './acknowledged-ids.ts';
-import { resumePosition } from './resume-position.ts';
+import { expiryCheck, resumePosition } from './resume-position.ts';
 
 /**
  * `state` is `relaying` while the relay follows the log. It is `waiting` after a service was unavailable or another
@@ -173,16 +173,6 @@ const publishEvents = (relay: RelayParts, publisher: ChainedPublisher, acknowled
     if (acknowledged.has(event.event_id)) return;
     return event.type === REQUEUED ? publishAgain(event) : publishOpened(event);
   };
-};
-
-/**
- * Returns a function that returns whether the message of an event would have expired on the broker. Only events that are
- * in the log now can have expired: a later one is new, even if the clock of the process that appends it is wrong.
- */
-const expiryCheck = async (log: Log): Promise<(event: Pick<Recorded, 'at' | 'position'>) => boolean> => {
-  const oldest = new Date(Date.now() - MAX_MESSAGE_AGE_MS).toISOString();
-  const [last] = await Array.fromAsync(log.readAll({ backwards: true, limit: 1 }));
-  return ({ at, position }) => last !== undefined && at < oldest && comparePositions(position, last.position) <= 0;
 };
 
 /**

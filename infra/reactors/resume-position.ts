@@ -60,3 +60,13 @@ export const resumePosition = (log: Log, { token }: LastMessage, signal: AbortSi
   const position = token === null ? null : parseToken(token);
   return position ? requireReached(log, position) : positionBefore(log, MAX_MESSAGE_AGE_MS, signal);
 };
+
+/**
+ * Returns a function that returns whether the message of an event would have expired on the broker. Only events that are
+ * in the log now can have expired: a later one is new, even if the clock of the process that appends it is wrong.
+ */
+export const expiryCheck = async (log: Log): Promise<(event: Pick<Recorded, 'at' | 'position'>) => boolean> => {
+  const oldest = new Date(Date.now() - MAX_MESSAGE_AGE_MS).toISOString();
+  const [last] = await Array.fromAsync(log.readAll({ backwards: true, limit: 1 }));
+  return ({ at, position }) => last !== undefined && at < oldest && comparePositions(position, last.position) <= 0;
+};
