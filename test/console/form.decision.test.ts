@@ -86,11 +86,13 @@ test('an input that is not valid JSON is reported at its field, and is kept', ()
   assert.is((value as { input_schema: unknown }).input_schema, '{"type":');
 });
 
-test('invisible characters in a value are kept in its form field', () => {
-  const before = { description: 'right\u202eleft', name: 'a' };
+test('invisible characters in a value are kept in its form field, but the source of the page shows them', () => {
+  const description =
+    'right\u202eleft\u2066 zero\u200bwidth\ufeff bell\u0007\u001b[31m delete\u007f line\u2028 nel\u0085 tag\u{e0041}\ttab\nline';
+  const before = { description, name: 'a' };
   const html = drawn(update, before);
   assert.equal(bodyOf(formOf(update), submittedBy(html), before).value, before);
-  assert.ok(html.includes('right\u202eleft'));
+  assert.not.match(html, /(?![\t\n\x80-\x9f])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
 });
 
 test('the HTML of a form never contains a secret, even if the form is given the value', () => {
@@ -103,12 +105,15 @@ test('texts and attribute values are escaped, and no value from outside can be a
   const hostile = `<b title="x">'&\u202e</b>`;
   const shown = '&lt;b title=&quot;x&quot;&gt;&#39;&amp;';
   const html = htmlOf(
-    tags.p({ title: hostile, hidden: true, 'aria-hidden': false, 'data-none': null }, hostile, [1, null, false]),
+    tags.p({ title: hostile, 'data-copied': hostile, hidden: true, 'aria-hidden': false, 'data-none': null }, hostile, [1, null, false]),
     '/assets',
   );
-  assert.is(html, `<p title="${shown}\u202e&lt;/b&gt;" hidden="" aria-hidden="false">${shown}⟦U+202E⟧&lt;/b&gt;1</p>`);
+  assert.is(
+    html,
+    `<p title="${shown}⟦U+202E⟧&lt;/b&gt;" data-copied="${shown}&#x202E;&lt;/b&gt;" hidden="" aria-hidden="false">${shown}⟦U+202E⟧&lt;/b&gt;1</p>`,
+  );
   assert.is(htmlOf(element('x-y', { 'data-a': '<assets>' }, '<assets>'), '/assets'), '<x-y data-a="&lt;assets&gt;">&lt;assets&gt;</x-y>');
-  assert.is(htmlOf(tags.textarea(null, '\u202e<'), '/assets'), '<textarea>\u202e&lt;</textarea>');
+  assert.is(htmlOf(tags.textarea(null, '\u202e<'), '/assets'), '<textarea>&#x202E;&lt;</textarea>');
   assert.is(htmlOf(element('use', { href: assetUrl('icons.svg#x') }), '/at/"1"'), '<use href="/at/&quot;1&quot;/icons.svg#x"></use>');
   assert.throws(() => element('p', { 'a="b" onclick': '1' }), /cannot be the name/);
   const fromJson = JSON.parse('{"html":"<script>","Symbol(html)":"<script>"}') as never;

@@ -24,14 +24,19 @@ type Attributes = Readonly<Record<string, unknown>>;
 const INVISIBLE = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 /** Matches all that `visible` or `escaped` might replace. Most texts have no match, so they need no other check. */
 const UNUSUAL = /[^\t\n !#-%(-;=?-~]/;
-const SPECIAL = /[&<>"']/g;
+/**
+ * Matches the characters that HTML must not contain as they are, and those that would make its source misleading. NUL
+ * and U+0080 to U+009F are not among them, because their references stand for other characters.
+ */
+const SPECIAL = /[&<>"']|(?![\0\t\n\x80-\x9f])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const codeOf = (character: string): string => character.codePointAt(0)!.toString(16).toUpperCase();
 
 /** Replaces these characters by their code points, such as ⟦U+202E⟧. */
-export const visible = (text: string): string =>
-  text.replace(INVISIBLE, (character) => `⟦U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}⟧`);
+export const visible = (text: string): string => text.replace(INVISIBLE, (character) => `⟦U+${codeOf(character).padStart(4, '0')}⟧`);
 
-const escaped = (text: string): string => (UNUSUAL.test(text) ? text.replace(SPECIAL, (character) => ESCAPES[character]!) : text);
+const escaped = (text: string): string =>
+  UNUSUAL.test(text) ? text.replace(SPECIAL, (character) => ESCAPES[character] ?? `&#x${codeOf(character)};`) : text;
 
 const escapedVisible = (text: string): string => (UNUSUAL.test(text) ? escaped(visible(text)) : text);
 
@@ -70,10 +75,13 @@ const attributeStart = (name: string): string => {
   return ` ${name}="`;
 };
 
+/** The attributes whose texts browsers show or read out. */
+const isShown = (name: string): boolean => name === 'title' || name === 'aria-label' || name === 'alt' || name === 'placeholder';
+
 const attributeText = (name: string, value: unknown): string => {
   if (value === null || value === undefined) return '';
   const start = attributeStart(name);
-  if (typeof value === 'string') return `${start}${escaped(value)}"`;
+  if (typeof value === 'string') return `${start}${isShown(name) ? escapedVisible(value) : escaped(value)}"`;
   // The values of these attributes are the words true and false. Other attributes are set by their presence.
   if (typeof value === 'boolean' && !/^(aria|data)-/.test(name)) return value ? `${start}"` : '';
   if (typeof value === 'object' && ATTRIBUTE in value) return `${start}${(value as AssetUrl)[ATTRIBUTE]}"`;
