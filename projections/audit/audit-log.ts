@@ -184,7 +184,7 @@ const entriesOf = (event: Recorded) => {
 /** The audit log, with one entry for every event that is not in an excluded category. */
 export const audit = {
   name: 'audit',
-  version: 17,
+  version: 18,
   categories: '*',
   tables: [table, platformTable, auditCounter.table, subjectTable],
   on: {},

@@ -225,7 +225,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   UseCaseIconChanged: 'changed the icon of the use case {key}',
   UserRegistered: 'registered the user {resource}',
   UserResumed: 'resumed the user {resource}',
-  UserSeen: 'recorded that the user {resource} is active',
+  UserSeen: 'was active',
   UserSuspended: 'suspended the user {resource}',
   WebhookAccepted: 'accepted a delivery for the agent {agent}',
   WebhookBlocked: 'blocked a delivery for the agent {agent}: {reason}',
@@ -240,6 +240,8 @@ type Part = { readonly text: string; readonly field: string | null };
 /** Maps event types to summaries for events whose actor is the platform itself. */
 const SUMMARIES_OF_PLATFORM: Readonly<Record<string, string>> = {
   ApiKeyUsed: 'recorded that the API key {resource} is in use',
+  SignInSeen: 'recorded that the sign-in of a browser is in use',
+  UserSeen: 'recorded that the user {resource} is active',
 };
 
 /** Splits a summary into parts. Each part is a text and the name of the field that follows the text. */

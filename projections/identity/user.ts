@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
+import { type ApiKeyEvent, category as keyCategory } from '../../domain/identity/api-key.ts';
 import * as User from '../../domain/identity/user.ts';
 import type { TenantEvent } from '../../domain/tenants/tenant.ts';
 import { insert, type Projection, patch, remove } from '../projection.ts';
@@ -71,8 +72,8 @@ type MembershipEvent = Extract<TenantEvent, { type: 'MemberAdded' | 'MemberRoleC
 /** Users and their memberships in tenants. */
 export const users = {
   name: 'users',
-  version: 4,
-  categories: ['user', 'tenant'],
+  version: 5,
+  categories: [keyCategory, User.category, 'tenant'],
   tables: [table, memberships],
   on: {
     UserRegistered: (event) => {
@@ -80,6 +81,7 @@ export const users = {
       return insert('users', row);
     },
     UserSeen: ({ id, at }) => patch('users', { id }, { last_login_at: at }),
+    ApiKeyUsed: ({ actor, at }) => (actor.kind === 'user' ? patch('users', { id: actor.id }, { last_login_at: at }) : []),
     UserSuspended: ({ id }) => patch('users', { id }, { is_suspended: true }),
     UserResumed: ({ id }) => patch('users', { id }, { is_suspended: false }),
     SuperAdminGranted: ({ id }) => patch('users', { id }, { is_super_admin: true }),
@@ -90,4 +92,4 @@ export const users = {
     MemberRoleChanged: ({ id, data }) => patch('memberships', { user_id: data.user_id, tenant_id: id }, { role: data.role }),
     MemberRemoved: ({ id, data }) => remove('memberships', { user_id: data.user_id, tenant_id: id }),
   },
-} as const satisfies Projection<User.UserEvent | MembershipEvent>;
+} as const satisfies Projection<User.UserEvent | MembershipEvent | Extract<ApiKeyEvent, { type: 'ApiKeyUsed' }>>;

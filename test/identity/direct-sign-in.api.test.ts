@@ -51,6 +51,33 @@ onPlatform('a sign-in link signs a browser in once; its second use is refused wi
   assert.not.ok(JSON.stringify(p.log.events.map(({ data }) => data)).includes(code.split('.')[1]!), 'the log has no code');
 });
 
+const WAYS: Readonly<Record<string, (p: Platform, key: string) => Promise<{ status: number; text: string }>>> = {
+  'an API key in the header': (p, key) => p.send('GET', '/me', { key }),
+  'a browser that signs in with an API key': (p, key) => post(p, '/auth/key', { key }),
+};
+
+for (const [way, use] of Object.entries(WAYS))
+  onPlatform(`the list of users and the audit log say when a user was active, with ${way}`, async (p) => {
+    const ctx = p.systemContext();
+    const { user_id: id, key } = await addMember(p, 'MEMBER');
+    const user = async () => {
+      const users = (await p.send('GET', '/api/v1/admin/users?limit=100')).body as { id: string; last_login_at: string | null }[];
+      return users.find((one) => one.id === id);
+    };
+    assert.is((await user())?.last_login_at, null);
+    const before = ctx.at();
+    const answer = await use(p, key);
+    assert.ok(answer.status < 300, answer.text);
+    while (p.eventsOf('ApiKeyUsed', 'UserSeen').every((event) => event.id !== id && event.actor.id !== id)) await sleep(5);
+    await p.waitForProjections();
+    assert.ok((await user())!.last_login_at! >= before, way);
+    const entries = (await p.send('GET', '/admin/audit-logs?limit=100')).body as { summary: string }[];
+    const wrong = entries.filter(
+      ({ summary }) => /recorded that .* (?:is active|is in use)/.test(summary) && !summary.startsWith('The platform'),
+    );
+    assert.equal(wrong, []);
+  });
+
 onPlatform('if two browsers use a sign-in link at the same time, exactly one is signed in', async (p) => {
   const code = await issueSignInLink(p.systemContext());
   const answers = await Promise.all([post(p, '/auth/link', { code }), post(p, '/auth/link', { code })]);

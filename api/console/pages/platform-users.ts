@@ -21,7 +21,7 @@ const COLUMNS: readonly Column[] = [
   ['User'],
   ['State'],
   ['Tenants', 'wide-only'],
-  ['Last sign-in', 'number'],
+  ['Last active', 'number'],
   ['Since', 'number wide-only'],
   ['Actions', 'number'],
 ];
