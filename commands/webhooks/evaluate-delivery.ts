@@ -3,6 +3,7 @@ import { partsField } from '../../domain/webhooks/delivery-body.ts';
 import { eventName } from '../../domain/webhooks/delivery-identity.ts';
 import { evaluateGuardrails, type GuardrailResult } from '../../domain/webhooks/guardrail.ts';
 import type { Integration } from '../../domain/webhooks/integration.ts';
+import { presetOf } from '../../domain/webhooks/provider-preset.ts';
 import { traceField } from '../../domain/webhooks/trace-context.ts';
 import { applyGuardrails, type GuardrailDecision } from './apply-guardrails.ts';
 import type { NewDelivery, WebhookPorts } from './webhook-ports.ts';
@@ -49,13 +50,24 @@ export const blockAsReplay = <D extends Pick<NewDelivery, 'facts' | 'type'>>(del
 };
 
 /**
- * Checks whether the body was received before with another delivery id. If so, and if the integration blocks body
- * replays, blocks the delivery.
+ * Returns whether the bodies of an integration are remembered in the log: if the integration blocks body replays, or if
+ * the provider sends the same bytes again under an id that it does not sign.
+ */
+const remembersBodies = (integration: Integration): boolean =>
+  integration.replay_guard === 'block' || presetOf(integration).bodyTimestamp !== undefined;
+
+/**
+ * Checks whether the body was received before with another delivery id. If so, blocks the delivery if the integration
+ * blocks body replays, or if it is late: anybody who has seen its first attempt can send it again under a new id.
  * @throws Refusal unavailable
  */
-const checkReplay = async ({ recording }: WebhookPorts, integration: Integration, delivery: NewDelivery): Promise<NewDelivery> => {
-  const { facts } = delivery;
-  const isReplay = await recording.isReplay(integration, facts);
+const checkReplay = async (
+  { recording }: WebhookPorts,
+  { integration, isLate }: VerifiedRequest,
+  delivery: NewDelivery,
+): Promise<NewDelivery> => {
+  const isReplay = await recording.isReplay(integration, delivery.facts);
+  if (integration.replay_guard !== 'block' && !isLate) return delivery;
   if (isReplay === null) return { ...delivery, isReplayUnchecked: true };
   return isReplay ? blockAsReplay(delivery) : delivery;
 };
@@ -99,7 +111,7 @@ export const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRe
   const isAgentActive = checking instanceof Promise ? await checking : checking;
   const result = evaluateGuardrails({ integration, isAgentActive, event, json });
   const created = deliveryOf(verified, inspected, result);
-  const delivery = integration.replay_guard === 'block' ? await checkReplay(ports, integration, created) : created;
+  const delivery = remembersBodies(integration) ? await checkReplay(ports, verified, created) : created;
   if (delivery.facts.reason || (json !== 'json' && json !== 'form') || ports.recording.isKnown(integration, id)) return delivery;
   const media = mediaOf(request.header('content-type')!)!;
   const deciding = applyGuardrails(ports.guardrails, { integration, request, receivedAt, event, media, json });

@@ -4,7 +4,7 @@ import { MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import type { HandshakeReply } from '../../domain/webhooks/handshake.ts';
 import { handshakeReply } from '../../domain/webhooks/handshake.ts';
 import type { Integration } from '../../domain/webhooks/integration.ts';
-import { identityOf, isTimely, type ProviderPreset, presetOf } from '../../domain/webhooks/provider-preset.ts';
+import { identityOf, isLate, isTimely, type ProviderPreset, presetOf } from '../../domain/webhooks/provider-preset.ts';
 import type { MatchedSecret, SigningKeys } from '../../domain/webhooks/signature.ts';
 import { identityFault, type RejectionCause, refusalOf, rejectionOf } from './delivery-rejection.ts';
 import { evaluateDelivery } from './evaluate-delivery.ts';
@@ -58,7 +58,15 @@ export const receive = async (
   const fault = identityFault(identity);
   if (fault) throw reject(ports, signed, fault, body);
   const id = recording.deliveryId(integration, identity.delivery!);
-  const verified: VerifiedRequest = { request, integration, identity, id, receivedAt, matchedSecret: matched };
+  const verified: VerifiedRequest = {
+    request,
+    integration,
+    identity,
+    id,
+    receivedAt,
+    isLate: isLate(preset, receivedAt, body),
+    matchedSecret: matched,
+  };
   if (!recording.isKnown(integration, id)) await enforceQuota(ports, verified, reportRateLimit);
   const inspecting = body ?? verification.inspectBody(question, request.body);
   const inspected = inspecting instanceof Promise ? await inspecting : inspecting;

@@ -23,6 +23,8 @@ export type VerifiedRequest = AddressedRequest & {
   readonly id: string;
   /** When the request was received, as RFC 3339 UTC with milliseconds. */
   readonly receivedAt: string;
+  /** Whether the request was signed so long ago that it must be a later attempt, or a copy that somebody else sends. */
+  readonly isLate: boolean;
   readonly matchedSecret: MatchedSecret | null;
 };
 

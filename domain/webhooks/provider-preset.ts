@@ -4,11 +4,15 @@ import type { DeliveryIdentity, ValueSource } from './delivery-identity.ts';
 import { valueFrom } from './delivery-identity.ts';
 import { handshakePointers } from './handshake.ts';
 import type { Provider } from './provider.ts';
+import { sameBytesAge } from './retry-schedule.ts';
 import { isFresh, isWithin, type SignatureScheme, type SignedRequest } from './signature.ts';
 import { signatureSchemes } from './signature-schemes.ts';
 
-/** The field of a body that contains the time of signing in Unix milliseconds. */
-type BodyTimestamp = { readonly pointer: string; readonly toleranceSeconds: number };
+/**
+ * The field of a body that contains the time of signing in Unix milliseconds. It may differ from the present by
+ * `toleranceSeconds`. A provider that sends the same bytes again may do so until they are `maxAgeSeconds` old.
+ */
+type BodyTimestamp = { readonly pointer: string; readonly toleranceSeconds: number; readonly maxAgeSeconds: number };
 
 type ProviderConventions = {
   readonly delivery: ValueSource;
@@ -41,7 +45,7 @@ const CONVENTIONS: Readonly<Record<Exclude<Provider, 'custom_hmac'>, ProviderCon
   linear: {
     delivery: header('linear-delivery'),
     event: { headers: ['linear-event'], pointers: ['/type'] },
-    bodyTimestamp: { pointer: '/webhookTimestamp', toleranceSeconds: 60 },
+    bodyTimestamp: { pointer: '/webhookTimestamp', toleranceSeconds: 60, maxAgeSeconds: sameBytesAge('linear') },
   },
   shopify: { delivery: header('x-shopify-event-id', 'x-shopify-webhook-id'), event: header('x-shopify-topic') },
   twilio: {
@@ -132,10 +136,19 @@ export const identityOf = (
 ): DeliveryIdentity => ({ delivery: valueFrom(delivery, request, body), event: valueFrom(event, request, body) });
 
 /**
- * Returns whether the signing time of a delivery is close enough to the time `at` (RFC 3339). `body` is required if the
- * signing time is in the body.
+ * Returns whether the signing time of a delivery is close enough to the time `at` (RFC 3339), or can be that of an
+ * earlier attempt with the same bytes. `body` is required if the signing time is in the body.
  */
 export const isTimely = ({ scheme, bodyTimestamp }: ProviderPreset, request: SignedRequest, at: string, body?: InspectedBody): boolean => {
   if (!isFresh(scheme, request, at)) return false;
-  return !bodyTimestamp || !body || isWithin(Number(body.fields[bodyTimestamp.pointer]), at, bodyTimestamp.toleranceSeconds);
+  if (!bodyTimestamp || !body) return true;
+  const signedAt = Number(body.fields[bodyTimestamp.pointer]);
+  const age = Date.parse(at) - signedAt;
+  return isWithin(signedAt, at, bodyTimestamp.toleranceSeconds) || (age > 0 && age <= bodyTimestamp.maxAgeSeconds * 1_000);
 };
+
+/** Returns whether a timely delivery is so old that it must be a later attempt, or a copy that somebody else sends. */
+export const isLate = ({ bodyTimestamp }: ProviderPreset, at: string, body?: InspectedBody): boolean =>
+  bodyTimestamp !== undefined &&
+  body !== undefined &&
+  !isWithin(Number(body.fields[bodyTimestamp.pointer]), at, bodyTimestamp.toleranceSeconds);

@@ -12,6 +12,7 @@ const MAX_UNPROVEN = 14;
 const WITHOUT_PROMISES: Readonly<Record<string, string>> = {
   'Audit proofs: what a signed head covers': 'says what the text is about',
   'Fairness: what one tenant, address or stranger may take': 'says what the text is about',
+  'Webhook providers': 'says what the text is about',
   'Reactors: positions, start, database sessions': 'says what the text is about',
 };
 

@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import { equal } from 'uvu/assert';
+import type { Provider } from '../../domain/webhooks/provider.ts';
+import { presetOf } from '../../domain/webhooks/provider-preset.ts';
+import { RETRIES, type RetrySchedule, sameBytesAge } from '../../domain/webhooks/retry-schedule.ts';
+import { root } from '../fixtures/child-process.ts';
+
+const docs = readFileSync(join(root, 'docs/webhook-providers.md'), 'utf8');
+
+/** Returns the rows of the table with the header row `head`, each as its cells. */
+const rowsOf = (head: string): string[][] =>
+  docs
+    .split(`\n${head}\n`)[1]!
+    .split('\n\n')[0]!
+    .split('\n')
+    .slice(1)
+    .map((row) =>
+      row
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+] as const;
+
+const timeOf = (seconds: number): string => {
+  const [unit, size] = UNITS.find(([, each]) => seconds % each === 0)!;
+  return `${seconds / size} ${unit}`;
+};
+
+/** Returns the delays as a text in which equal ones are counted, such as `5 min, 3 × 1 h`. */
+const delaysOf = ({ delaysSeconds }: RetrySchedule): string =>
+  Object.entries(Object.groupBy(delaysSeconds.map(timeOf), (time) => time))
+    .map(([time, equals]) => (equals!.length > 1 ? `${equals!.length} × ${time}` : time))
+    .join(', ') || 'none';
+
+const windowOf = (provider: keyof typeof RETRIES): string => {
+  const { scheme, bodyTimestamp } = presetOf({ provider, delivery_id_source: null, options: {} });
+  if (bodyTimestamp) return `${sameBytesAge(provider)} s`;
+  return scheme.timestamp ? `${scheme.timestamp.toleranceSeconds} s` : 'no time is signed';
+};
+
+test('the table of attempts says for each provider what the platform assumes about its attempts', () =>
+  equal(
+    rowsOf('| `provider` | further attempts, each after | by hand within | signature of an attempt | age that is accepted |'),
+    (Object.entries(RETRIES) as [Exclude<Provider, 'custom_hmac'>, RetrySchedule][]).map(([provider, schedule]) => [
+      `\`${provider}\``,
+      delaysOf(schedule),
+      schedule.byHandSeconds > 0 ? timeOf(schedule.byHandSeconds) : 'no',
+      schedule.signs,
+      windowOf(provider),
+    ]),
+  ));
+
+test.run();
