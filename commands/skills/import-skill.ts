@@ -1,16 +1,12 @@
 import { z } from 'zod';
+import { counted } from '../../domain/counted.ts';
 import { badArchive } from '../../domain/skills/archive-rules.ts';
-import { MANIFEST, manifestPath, mayBeManifest, slugFrom, splitManifest } from '../../domain/skills/manifest.ts';
+import { type ParseYaml, readFrontMatter } from '../../domain/skills/front-matter.ts';
+import { badManifest, MANIFEST, manifestPath, mayBeManifest, slugFrom, splitManifest } from '../../domain/skills/manifest.ts';
 import type * as Skill from '../../domain/skills/skill.ts';
 import type { Ctx, Loaded } from '../context.ts';
 import type { Unpack } from './archive.ts';
 import { claimSlug, Description, Instructions, Name } from './skill.ts';
-
-/**
- * Parses a YAML text, which may come from an untrusted source. Returns the value as JSON or, if the text is not valid,
- * the reason.
- */
-export type ParseYaml = (text: string) => { readonly value: unknown } | { readonly fault: string };
 
 /** The functions that the import of skills needs. */
 export type ImportPorts = { readonly unpack: Unpack; readonly parseYaml: ParseYaml };
@@ -19,8 +15,6 @@ const MAX_MANIFEST_BYTES = 524_288;
 
 /** A schema for those fields of a manifest that are read. All other fields are for other programs, and are ignored. */
 const SkillManifest = z.object({ name: Name, description: Description, instructions: Instructions });
-
-const badManifest = (message: string) => badArchive('bad_manifest', `${MANIFEST} ${message}`);
 
 /** Decodes a UTF-8 text. @throws Refusal invalid */
 const decode = (bytes: Uint8Array): string => {
@@ -33,18 +27,21 @@ const decode = (bytes: Uint8Array): string => {
 
 /** Returns the fields of the skill that a manifest describes. @throws Refusal invalid */
 const fieldsOf = (text: string, parseYaml: ParseYaml): Skill.SkillFields => {
-  const manifest = splitManifest(text);
-  if (!manifest) throw badManifest('must start with YAML of at most 16,384 characters between two lines ---');
-  const yaml = parseYaml(manifest.frontMatter);
-  if ('fault' in yaml) throw badManifest(`has invalid YAML: ${yaml.fault}`);
-  const parsed = SkillManifest.safeParse({ ...(yaml.value as object | null), instructions: manifest.instructions });
+  const { frontMatter, firstLine, instructions } = splitManifest(text);
+  const fields = readFrontMatter(frontMatter, firstLine, parseYaml);
+  const found = { name: fields.name.text, description: fields.description.text, instructions };
+  const parsed = SkillManifest.safeParse(found);
   const [issue] = parsed.error?.issues ?? [];
-  if (!parsed.success) throw badManifest(`has a wrong ${issue!.path.join('.')}: ${issue!.message}`);
+  if (!parsed.success) {
+    const field = issue!.path[0] as keyof typeof found;
+    const [what, place] = field === 'instructions' ? ['instructions after the second line ---', undefined] : [`a ${field}`, fields[field]];
+    throw badManifest(`has ${what} of ${counted([...found[field]].length, 'character')}, which ${issue!.message}`, place);
+  }
   // YAML can write a character as an escape, so the check of the text of the file does not cover all characters.
   if (!Object.values(parsed.data).every((value) => value.isWellFormed() && !value.includes('\0')))
     throw badManifest('contains U+0000 or an unpaired surrogate');
   const slug = slugFrom(parsed.data.name);
-  if (!slug) throw badManifest('has a name without any of the letters a-z and digits, from which the slug is made');
+  if (!slug) throw badManifest('has a name without any of the letters a-z and digits, from which the slug is made', fields.name);
   return { ...parsed.data, slug, visibility: 'private', config_schema: null };
 };
 

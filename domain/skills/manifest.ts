@@ -1,3 +1,6 @@
+import type { Refusal } from '../refusal.ts';
+import { badArchive } from './archive-rules.ts';
+
 /**
  * The name of the file in a skill archive that describes the skill. The file contains YAML between two lines `---`, and
  * then the instructions.
@@ -7,26 +10,44 @@ export const MANIFEST = 'SKILL.md';
 /** The maximum length of the YAML part, in characters. */
 const MAX_FRONT_MATTER_LENGTH = 16_384;
 
-/** The two parts of a manifest: the YAML, and the instructions. */
-export type Manifest = { readonly frontMatter: string; readonly instructions: string };
+/** A place in a manifest. Both numbers start at 1. */
+export type Place = { readonly line: number; readonly column: number };
+
+/** Returns the refusal of a manifest. `message` starts with a verb. */
+export const badManifest = (message: string, place?: Place): Refusal =>
+  badArchive('bad_manifest', `${MANIFEST}${place ? `, line ${place.line}, column ${place.column},` : ''} ${message}`);
+
+/** The two parts of a manifest: the YAML, which starts in line `firstLine`, and the instructions. */
+export type Manifest = { readonly frontMatter: string; readonly firstLine: number; readonly instructions: string };
+
+const MARK = /^---\s*$/;
+const END = /^(?:---|\.\.\.)\s*$/;
 
 /**
- * Splits a manifest into its parts. Returns null if it does not start with YAML between two lines `---`, or if the YAML
- * is too long.
+ * Splits a manifest into its parts.
+ * @throws Refusal invalid if it does not start with YAML between two lines `---`, or if the YAML is too long
  */
-export const splitManifest = (text: string): Manifest | null => {
-  const [first, ...lines] = text.replaceAll('\r\n', '\n').split('\n');
-  const end = lines.findIndex((line) => /^---\s*$/.test(line));
-  if (!/^---\s*$/.test(first!) || end < 0) return null;
-  const frontMatter = lines.slice(0, end).join('\n');
-  if (frontMatter.length > MAX_FRONT_MATTER_LENGTH) return null;
-  return {
-    frontMatter,
-    instructions: lines
-      .slice(end + 1)
-      .join('\n')
-      .trim(),
-  };
+export const splitManifest = (text: string): Manifest => {
+  const lines = text.replace(/\r\n?/g, '\n').split('\n');
+  const start = lines.findIndex((line) => line.trim() !== '');
+  if (start < 0) throw badManifest('is empty: start it with the fields name and description between two lines ---');
+  const place = { line: start + 1, column: 1 };
+  if (!MARK.test(lines[start]!))
+    throw badManifest(
+      `starts with ${JSON.stringify(lines[start]!.slice(0, 40))}: start it with a line ---, the fields name and description, and another line ---`,
+      place,
+    );
+  const end = lines.findIndex((line, index) => index > start && END.test(line));
+  if (end < 0)
+    throw badManifest('starts fields with this line ---, but no other line --- ends them: write one before the instructions', place);
+  const frontMatter = lines.slice(start + 1, end).join('\n');
+  if (frontMatter.length > MAX_FRONT_MATTER_LENGTH)
+    throw badManifest(`has ${frontMatter.length} characters between the lines ---; at most ${MAX_FRONT_MATTER_LENGTH} are allowed`, place);
+  const instructions = lines
+    .slice(end + 1)
+    .join('\n')
+    .trim();
+  return { frontMatter, firstLine: start + 2, instructions };
 };
 
 /**

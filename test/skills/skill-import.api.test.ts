@@ -85,7 +85,7 @@ test('the import finds SKILL.md at the top of the archive or in its only folder,
   for (const entries of refused) assert.equal(faultOf(await upload(zipArchive(entries))), [422, 'invalid', '/upload no_manifest']);
 });
 
-test('importing a skill is refused if its SKILL.md is not UTF-8, has invalid YAML or lacks a field', async () => {
+test('importing a skill is refused if its SKILL.md is not UTF-8, has no front matter or lacks a field', async () => {
   const yaml = (lines: string, body = 'Do it') => `---\n${lines}\n---\n${body}`;
   const texts = [
     Buffer.from([0xff, 0xfe, 0x00]),
@@ -94,13 +94,9 @@ test('importing a skill is refused if its SKILL.md is not UTF-8, has invalid YAM
     '---\nname: a\ndescription: b\n',
     yaml('name: a'),
     yaml('description: b'),
-    yaml('name: 7\ndescription: b'),
     yaml('name: [a]\ndescription: b'),
     yaml('- name\n- description'),
     yaml('name: a\nname: b\ndescription: c'),
-    yaml('name: a: b\ndescription: c'),
-    yaml('name: &a x\ndescription: *a'),
-    yaml(`a: &a [x,x,x]\nb: &b [*a,*a,*a]\nc: &c [*b,*b,*b]\nname: x\ndescription: y`),
     yaml('name: "\\0"\ndescription: b'),
     yaml('name: a\ndescription: "\\uD800"'),
     yaml('name: "two\\nlines"\ndescription: b'),
@@ -122,6 +118,20 @@ test('importing a skill is refused if its SKILL.md is not UTF-8, has invalid YAM
     201,
   );
   assert.is(p.log.events.length, events + 1);
+});
+
+test('an import takes a description as people write it, and otherwise says in which line and column it cannot', async () => {
+  const described = (line: string) => manifest(`\ufeff---\r\nname: 1.10\r\n${line}\r\nfirst: &a [x]\r\nall: [*a, *a]\r\n---\r\nDo it`);
+  const { status, body } = await described('description: Reviews #42. Use when: the user says "review"');
+  const { name, slug, description } = body as Json;
+  assert.equal([status, name, slug, description], [201, '1.10', '1-10', 'Reviews #42. Use when: the user says "review"']);
+  const refused = await described('description: [a, b]');
+  const [error] = (refused.body as { errors: Json[] }).errors;
+  assert.equal(faultOf(refused), [422, 'invalid', '/upload bad_manifest']);
+  assert.match(
+    String(error!.message),
+    /^SKILL\.md, line 3, column 14, has a description that is a list or an object: put the whole text in double quotes/,
+  );
 });
 
 share.test('importing a hostile archive is refused, and leaves neither an event nor a stored content', async () => {
