@@ -8,6 +8,7 @@ import {
 } from '../../domain/memory/memory-entry.ts';
 import type { Format } from '../../domain/memory/memory-import.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
+import { isMetadata } from '../../domain/skills/archive-metadata.ts';
 import { archiveErrorAt, MAX_ARCHIVE_BYTES } from '../../domain/skills/archive-rules.ts';
 import type { Unpack } from '../skills/archive.ts';
 
@@ -45,9 +46,6 @@ export const formatOf = (filename: string, contentType: string | null, head: Uin
   return looksLikeJsonLine(bytes.toString('utf8').trimStart().split('\n', 1)[0]!) ? 'jsonl' : 'text';
 };
 
-/** Returns whether a path in an archive is a hidden file of the kind that operating systems add to archives. */
-const isHidden = (path: string): boolean => path.split('/').some((name) => name.startsWith('.') || name === '__MACOSX');
-
 /** Reads the texts of a zip archive while they are unpacked. No text is ever in memory as a whole. */
 const readArchive = async (archive: Uint8Array, { unpack, pointer, onEntries }: ReaderParts): Promise<void> => {
   let path = '';
@@ -56,7 +54,7 @@ const readArchive = async (archive: Uint8Array, { unpack, pointer, onEntries }: 
     if (reader) await onEntries(reader.end());
   };
   const onPiece = async (of: string, bytes: Uint8Array): Promise<void> => {
-    if (isHidden(of)) return;
+    if (isMetadata(of)) return;
     if (of !== path || !reader) {
       await endText();
       path = of;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { counted } from '../../domain/counted.ts';
-import { badArchive } from '../../domain/skills/archive-rules.ts';
 import { type ParseYaml, readFrontMatter } from '../../domain/skills/front-matter.ts';
-import { badManifest, MANIFEST, manifestPath, mayBeManifest, slugFrom, splitManifest } from '../../domain/skills/manifest.ts';
+import { badManifest, slugFrom, splitManifest } from '../../domain/skills/manifest.ts';
+import { manifestPath, mayBeManifest } from '../../domain/skills/manifest-path.ts';
 import type * as Skill from '../../domain/skills/skill.ts';
 import type { Ctx, Loaded } from '../context.ts';
 import type { Unpack } from './archive.ts';
@@ -52,7 +52,6 @@ const fieldsOf = (text: string, parseYaml: ParseYaml): Skill.SkillFields => {
 export const readSkillArchive = async ({ unpack, parseYaml }: ImportPorts, archive: Uint8Array): Promise<Skill.SkillFields> => {
   const { files, kept } = await unpack(archive, { isKept: mayBeManifest, maxBytes: MAX_MANIFEST_BYTES });
   const path = manifestPath(files.map((file) => file.path));
-  if (path === null) throw badArchive('no_manifest', `The archive must have the file ${MANIFEST} at its root or in its only folder`);
   return fieldsOf(decode(kept.get(path)!), parseYaml);
 };
 

@@ -49,21 +49,29 @@ export const archiveErrorAt = (pointer: string, error: unknown): unknown => {
 const TYPE_MASK = 0o170000;
 const REGULAR_FILE = 0o100000;
 const DIRECTORY = 0o040000;
+const LINK = 0o120000;
 
 /** Returns a path as error texts show it. */
-const quoted = (path: string): string => JSON.stringify(path.length > 80 ? `${path.slice(0, 80).toWellFormed()}…` : path);
+export const quoted = (path: string): string => JSON.stringify(path.length > 80 ? `${path.slice(0, 80).toWellFormed()}…` : path);
+
+/** Matches the name of the file in which Finder keeps the icon of a folder. It ends with a carriage return. */
+const FINDER_ICON = /((?:^|\/)(?:\._)?Icon)\r$/;
+/** Matches names that stand for a device on Windows, whatever their extension. */
+const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[1-9\u00b9\u00b2\u00b3])(?:\.|$)/i;
 
 /** Returns the reason why a file in an archive must not have this path; null if it may. */
 const pathFault = (path: string): string | null => {
   if (path === '' || path.length > MAX_PATH_LENGTH) return `must have 1 to ${MAX_PATH_LENGTH} characters`;
-  if (!DisplayLine.safeParse(path).success) return 'contains characters that are not allowed';
-  if (path.includes('\\')) return 'contains a backslash';
-  if (path.startsWith('/') || /^[A-Za-z]:/.test(path)) return 'is absolute';
-  if (path.includes(':')) return 'contains a colon';
+  if (!DisplayLine.safeParse(path.replace(FINDER_ICON, '$1')).success)
+    return 'contains a control character or one that changes the direction of text: rename it';
+  if (path.startsWith('/') || /^[A-Za-z]:/.test(path)) return 'is absolute: pack the folder from where it lies';
+  if (path.includes(':')) return 'contains a colon, which Windows does not allow: rename it';
   const names = path.replace(/\/$/, '').split('/');
-  if (names.some((name) => name === '' || name === '.' || name === '..')) return 'contains an empty name, . or ..';
+  if (names.some((name) => name === '' || name === '.' || name === '..'))
+    return 'contains an empty name, . or ..: pack the folder from where it lies';
   // Windows removes these characters from the end of a name, so the file would get a different name there.
-  if (names.some((name) => /[. ]$/.test(name))) return 'contains a name that ends with a dot or a space';
+  if (names.some((name) => /[. ]$/.test(name))) return 'contains a name that ends with a dot or a space: rename it';
+  if (names.some((name) => DEVICE.test(name))) return 'contains a name that Windows reserves for a device: rename it';
   return names.length > MAX_PATH_DEPTH ? `has more than ${MAX_PATH_DEPTH} names` : null;
 };
 
@@ -74,6 +82,14 @@ const keyOf = (path: string): string => path.normalize('NFC').toUpperCase().toLo
 const foldersOf = (path: string): string[] => {
   const names = path.split('/').slice(0, -1);
   return names.map((_, index) => names.slice(0, index + 1).join('/'));
+};
+
+const clashOf = (known: string, claim: string): string => {
+  if (known === claim) return `The archive has ${quoted(claim)} twice: pack it once`;
+  if (known.replace(/\/$/, '') === claim.replace(/\/$/, ''))
+    return `The archive has ${quoted(known)} both as a file and as a folder: rename one`;
+  const differ = known.toLowerCase() === claim.toLowerCase() ? 'in case' : 'in case or in the form of their letters';
+  return `The paths ${quoted(known)} and ${quoted(claim)} differ only ${differ}: rename one`;
 };
 
 /**
@@ -89,8 +105,7 @@ const claimPath = (taken: Map<string, string>, path: string): void => {
   for (const claim of claims) {
     const key = keyOf(claim.replace(/\/$/, ''));
     const known = taken.get(key);
-    if (known !== undefined && (known !== claim || !claim.endsWith('/')))
-      throw badArchive('path_clash', `The paths ${quoted(known)} and ${quoted(claim)} are the same, or differ only in case`);
+    if (known !== undefined && (known !== claim || !claim.endsWith('/'))) throw badArchive('path_clash', clashOf(known, claim));
     taken.set(key, claim);
   }
 };
@@ -101,15 +116,18 @@ const claimPath = (taken: Map<string, string>, path: string): void => {
  */
 export const checkEntries = (entries: readonly ArchiveEntry[]): void => {
   if (entries.length > MAX_ARCHIVE_ENTRIES)
-    throw badArchive('too_many_entries', `The archive has more than ${MAX_ARCHIVE_ENTRIES} entries`);
+    throw badArchive('too_many_entries', `The archive has more than ${MAX_ARCHIVE_ENTRIES} entries: leave out what is not needed`);
   const taken = new Map<string, string>();
   for (const { path, unixMode, isEncrypted } of entries) {
     const fault = pathFault(path);
     if (fault) throw badArchive('bad_path', `The path ${quoted(path)} ${fault}`);
     const type = unixMode & TYPE_MASK;
     if (type !== 0 && type !== REGULAR_FILE && type !== DIRECTORY)
-      throw badArchive('not_a_file', `${quoted(path)} is a link or a device, not a file`);
-    if (isEncrypted) throw badArchive('encrypted', `${quoted(path)} is encrypted`);
+      throw badArchive(
+        'not_a_file',
+        `${quoted(path)} is ${type === LINK ? 'a symbolic link: pack the file to which it leads' : 'a device and no file: leave it out'}`,
+      );
+    if (isEncrypted) throw badArchive('encrypted', `${quoted(path)} is encrypted: pack it without a password`);
     claimPath(taken, path);
   }
   const inOrder = entries.toSorted((a, b) => a.start - b.start);
@@ -128,7 +146,7 @@ export const createUnpackedCounter = (archiveBytes: number) => {
      * Counts unpacked bytes of an entry. `entry.unpacked` is the number of all its bytes so far.
      * @throws Refusal invalid if a limit is exceeded
      */
-    count: (entry: { unpacked: number; readonly compressed: number }, bytes: number): void => {
+    count: (entry: { readonly path: string; unpacked: number; readonly compressed: number }, bytes: number): void => {
       total += bytes;
       entry.unpacked += bytes;
       if (total > MAX_UNPACKED_BYTES)
@@ -137,7 +155,7 @@ export const createUnpackedCounter = (archiveBytes: number) => {
       if (isBomb(total, archiveBytes) || isBomb(entry.unpacked, entry.compressed))
         throw badArchive(
           'compression_ratio',
-          `The unpacked files are more than ${MAX_COMPRESSION_RATIO} times larger than their compressed data`,
+          `${quoted(entry.path)} or all files together are more than ${MAX_COMPRESSION_RATIO} times larger than their compressed data`,
         );
     },
   };

@@ -51,27 +51,6 @@ export const splitManifest = (text: string): Manifest => {
 };
 
 /**
- * Returns whether a file may be the manifest of an archive: it is named SKILL.md, and is not in a folder or only in an
- * outermost one.
- */
-export const mayBeManifest = (path: string): boolean => path === MANIFEST || /^[^/]+\/SKILL\.md$/.test(path);
-
-/** A folder that macOS adds to archives; it contains file attributes. */
-const MACOS_FOLDER = '__MACOSX/';
-
-/**
- * Returns the path of the manifest in an archive with these files: SKILL.md outside of any folder or, if the archive
- * has only one outermost folder, in that folder. Returns null if there is none.
- */
-export const manifestPath = (paths: readonly string[]): string | null => {
-  if (paths.includes(MANIFEST)) return MANIFEST;
-  const own = paths.filter((path) => !path.startsWith(MACOS_FOLDER));
-  const found = own.find(mayBeManifest);
-  const folder = found?.slice(0, -MANIFEST.length);
-  return found !== undefined && own.every((path) => path.startsWith(folder!)) ? found : null;
-};
-
-/**
  * Derives a slug from a name; for example, `PDF forms` becomes `pdf-forms`. Returns null if the name contains no letter
  * a-z and no digit.
  */

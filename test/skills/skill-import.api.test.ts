@@ -61,11 +61,22 @@ test('an imported skill has the name, description and instructions from its SKIL
   assert.match(digest as string, /^[0-9a-f]{64}$/);
 });
 
-test('the import finds SKILL.md at the top of the archive or in its only folder, whatever files macOS adds; elsewhere it does not find the file', async () => {
+test('the import finds SKILL.md at the top of the archive or in its only folder, whatever files macOS adds; elsewhere it does not', async () => {
   const content = (name: string) => ({ content: skillText(name) });
   const accepted: ZipEntry[][] = [
     [{ name: 'folder/SKILL.md', ...content(newName()) }, { name: 'folder/a/b' }],
-    [{ name: 'folder/SKILL.md', ...content(newName()) }, { name: '__MACOSX/folder/._SKILL.md' }],
+    [{ name: 'a/b/SKILL.md', ...content(newName()) }],
+    [
+      { name: 'greeter\\SKILL.md', ...content(newName()) },
+      { name: 'greeter\\a.txt', content: 'x' },
+    ],
+    [{ name: 'greeter/SKILL.md', ...content(newName()) }, { name: '.DS_Store' }, { name: '._greeter' }, { name: '__MACOSX/._greeter' }],
+    [
+      { name: 'greeter/SKILL.md', ...content(newName()) },
+      { name: 'desktop.ini' },
+      { name: '.git/config' },
+      { name: '__MACOSX/greeter/._a' },
+    ],
     [
       { name: 'other/SKILL.md', content: 'another one' },
       { name: 'SKILL.md', ...content(newName()) },
@@ -75,7 +86,6 @@ test('the import finds SKILL.md at the top of the archive or in its only folder,
   const refused: ZipEntry[][] = [
     [{ name: 'README.md' }],
     [{ name: 'skill.md', ...content('x') }],
-    [{ name: 'a/b/SKILL.md', ...content('x') }],
     [
       { name: 'a/SKILL.md', ...content('x') },
       { name: 'b/SKILL.md', ...content('y') },
