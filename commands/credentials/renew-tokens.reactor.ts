@@ -1,5 +1,6 @@
 import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
 import type { Actor } from '../../domain/event.ts';
+import { Refusal } from '../../domain/refusal.ts';
 import { type Secret, secret } from '../../domain/secret.ts';
 import { tokensText } from './finish-link.ts';
 import type { ClearTokens } from './linked-identity.ts';
@@ -28,7 +29,10 @@ type Open = { readonly ref: IdentityRef; readonly sealed: string; readonly provi
 
 const renew = async ({ oauth, seal, transact }: RenewalPorts, { ref, sealed, provider, tokens }: Open): Promise<void> => {
   if (tokens.refresh_token === null) return;
-  const answer = await oauth.refresh(provider, secret(tokens.refresh_token));
+  const answer = await oauth.refresh(provider, secret(tokens.refresh_token)).catch(async (error) => {
+    if (error instanceof Refusal) await transact(ref, LinkedIdentity.recordFailure(sealed, error.message));
+    throw error;
+  });
   if ('error' in answer) return transact(ref, LinkedIdentity.refuseRefresh(sealed, answer.error));
   const { scopes, expires_at } = answer;
   const sealed_tokens = await seal(ref, secret(tokensText(answer)));
@@ -53,7 +57,8 @@ const isDue = ({ updated_at, ...identity }: LinkedIdentity.LinkedIdentity, at: s
 
 /**
  * Renews the tokens of an identity if this is due at `at`. If the identity was unlinked, revokes them instead. The read
- * model that names the identity may be outdated, so its events are read first.
+ * model that names the identity may be outdated, so its events are read first. Why the tokens cannot be renewed now is
+ * recorded.
  * @throws Refusal unavailable, bad_gateway
  */
 export const renewOrRevoke = async (ports: RenewalPorts, ref: IdentityRef, at: string): Promise<void> => {

@@ -1,6 +1,7 @@
 import { jsonEqual } from '../aggregate.ts';
 import type { Recorded } from '../event.ts';
 import { Refusal } from '../refusal.ts';
+import { isAboutAccount } from './token-error.ts';
 
 /**
  * An account at another service for which the platform stores a secret: OAuth tokens, or the password of a database.
@@ -42,6 +43,7 @@ export type LinkedIdentityEvent =
   | { type: 'IdentityTokensRefreshed'; data: Tokens }
   | { type: 'IdentityResealed'; data: { sealed: string } }
   | { type: 'IdentityRefreshRefused'; data: { error: string } }
+  | { type: 'IdentityRefreshFailed'; data: { error: string } }
   | { type: 'IdentityUnlinked'; data: object }
   | { type: 'IdentityTokensRevoked'; data: { outcome: Revocation } };
 
@@ -57,6 +59,8 @@ export type LinkedIdentity = {
   readonly scopes: readonly string[];
   readonly expires_at: string | null;
   readonly refreshable: boolean;
+  /** Why the tokens could not be renewed the last time; null if they were. */
+  readonly error: string | null;
   readonly database: DatabaseAccess | null;
   /** The encrypted secret: a password, or tokens. Null if there is no secret, or the tokens have been revoked. */
   readonly sealed: string | null;
@@ -75,6 +79,7 @@ export const initial: LinkedIdentity = {
   scopes: [],
   expires_at: null,
   refreshable: false,
+  error: null,
   database: null,
   sealed: null,
   created_at: '',
@@ -89,16 +94,19 @@ const evolveFields = (identity: LinkedIdentity, { type, data }: Recorded<LinkedI
     }
     case 'IdentityLinked': {
       const { sealed_tokens, ...fields } = data;
-      return { ...fields, status: 'linked', connected: true, sealed: sealed_tokens };
+      return { ...fields, status: 'linked', connected: true, error: null, sealed: sealed_tokens };
     }
     case 'IdentityTokensRefreshed': {
       const { sealed_tokens, ...fields } = data;
-      return { ...fields, connected: true, sealed: sealed_tokens };
+      return { ...fields, connected: true, error: null, sealed: sealed_tokens };
     }
     case 'IdentityResealed':
       return data;
     case 'IdentityRefreshRefused':
-      return { connected: false, refreshable: false };
+      // Earlier versions also recorded errors of the client as refusals.
+      return isAboutAccount(data.error) ? { ...data, connected: false, refreshable: false } : data;
+    case 'IdentityRefreshFailed':
+      return data;
     case 'IdentityUnlinked':
       return { status: 'unlinked', connected: false, sealed: identity.database === null ? identity.sealed : null };
     case 'IdentityTokensRevoked':
@@ -108,7 +116,9 @@ const evolveFields = (identity: LinkedIdentity, { type, data }: Recorded<LinkedI
 
 export const evolve = (identity: LinkedIdentity, event: Recorded<LinkedIdentityEvent>): LinkedIdentity => {
   const { id, tenant, at } = event;
-  const next = { ...identity, ...evolveFields(identity, event), id, tenant_id: tenant, updated_at: at };
+  // A failed attempt changes neither the tokens nor, therefore, the time at which they must be renewed.
+  const updated_at = event.type === 'IdentityRefreshFailed' ? identity.updated_at : at;
+  const next = { ...identity, ...evolveFields(identity, event), id, tenant_id: tenant, updated_at };
   return identity.status !== 'linked' && next.status === 'linked' ? { ...next, created_at: at } : next;
 };
 
@@ -164,6 +174,17 @@ export const refuseRefresh =
   (sealed: string, error: string) =>
   (identity: LinkedIdentity): LinkedIdentityEvent[] =>
     identity.connected && identity.sealed === sealed ? [{ type: 'IdentityRefreshRefused', data: { error } }] : [];
+
+/**
+ * Records why the tokens could not be renewed now. They stay, and are tried again. Does nothing if the reason is known,
+ * or if the stored text is no longer `sealed`.
+ */
+export const recordFailure =
+  (sealed: string, error: string) =>
+  (identity: LinkedIdentity): LinkedIdentityEvent[] =>
+    identity.connected && identity.sealed === sealed && identity.error !== error
+      ? [{ type: 'IdentityRefreshFailed', data: { error } }]
+      : [];
 
 /**
  * Replaces the stored secret, which is encrypted with an old data key (`sealed`), with the same secret encrypted with

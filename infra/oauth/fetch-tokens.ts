@@ -45,6 +45,7 @@ export const fetchTokens =
     });
     const answered = Object.entries(answer.headers).map(([name, value]): [string, string] => [name, String(value)]);
     const { status, bytes } = standardAnswer(answer.status, answer.bytes);
-    const headersWithoutLength = answered.filter(([name]) => name !== 'content-length');
-    return new Response(status === 204 || status === 304 ? null : (bytes as never), { status, headers: headersWithoutLength });
+    // Without the challenge, the library reads the error code in the body of a response with status 401.
+    const kept = answered.filter(([name]) => name !== 'content-length' && name !== 'www-authenticate');
+    return new Response(status === 204 || status === 304 ? null : (bytes as never), { status, headers: kept });
   };

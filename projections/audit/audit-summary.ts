@@ -116,6 +116,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   IdentityLinkAnswered: 'returned from {provider}, where an account was to be connected',
   IdentityLinkStarted: 'started to connect an account at {provider}',
   IdentityLinked: 'connected the account {resource}',
+  IdentityRefreshFailed: 'could not renew the tokens of the account {resource}: {error}',
   IdentityRefreshRefused: 'was refused new tokens of the account {resource}: {error}',
   IdentityResealed: 'encrypted the secret of the account {resource} with a new data key',
   IdentityTokensRefreshed: 'renewed the tokens of the account {resource}',

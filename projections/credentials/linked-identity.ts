@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
+import { isAboutAccount } from '../../domain/credentials/token-error.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
@@ -20,6 +21,13 @@ export const LinkedIdentityRead = z
       description: 'When its access token expires; the platform renews it before, if it can. Null if it does not expire',
       examples: [null],
     }),
+    error: z
+      .string()
+      .nullable()
+      .meta({
+        description: 'Why its tokens could not be renewed: if `connected`, the platform tries again; otherwise, connect it again',
+        examples: [null],
+      }),
   })
   .meta({ id: 'LinkedIdentityRead' });
 
@@ -71,7 +79,7 @@ const changed = ({ tenant, id, at }: Recorded, fields: Row): Change =>
 /** The linked identities of tenants and agents, without their secrets. */
 export const linkedIdentities = {
   name: 'linked_identities',
-  version: 1,
+  version: 2,
   categories: [LinkedIdentity.category],
   tables: [table],
   on: {
@@ -79,10 +87,12 @@ export const linkedIdentities = {
     IdentityLinked: linked,
     IdentityTokensRefreshed: (event) => {
       const { scopes, expires_at } = event.data;
-      return changed(event, { scopes, expires_at, connected: true, due_at: LinkedIdentity.refreshAt(event.data, event.at) });
+      return changed(event, { scopes, expires_at, connected: true, error: null, due_at: LinkedIdentity.refreshAt(event.data, event.at) });
     },
     IdentityResealed: (event) => changed(event, {}),
-    IdentityRefreshRefused: (event) => changed(event, { connected: false, due_at: null }),
+    IdentityRefreshRefused: (event) =>
+      changed(event, isAboutAccount(event.data.error) ? { ...event.data, connected: false, due_at: null } : event.data),
+    IdentityRefreshFailed: ({ tenant, id, data }) => patch('identities', { tenant_id: tenant, id }, data),
     IdentityUnlinked: (event) => [
       changed(event, { unlinked: true, connected: false, due_at: null }),
       // Only tokens can be revoked, at their provider; a database password cannot.

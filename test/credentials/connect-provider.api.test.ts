@@ -31,6 +31,7 @@ test('connecting an account at a provider uses PKCE and the exact redirect URL; 
     agent_id: null,
     connected: true,
     scopes: ['openid', 'offline_access', 'repo'],
+    error: null,
   });
   assert.ok(Date.parse(expires_at as string) > Date.parse(created_at as string) + 3_500_000);
   assert.is(created_at, updated_at);

@@ -28,6 +28,7 @@ test('a stored database credential is a linked identity of its host, and no resp
     connected: true,
     scopes: [],
     expires_at: null,
+    error: null,
   });
   assert.is(created_at, updated_at);
   assert.equal(await list(), [answer.body]);

@@ -60,6 +60,90 @@ test('while the provider is down, an identity stays connected; if the provider r
   assert.is(listed.find(({ id }) => id === identity.id)!.connected, false);
 });
 
+const JSON_TYPE = { 'content-type': 'application/json' };
+const error = (status: number, code: string, headers = {}): [number, object, string] => [
+  status,
+  { ...JSON_TYPE, ...headers },
+  JSON.stringify({ error: code }),
+];
+const page = (status: number): [number, object, string] => [status, { 'content-type': 'text/html' }, '<h1>Blocked</h1>'];
+
+/** Answers of a token endpoint after which an account must stay connected, and what its owner must read. */
+const TEMPORARY: Readonly<Record<string, [answer: [number, object, string], reason: RegExp]>> = {
+  // RFC 6749, 5.2
+  'invalid_client, after its secret was replaced': [error(401, 'invalid_client'), /401 invalid_client .*check OAUTH_GITLAB_CLIENT_ID and/],
+  'invalid_client with a challenge': [
+    error(401, 'invalid_client', { 'www-authenticate': 'Basic realm="x"' }),
+    /401 invalid_client .*check OAUTH/,
+  ],
+  'invalid_client with status 400': [error(400, 'invalid_client'), /400 invalid_client .*check OAUTH/],
+  invalid_request: [error(400, 'invalid_request'), /answered 400 invalid_request$/],
+  unauthorized_client: [error(403, 'unauthorized_client'), /403 unauthorized_client .*check OAUTH/],
+  unsupported_grant_type: [error(400, 'unsupported_grant_type'), /check OAUTH/],
+  invalid_scope: [error(400, 'invalid_scope'), /check OAUTH/],
+  'a code that is no code': [error(400, 'x'.repeat(80)), /answered 400 an unknown error$/],
+  // GitHub and Slack report errors with status 200.
+  incorrect_client_credentials: [error(200, 'incorrect_client_credentials'), /check OAUTH/],
+  ratelimited: [error(200, 'ratelimited'), /ratelimited$/],
+  // What proxies and firewalls answer.
+  'a page with status 403': [page(403), /answered 403$/],
+  'a page with status 404': [page(404), /answered 404$/],
+  'a page with status 200': [page(200), /cannot be used|answered 200/],
+  'JSON without a field error': [[400, JSON_TYPE, '{"message":"no"}'], /answered 400$/],
+  'no body': [[400, {}, ''], /answered 400$/],
+  'a redirect': [[302, { location: 'https://elsewhere.example/' }, ''], /302|cannot be used|redirect/i],
+  'too many requests': [error(429, 'slow_down'), /does not answer/],
+  'an error of the server': [error(500, 'invalid_grant'), /does not answer/],
+};
+
+test('only errors about an account end its connection; after all others, the tokens stay, and the owner sees the reason', async () => {
+  const { identity } = await connect(p.tenant, 'gitlab');
+  const read = async () => {
+    await p.waitForProjections();
+    return ((await p.send('GET', `${p.tenant}/linked-identities`)).body as Json[]).find(({ id }) => id === identity.id)!;
+  };
+  const later = Date.now() + 3_100_000;
+  p.clock.now = () => later;
+  for (const [name, [[status, headers, body], reason]] of Object.entries(TEMPORARY)) {
+    other.intercept((_, response) => {
+      response.writeHead(status, headers as Record<string, string>).end(body);
+      return true;
+    });
+    await handle(identity.id).then(
+      () => assert.unreachable(`${name}: no error`),
+      ({ code }: Json) => assert.ok(code === 'unavailable' || code === 'bad_gateway', `${name}: ${code}`),
+    );
+    const { connected, error: shown } = await read();
+    assert.is(connected, true, name);
+    assert.match(shown as string, reason, name);
+  }
+  const failures = p.eventsOf('IdentityRefreshFailed').length;
+  await handle(identity.id).catch(() => undefined);
+  assert.is(p.eventsOf('IdentityRefreshFailed').length, failures, 'the same reason is recorded once');
+  other.intercept();
+  await handle(identity.id);
+  assert.equal([(await read()).connected, (await read()).error], [true, null]);
+  p.clock.now = Date.now;
+});
+
+for (const code of ['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token', 'interaction_required'])
+  test(`after ${code}, a person must connect the account again, and sees the reason`, async () => {
+    const { identity } = await connect(p.tenant, 'gitlab');
+    const later = Date.now() + 3_100_000;
+    p.clock.now = () => later;
+    other.intercept((_, response) => {
+      response.writeHead(400, JSON_TYPE).end(JSON.stringify({ error: code }));
+      return true;
+    });
+    await handle(identity.id);
+    other.intercept();
+    p.clock.now = Date.now;
+    await p.waitForProjections();
+    const listed = (await p.send('GET', `${p.tenant}/linked-identities`)).body as Json[];
+    const found = listed.find(({ id }) => id === identity.id)!;
+    assert.equal([found.connected, found.error], [false, code]);
+  });
+
 test('an identity that is unlinked disappears at once, and its refresh token is revoked at the provider', async () => {
   const { identity } = await connect(p.tenant, 'google');
   assert.is((await p.send('DELETE', `${p.tenant}/linked-identities/${identity.id}`)).status, 204);
