@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { connectProvider, type StartedLink } from '../../commands/credentials/connect-provider.ts';
 import type { OAuthClients } from '../../commands/credentials/oauth-clients.ts';
 import { LINK_LIFETIME_SECONDS } from '../../domain/credentials/identity-link.ts';
+import { LINK } from '../http/attempt-cookies.ts';
 import { operation } from '../http/operation.ts';
 
 const url = z.string().meta({
@@ -17,7 +18,7 @@ const ConnectAgentIntegrationResponse = z.object({ url }).meta({ id: 'ConnectAge
  * Returns the name of the cookie that ties an attempt to connect an account to the browser that started it. The name
  * contains the start of the attempt's id, because several tabs can connect accounts at the same time.
  */
-export const linkCookieName = (id: string, isSecure: boolean): string => `${isSecure ? '__Host-' : ''}annals_link_${id.slice(0, 9)}`;
+export const linkCookieName = (id: string, isSecure: boolean): string => `${isSecure ? '__Host-' : ''}${LINK}${id.slice(0, 9)}`;
 
 /**
  * Returns the Set-Cookie header that binds an attempt to connect an account to this browser. The browser sends the

@@ -3,6 +3,7 @@ import { compress } from 'hono/compress';
 import { HTTPException } from 'hono/http-exception';
 import type { Principal } from '../../domain/principal.ts';
 import { notFound, Refusal } from '../../domain/refusal.ts';
+import { endedAttempts } from './attempt-cookies.ts';
 import type { AuthorizedRequest } from './authorize-request.ts';
 import { corsMiddleware } from './cors.ts';
 import { mount } from './mount.ts';
@@ -135,6 +136,8 @@ export const createApp = ({
       set('ratelimit-policy', limits.policy);
       set('ratelimit', limits.state);
     }
+    const cookies = incoming ? incoming.headers.cookie : c.req.header('cookie');
+    if (typeof cookies === 'string') for (const ended of endedAttempts(cookies)) c.res.headers.append('set-cookie', ended);
     onResponse?.(c, c.res.status, performance.now() - startedAt);
   });
   app.use('*', compressResponse);

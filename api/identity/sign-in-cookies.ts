@@ -2,6 +2,7 @@ import type { Context } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { SIGN_IN_TTL_SECONDS } from '../../commands/identity/sign-in.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import { FLOW } from '../http/attempt-cookies.ts';
 
 /** The functions that set, read and remove the sign-in cookies of PUBLIC_URL. */
 export type SignInCookies = ReturnType<typeof createCookies>;
@@ -16,18 +17,18 @@ const UNSAFE_METHOD = /^(POST|PUT|PATCH|DELETE)$/;
 export const createCookies = (publicUrl: string) => {
   const { protocol, origin, port } = new URL(publicUrl);
   const secure = protocol === 'https:';
-  const cookieName = (purpose: string): string => `${secure ? '__Host-' : ''}annals_${purpose}`;
+  const prefix = secure ? '__Host-' : '';
   /**
    * The name of the session cookie. Browsers send a cookie to all ports of a host, so two instances on one machine need
    * different names.
    */
-  const sessionName = `${cookieName('session')}${secure || port === '' ? '' : `_${port}`}`;
+  const sessionName = `${prefix}annals_session${secure || port === '' ? '' : `_${port}`}`;
   const options = { path: '/', httpOnly: true, sameSite: 'Lax', secure } as const;
   /**
    * Returns the name of the cookie of one sign-in attempt. It contains the start of the `state` parameter, because
    * several tabs can sign in at the same time.
    */
-  const flowName = (state: string): string => cookieName(`flow_${state.slice(0, 8).replace(/[^\w-]/g, '')}`);
+  const flowName = (state: string): string => `${prefix}${FLOW}${state.slice(0, 8).replace(/[^\w-]/g, '')}`;
   return {
     origin,
     session: (c: Context): string | undefined => getCookie(c, sessionName),
