@@ -1,11 +1,13 @@
 import { Refusal } from '../../domain/refusal.ts';
 import { MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import { type DeliveryIdentity, eventName, isDeliveryId } from '../../domain/webhooks/delivery-identity.ts';
+import { anyHeader } from '../../domain/webhooks/header-name.ts';
+import { missingHeaders, type ProviderPreset } from '../../domain/webhooks/provider-preset.ts';
 import type { Rejection, RejectionReason } from '../../domain/webhooks/rejection.ts';
-import { type AddressedRequest, userAgentOf } from './webhook-request.ts';
+import { type AddressedRequest, userAgentOf, type WebhookRequestHead } from './webhook-request.ts';
 
-/** Why a request was rejected, except that the tenant has used up its quota. */
-export type RejectionCause = Exclude<RejectionReason, 'rate_limited'>;
+/** Why a request with a body of an allowed size was rejected, except that the tenant has used up its quota. */
+export type RejectionCause = Exclude<RejectionReason, 'rate_limited' | 'too_large'>;
 
 /**
  * Returns why a request with a valid signature is rejected: because of its delivery id or its event name. Returns null
@@ -37,19 +39,34 @@ export const rejectionOf = (
 
 const signatureMismatch = () => new Refusal('unauthorized', 'The signature does not match the body and the secret of this webhook');
 
-const refusals: Readonly<Record<RejectionCause, () => Refusal>> = {
-  signature_missing: () => new Refusal('unauthorized', 'The signature is missing: set the secret of this webhook at the provider'),
-  signature_malformed: signatureMismatch,
+/** The request that is refused, and how its integration reads requests. */
+type Refused = { readonly request: WebhookRequestHead; readonly preset: ProviderPreset };
+
+const unauthorizedWithout = ({ request, preset }: Refused): Refusal => {
+  const missing = missingHeaders(preset, request);
+  return missing ? new Refusal('unauthorized', `The header ${anyHeader(missing)} is missing`) : signatureMismatch();
+};
+
+const refusals: Readonly<Record<RejectionCause, (refused: Refused) => Refusal>> = {
+  signature_missing: ({ preset }) =>
+    new Refusal(
+      'unauthorized',
+      `The signature is missing: set the secret of this webhook at the provider, which then sends the header ${anyHeader(preset.scheme.headers)}`,
+    ),
+  signature_malformed: unauthorizedWithout,
   signature_mismatch: signatureMismatch,
   timestamp_out_of_range: () => new Refusal('unauthorized', 'The time at which this request was signed is too far from the present'),
   unsupported_media_type: () =>
     new Refusal('unsupported_media_type', 'The content type must be application/json or application/x-www-form-urlencoded, in UTF-8'),
-  delivery_id_missing: () => new Refusal('malformed', 'The header with the delivery id is missing'),
+  delivery_id_missing: ({ preset }) =>
+    new Refusal('malformed', `The header with the delivery id is missing: send ${anyHeader(preset.delivery.headers)}`),
   delivery_id_malformed: () =>
     new Refusal('malformed', 'The delivery id must be one value of at most 255 bytes without control characters'),
   event_malformed: () => new Refusal('malformed', 'The event name must be one value of at most 255 bytes without control characters'),
-  too_large: () => new Refusal('too_large', `The body must not exceed ${MAX_BODY_BYTES} bytes`, { members: { limit: MAX_BODY_BYTES } }),
 };
 
+export const tooLarge = (): Refusal =>
+  new Refusal('too_large', `The body must not exceed ${MAX_BODY_BYTES} bytes`, { members: { limit: MAX_BODY_BYTES } });
+
 /** Returns the refusal that the sender of a rejected request gets. */
-export const refusalOf = (cause: RejectionCause): Refusal => refusals[cause]();
+export const refusalOf = (cause: RejectionCause, refused: Refused): Refusal => refusals[cause](refused);

@@ -6,7 +6,7 @@ import { handshakeReply } from '../../domain/webhooks/handshake.ts';
 import type { Integration } from '../../domain/webhooks/integration.ts';
 import { identityOf, isLate, isTimely, type ProviderPreset, presetOf } from '../../domain/webhooks/provider-preset.ts';
 import type { MatchedSecret, SigningKeys } from '../../domain/webhooks/signature.ts';
-import { identityFault, type RejectionCause, refusalOf, rejectionOf } from './delivery-rejection.ts';
+import { identityFault, type RejectionCause, refusalOf, rejectionOf, tooLarge } from './delivery-rejection.ts';
 import { evaluateDelivery } from './evaluate-delivery.ts';
 import type { BodyMemory, NewDelivery, ReportRateLimit, WebhookPorts } from './webhook-ports.ts';
 import type { VerifiedRequest, WebhookRequest, WebhookRequestHead } from './webhook-request.ts';
@@ -90,7 +90,7 @@ const reject = (ports: WebhookPorts, signed: SignedDelivery, cause: RejectionCau
   const { request, integration, preset, receivedAt } = signed;
   const identity = identityOf(preset, request, body);
   ports.recording.recordRejection(integration, rejectionOf({ request, integration, identity }, cause, request.body.length), receivedAt);
-  return refusalOf(cause);
+  return refusalOf(cause, { request, preset });
 };
 
 /** Returns the key that verified the signature. */
@@ -112,7 +112,7 @@ export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHea
       const rejection = rejectionOf({ request, integration, identity }, 'too_large', announced);
       ports.recording.recordRejection(integration, rejection, ports.now());
     }
-    throw refusalOf('too_large');
+    throw tooLarge();
   }
   if (!integration) throw unknownAddress();
   return ports.verification.bodyMemory({ tenant: integration.tenant_id, integration: integration.id }, size);

@@ -5,7 +5,7 @@ import { valueFrom } from './delivery-identity.ts';
 import { handshakePointers } from './handshake.ts';
 import type { Provider } from './provider.ts';
 import { sameBytesAge } from './retry-schedule.ts';
-import { isFresh, isWithin, type SignatureScheme, type SignedRequest } from './signature.ts';
+import { firstHeader, isFresh, isWithin, type SignatureScheme, type SignedRequest } from './signature.ts';
 import { signatureSchemes } from './signature-schemes.ts';
 
 /**
@@ -34,11 +34,17 @@ const idField = (...pointers: string[]): ValueSource => ({ headers: [], pointers
 
 /** Maps each provider to where its deliveries contain their id and event name. */
 const CONVENTIONS: Readonly<Record<Exclude<Provider, 'custom_hmac'>, ProviderConventions>> = {
-  github: { delivery: header('x-github-delivery'), event: header('x-github-event') },
+  // Gitea and Forgejo send the headers of GitHub, too; Gogs sends only its own.
+  github: {
+    delivery: header('x-github-delivery', 'x-gitea-delivery', 'x-forgejo-delivery', 'x-gogs-delivery'),
+    event: header('x-github-event', 'x-gitea-event', 'x-forgejo-event', 'x-gogs-event'),
+  },
   gitlab: { delivery: header('webhook-id'), event: header('x-gitlab-event'), isIdSigned: true },
+  // GitLab before 17.4 sends only the last one.
   gitlab_token: { delivery: header('idempotency-key', 'x-gitlab-event-uuid'), event: header('x-gitlab-event') },
-  bitbucket: { delivery: header('x-request-uuid'), event: header('x-event-key') },
-  jira: { delivery: header('x-atlassian-webhook-identifier'), event: field('/webhookEvent') },
+  // https://confluence.atlassian.com/bitbucketserver/event-payload-938025882.html: the second one is that of Data Center.
+  bitbucket: { delivery: header('x-request-uuid', 'x-request-id'), event: header('x-event-key') },
+  jira: { delivery: header('x-atlassian-webhook-identifier', 'x-request-id'), event: field('/webhookEvent') },
   slack: { delivery: idField('/event_id', '/trigger_id'), event: field('/event/type', '/type', '/command'), forms: 'fields' },
   zoom: { delivery: idField(), event: field('/event') },
   stripe: { delivery: idField('/id'), event: field('/type') },
@@ -69,6 +75,22 @@ export type ProviderPreset = Omit<ProviderConventions, 'forms' | 'isIdSigned'> &
   readonly pointers: readonly string[];
   /** Whether the body must be read to find the delivery id or the signing time, or to answer a handshake. */
   readonly needsBody: boolean;
+};
+
+/**
+ * Returns the names of headers of which a request must have one and has none, so that its signature cannot be checked;
+ * null if there are none.
+ */
+export const missingHeaders = (
+  { scheme, delivery, isIdSigned }: ProviderPreset,
+  request: Pick<SignedRequest, 'header'>,
+): readonly string[] | null => {
+  const needed = [
+    [...scheme.headers, ...(scheme.otherwise?.headers ?? [])],
+    scheme.timestamp?.headers ?? [],
+    isIdSigned ? delivery.headers : [],
+  ];
+  return needed.find((names) => names.length > 0 && !firstHeader(request, names)) ?? null;
 };
 
 /** The fields of an integration that its preset depends on. */

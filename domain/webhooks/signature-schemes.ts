@@ -20,9 +20,12 @@ const base64Key = (secret: string): Uint8Array => Buffer.from(secret.replace(WEB
 
 const unixTime = (...headers: string[]): SignedTimestamp => ({ headers, shape: /^(\d{1,12})$/, toleranceSeconds: TOLERANCE_SECONDS });
 
-/** Returns the scheme in which a header contains a prefix and then the HMAC-SHA-256 of the body in hex. */
-const hexOfBody = (header: string, prefix = ''): SignatureScheme => ({
-  headers: [header],
+/**
+ * Returns the scheme in which a header contains a prefix and then the HMAC-SHA-256 of the body in hex. `others` are
+ * other names that the header can have.
+ */
+const hexOfBody = (header: string, prefix = '', ...others: string[]): SignatureScheme => ({
+  headers: [header, ...others],
   shape: new RegExp(`^${prefix}${HEX_SHA256}$`),
   prefix,
   encoding: 'hex',
@@ -62,7 +65,11 @@ export const STANDARD_WEBHOOKS_ED25519: SignatureScheme = {
 /** Maps each provider to its signature scheme. The comment on each links to the documentation of the provider. */
 export const signatureSchemes: Readonly<Record<SignedProvider, SignatureScheme>> = {
   // https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries
-  github: hexOfBody('x-hub-signature-256', 'sha256='),
+  // https://docs.gitea.com/usage/webhooks: Gogs, and old versions of the others, have only headers of their own.
+  github: {
+    ...hexOfBody('x-hub-signature-256', 'sha256='),
+    otherwise: hexOfBody('x-gitea-signature', '', 'x-forgejo-signature', 'x-gogs-signature'),
+  },
   // https://docs.gitlab.com/user/project/integrations/webhooks/
   gitlab: standardWebhooks('webhook'),
   gitlab_token: {

@@ -56,6 +56,8 @@ export type SignatureScheme = {
    * the text of the signed timestamp, or an empty text if the scheme has none.
    */
   readonly message: (request: SignedRequest, timestamp: string) => readonly Uint8Array[] | null;
+  /** The scheme of requests that have none of `headers`, for the same keys. */
+  readonly otherwise?: SignatureScheme;
   /** Returns other bytes that the provider may have signed instead of those that `message` returns. */
   readonly alternative?: SignatureScheme['message'];
 };
@@ -96,7 +98,7 @@ export const signatureClaim = (
   keys: SigningKeys | null,
 ): SignatureClaim | SignatureFault => {
   const header = firstHeader(request, scheme.headers);
-  if (!header) return 'signature_missing';
+  if (!header) return scheme.otherwise ? signatureClaim(scheme.otherwise, request, keys) : 'signature_missing';
   const signatures = parseSignatures(scheme, header);
   const timestamp = scheme.timestamp ? timestampOf(scheme.timestamp, request) : '';
   const message = timestamp === null ? null : scheme.message(request, timestamp);

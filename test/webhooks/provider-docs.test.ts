@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal } from 'uvu/assert';
-import type { Provider } from '../../domain/webhooks/provider.ts';
+import { anyHeader } from '../../domain/webhooks/header-name.ts';
+import { PROVIDERS, type Provider } from '../../domain/webhooks/provider.ts';
 import { presetOf } from '../../domain/webhooks/provider-preset.ts';
 import { RETRIES, type RetrySchedule, sameBytesAge } from '../../domain/webhooks/retry-schedule.ts';
 import { root } from '../fixtures/child-process.ts';
@@ -14,6 +15,7 @@ const rowsOf = (head: string): string[][] =>
   docs
     .split(`\n${head}\n`)[1]!
     .split('\n\n')[0]!
+    .trimEnd()
     .split('\n')
     .slice(1)
     .map((row) =>
@@ -41,8 +43,10 @@ const delaysOf = ({ delaysSeconds }: RetrySchedule): string =>
     .map(([time, equals]) => (equals!.length > 1 ? `${equals!.length} × ${time}` : time))
     .join(', ') || 'none';
 
+const presetFor = (provider: Provider) => presetOf({ provider, delivery_id_source: null, options: {} });
+
 const windowOf = (provider: keyof typeof RETRIES): string => {
-  const { scheme, bodyTimestamp } = presetOf({ provider, delivery_id_source: null, options: {} });
+  const { scheme, bodyTimestamp } = presetFor(provider);
   if (bodyTimestamp) return `${sameBytesAge(provider)} s`;
   return scheme.timestamp ? `${scheme.timestamp.toleranceSeconds} s` : 'no time is signed';
 };
@@ -57,6 +61,14 @@ test('the table of attempts says for each provider what the platform assumes abo
       schedule.signs,
       windowOf(provider),
     ]),
+  ));
+
+test('the table of headers lists the delivery ids of each provider', () =>
+  equal(
+    rowsOf('| `provider` | delivery id |'),
+    PROVIDERS.map((provider) => [provider, presetFor(provider).delivery.headers] as const)
+      .filter(([, headers]) => headers.length > 0)
+      .map(([provider, headers]) => [`\`${provider}\``, anyHeader(headers)]),
   ));
 
 test.run();
