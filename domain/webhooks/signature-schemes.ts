@@ -1,7 +1,7 @@
 import type { Provider } from './provider.ts';
 import type { SignatureScheme, SignedTimestamp } from './signature.ts';
 import { signedMessage } from './signed-message.ts';
-import { twilioMessage, twilioMessageWithOtherPort } from './twilio-message.ts';
+import { otherTwilioMessages, twilioMessage } from './twilio-message.ts';
 
 /** The providers that have one fixed signature scheme. */
 type SignedProvider = Exclude<Provider, 'custom_hmac'>;
@@ -118,7 +118,7 @@ export const signatureSchemes: Readonly<Record<SignedProvider, SignatureScheme>>
     algorithm: 'sha1',
     key: textKey,
     message: twilioMessage,
-    alternative: twilioMessageWithOtherPort,
+    alternatives: otherTwilioMessages,
   },
   // https://discord.com/developers/docs/interactions/overview
   discord: {

@@ -59,7 +59,7 @@ export type SignatureScheme = {
   /** The scheme of requests that have none of `headers`, for the same keys. */
   readonly otherwise?: SignatureScheme;
   /** Returns other bytes that the provider may have signed instead of those that `message` returns. */
-  readonly alternative?: SignatureScheme['message'];
+  readonly alternatives?: (request: SignedRequest) => readonly (readonly Uint8Array[])[];
 };
 
 const MAX_HEADER_LENGTH = 4096;
@@ -103,10 +103,9 @@ export const signatureClaim = (
   const timestamp = scheme.timestamp ? timestampOf(scheme.timestamp, request) : '';
   const message = timestamp === null ? null : scheme.message(request, timestamp);
   if (signatures.length === 0 || !message) return 'signature_malformed';
-  const alternative = scheme.alternative?.(request, timestamp!);
   return {
     algorithm: scheme.algorithm,
-    messages: alternative ? [message, alternative] : [message],
+    messages: scheme.alternatives ? [message, ...scheme.alternatives(request)] : [message],
     signatures,
     keys: keys ?? placeholderKeys,
   };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chunksOf, type ReceivedBody } from './delivery-body.ts';
-import type { SignatureScheme } from './signature.ts';
+import type { SignatureScheme, SignedRequest } from './signature.ts';
+import { signedUrls } from './twilio-urls.ts';
 
 const bytesOf = (body: ReceivedBody): Uint8Array => (body instanceof Uint8Array ? body : Buffer.concat(chunksOf(body)));
 
@@ -23,10 +24,14 @@ const hasDigest = (body: ReceivedBody, digest: string): boolean => {
   return sha256.digest('hex') === digest;
 };
 
-const signedWith = (url: string, body: ReceivedBody): readonly Uint8Array[] | null => {
+/** A form with more bytes is checked for the URL as it was requested only, because each URL needs a digest of its own. */
+const MAX_FORM_BYTES = 65_536;
+
+/** Returns what follows the URL in the signed bytes; null if the body does not have the digest in the URL. */
+const afterUrl = (url: string, body: ReceivedBody): Uint8Array | null => {
   const digest = URL.parse(url)?.searchParams.get('bodySHA256');
-  if (digest) return hasDigest(body, digest) ? [Buffer.from(url)] : null;
-  return [Buffer.from(url + sortedFields(bytesOf(body)))];
+  if (!digest) return Buffer.from(sortedFields(bytesOf(body)));
+  return hasDigest(body, digest) ? new Uint8Array(0) : null;
 };
 
 const PORT = /^(https?:\/\/[^/?#:]*)(?::(\d+))?/;
@@ -43,10 +48,20 @@ const withOtherPort = (url: string): string =>
  * digest in the query parameter `bodySHA256` of the URL; if not, returns null. See
  * https://www.twilio.com/docs/usage/webhooks/webhooks-security
  */
-export const twilioMessage: SignatureScheme['message'] = ({ url, body }) => signedWith(url(), body);
+export const twilioMessage: SignatureScheme['message'] = ({ url, body }) => {
+  const rest = afterUrl(url(), body);
+  return rest && [Buffer.from(url()), rest];
+};
 
 /**
- * Returns the same as `twilioMessage`, but for the other form of the URL: some products of Twilio sign the URL with its
- * port, and others without it.
+ * Returns the same as `twilioMessage` for other forms of the URL: some products of Twilio sign the URL with its port,
+ * and others without it, and some encode characters of the query only after they have signed it.
  */
-export const twilioMessageWithOtherPort: SignatureScheme['message'] = ({ url, body }) => signedWith(withOtherPort(url()), body);
+export const otherTwilioMessages = ({ url, body }: SignedRequest): readonly (readonly Uint8Array[])[] => {
+  const requested = url();
+  const rest = afterUrl(requested, body);
+  if (!rest) return [];
+  const forms = rest.length <= MAX_FORM_BYTES ? signedUrls(requested) : [requested];
+  const urls = [...forms.slice(1), ...forms.map(withOtherPort)];
+  return urls.map((form) => [Buffer.from(form), rest]);
+};
