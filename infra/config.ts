@@ -120,6 +120,10 @@ const variables = z.object({
   OIDC_AUDIENCE: anyText,
   OIDC_CLIENT_ID: anyText,
   OIDC_CLIENT_SECRET: anyText,
+  OIDC_TRUST_EMAIL: z
+    .enum(['true', 'false'], 'must be true or false')
+    .transform((value) => value === 'true')
+    .optional(),
   LOG_LEVEL: z.enum(levels, `must be one of ${levels.join(', ')}`).default('info'),
   METRICS_TOKEN: anyText,
   METRICS_PORT: checkedText('must be a port number from 1 to 65535', isPort).transform(Number).optional(),
@@ -221,11 +225,18 @@ const parse = (env: Record<string, string>): Variables => {
   throw new Error(`${issue?.path.join('.')} ${issue?.message}`);
 };
 
+/** Whether an issuer stands for the users of all tenants of Entra ID, whose administrators could claim any address. */
+const isForAllTenants = (issuer: string): boolean =>
+  /^https:\/\/login\.microsoftonline\.(?:com|us)\/(?:common|organizations|consumers)(?:\/|$)/i.test(issuer);
+
 /**
  * Checks that an issuer and an audience are set together. Without an audience, the platform would accept tokens that
  * the issuer created for other services.
  */
-const checkIssuer = ({ OIDC_ISSUER, OIDC_AUDIENCE, OIDC_CLIENT_ID }: Variables): void => {
+const checkIssuer = ({ OIDC_ISSUER, OIDC_AUDIENCE, OIDC_CLIENT_ID, OIDC_TRUST_EMAIL }: Variables): void => {
+  if (OIDC_ISSUER && isForAllTenants(OIDC_ISSUER))
+    throw new Error('OIDC_ISSUER must name one tenant of Entra ID: https://login.microsoftonline.com/<id of the tenant>/v2.0');
+  if (!OIDC_ISSUER && OIDC_TRUST_EMAIL) throw new Error('OIDC_ISSUER is missing: OIDC_TRUST_EMAIL needs it');
   if (OIDC_ISSUER && !OIDC_AUDIENCE && !OIDC_CLIENT_ID)
     throw new Error('OIDC_AUDIENCE is missing: OIDC_ISSUER needs OIDC_AUDIENCE (for tokens), OIDC_CLIENT_ID (for browsers), or both');
   if (!OIDC_ISSUER && (OIDC_AUDIENCE || OIDC_CLIENT_ID))

@@ -1,4 +1,5 @@
 import type { Revocation } from '../../domain/credentials/linked-identity.ts';
+import type { TokenError } from '../../domain/credentials/token-error.ts';
 import type { Secret } from '../../domain/secret.ts';
 
 /**
@@ -11,12 +12,6 @@ export type IssuedTokens = {
   readonly scopes: readonly string[];
   readonly expires_at: string | null;
 };
-
-/**
- * What is returned if a provider refuses to renew tokens. `error` is the error code of the provider, such as
- * invalid_grant.
- */
-export type RefusedRefresh = { readonly error: string };
 
 /** The OAuth clients that this installation has at providers. */
 export type OAuthClients = {
@@ -37,8 +32,8 @@ export type OAuthClients = {
    * @throws Refusal unauthorized, forbidden if the provider or its user has refused, bad_gateway, unavailable
    */
   readonly exchange: (callback: { provider: string; query: string; state: string; verifier: string }) => Promise<IssuedTokens>;
-  /** Renews tokens. @throws Refusal bad_gateway, unavailable */
-  readonly refresh: (provider: string, refresh_token: Secret) => Promise<IssuedTokens | RefusedRefresh>;
+  /** Renews tokens, or returns the error of the provider. @throws Refusal bad_gateway, unavailable */
+  readonly refresh: (provider: string, refresh_token: Secret) => Promise<IssuedTokens | TokenError>;
   /**
    * Revokes tokens at the provider, including those that were issued for the refresh token.
    * @throws Refusal bad_gateway, unavailable

@@ -1,10 +1,11 @@
 import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
+import { isAboutAccount, refusalOfTokenError, type TokenError } from '../../domain/credentials/token-error.ts';
 import type { Actor } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { type Secret, secret } from '../../domain/secret.ts';
 import { tokensText } from './finish-link.ts';
 import type { ClearTokens } from './linked-identity.ts';
-import type { OAuthClients } from './oauth-clients.ts';
+import type { IssuedTokens, OAuthClients } from './oauth-clients.ts';
 
 export type IdentityRef = { readonly tenant_id: string; readonly id: string };
 
@@ -27,9 +28,19 @@ export const RENEWER: Actor = { kind: 'system', id: 'annals' };
 
 type Open = { readonly ref: IdentityRef; readonly sealed: string; readonly provider: string; readonly tokens: ClearTokens };
 
+/**
+ * Renews tokens, or returns the error of the provider if it is about the account.
+ * @throws Refusal unavailable, bad_gateway for all other errors
+ */
+const refresh = async (oauth: RenewalPorts['oauth'], provider: string, refresh_token: Secret): Promise<IssuedTokens | TokenError> => {
+  const answer = await oauth.refresh(provider, refresh_token);
+  if ('error' in answer && !isAboutAccount(answer.error)) throw refusalOfTokenError(provider, answer);
+  return answer;
+};
+
 const renew = async ({ oauth, seal, transact }: RenewalPorts, { ref, sealed, provider, tokens }: Open): Promise<void> => {
   if (tokens.refresh_token === null) return;
-  const answer = await oauth.refresh(provider, secret(tokens.refresh_token)).catch(async (error) => {
+  const answer = await refresh(oauth, provider, secret(tokens.refresh_token)).catch(async (error) => {
     if (error instanceof Refusal) await transact(ref, LinkedIdentity.recordFailure(sealed, error.message));
     throw error;
   });

@@ -1,3 +1,6 @@
+import { Refusal } from '../refusal.ts';
+import { clientVariables } from './oauth-provider.ts';
+
 /**
  * The error codes with which a token endpoint says that the refresh token of an account is not valid any more, so that a
  * person must connect the account again. All other errors are about the client of this installation or about the moment.
@@ -36,3 +39,16 @@ const CLIENT_ERRORS: ReadonlySet<string> = new Set([
 ]);
 
 export const isAboutClient = (error: string): boolean => CLIENT_ERRORS.has(error);
+
+/** The status and the error code of a response of a token endpoint. */
+export type TokenError = { readonly status: number; readonly error: string };
+
+/**
+ * Returns the refusal that names the error and, if it is about the client, what the operator can do. Providers may send
+ * any text instead of a code; such a text is not shown.
+ */
+export const refusalOfTokenError = (provider: string, { status, error }: TokenError): Refusal => {
+  const answer = `The provider answered ${status} ${/^[\w.-]{1,64}$/.test(error) ? error : 'an unknown error'}`;
+  const advice = `the operator must check ${clientVariables(provider).join(' and ')}`;
+  return new Refusal('bad_gateway', isAboutClient(error) ? `${answer} to the client of this installation: ${advice}` : answer);
+};

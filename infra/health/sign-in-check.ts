@@ -1,4 +1,5 @@
 import pino from 'pino';
+import { Refusal } from '../../domain/refusal.ts';
 import type { Config } from '../config.ts';
 import { fail, none, ok, type Result } from './finding.ts';
 
@@ -11,7 +12,9 @@ export const checkSignIn = async (config: SignInConfig): Promise<Result> => {
   try {
     const { issuer } = (await createIssuer(config, pino({ level: 'silent' }))()).serverMetadata();
     return ok(`${issuer} answers`);
-  } catch {
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'not_configured')
+      return fail('OIDC_ISSUER is not the name of the issuer', error.message);
     return fail('OIDC_ISSUER does not answer with a valid discovery document', 'start the OpenID provider, or correct OIDC_ISSUER');
   }
 };

@@ -2,7 +2,7 @@ import type * as oauth from 'openid-client';
 import type { Logger } from 'pino';
 import type { IssuedTokens, OAuthClients } from '../../commands/credentials/oauth-clients.ts';
 import { clientVariables, OAUTH_PROVIDERS, type OAuthProvider } from '../../domain/credentials/oauth-provider.ts';
-import { isAboutAccount, isAboutClient } from '../../domain/credentials/token-error.ts';
+import { isAboutClient, refusalOfTokenError } from '../../domain/credentials/token-error.ts';
 import { notFound, Refusal } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
 import type { OAuthClient } from '../config.ts';
@@ -41,22 +41,13 @@ const statusOf = (cause: unknown): number | undefined => {
 
 const isDown = (causes: readonly unknown[]): boolean => causes.map(statusOf).some((status = 0) => status >= 500 || status === 429);
 
-/** Returns an error code of a provider as a text that can be shown; providers may send any text instead of a code. */
-const codeText = (code: string): string => (/^[\w.-]{1,64}$/.test(code) ? code : 'an unknown error');
-
 /**
  * Returns the refusal that tells the user why a request to the provider `name` failed. Of the error, it contains at most
  * the provider's status and error code, or the message of an EgressError. It does not log the error.
  */
 const refusalOf = (library: Library, name: string, error: unknown): Refusal => {
   const causes = causesOf(error);
-  if (error instanceof library.ResponseBodyError && isAboutClient(error.error)) {
-    const advice = `the operator must check ${clientVariables(name).join(' and ')}`;
-    return new Refusal(
-      'bad_gateway',
-      `The provider answered ${error.status} ${codeText(error.error)} to the client of this installation: ${advice}`,
-    );
-  }
+  if (error instanceof library.ResponseBodyError && isAboutClient(error.error)) return refusalOfTokenError(name, error);
   const egress = causes.find((cause): cause is EgressError => cause instanceof EgressError);
   if (error instanceof library.AuthorizationResponseError)
     return new Refusal('forbidden', `The provider answered ${error.error}: the account is not connected`);
@@ -141,15 +132,13 @@ export const createOAuthClients = (options: OAuthOptions): OAuthClients => {
       try {
         return tokensOf(provider, await library.refreshTokenGrant(configuration, refresh_token.reveal()), refresh_token.reveal());
       } catch (error) {
-        const isError = error instanceof library.ResponseBodyError;
-        if (isError && error.status < 500 && error.status !== 429 && isAboutAccount(error.error)) return { error: error.error };
+        if (error instanceof library.ResponseBodyError && error.status < 500 && error.status !== 429)
+          return { error: error.error, status: error.status };
         const refusal = refusalOf(library, name, error);
         if (refusal.code !== 'unauthorized') throw refusal;
-        const status = isError
-          ? `${error.status} ${codeText(error.error)}`
-          : causesOf(error)
-              .map(statusOf)
-              .find((one) => one !== undefined);
+        const status = causesOf(error)
+          .map(statusOf)
+          .find((one) => one !== undefined);
         throw new Refusal('bad_gateway', status ? `The provider answered ${status}` : 'The answer of the provider cannot be used');
       }
     },

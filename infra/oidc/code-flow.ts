@@ -44,6 +44,8 @@ type Options = {
   readonly key: Uint8Array;
   readonly now: () => number;
   readonly logger: Logger;
+  /** Whether addresses count as verified if the issuer does not say whether they are. */
+  readonly trustsEmail: boolean;
 };
 
 /** Encrypts a pending sign-in, so that the browser can neither read nor change it. */
@@ -72,13 +74,21 @@ const unseal = async (sealed: string, { key, now }: Options): Promise<PendingSig
 type Tokens = oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers;
 
 /**
- * Returns the claims of the ID token. If they contain no e-mail address, the claims from the issuer's userinfo endpoint
- * are added.
+ * Returns the claims of the ID token. If they lack the e-mail address, or whether it is verified, the claims of the
+ * issuer's userinfo endpoint are added, unless they are about another address.
  */
-const claimsOf = async (configuration: oidc.Configuration, tokens: Tokens) => {
+const claimsOf = async (configuration: oidc.Configuration, tokens: Tokens, logger: Logger) => {
   const claims = tokens.claims()!;
-  if (claims.email !== undefined || !configuration.serverMetadata().userinfo_endpoint) return claims;
-  return { ...claims, ...(await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub)) };
+  const { email, email_verified } = claims;
+  if ((email !== undefined && email_verified !== undefined) || !configuration.serverMetadata().userinfo_endpoint) return claims;
+  try {
+    const info = await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub);
+    return email === undefined || info.email === email ? { ...claims, ...info } : claims;
+  } catch (error) {
+    if (email === undefined) throw error;
+    logger.debug({ err: error }, 'the userinfo endpoint of OIDC_ISSUER did not answer');
+    return claims;
+  }
 };
 
 /**
@@ -86,7 +96,7 @@ const claimsOf = async (configuration: oidc.Configuration, tokens: Tokens) => {
  * The state of the sign-in is in an encrypted cookie in the browser.
  */
 export const createCodeFlow = (options: Options): CodeFlow => {
-  const { issuer, publicUrl, logger, now } = options;
+  const { issuer, publicUrl, logger, now, trustsEmail } = options;
   const callback = `${publicUrl}/auth/callback`;
 
   return {
@@ -115,7 +125,7 @@ export const createCodeFlow = (options: Options): CodeFlow => {
           idTokenExpected: true,
           ...(maxAge !== null && { maxAge }),
         });
-        return { claims: identityClaims(await claimsOf(configuration, tokens), now()), state, returnTo };
+        return { claims: identityClaims(await claimsOf(configuration, tokens, logger), { now: now(), trustsEmail }), state, returnTo };
       } catch (error) {
         if (error instanceof Refusal) throw error;
         logger.warn({ err: error }, 'a sign-in failed at the issuer');

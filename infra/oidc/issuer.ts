@@ -13,15 +13,21 @@ const TIMEOUT_SECONDS = 5;
  */
 const RETRY_DELAY_MS = 1_000;
 
-export type IssuerConfig = Partial<Pick<Config, 'oidcIssuer' | 'oidcAudience' | 'oidcClientId' | 'oidcClientSecret'>>;
+export type IssuerConfig = Partial<Pick<Config, 'oidcIssuer' | 'oidcAudience' | 'oidcClientId' | 'oidcClientSecret' | 'oidcTrustEmail'>>;
 
 export const issuerUnavailable = (): Refusal =>
   new Refusal('unavailable', 'The issuer for sign-ins cannot be reached: try again', { retryAfter: 5 });
 
+/** Returns the name that the discovery document gives the issuer, if it is another one than OIDC_ISSUER; otherwise null. */
+const otherName = (error: unknown): string | null => {
+  const { attribute, body } = Object((error as Error | null)?.cause) as { attribute?: string; body?: { issuer?: unknown } };
+  return attribute === 'issuer' && typeof body?.issuer === 'string' ? body.issuer.slice(0, 200) : null;
+};
+
 /**
  * Creates the function that returns the issuer's configuration. The first call fetches it from the issuer's discovery
  * document. Later calls return the same configuration.
- * @throws Refusal unavailable
+ * @throws Refusal unavailable, not_configured if the issuer has another name
  */
 export const createIssuer = ({ oidcIssuer, oidcAudience, oidcClientId, oidcClientSecret }: IssuerConfig, logger: Logger) => {
   const url = new URL(oidcIssuer!);
@@ -40,7 +46,9 @@ export const createIssuer = ({ oidcIssuer, oidcAudience, oidcClientId, oidcClien
       setTimeout(() => {
         configuration = undefined;
       }, RETRY_DELAY_MS).unref();
-      throw issuerUnavailable();
+      const name = otherName(error);
+      if (name === null) throw issuerUnavailable();
+      throw new Refusal('not_configured', `The issuer calls itself ${name}: the operator must set OIDC_ISSUER to exactly this`);
     }
   };
 
@@ -62,15 +70,49 @@ const assertIssued = (iat: unknown, now: number): void => {
   throw new Refusal('unauthorized', 'The token is issued in the future: check the clock of the issuer');
 };
 
+type IssuedClaims = Readonly<Record<string, unknown>>;
+
+/** Whether Entra ID says that the tenant owns the domain of the address (its optional claim `xms_edov`). */
+const isDomainOwned = ({ xms_edov }: IssuedClaims): boolean => xms_edov === true || xms_edov === 1 || xms_edov === '1';
+
+/**
+ * Checks that the issuer has verified the address. If the issuer does not say so, `trustsEmail` does: then the operator
+ * vouches for all addresses of the issuer.
+ * @throws Refusal unauthorized
+ */
+const assertVerified = (claims: IssuedClaims, trustsEmail: boolean): void => {
+  const { email_verified } = claims;
+  if (email_verified === true) return;
+  if (email_verified === false)
+    throw new Refusal('unauthorized', 'The issuer says that the e-mail address is not verified (email_verified is false): verify it there');
+  if (email_verified !== undefined && email_verified !== null)
+    throw new Refusal(
+      'unauthorized',
+      `The claim email_verified is ${JSON.stringify(email_verified).slice(0, 40)}, but must be true, not a text`,
+    );
+  if (isDomainOwned(claims) || trustsEmail) return;
+  const remedy = 'the operator must add this claim at the issuer, or set OIDC_TRUST_EMAIL=true to vouch for its addresses';
+  throw new Refusal('unauthorized', `The issuer does not say whether the e-mail address is verified (no claim email_verified): ${remedy}`);
+};
+
 /**
  * Reads a user's identity from an issuer's claims. The name is cleaned, because the issuer may let users choose any
  * text. `now` is in milliseconds.
  * @throws Refusal unauthorized if the claims contain no verified e-mail address, or were issued in the future
  */
-export const identityClaims = ({ iat, email, email_verified, name }: Readonly<Record<string, unknown>>, now: number): Claims => {
+export const identityClaims = (
+  claims: IssuedClaims,
+  { now, trustsEmail = false }: { now: number; trustsEmail?: boolean | undefined },
+): Claims => {
+  const { iat, email, name } = claims;
   assertIssued(iat, now);
+  if (email === undefined || email === null || email === '')
+    throw new Refusal(
+      'unauthorized',
+      'The issuer sends no e-mail address: request the scope email, and have the issuer send the claim email',
+    );
   if (typeof email !== 'string' || !AddressText.safeParse(email).success || !/^[^\s@]+@[^\s@]+$/.test(email))
-    throw new Refusal('unauthorized', 'The token contains no e-mail address: request the scope email');
-  if (email_verified !== true) throw new Refusal('unauthorized', 'The issuer has not verified the e-mail address');
+    throw new Refusal('unauthorized', 'The claim email of the issuer is not an e-mail address');
+  assertVerified(claims, trustsEmail);
   return { email: email.toLowerCase(), name: typeof name === 'string' ? cleanDisplayText(name, MAX_NAME_LENGTH) : null };
 };

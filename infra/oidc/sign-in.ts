@@ -51,7 +51,10 @@ export const openSignInMethods = async (
   const key = Buffer.from(vault.digest('the key of what a browser keeps while it signs in'), 'hex');
   return {
     verify: tokenVerifier(issuer, config, logger),
-    flow: config.oidcClientId === undefined ? unconfiguredFlow('OIDC_CLIENT_ID') : codeFlow({ issuer, publicUrl, key, now, logger }),
+    flow:
+      config.oidcClientId === undefined
+        ? unconfiguredFlow('OIDC_CLIENT_ID')
+        : codeFlow({ issuer, publicUrl, key, now, logger, trustsEmail: config.oidcTrustEmail ?? false }),
     isForBrowsers: config.oidcClientId !== undefined,
   };
 };

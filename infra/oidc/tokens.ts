@@ -31,7 +31,7 @@ const isKeySetError = (error: unknown): boolean =>
  * configured audience.
  * @throws Refusal unauthorized, unavailable
  */
-export const createTokenVerifier = (issuer: Issuer, { oidcAudience, oidcClientId }: IssuerConfig, logger: Logger) => {
+export const createTokenVerifier = (issuer: Issuer, { oidcAudience, oidcClientId, oidcTrustEmail }: IssuerConfig, logger: Logger) => {
   let keySet: { readonly url: string; readonly getKey: JWTVerifyGetKey } | undefined;
 
   const keySetAt = (url: string): JWTVerifyGetKey => {
@@ -51,7 +51,7 @@ export const createTokenVerifier = (issuer: Issuer, { oidcAudience, oidcClientId
         requiredClaims: ['sub', 'exp'],
       });
       if (!TYPES.has(protectedHeader.typ?.toLowerCase())) throw new errors.JWTInvalid('not an ID token or access token');
-      return identityClaims(payload, Date.now());
+      return identityClaims(payload, { now: Date.now(), trustsEmail: oidcTrustEmail });
     } catch (error) {
       if (error instanceof Refusal) throw error;
       if (isKeySetError(error)) {
