@@ -17,7 +17,7 @@ const FILES_OF_RUNS = {
   dataset: { filename: 'dataset.jsonl', content_type: 'application/jsonl' },
   trajectory: { filename: 'trajectory.json', content_type: 'application/json' },
 } as const;
-const MEMORY_TYPES = { text: 'text/plain', jsonl: 'application/jsonl', zip: ZIP } as const;
+const MEMORY_TYPES = { text: 'text/plain', jsonl: 'application/jsonl', json: 'application/json', zip: ZIP } as const;
 
 /** A file that a caller may see. */
 type ReadableFile = Pick<AgentFile, 'filename' | 'content_type'>;

@@ -1,6 +1,8 @@
 import {
   createEntryReader,
+  type EntryFormat,
   type EntryReader,
+  looksLikeJsonItems,
   looksLikeJsonLine,
   MAX_IMPORT_ENTRIES,
   type NewEntry,
@@ -10,6 +12,7 @@ import type { Format } from '../../domain/memory/memory-import.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { isMetadata } from '../../domain/skills/archive-metadata.ts';
 import { archiveErrorAt, MAX_ARCHIVE_BYTES } from '../../domain/skills/archive-rules.ts';
+import { decodeHead } from '../../domain/text-decoder.ts';
 import type { Unpack } from '../skills/archive.ts';
 
 /**
@@ -37,13 +40,20 @@ const JSON_LINES_NAME = /\.(?:jsonl|ndjson)$/i;
 const JSON_LINES_TYPE = /^application\/(?:jsonl|x-jsonlines|x-ndjson|ndjson)\b/i;
 const TEXT_NAME = /\.(?:txt|md|markdown)$/i;
 
+/** Returns the format of a text, which is detected from its name, its declared type, and its first bytes. */
+const textFormatOf = (filename: string, contentType: string | null, head: Uint8Array): EntryFormat => {
+  if (TEXT_NAME.test(filename)) return 'text';
+  const start = decodeHead(head).trimStart();
+  if (looksLikeJsonItems(start)) return 'json';
+  if (JSON_LINES_NAME.test(filename) || JSON_LINES_TYPE.test(contentType ?? '')) return 'jsonl';
+  return looksLikeJsonLine(start.split(/[\r\n]/, 1)[0]!) ? 'jsonl' : 'text';
+};
+
 /** Returns the format of a file, which is detected from its name, its declared type, and its first bytes. */
 export const formatOf = (filename: string, contentType: string | null, head: Uint8Array): Format => {
   const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength);
   if (/\.zip$/i.test(filename) || bytes.subarray(0, ZIP.length).equals(ZIP)) return 'zip';
-  if (JSON_LINES_NAME.test(filename) || JSON_LINES_TYPE.test(contentType ?? '')) return 'jsonl';
-  if (TEXT_NAME.test(filename)) return 'text';
-  return looksLikeJsonLine(bytes.toString('utf8').trimStart().split('\n', 1)[0]!) ? 'jsonl' : 'text';
+  return textFormatOf(filename, contentType, head);
 };
 
 /** Reads the texts of a zip archive while they are unpacked. No text is ever in memory as a whole. */
@@ -59,7 +69,7 @@ const readArchive = async (archive: Uint8Array, { unpack, pointer, onEntries }: 
       await endText();
       path = of;
       const origin = { pointer, name: JSON.stringify(of), source: shownSource(of) };
-      reader = createEntryReader(JSON_LINES_NAME.test(of) ? 'jsonl' : 'text', origin);
+      reader = createEntryReader(textFormatOf(of, null, bytes), origin);
     }
     await onEntries(reader.add(bytes));
   };

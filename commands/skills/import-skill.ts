@@ -4,6 +4,7 @@ import { type ParseYaml, readFrontMatter } from '../../domain/skills/front-matte
 import { badManifest, slugFrom, splitManifest } from '../../domain/skills/manifest.ts';
 import { manifestPath, mayBeManifest } from '../../domain/skills/manifest-path.ts';
 import type * as Skill from '../../domain/skills/skill.ts';
+import { decodeText } from '../../domain/text-decoder.ts';
 import type { Ctx, Loaded } from '../context.ts';
 import type { Unpack } from './archive.ts';
 import { claimSlug, Description, Instructions, Name } from './skill.ts';
@@ -15,15 +16,6 @@ const MAX_MANIFEST_BYTES = 524_288;
 
 /** A schema for those fields of a manifest that are read. All other fields are for other programs, and are ignored. */
 const SkillManifest = z.object({ name: Name, description: Description, instructions: Instructions });
-
-/** Decodes a UTF-8 text. @throws Refusal invalid */
-const decode = (bytes: Uint8Array): string => {
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    if (!text.includes('\0')) return text;
-  } catch {}
-  throw badManifest('is not a text in UTF-8');
-};
 
 /** Returns the fields of the skill that a manifest describes. @throws Refusal invalid */
 const fieldsOf = (text: string, parseYaml: ParseYaml): Skill.SkillFields => {
@@ -52,7 +44,7 @@ const fieldsOf = (text: string, parseYaml: ParseYaml): Skill.SkillFields => {
 export const readSkillArchive = async ({ unpack, parseYaml }: ImportPorts, archive: Uint8Array): Promise<Skill.SkillFields> => {
   const { files, kept } = await unpack(archive, { isKept: mayBeManifest, maxBytes: MAX_MANIFEST_BYTES });
   const path = manifestPath(files.map((file) => file.path));
-  return fieldsOf(decode(kept.get(path)!), parseYaml);
+  return fieldsOf(decodeText(kept.get(path)!, badManifest), parseYaml);
 };
 
 /**

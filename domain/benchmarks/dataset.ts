@@ -1,5 +1,6 @@
 import { cleanDisplayText } from '../fields.ts';
 import { invalid } from '../refusal.ts';
+import { decodeText } from '../text-decoder.ts';
 
 /** The maximum size of a dataset, in bytes. */
 export const MAX_DATASET_BYTES = 8 * 1024 * 1024;
@@ -10,16 +11,6 @@ export const MAX_TASK_ID_LENGTH = 128;
 
 /** A task of a dataset. `line` is the line of the dataset that describes the task, which is a JSON object. */
 export type Task = { readonly id: string; readonly line: string };
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-const textOf = (bytes: Uint8Array, pointer: string): string => {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    throw invalid(pointer, 'The dataset is not UTF-8', 'malformed_dataset');
-  }
-};
 
 const objectIn = (line: string): Readonly<Record<string, unknown>> | null => {
   try {
@@ -48,7 +39,9 @@ const idOf = ({ id }: Readonly<Record<string, unknown>>, lineNumber: number): st
 export const parseDataset = (bytes: Uint8Array, pointer: string): Task[] => {
   const refuse = (message: string) => invalid(pointer, message, 'malformed_dataset');
   const tasks = new Map<string, Task>();
-  for (const [index, raw] of textOf(bytes, pointer).split('\n').entries()) {
+  const text = decodeText(bytes, (fault) => refuse(`The dataset ${fault}`));
+  if (text.trimStart().startsWith('[')) throw refuse('The dataset is a JSON array: write each task on a line of its own (JSON Lines)');
+  for (const [index, raw] of text.split(/\r\n?|\n/).entries()) {
     const line = raw.trim();
     if (line === '') continue;
     const task = objectIn(line);

@@ -1,5 +1,7 @@
 import { cleanDisplayText } from '../fields.ts';
 import { invalid } from '../refusal.ts';
+import { createTextDecoder } from '../text-decoder.ts';
+import { createItemCutter } from './json-items.ts';
 
 /** An entry that an import has read: a text and its source. */
 export type NewEntry = { readonly text: string; readonly source: string };
@@ -15,8 +17,8 @@ const MAX_LINE_LENGTH = 1_000_000;
 const MAX_SOURCE_LENGTH = 1_024;
 
 /**
- * Reads entries from the bytes of a UTF-8 text as they arrive. `add` returns the entries that these bytes complete;
- * `end` returns the remaining entries. Both functions throw Refusal invalid.
+ * Reads entries from the bytes of a text in UTF-8 or UTF-16 as they arrive. `add` returns the entries that these bytes
+ * complete; `end` returns the remaining entries. Both functions throw Refusal invalid.
  */
 export type EntryReader = { readonly add: (bytes: Uint8Array) => NewEntry[]; readonly end: () => NewEntry[] };
 
@@ -28,21 +30,6 @@ export type TextOrigin = { readonly pointer: string; readonly name: string; read
 
 /** Converts the source of entries to a text that can be shown on one line. */
 export const shownSource = (source: string): string => cleanDisplayText(source, MAX_SOURCE_LENGTH) ?? 'file';
-
-/**
- * Creates a function that decodes a UTF-8 text that arrives in parts. It throws Refusal invalid if the bytes are not
- * UTF-8.
- */
-const createDecoder = ({ pointer, name }: TextOrigin) => {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  return (bytes?: Uint8Array): string => {
-    try {
-      const text = decoder.decode(bytes, { stream: bytes !== undefined });
-      if (!text.includes('\0')) return text;
-    } catch {}
-    throw invalid(pointer, `${name} is not a text in UTF-8`, 'no_text');
-  };
-};
 
 /**
  * Returns where to cut a line that is too long: after the last space that fits or, if there is none, between two
@@ -99,12 +86,24 @@ const isStorable = (text: unknown): text is string => typeof text === 'string' &
  */
 export const looksLikeJsonLine = (line: string): boolean => line.trimStart().startsWith('{') && typeof parseLine(line)?.text === 'string';
 
+/** Returns whether a text starts as a JSON array whose first item is complete, and is a string or has a string `text`. */
+export const looksLikeJsonItems = (text: string): boolean => {
+  let isEntry: boolean | undefined;
+  const onItem = (item: string): void => {
+    isEntry ??= typeof parseLine(item)?.text === 'string';
+  };
+  try {
+    createItemCutter(text.length, { onItem, refuse: (fault) => new Error(fault) }).add(text);
+  } catch {}
+  return isEntry === true;
+};
+
 /**
- * Parses one line of JSON Lines.
- * @throws Refusal invalid if the line is not valid; the refusal contains the number of the line
+ * Parses one line of JSON Lines, or one item of a JSON array. `label` names it, as `Line 2` does.
+ * @throws Refusal invalid if it is not valid
  */
-const entryOfLine = (line: string, number: number, { pointer, name, source }: TextOrigin): NewEntry => {
-  const refuse = (message: string) => invalid(pointer, `Line ${number} of ${name} ${message}`, 'malformed_line');
+const entryOf = (line: string, label: string, { pointer, name, source }: TextOrigin): NewEntry => {
+  const refuse = (message: string) => invalid(pointer, `${label} of ${name} ${message}`, 'malformed_line');
   const found = parseLine(line);
   if (!found) throw refuse('is neither a JSON object with the field text nor a JSON string');
   if (!isStorable(found.text)) throw refuse('has a text that is not a string, or contains U+0000 or an unpaired surrogate');
@@ -117,32 +116,84 @@ const entryOfLine = (line: string, number: number, { pointer, name, source }: Te
   return { text: found.text, source: shown };
 };
 
-/** Creates functions that divide decoded text into lines. `onLine` gets each line and its number, from 1. */
-const createLineCutter = (onLine: (line: string, number: number) => NewEntry[], tooLong: () => Error) => {
+/** Returns whether a text ends with a carriage return, to which a line feed may still come. */
+const isOpen = (text: string): boolean => text.endsWith('\r');
+
+/**
+ * Creates functions that divide decoded text into lines, at the line ends of every system. `onLine` gets each line and
+ * its number, from 1; `tooLong` gets the number of a line that is too long.
+ */
+const createLineCutter = (onLine: (line: string, number: number) => NewEntry[], tooLong: (number: number) => Error) => {
   let rest = '';
   let number = 0;
+  const cut = (text: string): NewEntry[] => {
+    const lines = text.split(/\r\n?|\n/);
+    rest = lines.pop()!;
+    const entries: NewEntry[] = [];
+    for (const line of lines) entries.push(...onLine(line, ++number));
+    if (rest.length > MAX_LINE_LENGTH) throw tooLong(number + 1);
+    return entries;
+  };
   return {
     add: (text: string): NewEntry[] => {
-      const lines = (rest + text).split('\n');
-      rest = lines.pop()!;
-      if (rest.length > MAX_LINE_LENGTH) throw tooLong();
-      const entries: NewEntry[] = [];
-      for (const line of lines) entries.push(...onLine(line.endsWith('\r') ? line.slice(0, -1) : line, ++number));
+      const known = rest + text;
+      const entries = cut(isOpen(known) ? known.slice(0, -1) : known);
+      if (isOpen(known)) rest += '\r';
       return entries;
     },
-    end: (): NewEntry[] => (rest === '' ? [] : onLine(rest, ++number)),
+    end: (): NewEntry[] => {
+      const entries = cut(rest);
+      return rest === '' ? entries : [...entries, ...onLine(rest, ++number)];
+    },
   };
 };
 
-/** Creates the reader for a plain text or for JSON Lines. */
-export const createEntryReader = (format: 'text' | 'jsonl', origin: TextOrigin): EntryReader => {
-  const decode = createDecoder(origin);
-  const tooLong = () => invalid(origin.pointer, `${origin.name} has a line of more than ${MAX_LINE_LENGTH} characters`, 'line_too_long');
-  if (format === 'text') {
-    const { addLine, flush } = createPartJoiner(origin.source);
-    const lines = createLineCutter(addLine, tooLong);
-    return { add: (bytes) => lines.add(decode(bytes)), end: () => [...lines.add(decode()), ...lines.end(), ...flush()] };
-  }
-  const lines = createLineCutter((line, number) => (line.trim() === '' ? [] : [entryOfLine(line, number, origin)]), tooLong);
-  return { add: (bytes) => lines.add(decode(bytes)), end: () => [...lines.add(decode()), ...lines.end()] };
+const createItemReader = (origin: TextOrigin) => {
+  let entries: NewEntry[] = [];
+  const take = (): NewEntry[] => {
+    const taken = entries;
+    entries = [];
+    return taken;
+  };
+  const items = createItemCutter(MAX_LINE_LENGTH, {
+    onItem: (item, number) => entries.push(entryOf(item, `Item ${number}`, origin)),
+    refuse: (fault) => invalid(origin.pointer, `${origin.name} ${fault}`, 'malformed_line'),
+  });
+  return {
+    add: (text: string): NewEntry[] => {
+      items.add(text);
+      return take();
+    },
+    end: (): NewEntry[] => {
+      items.end();
+      return take();
+    },
+  };
+};
+
+type TextReader = { readonly add: (text: string) => NewEntry[]; readonly end: () => NewEntry[] };
+
+const createTextReader = (format: EntryFormat, origin: TextOrigin): TextReader => {
+  if (format === 'json') return createItemReader(origin);
+  const tooLong = (number: number) =>
+    invalid(
+      origin.pointer,
+      `${origin.name} has more than ${MAX_LINE_LENGTH} characters in line ${number}: divide it into lines`,
+      'line_too_long',
+    );
+  if (format === 'jsonl')
+    return createLineCutter((line, number) => (line.trim() === '' ? [] : [entryOf(line, `Line ${number}`, origin)]), tooLong);
+  const { addLine, flush } = createPartJoiner(origin.source);
+  const lines = createLineCutter(addLine, tooLong);
+  return { add: lines.add, end: () => [...lines.end(), ...flush()] };
+};
+
+/** The formats of which entries are read: a plain text, JSON Lines, and an array in JSON. */
+export type EntryFormat = 'text' | 'jsonl' | 'json';
+
+/** Creates the reader for a file in one of the formats. */
+export const createEntryReader = (format: EntryFormat, origin: TextOrigin): EntryReader => {
+  const decode = createTextDecoder((fault) => invalid(origin.pointer, `${origin.name} ${fault}`, 'no_text'));
+  const { add, end } = createTextReader(format, origin);
+  return { add: (bytes) => add(decode(bytes)), end: () => [...add(decode()), ...end()] };
 };

@@ -4,7 +4,7 @@ import { conflict, notFound } from '../refusal.ts';
 /** The import of a file into the memory of an agent. */
 export const category = 'memoryimport';
 
-export const FORMATS = ['text', 'jsonl', 'zip'] as const;
+export const FORMATS = ['text', 'jsonl', 'json', 'zip'] as const;
 export const IMPORT_STATUSES = ['running', 'done', 'failed'] as const;
 export type Format = (typeof FORMATS)[number];
 

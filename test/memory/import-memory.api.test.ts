@@ -89,6 +89,25 @@ test('each text in an imported zip archive becomes an entry with its path as the
   );
 });
 
+test('texts of Windows are imported alone and in an archive: UTF-16, arrays in JSON, and metadata beside them', async () => {
+  const agent = await newAgent();
+  const utf16 = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le');
+  const array = '[{"text":"one","source":"wiki"},{"text":"two"}]';
+  await imported(agent, utf16('grün\r\n'), 'notes.txt');
+  await imported(agent, array, 'a.json');
+  const archive = zipArchive([
+    { name: 'docs\\a.txt', content: utf16('in UTF-16') },
+    { name: 'docs\\b.json', content: utf16(array) },
+    { name: 'docs\\desktop.ini', content: Buffer.from([0xff, 0, 0xff]) },
+    { name: 'Thumbs.db', content: Buffer.from([0xff, 0, 0xff]) },
+  ]);
+  await imported(agent, archive, 'docs.zip');
+  assert.equal((await list(agent)).map(({ text, source }) => `${source}: ${text}`).toReversed(), [
+    ...['notes.txt: grün', 'wiki: one', 'a.json: two'],
+    ...['docs/a.txt: in UTF-16', 'wiki: one', 'docs/b.json: two'],
+  ]);
+});
+
 test('a file can be imported from a gs:// URI or a signed URL, and the signature of the URL is not stored', async () => {
   const agent = await newAgent();
   files['/notes-bucket/a%20b/notes.jsonl'] = { body: linesOf('from the bucket') };
@@ -149,7 +168,12 @@ test('an import is refused with the reason, and stores nothing, if the file is n
     const [error] = (body as { errors: Json[] }).errors;
     return [status, error!.pointer, error!.code, error!.message];
   };
-  assert.equal(await refusalOf(Buffer.from([0x89, 0x50, 0xff]), 'a.png'), [422, '/file', 'no_text', 'The file is not a text in UTF-8']);
+  assert.equal(await refusalOf(Buffer.from([0x89, 0x50, 0xff]), 'a.png'), [
+    422,
+    '/file',
+    'no_text',
+    'The file is not a text in UTF-8, but perhaps in Windows-1252 (ANSI): save it as plain text in UTF-8 (in Notepad and Excel: Save as, with UTF-8 as the encoding or type)',
+  ]);
   assert.equal((await refusalOf('a\0b')).slice(0, 3), [422, '/file', 'no_text']);
   assert.equal((await refusalOf(' \n\n')).slice(0, 3), [422, '/file', 'no_entries']);
   assert.equal((await refusalOf('')).slice(0, 3), [422, '/file', 'no_entries']);
@@ -162,7 +186,9 @@ test('an import is refused with the reason, and stores nothing, if the file is n
   assert.equal((await refusalOf(linesOf('x'.repeat(65_537)), 'a.jsonl')).slice(0, 3), [422, '/file', 'malformed_line']);
   assert.equal((await refusalOf('no zip', 'a.zip')).slice(0, 3), [422, '/file', 'damaged']);
   const binary = zipArchive([{ name: 'a.bin', content: Buffer.from([255, 0, 255]) }]);
-  assert.equal(await refusalOf(binary, 'a.zip'), [422, '/file', 'no_text', '"a.bin" is not a text in UTF-8']);
+  const [status, pointer, code, message] = await refusalOf(binary, 'a.zip');
+  assert.equal([status, pointer, code], [422, '/file', 'no_text']);
+  assert.match(String(message), /^"a\.bin" is not a text in UTF-8, but has bytes that only programs write: save it/);
   assert.equal((await refusalOf(linesOf('x').repeat(100_001), 'a.jsonl')).slice(0, 3), [422, '/file', 'too_many_entries']);
   assert.is(p.log.events.length, before);
 });

@@ -135,6 +135,8 @@ test('an import takes a description as people write it, and otherwise says in wh
   const { status, body } = await described('description: Reviews #42. Use when: the user says "review"');
   const { name, slug, description } = body as Json;
   assert.equal([status, name, slug, description], [201, '1.10', '1-10', 'Reviews #42. Use when: the user says "review"']);
+  const ofNotepad = await manifest(Buffer.from(`\ufeff---\r\nname: ${newName()}\r\ndescription: grün\r\n---\r\nDo it`, 'utf16le'));
+  assert.equal([ofNotepad.status, (ofNotepad.body as Json).description], [201, 'grün']);
   const refused = await described('description: [a, b]');
   const [error] = (refused.body as { errors: Json[] }).errors;
   assert.equal(faultOf(refused), [422, 'invalid', '/upload bad_manifest']);

@@ -1,0 +1,88 @@
+import { formatName } from './files/file-format.ts';
+
+/** The encoding of a text can be detected from this many bytes at its start. */
+const HEAD_BYTES = 512;
+
+type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';
+
+const startsWith = (bytes: Uint8Array, ...start: number[]): boolean => start.every((byte, index) => bytes[index] === byte);
+
+/** Returns the encoding of UTF-16 without a mark, of which every other byte is zero in most texts; null if it is not. */
+const unmarkedUtf16 = (head: Uint8Array): Encoding | null => {
+  const zeros = [0, 0];
+  for (const [index, byte] of head.entries()) if (byte === 0) zeros[index % 2]!++;
+  const [even, odd] = zeros as [number, number];
+  if (head.length < 4 || (even > 0 && odd > 0) || (even + odd) * 3 < head.length) return null;
+  return odd > 0 ? 'utf-16le' : 'utf-16be';
+};
+
+/** Returns the encoding of a text, which is detected from its first bytes. Without another sign, it is UTF-8. */
+const encodingOf = (head: Uint8Array): Encoding => {
+  if (startsWith(head, 0xff, 0xfe)) return 'utf-16le';
+  if (startsWith(head, 0xfe, 0xff)) return 'utf-16be';
+  return unmarkedUtf16(head.subarray(0, HEAD_BYTES)) ?? 'utf-8';
+};
+
+/** Decodes the start of a text as far as possible. */
+export const decodeHead = (head: Uint8Array): string => new TextDecoder(encodingOf(head)).decode(head);
+
+const SAVE = 'save it as plain text in UTF-8 (in Notepad and Excel: Save as, with UTF-8 as the encoding or type)';
+
+/** Matches the bytes, as characters of Latin-1, that no text has. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+const BINARY = /[\0-\x08\x0e-\x1a\x1c-\x1f]/;
+
+const isUtf32 = (head: Uint8Array): boolean => startsWith(head, 0xff, 0xfe, 0, 0) || startsWith(head, 0, 0, 0xfe, 0xff);
+
+/** Returns what bytes that cannot be decoded as a text in this encoding are, and what to do about it. */
+const faultOf = (head: Uint8Array, encoding: Encoding): string => {
+  if (isUtf32(head)) return `is a text in UTF-32: ${SAVE}`;
+  const name = formatName(head);
+  if (name) return `is ${name}, and no text: ${SAVE}`;
+  if (encoding !== 'utf-8') return `is no complete text in UTF-16: ${SAVE}`;
+  const isBinary = BINARY.test(Buffer.from(head.subarray(0, HEAD_BYTES)).toString('latin1'));
+  return isBinary
+    ? `is not a text in UTF-8, but has bytes that only programs write: ${SAVE}`
+    : `is not a text in UTF-8, but perhaps in Windows-1252 (ANSI): ${SAVE}`;
+};
+
+/** The documents that are written in ASCII, so that they could be taken for a text. */
+const isDocument = (head: Uint8Array): boolean => /^(?:%PDF-|\{\\rtf\d)/.test(Buffer.from(head.subarray(0, 8)).toString('latin1'));
+
+/**
+ * Creates a function that decodes a text in UTF-8 or UTF-16, which arrives in parts. Calling it without bytes ends the
+ * text. A byte order mark is removed. The function throws the error that `refuse` makes from what is wrong, which starts
+ * with a verb, if the bytes are no text, or if it has U+0000.
+ */
+export const createTextDecoder = (refuse: (fault: string) => Error) => {
+  let head: Uint8Array = new Uint8Array();
+  let encoding: Encoding = 'utf-8';
+  let decoder: TextDecoder | undefined;
+  const textOf = (bytes: Uint8Array, stream: boolean): string | null => {
+    try {
+      if (!decoder) encoding = encodingOf(head);
+      decoder ??= new TextDecoder(encoding, { fatal: true });
+      return decoder.decode(bytes, { stream });
+    } catch {
+      return null;
+    }
+  };
+  const decode = (bytes: Uint8Array, stream: boolean): string => {
+    const text = textOf(bytes, stream);
+    if (text === null || isDocument(head) || isUtf32(head)) throw refuse(faultOf(head, encoding));
+    if (!text.includes('\0')) return text;
+    const name = formatName(head);
+    throw refuse(name ? `is ${name}, and no text: ${SAVE}` : `has the character U+0000, which no text has: remove it, or ${SAVE}`);
+  };
+  return (bytes?: Uint8Array): string => {
+    if (decoder) return decode(bytes ?? new Uint8Array(), bytes !== undefined);
+    head = bytes ? Buffer.concat([head, bytes]) : head;
+    return bytes && head.length < HEAD_BYTES ? '' : decode(head, bytes !== undefined);
+  };
+};
+
+/** Decodes a whole text (see `createTextDecoder`). */
+export const decodeText = (bytes: Uint8Array, refuse: (fault: string) => Error): string => {
+  const decode = createTextDecoder(refuse);
+  return decode(bytes) + decode();
+};
