@@ -21,12 +21,11 @@ export type EncodedPicture = {
 };
 
 /**
- * Decodes a picture and encodes it again. `claimed` is the content type that the client has sent; null if it has sent
- * none.
- * @throws Refusal unsupported_media_type if it is not a PNG, JPEG, WebP, GIF or ICO; invalid if it is damaged, too
- * large or not of the claimed type
+ * Decodes a picture and encodes it again. Its content decides on its type.
+ * @throws Refusal unsupported_media_type if it is not a PNG, JPEG, WebP, GIF or ICO; invalid if it is damaged or too
+ * large
  */
-export type EncodePicture = (bytes: Uint8Array, claimed: string | null) => Promise<EncodedPicture>;
+export type EncodePicture = (bytes: Uint8Array) => Promise<EncodedPicture>;
 
 /**
  * For each kind of picture: the type of the event that records a change, and the unique key of the picture's stream in
@@ -53,7 +52,7 @@ export const assertUseCase = (key: string): void => {
   if (!Slug.safeParse(key).success) throw new Refusal('not_found', 'The key of a use case has 1 to 64 characters of a-z, 0-9 and -');
 };
 
-type NewPicture = { readonly bytes: Uint8Array; readonly filename: string; readonly contentType: string | null };
+type NewPicture = { readonly bytes: Uint8Array; readonly filename: string };
 
 const urlOf = async (ctx: Ctx, { kind, name }: PictureRef): Promise<string> => {
   if (kind === 'platformFavicon') return `${ctx.publicUrl}/platform/favicon`;
@@ -69,11 +68,11 @@ const urlOf = async (ctx: Ctx, { kind, name }: PictureRef): Promise<string> => {
 export const changePicture = async (
   ctx: Ctx,
   ref: PictureRef,
-  { bytes, filename, contentType }: NewPicture,
+  { bytes, filename }: NewPicture,
   encode: EncodePicture,
 ): Promise<Loaded<object>> => {
   const stored = await ctx.sideEffect(async () => {
-    const { bytes: encoded, ...picture } = await encode(bytes, contentType);
+    const { bytes: encoded, ...picture } = await encode(bytes);
     return { ...picture, ...(await ctx.blobs.put(encoded)) };
   });
   const { size: size_bytes, ...picture } = stored;
