@@ -2,6 +2,7 @@ import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { recordAuditExport } from '../../commands/audit/audit-export.ts';
 import { type Position, parseToken, tokenOf } from '../../domain/event.ts';
+import { invalid } from '../../domain/refusal.ts';
 import { type AuditFilter, entriesUntil, latestEntry } from '../../projections/audit/audit-log.queries.ts';
 import { AuditLogRead, audit } from '../../projections/audit/audit-log.ts';
 import type { Reads } from '../../projections/read-model.ts';
@@ -10,7 +11,7 @@ import { authorizeRequest } from '../http/authorize-request.ts';
 import { jsonContentOf } from '../http/example.ts';
 import { parseQuery } from '../http/mount.ts';
 import type { Ctx } from '../http/operation.ts';
-import { hasFilters } from '../http/paging.ts';
+import { Flag, hasFilters } from '../http/paging.ts';
 import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { abortOnError } from '../http/stream-response.ts';
@@ -36,6 +37,10 @@ const Query = z.strictObject({
     .refine((text) => parseToken(text) !== null, 'must be a Consistency-Token')
     .optional()
     .meta({ description: "A Consistency-Token; default: the position of the tenant's latest audit log entry" }),
+  bom: Flag.optional().meta({
+    description: 'Whether the CSV starts with a byte order mark, by which Excel recognises UTF-8; default: false',
+    examples: ['true'],
+  }),
   ...AuditFilters,
 });
 
@@ -58,7 +63,7 @@ type ExportPages = { readonly first: readonly string[]; readonly rest: AsyncIter
  * `until` at the end, and the iteration throws, which closes the connection.
  * @throws Refusal not_caught_up
  */
-async function* bytesOf(reads: Reads, { head, line }: AuditFormat, { first, rest, until }: ExportPages) {
+async function* bytesOf(reads: Reads, { head, line }: Pick<AuditFormat, 'head' | 'line'>, { first, rest, until }: ExportPages) {
   yield Buffer.from(head + first.map(line).join(''));
   for await (const lines of rest) yield Buffer.from(lines.map(line).join(''));
   await reads.passed(audit.name, tokenOf(until));
@@ -73,20 +78,22 @@ async function* provenBytes(reads: Reads, first: string, rest: AsyncIterable<str
   await reads.passed(audit.name, tokenOf(until));
 }
 
-type Selection = { readonly until: Position; readonly filter: AuditFilter };
+type Selection = { readonly until: Position; readonly filter: AuditFilter; readonly bom: boolean };
+const BOM = '\ufeff';
 
 /**
  * Starts an export in this format. The first page is read before the response starts, because an error after the first
  * byte cannot be reported.
  */
-const startExport = async (ctx: Ctx, name: z.output<typeof Query>['format'], { until, filter }: Selection) => {
+const startExport = async (ctx: Ctx, name: z.output<typeof Query>['format'], { until, filter, bom }: Selection) => {
   if (name === 'proofs') {
     const parts = provenSelection(ctx, { until, filter });
     return provenBytes(ctx.reads, (await parts.next()).value as string, parts, until);
   }
   const pages = entriesUntil(ctx.reads, { tenant_id: ctx.tenant, until, filter });
   const first = (await pages.next()).value ?? [];
-  return bytesOf(ctx.reads, AUDIT_FORMATS[name], { first, rest: pages, until });
+  const { head, line } = AUDIT_FORMATS[name];
+  return bytesOf(ctx.reads, { head: bom ? BOM + head : head, line }, { first, rest: pages, until });
 };
 
 /**
@@ -100,7 +107,8 @@ const exportAuditLog = (runtime: Runtime) => {
     const { info } = await authorize(c);
     const ctx = runtime.context(info);
     const { tenant } = info;
-    const { format: name, to_position, ...filter } = parseQuery(c, Query);
+    const { format: name, to_position, bom = false, ...filter } = parseQuery(c, Query);
+    if (bom && name !== 'csv') throw invalid('/query/bom', 'is only for format=csv');
     await runtime.readYourWrites.waitForOwnWrites(info.principal, [audit.name], c.req.header('consistency-token'));
     const requested = await exportPosition(reads, tenant, to_position);
     const until = name === 'proofs' ? await provablePosition(ctx, requested) : requested;
@@ -112,7 +120,7 @@ const exportAuditLog = (runtime: Runtime) => {
       'consistency-token': position,
     };
     if (c.req.method === 'HEAD') return c.body(null, 200, headers);
-    const bytes = await startExport(ctx, name, { until, filter });
+    const bytes = await startExport(ctx, name, { until, filter, bom });
     // The export is recorded before any entry is sent.
     await recordAuditExport(ctx, { format: name, position, ...(hasFilters(filter) && { filter }) });
     return c.body(ReadableStream.from(abortOnError(c, runtime, bytes)) as never, 200, headers);
@@ -148,7 +156,8 @@ const routes = [
           [media('csv')]: {
             schema: {
               type: 'string',
-              description: 'RFC 4180 with a header row; an apostrophe precedes each value that a spreadsheet could take for a formula',
+              description:
+                'RFC 4180 with a header row and every cell in quotes. An apostrophe precedes each text, and each part of a text behind a comma, semicolon, bar, tab or line break, that begins with = + - @ after any quotes, apostrophes and blanks, and each text that begins with a tab or line break: remove it to get the text',
             },
             example: exampleIn('csv'),
           },

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { AuditLogRead } from '../../projections/audit/audit-log.ts';
+import { csvRow } from '../console/browser/csv-rows.mjs';
 import { ocsfEvent } from './ocsf-event.ts';
 
 type Line = z.output<typeof AuditLogRead>;
@@ -12,27 +13,11 @@ export type AuditFormat = {
   readonly line: (text: string) => string;
 };
 
-/**
- * Matches a text that a spreadsheet would evaluate as a formula (CSV injection, see OWASP). Spreadsheets also accept
- * formulas after blanks and with full-width characters. Such a cell gets an apostrophe as prefix.
- */
-const FORMULA = /^(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/;
-
-/**
- * Formats a CSV cell (RFC 4180). It is quoted only if necessary, with inner quotes doubled. Null becomes an empty cell.
- */
-const csvCell = (value: unknown): string => {
-  if (value === null) return '';
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  const escaped = FORMULA.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(escaped) ? `"${escaped.replaceAll('"', '""')}"` : escaped;
-};
-
 const COLUMNS = Object.keys(AuditLogRead.shape) as (keyof Line)[];
 
 const csvLine = (text: string): string => {
   const line = JSON.parse(text) as Line;
-  return `${COLUMNS.map((name) => csvCell(line[name])).join(',')}\r\n`;
+  return csvRow(COLUMNS.map((name) => line[name]));
 };
 
 /**
@@ -40,7 +25,7 @@ const csvLine = (text: string): string => {
  */
 export const AUDIT_FORMATS = {
   jsonl: { type: 'application/jsonl', extension: 'jsonl', head: '', line: (text) => `${text}\n` },
-  csv: { type: 'text/csv; charset=utf-8', extension: 'csv', head: `${COLUMNS.join(',')}\r\n`, line: csvLine },
+  csv: { type: 'text/csv; charset=utf-8', extension: 'csv', head: csvRow(COLUMNS), line: csvLine },
   ocsf: {
     type: 'application/vnd.ocsf+jsonl',
     extension: 'ocsf.jsonl',

@@ -111,20 +111,30 @@ test('each export of an audit log is recorded as an event whose actor is the cal
   assert.equal([(await p.send('HEAD', path, { key: auditor.key })).status, p.eventsOf('AuditExported').length], [200, count]);
 });
 
-/** Parses a CSV text strictly as RFC 4180 describes it. @returns the rows with their fields */
+/** Parses a CSV text strictly as RFC 4180 describes it, with every cell in quotes. @returns the rows with their fields */
 const parsed = (text: string): string[][] => {
   const rows: string[][] = [];
   const row: string[] = [];
-  for (const found of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/g)) {
-    row.push(found[1] === undefined ? found[2]! : found[1].replaceAll('""', '"'));
-    if (found[3] === '\r\n') rows.push(row.splice(0));
+  for (const found of text.matchAll(/"((?:[^"]|"")*)"(,|\r\n)/g)) {
+    row.push(found[1]!.replaceAll('""', '"'));
+    if (found[2] === '\r\n') rows.push(row.splice(0));
   }
-  assert.is(
-    text,
-    rows.map((cells) => `${cells.map((one) => (/[",\r\n]/.test(one) ? `"${one.replaceAll('"', '""')}"` : one)).join(',')}\r\n`).join(''),
-  );
+  assert.is(text, rows.map((cells) => `${cells.map((one) => `"${one.replaceAll('"', '""')}"`).join(',')}\r\n`).join(''));
   return rows;
 };
+
+test('a CSV export starts with a byte order mark if the query asks for it, and only a CSV export can', async () => {
+  const bytesOf = async (query: string): Promise<Buffer> => {
+    const response = await p.app.request(`${path}?${query}`, { headers: { authorization: `Bearer ${auditor.key}` } });
+    return Buffer.from(await response.arrayBuffer());
+  };
+  const position = tokenOf(await exportLog('format=csv'));
+  const plain = await bytesOf(`format=csv&to_position=${position}`);
+  const marked = await bytesOf(`format=csv&bom=true&to_position=${position}`);
+  assert.is(plain.subarray(0, 4).toString('latin1'), '"id"');
+  assert.equal(marked, Buffer.concat([Buffer.from('\ufeff'), plain]));
+  assert.is((await exportLog('format=jsonl&bom=true')).status, 422);
+});
 
 test('a CSV export of an audit log has a header, one row per entry, and no cell that a spreadsheet would evaluate as a formula', async () => {
   const answer = await exportLog('format=csv');
@@ -136,7 +146,7 @@ test('a CSV export of an audit log has a header, one row per entry, and no cell 
   const agents = rows.map((row) => row[head!.indexOf('user_agent')]!);
   assert.ok(agents.includes(`'${HOSTILE}`) && agents.includes("'@SUM(1)") && agents.includes('Ünïcode, with a comma'));
   const wide = AUDIT_FORMATS.csv.line(JSON.stringify({ ...lines[0], user_agent: '＝1', ip: ' \t-1', meta: {} }));
-  assert.ok(wide.includes(",' \t-1,'＝1,{}"), wide);
+  assert.ok(wide.includes(`,"' \t'-1","'＝1","{}"`), wide);
   for (const cell of rows.flat()) assert.not.match(cell, /^[\t\r\n]|^\s*[=+\-@＝＋－＠]/);
   assert.equal(
     rows.map((row) => JSON.parse(row[head!.indexOf('meta')]!)),

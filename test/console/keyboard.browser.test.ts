@@ -237,7 +237,7 @@ browserTest('a page is copied by keyboard as curl, JSON, CSV and as a link that 
     assert.is(await page.textContent('copy-menu [role="status"]'), 'Copied');
     await pressAll(page, 'Tab Enter');
     const csv = await next();
-    assert.match(csv, /^id,.*name/);
+    assert.match(csv, /^"id",.*"name"/);
     assert.is(csv.trimEnd().split('\n').length, agents.length + 1);
     await pressAll(page, 'Tab Enter');
     const link = await next();

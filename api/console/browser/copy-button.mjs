@@ -1,11 +1,5 @@
 const CONFIRMED_MS = 1_500;
 
-/**
- * Matches a text that a spreadsheet would evaluate as a formula. Such a cell gets an apostrophe as prefix, as in the
- * export of the audit log.
- */
-const FORMULA = /^(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/;
-
 /** Copies a text. On pages without https, browsers have no API for this, so the text is selected and copied. */
 const copy = async (/** @type {Promise<string>} */ text) => {
   if (navigator.clipboard) {
@@ -22,25 +16,15 @@ const copy = async (/** @type {Promise<string>} */ text) => {
   focused?.focus();
 };
 
-const csvCell = (/** @type {unknown} */ value) => {
-  if (value === null || value === undefined) return '';
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  const escaped = FORMULA.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(escaped) ? `"${escaped.replaceAll('"', '""')}"` : escaped;
-};
-
-/** Formats rows as CSV (RFC 4180). The columns are the fields of all rows. */
-export const csvOf = (/** @type {Record<string, unknown>[]} */ rows) => {
-  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  return [names, ...rows.map((row) => names.map((name) => row[name]))].map((cells) => `${cells.map(csvCell).join(',')}\r\n`).join('');
-};
-
 /** Asks for the main answer of the page again, and returns it as JSON or CSV. */
 const answerAs = async (/** @type {string} */ format, /** @type {string} */ path) => {
   const response = await fetch(path, { headers: { accept: 'application/json' } });
   if (!response.ok) throw new Error(`The answer has the status ${response.status}.`);
   const value = await response.json();
-  return format === 'json' ? JSON.stringify(value, null, 2) : csvOf(Array.isArray(value) ? value : value.items);
+  if (format === 'json') return JSON.stringify(value, null, 2);
+  // The module is loaded only for this, so that it does not delay the first visit of a page.
+  const { csvOf } = await import('./csv-rows.mjs');
+  return csvOf(Array.isArray(value) ? value : value.items);
 };
 
 const contentOf = async (/** @type {string} */ format) => {

@@ -19,7 +19,12 @@ export const exportLinks = (tenant_id: string, position: string | null, filters:
   div(
     { class: 'actions', 'data-export': position ?? '' },
     ...FORMATS.map(([format, what]) => {
-      const query = new URLSearchParams({ format, ...(position ? { to_position: position } : {}), ...filters });
+      const query = new URLSearchParams({
+        format,
+        ...(format === 'csv' ? { bom: 'true' } : {}),
+        ...(position ? { to_position: position } : {}),
+        ...filters,
+      });
       return a(
         {
           class: 'button',

@@ -1,1 +1,0 @@
-export function csvOf(rows: readonly Record<string, unknown>[]): string;
