@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { publicIdOf } from '../domain/identity/api-key-format.ts';
+import { cleanPasted, hiddenCharacter } from '../domain/pasted-text.ts';
 import { BLOBS_URL_FORMS, parseBlobsUrl } from './blobs/blob-location.ts';
 import { storeUrlProblem } from './eventstore/store-url.ts';
 import { listenUrl } from './listen-url.ts';
@@ -248,13 +249,29 @@ const checkMail = ({ MAIL_DOMAIN, SMTP_URL, SMTP_LISTEN }: Variables): void => {
   if (!MAIL_DOMAIN && (SMTP_URL || SMTP_LISTEN)) throw new Error('MAIL_DOMAIN is missing: SMTP_URL and SMTP_LISTEN need it');
 };
 
+/** Matches the names of variables with keys, secrets and tokens, which people copy from elsewhere. */
+const COPIED = /(?:_KEY|_SECRET|_TOKEN|_SEED|_CLIENT_ID)$|^GIT_TOKEN_/;
+
+/** Returns a variable without what copying adds to it, such as a line end, or the quotation marks of an env file. */
+const cleaned = ([name, value]: [string, string | undefined]): [string, string | undefined] => {
+  if (value === undefined || !COPIED.test(name)) return [name, value];
+  const text = cleanPasted(value);
+  const hidden = hiddenCharacter(text);
+  if (hidden) throw new Error(`${name} contains ${hidden}: copy the value again`);
+  return [name, text];
+};
+
 /**
  * Reads the configuration. An empty variable counts as not set.
  * @throws Error with a one-line message for the operator that names the malformed or missing variable, but never its
  * value
  */
 export const loadConfig = (env: Environment): Config => {
-  const set = Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => !!entry[1]));
+  const set = Object.fromEntries(
+    Object.entries(env)
+      .map(cleaned)
+      .filter((entry): entry is [string, string] => !!entry[1]),
+  );
   const values = parse(set);
   checkIssuer(values);
   checkMail(values);

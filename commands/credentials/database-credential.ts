@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
 import { displayText, integer, text } from '../../domain/fields.ts';
+import { hiddenCharacter, trimHidden } from '../../domain/pasted-text.ts';
 import { invalid } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
@@ -46,6 +47,15 @@ const checkConnection = async (test: TestDatabase, access: LinkedIdentity.Databa
   if (fault) throw invalid(`/${fault.field}`, fault.message, 'connection_failed');
 };
 
+/** Returns a password without the line end and the invisible characters that copying adds to it. @throws Refusal invalid if it has an invisible character within */
+const readPassword = (pasted: string): string => {
+  const password = trimHidden(pasted);
+  if (password === '') throw invalid('/password', 'must not be empty', 'too_small');
+  const hidden = hiddenCharacter(password);
+  if (hidden) throw invalid('/password', `contains ${hidden}: copy it again, or type it`);
+  return password;
+};
+
 /**
  * Stores the access to a database. If access to the same host is already stored, it is replaced.
  * @throws Refusal invalid if the connection is to be tested and cannot be opened
@@ -54,9 +64,10 @@ export const storeDatabaseCredential =
   (test: TestDatabase) =>
   async (
     ctx: Ctx,
-    { tenant_id, password, test_connection, ...access }: Input<typeof DatabaseCredentialAdd, 'tenant_id'>,
+    { tenant_id, password: pasted, test_connection, ...access }: Input<typeof DatabaseCredentialAdd, 'tenant_id'>,
   ): Promise<Loaded<LinkedIdentity.LinkedIdentity>> => {
     const { host, port, database, username, sslmode } = access;
+    const password = readPassword(pasted);
     const ordered = { host: host.toLowerCase(), port, database, username, sslmode };
     const id = ctx.uniqueId(LinkedIdentity.KIND, LinkedIdentity.identityKey(tenant_id, LinkedIdentity.databaseProvider(host)));
     const location = identitySecret(ctx.tenant, id);

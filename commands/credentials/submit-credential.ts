@@ -4,6 +4,7 @@ import { jsonEqual } from '../../domain/aggregate.ts';
 import * as CredentialRequest from '../../domain/credentials/credential-request.ts';
 import { DisplayLine } from '../../domain/fields.ts';
 import { EXAMPLE_IDS, Id25, isId25 } from '../../domain/id.ts';
+import { trimHidden } from '../../domain/pasted-text.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
 import { replaceConfig } from '../../domain/skills/agent-skills.ts';
@@ -108,6 +109,12 @@ const writeValue = async (ctx: Ctx, agent_id: string, submission: Submission): P
   return isStale ? null : state.skills[skill_id]!.config!.revision;
 };
 
+/** Returns a value of one line without the line end and the invisible characters that copying adds to it. Keys of several lines stay as they are. */
+const cleanValue = (pasted: string): string => {
+  const value = trimHidden(pasted);
+  return value === '' || /[\r\n]/.test(value) ? pasted : value;
+};
+
 /** How often writing the value is tried if other requests change the configuration at the same time. */
 const MAX_ATTEMPTS = 10;
 
@@ -136,7 +143,7 @@ export const submitCredential = async (ctx: Ctx, submission: Submission): Promis
   // This is a side effect, so that a repeat with the same Idempotency-Key does not write the value again.
   const revision = await ctx.sideEffect(async () => {
     checkSubmission(ctx, request, submission);
-    return writeRepeatedly(ctx, request.agent_id, submission);
+    return writeRepeatedly(ctx, request.agent_id, { ...submission, value: cleanValue(submission.value) });
   });
   return { ...(await ctx.transact(CredentialRequest, request_id, CredentialRequest.fulfil(revision))), state: null };
 };

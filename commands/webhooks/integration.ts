@@ -8,7 +8,7 @@ import { secret } from '../../domain/secret.ts';
 import { FieldSource, IntegrationOptions } from '../../domain/webhooks/custom-scheme.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import { PROVIDERS } from '../../domain/webhooks/provider.ts';
-import { checkSecret, createSecret } from '../../domain/webhooks/provider-secret.ts';
+import { createSecret, readSecret } from '../../domain/webhooks/provider-secret.ts';
 import { sampleEvents } from '../../domain/webhooks/sample-delivery.ts';
 import type { Ctx, Input, Loaded, SecretLocation } from '../context.ts';
 
@@ -117,8 +117,8 @@ export const connectIntegration = async (
   ctx: Ctx,
   input: Input<typeof WebhookIntegrationCreate, 'tenant_id'>,
 ): Promise<Loaded<IntegrationView>> => {
-  const { tenant_id, secret: chosen, ...settings } = input;
-  Integration.checkConnection(input, chosen);
+  const { tenant_id, secret: pasted, ...settings } = input;
+  const chosen = Integration.checkConnection(input, pasted);
   const connection = { ...settings, replay_guard: input.replay_guard ?? Integration.defaultReplayGuard(input) };
   await checkAgent(ctx, input.agent_id);
   const id = ctx.newId();
@@ -164,10 +164,10 @@ export const updateIntegration = async (
  * @throws Refusal not_found, invalid
  */
 export const rotateSecret = async (ctx: Ctx, input: Input<typeof SecretRotate, 'tenant_id' | 'id'>): Promise<Loaded<IntegrationView>> => {
-  const { tenant_id, id, overlap_seconds, secret: chosen } = input;
+  const { tenant_id, id, overlap_seconds, secret: pasted } = input;
   const { state } = await ctx.load(Integration, id);
   Integration.assertConnected(state, tenant_id);
-  checkSecret(state.provider, state.options, chosen);
+  const chosen = readSecret(state.provider, state.options, pasted);
   const plaintext = chosen ?? createSecret(state.provider, ctx.random);
   const rotated = {
     sealed_secret: await ctx.seal(secretLocation(ctx.tenant, id), secret(plaintext)),

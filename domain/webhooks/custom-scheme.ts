@@ -54,6 +54,39 @@ const checkMessage = ({ signed_message = '{body}', timestamp_header }: Integrati
     throw invalid(pointer, isTimed ? 'must contain {timestamp} once' : 'needs timestamp_header to contain {timestamp}');
 };
 
+/**
+ * Matches the names of headers that say how the request itself is sent. They never have a signature, a time or an id of
+ * a provider.
+ */
+const RESERVED =
+  /^(?:host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-(?:length|type|encoding)|expect|date|accept.*|user-agent|proxy-.*|set-cookie|cookie)$/i;
+
+const checkHeader = (pointer: string, name: string | undefined): void => {
+  if (name !== undefined && RESERVED.test(name)) throw invalid(pointer, `cannot be ${name}: this header says how the request is sent`);
+};
+
+const checkPointer = (pointer: string, source: string): void => {
+  if (/^\/.*~(?![01])/.test(source)) throw invalid(pointer, 'must be a JSON pointer, in which ~0 stands for ~ and ~1 for /');
+};
+
+/** Checks where a delivery id is: in a header that senders can set, or a JSON pointer. @throws Refusal invalid if not */
+export const checkIdSource = (pointer: string, source: string): void => {
+  checkHeader(pointer, source);
+  checkPointer(pointer, source);
+};
+
+/** Checks that requests with these headers can exist. @throws Refusal invalid if not */
+const checkHeaders = ({ header = 'X-Signature', prefix = '', timestamp_header, event_source }: IntegrationOptions): void => {
+  checkHeader('/options/header', header);
+  checkHeader('/options/timestamp_header', timestamp_header);
+  if (event_source !== undefined) checkPointer('/options/event_source', event_source);
+  if (timestamp_header?.toLowerCase() === header.toLowerCase())
+    throw invalid('/options/timestamp_header', 'must not be the header with the signature');
+  if (/^ /.test(prefix))
+    throw invalid('/options/prefix', 'must not begin with a blank (U+0020): HTTP removes it from the start of a header');
+  if (!/^[ -~]*$/.test(prefix)) throw invalid('/options/prefix', 'must contain only ASCII characters: others cannot be sent in a header');
+};
+
 /** Checks that the provider has these options, and that they can be combined. @throws Refusal invalid if not */
 export const checkOptions = (provider: Provider, options: IntegrationOptions): void => {
   const allowed = OPTIONS_OF[provider] ?? [];
@@ -62,6 +95,7 @@ export const checkOptions = (provider: Provider, options: IntegrationOptions): v
   if (provider === 'standard_webhooks' && !['sha256', 'ed25519', undefined].includes(options.algorithm))
     throw invalid('/options/algorithm', 'must be sha256 or ed25519');
   if (provider === 'custom_hmac') checkMessage(options);
+  if (provider === 'custom_hmac') checkHeaders(options);
   if (options.tolerance_seconds !== undefined && options.timestamp_header === undefined)
     throw invalid('/options/tolerance_seconds', 'needs timestamp_header');
 };

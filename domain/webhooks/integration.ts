@@ -1,11 +1,11 @@
 import { changedFields, jsonEqual } from '../aggregate.ts';
 import type { Recorded } from '../event.ts';
 import { invalid, Refusal } from '../refusal.ts';
-import { checkOptions, type IntegrationOptions } from './custom-scheme.ts';
+import { checkIdSource, checkOptions, type IntegrationOptions } from './custom-scheme.ts';
 import type { GuardrailRule } from './guardrail-rule.ts';
 import type { Provider } from './provider.ts';
 import { presetOf } from './provider-preset.ts';
-import { checkSecret } from './provider-secret.ts';
+import { readSecret, usesPublicKey } from './provider-secret.ts';
 
 export const category = 'integration';
 export const platform = true;
@@ -117,13 +117,18 @@ export type IntegrationSource = Pick<IntegrationConnection, 'provider' | 'delive
 /**
  * Checks the arguments for a new integration: the provider must support the options and the secret, and only an
  * integration of custom_hmac may set where its delivery id is.
+ * @returns the secret as it is used; undefined if the platform has to create one
  * @throws Refusal invalid if not
  */
-export const checkConnection = ({ provider, delivery_id_source, options }: IntegrationSource, secret: string | undefined): void => {
+export const checkConnection = (
+  { provider, delivery_id_source, options }: IntegrationSource,
+  secret: string | undefined,
+): string | undefined => {
   if (delivery_id_source !== null && provider !== 'custom_hmac')
     throw invalid('/delivery_id_source', `must be null or absent: the platform knows where ${provider} puts the delivery id`);
   checkOptions(provider, options);
-  checkSecret(provider, options, secret);
+  if (delivery_id_source !== null) checkIdSource('/delivery_id_source', delivery_id_source);
+  return readSecret(provider, options, secret);
 };
 
 /**
@@ -151,6 +156,15 @@ export const connect =
     return [{ type: 'IntegrationConnected', data }];
   };
 
+const checkChangedOptions = ({ provider, options }: Integration, changed: IntegrationOptions): void => {
+  checkOptions(provider, changed);
+  if (usesPublicKey(provider, changed) !== usesPublicKey(provider, options))
+    throw invalid(
+      '/options/algorithm',
+      'cannot change between ed25519 and HMAC, because the secret does not fit both: connect a new integration',
+    );
+};
+
 /**
  * Changes settings of the integration. Resuming a paused integration also clears `paused_reason`.
  * @throws Refusal not_found if it is not connected, invalid if the provider does not have these options
@@ -159,7 +173,7 @@ export const update =
   (tenant_id: string, changes: IntegrationChanges) =>
   (integration: Integration): IntegrationEvent[] => {
     assertConnected(integration, tenant_id);
-    if (changes.options) checkOptions(integration.provider, changes.options);
+    if (changes.options) checkChangedOptions(integration, changes.options);
     const fields = changes.is_paused === false ? { ...changes, paused_reason: null } : changes;
     const data = changedFields(integration, fields);
     return Object.keys(data).length > 0 ? [{ type: 'IntegrationUpdated', data }] : [];

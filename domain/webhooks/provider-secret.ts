@@ -1,6 +1,8 @@
-import { createPublicKey, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { cleanPasted, hiddenCharacter, trimPasted, unquoted } from '../pasted-text.ts';
 import { invalid } from '../refusal.ts';
 import type { IntegrationOptions } from './custom-scheme.ts';
+import { isEd25519Key } from './ed25519-key.ts';
 import type { Provider } from './provider.ts';
 
 /** The minimum length of a secret that a user chooses, in bytes. */
@@ -25,50 +27,95 @@ const ISSUED: Partial<Record<Provider, string>> = {
   intercom: 'client secret',
 };
 
+/** Other values of these providers, which people take for the secret. Nothing is ever signed with them. */
+const MISTAKEN: Partial<Record<Provider, readonly (readonly [RegExp, string])[]>> = {
+  slack: [[/^x(?:ox[a-z]|app)-/, 'a token']],
+  stripe: [
+    [/^(?:sk|rk|pk)_(?:live|test)_/, 'an API key'],
+    [/^(?:we|acct)_\w{10,}$/, 'an id'],
+  ],
+  linear: [[/^lin_(?:api|oauth)_/, 'an API key']],
+  shopify: [[/^shp(?:at|ca|pa|ua)_/, 'an access token']],
+  twilio: [[/^[A-Z]{2}[0-9a-f]{32}$/, 'a SID']],
+  sentry: [[/^sntry[a-z]_/, 'an auth token']],
+};
+
 const HEX_KEY = /^[0-9a-f]{64}$/i;
 const STANDARD_SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 const STANDARD_PUBLIC_KEY = /^whpk_([A-Za-z0-9+/]{43}=)$/;
-
-const isPublicKey = (key: Uint8Array): boolean => {
-  try {
-    createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(key).toString('base64url') }, format: 'jwk' });
-    return key.length === 32;
-  } catch {
-    return false;
-  }
-};
+const VISIBLE_ASCII = /^[ -~]+$/;
 
 const usesWhsec = (provider: Provider): boolean => provider === 'standard_webhooks' || provider === 'gitlab';
 
-const checkStandardSecret = (secret: string): void => {
+/** Returns whether the secret is the public key of the sender. */
+export const usesPublicKey = (provider: Provider, { algorithm }: IntegrationOptions): boolean =>
+  provider === 'discord' || algorithm === 'ed25519';
+
+/** Returns whether a text can be decoded: its padding may be absent, but not wrong. */
+const isBase64 = (text: string): boolean => (text.endsWith('=') ? text.length % 4 === 0 : text.length % 4 !== 1);
+
+const checkStandardSecret = (provider: Provider, secret: string): void => {
+  if (secret.startsWith('whsk_')) throw invalid('/secret', 'is the private key of the sender: only the sender may know it');
+  if (secret.startsWith('whpk_') && provider === 'standard_webhooks')
+    throw invalid('/secret', 'is a public key: set options.algorithm to ed25519 to use it');
   const encoded = STANDARD_SECRET.exec(secret)?.[1];
-  const size = encoded === undefined ? 0 : Buffer.from(encoded, 'base64').length;
+  const size = encoded === undefined || !isBase64(encoded) ? 0 : Buffer.from(encoded, 'base64').length;
   if (size < MIN_SECRET_BYTES || size > 64) throw invalid('/secret', 'must be whsec_ and the base64 of 24 to 64 bytes');
 };
 
 const checkPublicKey = (provider: Provider, secret: string): void => {
   const isStandard = provider === 'standard_webhooks';
   const encoded = (isStandard ? STANDARD_PUBLIC_KEY.exec(secret)?.[1] : HEX_KEY.exec(secret)?.[0]) ?? '';
-  if (isPublicKey(Buffer.from(encoded, isStandard ? 'base64' : 'hex'))) return;
-  throw invalid('/secret', `must be the public key of the sender: ${isStandard ? 'whpk_ and base64' : '64 hexadecimal digits'}`);
+  const form = isStandard ? 'whpk_ and base64' : '64 hexadecimal digits';
+  if (encoded === '') throw invalid('/secret', `must be the public key of the sender: ${form}`);
+  if (!isEd25519Key(Buffer.from(encoded, isStandard ? 'base64' : 'hex')))
+    throw invalid('/secret', `must be the public key of the sender: this is no Ed25519 key, although it has the form (${form})`);
+};
+
+const checkMistaken = (provider: Provider, secret: string): void => {
+  const mistaken = MISTAKEN[provider]?.find(([form]) => form.test(secret));
+  if (mistaken) throw invalid('/secret', `is ${mistaken[1]} of ${provider}: copy the ${ISSUED[provider]} instead`);
+};
+
+/** Checks a secret that is sent as it is, in a header. HTTP has no place for other characters. */
+const checkToken = (secret: string): void => {
+  if (!VISIBLE_ASCII.test(secret)) throw invalid('/secret', 'must contain only ASCII characters, because it is sent in a header');
 };
 
 /**
- * Checks the secret of an integration. If it is undefined, the platform has to create one; this is refused for
- * providers that create it themselves.
- * @throws Refusal invalid if the secret is not acceptable
+ * Returns a secret without what copying adds to it. Quotation marks are removed only if they cannot belong to it; where
+ * people choose the secret themselves, they could.
  */
-export const checkSecret = (provider: Provider, { algorithm }: IntegrationOptions, secret: string | undefined): void => {
-  const isPublic = provider === 'discord' || algorithm === 'ed25519';
-  if (secret === undefined) {
+const cleanSecret = (isFixedForm: boolean, pasted: string): string => {
+  const secret = isFixedForm ? cleanPasted(pasted) : trimPasted(pasted);
+  if (secret === '') throw invalid('/secret', 'must not be empty', 'too_small');
+  if (unquoted(secret) !== null) throw invalid('/secret', `is in quotation marks (${secret[0]}): leave them out, here and at the provider`);
+  const hidden = hiddenCharacter(secret);
+  if (hidden) throw invalid('/secret', `contains ${hidden}: copy it again, or type it`);
+  return secret;
+};
+
+/**
+ * Returns the secret of an integration as it is used: without the blanks, line ends and invisible characters that were
+ * copied with it. If it is undefined, the platform has to create one; this is refused for providers that create it
+ * themselves.
+ * @throws Refusal invalid if no delivery could be verified with the secret, or if it is too short
+ */
+export const readSecret = (provider: Provider, options: IntegrationOptions, pasted: string | undefined): string | undefined => {
+  const isPublic = usesPublicKey(provider, options);
+  if (pasted === undefined) {
     const name = ISSUED[provider] ?? (isPublic ? 'public key' : undefined);
     if (name) throw invalid('/secret', `is required: copy the ${name} from ${provider}`, 'required');
-    return;
+    return undefined;
   }
+  const secret = cleanSecret(isPublic || usesWhsec(provider) || ISSUED[provider] !== undefined, pasted);
+  checkMistaken(provider, secret);
+  if (provider === 'gitlab_token') checkToken(secret);
   if (isPublic) checkPublicKey(provider, secret);
-  else if (usesWhsec(provider)) checkStandardSecret(secret);
+  else if (usesWhsec(provider)) checkStandardSecret(provider, secret);
   else if (!ISSUED[provider] && Buffer.byteLength(secret) < MIN_SECRET_BYTES)
     throw invalid('/secret', `must have at least ${MIN_SECRET_BYTES} bytes`, 'too_small');
+  return secret;
 };
 
 /** Creates a secret in the format of the provider. `random` returns a text of `length` random base62 characters. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { trimPasted } from '../../domain/pasted-text.ts';
 import { PROVIDERS, type Provider } from '../../domain/webhooks/provider.ts';
 import { presetOf } from '../../domain/webhooks/provider-preset.ts';
 import { sampleEvents, sampleOf, sampleRequest } from '../../domain/webhooks/sample-delivery.ts';
@@ -56,7 +57,7 @@ export const triggerDelivery = async ({ provider: name, event, url, secret }: Tr
   const now = Date.now();
   const { headers, body } = sampleRequest(owner, sample, randomUUID(), new Date(now).toISOString());
   const unsigned = { body: Buffer.from(body), url: () => url, header: (wanted: string) => headers[wanted] };
-  const signed = signatureHeaders(scheme, unsigned, scheme.key(secret), Math.floor(now / 1000));
+  const signed = signatureHeaders(scheme, unsigned, scheme.key(trimPasted(secret)), Math.floor(now / 1000));
   try {
     const init = { method: 'POST', headers: { 'user-agent': USER_AGENT, ...headers, ...signed }, body };
     const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS) });

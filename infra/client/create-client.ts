@@ -1,4 +1,5 @@
 import type { Answer } from '../../api/http/ask.ts';
+import { cleanPasted } from '../../domain/pasted-text.ts';
 import { openOnce } from '../open-once.ts';
 import { type ApiDocument, type ApiTarget, targetsIn } from './api-targets.ts';
 import { type AnySent, askOverFetch, createLastToken, RETRIES, type Shared, TIMEOUT_MS } from './ask-over-fetch.ts';
@@ -58,7 +59,8 @@ const clientOf = (shared: Shared): Client => {
  */
 export const createClient = (options: ClientOptions = {}): Client => {
   const url = requireSetting(options.url ?? process.env.ANNALS_URL, 'ANNALS_URL').replace(/\/+$/, '');
-  const key = options.key ?? process.env.ANNALS_KEY;
+  const copied = options.key ?? process.env.ANNALS_KEY;
+  const key = copied && cleanPasted(copied);
   const fetch = options.fetch ?? globalThis.fetch;
   const { retries = RETRIES, timeoutMs = TIMEOUT_MS } = options;
   const send: Shared['send'] = (request, rest) => fetchResponse(request, { fetch, ...rest });

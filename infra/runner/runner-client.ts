@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import type { AgentRuntime } from '../../api/runners/agent-runtime.ts';
 import type { TaskReport } from '../../commands/benchmarks/task-report.ts';
+import { cleanPasted } from '../../domain/pasted-text.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { escapeLine } from '../logging/escape-controls.ts';
 import { apiClient, type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
@@ -145,7 +146,7 @@ const printLine = (line: string): void => void process.stderr.write(`annals runn
 export const connectRunner = async (options: ConnectOptions = {}) => {
   const { report = printLine, dir = join('.annals', 'runner'), signal: stop = new AbortController().signal } = options;
   const url = requireSetting(options.url ?? process.env.ANNALS_URL, 'ANNALS_URL');
-  const key = requireSetting(options.key ?? process.env.ANNALS_KEY, 'ANNALS_KEY');
+  const key = cleanPasted(requireSetting(options.key ?? process.env.ANNALS_KEY, 'ANNALS_KEY'));
   const api = apiClient({ url, key, outage: createOutageReport(report, 'the service answers again') });
   const agent = await retryTransient(() => api.find(options.agent), stop);
   return {

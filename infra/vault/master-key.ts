@@ -23,9 +23,13 @@ export const loadMasterKey = async (file: string, mayCreate: boolean): Promise<N
   const key = (await readKey(file)) ?? (mayCreate ? await createKeyFile(file) : null);
   if (!key)
     throw new Error(`the master key ${file} is missing, but the log contains keys that it encrypted: restore it, or set MASTER_KEY_FILE`);
-  if (key.length !== KEY_BYTES) throw new Error(`the master key ${file} must be ${KEY_BYTES} bytes, not ${key.length}`);
+  if (key.length !== KEY_BYTES) throw new Error(`the master key ${file} must be ${KEY_BYTES} bytes, not ${key.length}${adviceFor(key)}`);
   return named(key);
 };
+
+/** Returns advice on a file to which an editor, or a command such as `echo`, has added a line end. */
+const adviceFor = (key: Buffer): string =>
+  key.length === KEY_BYTES + 1 && key.at(-1) === 10 ? ': remove the line end behind them, for example with head -c 32' : '';
 
 const named = (key: Buffer): NamedKey => ({
   kid: createHash('sha256').update('annals master key\0').update(key).digest('base64url').slice(0, 8),

@@ -57,6 +57,21 @@ test('a submission that names no credential request, in whatever form, gets 404'
   assert.is((await submit('x', 'value', { skill_id: 'y' })).status, 404);
 });
 
+test('a value of one line is stored without the line end that was copied with it, and other values as they are', async () => {
+  for (const [pasted, stored] of [
+    ['token\n', 'token'],
+    ['\ufefftoken\r\n', 'token'],
+    ['\u200btoken\u00a0', 'token'],
+    [' words and blanks ', ' words and blanks '],
+    ['-----BEGIN KEY-----\nabc\n-----END KEY-----\n', '-----BEGIN KEY-----\nabc\n-----END KEY-----\n'],
+    ['\n', '\n'],
+  ] as const) {
+    const { ask, submit, config } = await setUp();
+    assert.is((await submit(((await ask()).body as Json).id, pasted)).status, 204, JSON.stringify(pasted));
+    assert.equal(await config(), { token: stored }, JSON.stringify(pasted));
+  }
+});
+
 test('only the runner of an agent can request a credential value, and only for a skill that the agent has', async () => {
   const { ask } = await setUp();
   const other = await setUp();

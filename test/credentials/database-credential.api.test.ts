@@ -65,6 +65,8 @@ test('storing a database credential gets 422 if a field is beyond its limits or 
     [{ port: 65_536 }, '/port'],
     [{ username: 'u'.repeat(64) }, '/username'],
     [{ password: '' }, '/password'],
+    [{ password: '\r\n' }, '/password'],
+    [{ password: 'pass\u200bword' }, '/password'],
     [{ password: 'p'.repeat(1025) }, '/password'],
     [{ sslmode: 'maybe' }, '/sslmode'],
     [{ extra: true }, '/extra'],

@@ -249,6 +249,29 @@ test('creating an integration is refused if an option, the secret or the source 
   }
 });
 
+test('a secret that was pasted with a line end works, for a new integration and after a rotation', async () => {
+  for (const provider of ['stripe', 'slack', 'github', 'standard_webhooks', 'discord'] as const) {
+    const { secret } = SIGNERS[provider];
+    const [payload, next] = PROVIDER_PAYLOADS[provider] as readonly [ProviderPayload, ProviderPayload];
+    const { json } = await given.connect({ provider, secret: `\ufeff${secret}\r\n` });
+    assert.is(json.secret, secret, provider);
+    const hook = json.id as string;
+    assert.is((await send(provider, hook, payload)).status, 202, provider);
+    const rotated = await given.call('POST', `webhook-integrations/${hook}/rotate-secret`, {
+      secret: ` ${secret}\u200b`,
+      overlap_seconds: 0,
+    });
+    assert.equal([rotated.status, rotated.json.secret], [200, secret]);
+    assert.is((await send(provider, hook, next)).status, 202, provider);
+    const refused = await given.call('POST', `webhook-integrations/${hook}/rotate-secret`, { secret: `${secret}\n${secret}` });
+    const [error] = refused.json.errors as readonly { pointer: string; message: string }[];
+    assert.equal(
+      [refused.status, error],
+      [422, { pointer: '/secret', code: 'invalid', message: 'contains a line end (U+000A): copy it again, or type it' }],
+    );
+  }
+});
+
 test('a secret that the platform creates has the format of the provider; replays are marked by default only if the provider does not sign the delivery id', async () => {
   const created = async (provider: Provider) => (await given.connect({ provider, secret: undefined })).json;
   assert.match((await created('standard_webhooks')).secret as string, /^whsec_[A-Za-z0-9+/]{43}=$/);

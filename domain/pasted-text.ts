@@ -1,0 +1,44 @@
+/** Characters that nobody sees, or that stand for nothing: blanks, line ends, control and format characters. */
+const INVISIBLE = '[\\p{Z}\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}]';
+const AT_ENDS = new RegExp(`^${INVISIBLE}+|${INVISIBLE}+$`, 'gu');
+/** An invisible character that is no blank. */
+const HIDDEN = new RegExp(`(?! )${INVISIBLE}`, 'u');
+const HIDDEN_AT_ENDS = new RegExp(`^(?:(?! )${INVISIBLE})+|(?:(?! )${INVISIBLE})+$`, 'gu');
+const QUOTED = /^(?:"([^"]*)"|'([^']*)'|`([^`]*)`|“([^”]*)”|„([^“”]*)[“”]|‘([^’]*)’|«([^»]*)»)$/u;
+
+const NAMES: Readonly<Record<number, string>> = {
+  9: 'a tab',
+  10: 'a line end',
+  13: 'a line end',
+  160: 'a no-break space',
+  8203: 'a zero-width space',
+  8204: 'a zero-width non-joiner',
+  8205: 'a zero-width joiner',
+  8288: 'a word joiner',
+  65279: 'a byte order mark',
+};
+
+/** Returns a text without the blanks, line ends and invisible characters that copying adds at its ends. */
+export const trimPasted = (text: string): string => text.replace(AT_ENDS, '');
+
+/** Does the same as `trimPasted`, but keeps blanks: for values in which a blank at an end can mean something. */
+export const trimHidden = (text: string): string => text.replace(HIDDEN_AT_ENDS, '');
+
+/** Returns what is between the quotation marks that enclose a text; null if none do. */
+export const unquoted = (text: string): string | null =>
+  QUOTED.exec(text)
+    ?.slice(1)
+    .find((inner) => inner !== undefined) ?? null;
+
+/** Returns a trimmed text without quotation marks around it. */
+export const cleanPasted = (text: string): string => {
+  const trimmed = trimPasted(text);
+  return trimPasted(unquoted(trimmed) ?? trimmed);
+};
+
+/** Returns the name of the first invisible character in a text, with its code point; null if it has only visible ones. */
+export const hiddenCharacter = (text: string): string | null => {
+  const found = HIDDEN.exec(text)?.[0].codePointAt(0);
+  if (found === undefined) return null;
+  return `${NAMES[found] ?? 'an invisible character'} (U+${found.toString(16).toUpperCase().padStart(4, '0')})`;
+};
