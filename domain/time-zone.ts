@@ -25,6 +25,16 @@ export const instantOf = (local: string, zone: string): string => {
   return textOf(found.getTimeZoneTransition('next')!);
 };
 
+/** Returns by how many milliseconds local time in `zone` is ahead of UTC at `instant` (RFC 3339). */
+export const offsetAt = (instant: string, zone: string): number =>
+  Temporal.Instant.from(instant).toZonedDateTimeISO(zone).offsetNanoseconds / 1e6;
+
+/** Returns the instant of the first clock change in `zone` after `instant`; null if there is none. */
+export const clockChangeAfter = (instant: string, zone: string): string | null => {
+  const found = Temporal.Instant.from(instant).toZonedDateTimeISO(zone).getTimeZoneTransition('next');
+  return found && textOf(found);
+};
+
 /**
  * Returns the local time that clocks in `zone` show at `instant` (RFC 3339), as YYYY-MM-DDTHH:MM:SS without fractions
  * of a second.

@@ -1,3 +1,4 @@
+import { keepsRhythm } from '../../domain/schedule/recurrence.ts';
 import type { ReplyOf } from '../http/ask.ts';
 import type { Rows } from '../routes.ts';
 import { emptyState } from './parts/empty-state.ts';
@@ -34,7 +35,9 @@ const changeMark = ({ due_at, local_time }: Previewed[number], zone: string): Ch
   const [first, second] = (['earlier', 'later'] as const).map(
     (disambiguation) => wanted.toZonedDateTime(zone, { disambiguation }).epochMilliseconds,
   );
-  return first === second ? null : span({ class: 'clock-change', 'data-clock': 'repeated' }, ` the first of two ${clockOf(local_time)}`);
+  if (first === second) return null;
+  const which = Date.parse(due_at) === first ? 'first' : 'second';
+  return span({ class: 'clock-change', 'data-clock': 'repeated' }, ` the ${which} of two ${clockOf(local_time)}`);
 };
 
 const timeItem = (occurrence: Previewed[number], zone: string) => {
@@ -49,16 +52,18 @@ const timeItem = (occurrence: Previewed[number], zone: string) => {
 };
 
 /** Says what a schedule does when the clocks change. Null if nothing is due in the time that they skip or repeat. */
-const changeText = ({ at, from, to }: ClockChange, occurrences: Previewed): string | null => {
+const changeText = ({ at, from, to }: ClockChange, { cron_expr, timezone }: Schedule, occurrences: Previewed): string | null => {
   const [start, end] = from < to ? [from, to] : [to, from];
   const affected = occurrences.find(
     ({ due_at, local_time }) => local_time !== null && start <= local_time && local_time < end && due_at <= at,
   );
   if (!affected) return null;
   const example = `such as ${clockOf(affected.local_time!)}`;
+  const hasRhythm = typeof cron_expr === 'string' && keepsRhythm(cron_expr);
+  const fired = localTimeOf(affected.due_at, timezone || 'UTC');
   return from < to
-    ? `${dateOf(from)}: clocks skip from ${clockOf(from)} to ${clockOf(to)}. What is due in between, ${example}, fires once, at ${clockOf(to)}.`
-    : `${dateOf(from)}: clocks go back from ${clockOf(from)} to ${clockOf(to)}. What is due in between, ${example}, fires the first time only.`;
+    ? `${dateOf(from)}: clocks skip from ${clockOf(from)} to ${clockOf(to)}. What is due in between, ${example}, fires once, at ${clockOf(hasRhythm ? `${fired.date}T${fired.time}` : to)}.`
+    : `${dateOf(from)}: clocks go back from ${clockOf(from)} to ${clockOf(to)}. What is due in between, ${example}, fires ${hasRhythm ? 'both times' : 'the first time only'}.`;
 };
 
 /** Returns a time one second before the first instant at which a clock change has an effect. */
@@ -74,7 +79,7 @@ const readChanges = async ({ ask, rows, params }: Visit, schedule: Schedule, zon
   const texts = await Promise.all(
     changes.map(async (change) => {
       const answer = await ask(rows.previewCronDraft, { ...schedule, ...path, after: before(change) } as never);
-      return answer.ok ? changeText(change, answer.value) : null;
+      return answer.ok ? changeText(change, schedule, answer.value) : null;
     }),
   );
   return texts.filter((text) => text !== null);

@@ -99,7 +99,7 @@ export const cronJobOperations = {
     path: CRON_JOBS,
     summary: 'Create a cron job',
     details:
-      'A recurring job has either a cron expression, an interval, or `schedule_type` `daily` with `start_time`. A local time that clocks skip fires when they skip it; one that they show twice fires once.',
+      'A recurring job has either a cron expression, an interval, or `schedule_type` `daily` with `start_time`. A local time that clocks skip fires when they skip it; one that they show twice fires once. A cron expression whose hour is a wildcard, a step or a range keeps its rhythm in elapsed time instead, also through the repeated hour.',
     permit,
     permissionNote: 'Requires the permission `agent:settings:write`; to call another agent also `agent:assign` on it.',
     body: CronJobCreate,

@@ -1,10 +1,14 @@
-import { instantOf, localTimeOf } from '../time-zone.ts';
+import { clockChangeAfter, instantOf, localTimeOf, offsetAt } from '../time-zone.ts';
 
 /**
  * A parsed cron expression. `next` returns the first local time after `after` that the expression matches; null if
- * there is none in the years that can be represented. Both times are YYYY-MM-DDTHH:MM:SS.
+ * there is none in the years that can be represented. Both times are YYYY-MM-DDTHH:MM:SS. `keepsRhythm` is whether the
+ * schedule keeps its rhythm in elapsed time when clocks change.
  */
-export type CronExpression = { readonly next: (after: string) => string | null };
+export type CronExpression = { readonly next: (after: string) => string | null; readonly keepsRhythm: boolean };
+
+/** Whether the hour of a cron expression is a wildcard, a step or a range, and not a time of day. */
+export const keepsRhythm = (expression: string): boolean => /[*/-]/.test(expression.trim().split(/\s+/)[1] ?? '');
 
 /** Parses a cron expression of five fields. Returns null if it is malformed. */
 export type ParseCron = (expression: string) => CronExpression | null;
@@ -30,7 +34,8 @@ const nextOfInterval = (minutes: number, anchor: string, after: string): string 
 
 /**
  * A time at which a job is due. `local_time` (YYYY-MM-DDTHH:MM:SS) is the time in the schedule; null if the schedule
- * has no local times. If clocks skip the local time, `due_at` is the moment at which they skip it.
+ * has no local times. If clocks skip the local time, `due_at` is the moment at which they skip it or, if the schedule
+ * keeps its rhythm, the moment at which they would show it if they had not been changed.
  */
 export type DueTime = { readonly due_at: string; readonly local_time: string | null };
 
@@ -49,6 +54,34 @@ const nextOfLocalTimes = (zone: string, after: string, next: (local: string) => 
   return null;
 };
 
+/** No clock change of a zone has moved clocks by more than this since 2012, in milliseconds. */
+const MAX_CHANGE_MS = 3 * 60 * MINUTE_MS;
+
+/** Returns the first due time after `after` if clocks were always `offset` milliseconds ahead of UTC. */
+const nextAtOffset = (offset: number, after: string, next: (local: string) => string | null): DueTime | null => {
+  const local_time = next(new Date(Date.parse(after) + offset).toISOString().slice(0, 19));
+  return local_time === null ? null : { due_at: new Date(Date.parse(`${local_time}Z`) - offset).toISOString(), local_time };
+};
+
+/**
+ * Returns the first due time after `after` in a series of local times that keeps its rhythm: a local time that clocks
+ * show twice is due both times, and one that they skip is due as long after the ones before as usual.
+ */
+const nextOfRhythm = (zone: string, after: string, next: (local: string) => string | null): DueTime | null => {
+  const plain = nextOfLocalTimes(zone, after, next);
+  const earlier = new Date(Date.parse(after) - MAX_CHANGE_MS).toISOString();
+  const offset = offsetAt(earlier, zone);
+  if (plain === null || offsetAt(plain.due_at, zone) === offset) return plain;
+  const change = clockChangeAfter(earlier, zone)!;
+  const changed = offsetAt(change, zone);
+  const endOfGap = new Date(Date.parse(change) + Math.max(0, changed - offset)).toISOString();
+  const justBefore = new Date(Date.parse(change) - 1).toISOString();
+  const [before, behind] = [nextAtOffset(offset, after, next), nextAtOffset(changed, after > justBefore ? after : justBefore, next)];
+  if (before && before.due_at < endOfGap && (behind === null || before.due_at < behind.due_at)) return before;
+  const nextChange = clockChangeAfter(change, zone);
+  return behind === null || (nextChange !== null && behind.due_at >= nextChange) ? plain : behind;
+};
+
 /** Returns the next local time after `local` whose time of day is `time` (HH:MM:SS). */
 const nextDay = (time: string, local: string): string => {
   const date = local.slice(0, 10);
@@ -59,6 +92,7 @@ const nextDay = (time: string, local: string): string => {
 /**
  * Returns the next due time of a job after `after`; null if there is none. If clocks skip the local time, the job is
  * due at the moment at which they skip it. If clocks show the local time twice, the job is due only the first time.
+ * Cron expressions that keep their rhythm follow `nextOfRhythm` instead.
  */
 export const nextDueTime = (recurrence: Recurrence, after: string): DueTime | null => {
   switch (recurrence.kind) {
@@ -69,7 +103,7 @@ export const nextDueTime = (recurrence: Recurrence, after: string): DueTime | nu
     case 'daily':
       return nextOfLocalTimes(recurrence.zone, after, (local) => nextDay(recurrence.time, local));
     case 'cron':
-      return nextOfLocalTimes(recurrence.zone, after, recurrence.expression.next);
+      return (recurrence.expression.keepsRhythm ? nextOfRhythm : nextOfLocalTimes)(recurrence.zone, after, recurrence.expression.next);
   }
 };
 

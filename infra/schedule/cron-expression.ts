@@ -1,5 +1,5 @@
 import { Cron } from 'croner';
-import type { CronExpression, ParseCron } from '../../domain/schedule/recurrence.ts';
+import { type CronExpression, keepsRhythm, type ParseCron } from '../../domain/schedule/recurrence.ts';
 import { createLruMap } from '../lru-map.ts';
 
 const MAX_PARSED = 10_000;
@@ -19,7 +19,7 @@ const parse = (expression: string): CronExpression | null => {
   try {
     const cron = new Cron(expression, { utcOffset: 0, mode: '5-part' });
     const next = (after: string): string | null => cron.nextRun(toUtc(after))?.toISOString().slice(0, 19) ?? null;
-    return next('2000-01-01T00:00:00') === null ? null : { next };
+    return next('2000-01-01T00:00:00') === null ? null : { next, keepsRhythm: keepsRhythm(expression) };
   } catch {
     return null;
   }

@@ -180,12 +180,14 @@ test('the form of a cron job says what its expression means, its next five due t
       'October: clocks go back from 03:00 to 02:00. What is due in between, such as 02:30, fires the first time only.',
     ],
   );
-  const lordHowe = await preview({ '/cron_expr': '*/15 * * * *', '/timezone': 'Australia/Lord_Howe' });
+  const lordHowe = await preview({ '/cron_expr': '*/15 1,2 * * *', '/timezone': 'Australia/Lord_Howe' });
   assert.match(
     changes(lordHowe.text).join(),
     /clocks skip from 02:00 to 02:30. What is due in between, such as 02:00, fires once, at 02:30/,
   );
   assert.match(changes(lordHowe.text).join(), /clocks go back from 02:00 to 01:30. What is due in between, such as 01:30, fires the first/);
+  const rhythm = await preview({ '/cron_expr': '0 */2 * * *', '/timezone': 'Europe/Berlin' });
+  assert.match(changes(rhythm.text).join(), /such as 02:00, fires both times/);
   assert.equal(changes((await preview({ '/cron_expr': '0 12 * * *', '/timezone': 'Europe/Berlin' })).text), []);
   const wrong = await preview({ '/cron_expr': '0 25 * * *' });
   assert.is(wrong.status, 422);
