@@ -6,6 +6,7 @@ import type { ReadDelivery } from '../../commands/webhooks/delivery.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { Id25, idOf } from '../../domain/id.ts';
 import * as Attachment from '../../domain/mail/attachment.ts';
+import { AUTOMATIC_KINDS } from '../../domain/mail/automatic-mail.ts';
 import { MAIL_STATUSES } from '../../domain/mail/mail.ts';
 import {
   ATTACHMENT_SORTS,
@@ -31,6 +32,10 @@ const MailRead = z
       .enum([...MAIL_STATUSES, 'received'])
       .meta({ description: '`queued`: not delivered to everybody yet; `bounced`: somebody did not get it', examples: ['sent'] }),
     from: Address.meta({ description: 'The sender' }),
+    from_name: z
+      .string()
+      .nullable()
+      .meta({ description: 'The name of the sender, as the message states it; null if it states none', examples: ['Ada Lovelace'] }),
     to: z.array(Address).meta({ description: 'The recipients' }),
     cc: z.array(Address).meta({ description: 'Who got a copy', examples: [[]] }),
     bounced: z.array(Address).meta({ description: 'The recipients who did not get it', examples: [[]] }),
@@ -44,6 +49,14 @@ const MailRead = z
       .nullable()
       .meta({ description: 'The message of the agent that it answers; null if it is none', examples: [null] }),
     attachments: z.array(AgentAttachmentRow).meta({ description: 'The attached files' }),
+    automatic: z
+      .enum(AUTOMATIC_KINDS)
+      .nullable()
+      .meta({
+        description:
+          'What kind of automatic message it is: `reply` (answers mail on its own), `generated`, `list`, `bulk`, `bounce`, `receipt` or `calendar` (answers an invitation); null if a person seems to have written it, and if the agent has sent it',
+        examples: [null],
+      }),
     authentication: z
       .object({ spf: Check, dkim: Check, dmarc: Check })
       .nullable()

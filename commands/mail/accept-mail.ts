@@ -9,7 +9,7 @@ import { type MailIntake, receiveMail } from './receive-mail.ts';
 import { findRecipient, type MailReads, type Recipient, type Unreachable } from './recipient.ts';
 
 /** A message that was received by SMTP: what is stored of it, see mail-content.ts. */
-export type ParsedMail = Pick<MessageParts, 'sha256' | 'cause' | 'report'> & {
+export type ParsedMail = Pick<MessageParts, 'sha256' | 'identity' | 'cause' | 'report'> & {
   readonly content: MailContent;
   readonly files: readonly { readonly filename: string; readonly bytes: Uint8Array; readonly content_type: string }[];
 };

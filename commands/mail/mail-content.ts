@@ -1,13 +1,17 @@
 import { counted } from '../../domain/counted.ts';
 import { cleanDisplayText } from '../../domain/fields.ts';
+import type { AutomaticKind } from '../../domain/mail/automatic-mail.ts';
 import { MAX_HTML, MAX_TEXT, type MailContent } from '../../domain/mail/content.ts';
 import type { DeliveryReport } from '../../domain/mail/delivery-report.ts';
 import { cutText, headerIdsIn } from '../../domain/mail/incoming-text.ts';
 
 /** What a parser finds in a message. */
 export type MessageParts = {
+  /** The digest of all bytes, and that of what the sender has sent, which stays the same on every route. */
   readonly sha256: string;
+  readonly identity: string;
   readonly from: string;
+  readonly from_name: string;
   readonly to: readonly string[];
   readonly cc: readonly string[];
   readonly subject: string;
@@ -16,7 +20,9 @@ export type MessageParts = {
   readonly header_id: string | undefined;
   readonly references: string | undefined;
   readonly cause: string | undefined;
-  readonly files: readonly { readonly filename: string; readonly bytes: Uint8Array }[];
+  readonly automatic: AutomaticKind | null;
+  /** `declared` is the media type that the sender has declared. */
+  readonly files: readonly { readonly filename: string; readonly bytes: Uint8Array; readonly declared?: string }[];
   /**
    * What a mail server reports in this message about a message that an agent has sent; null if this message is no such
    * report.
@@ -25,6 +31,7 @@ export type MessageParts = {
 };
 
 const MAX_SUBJECT = 998;
+const MAX_NAME = 255;
 const MAX_REFERENCES = 20;
 /**
  * The maximum number of files of one message. If there are more, the others are left out, and the text of the message
@@ -46,7 +53,7 @@ const withNote = (text: string, leftOut: number): string => {
  * for the content.
  */
 export const contentOf = (
-  mail: Omit<MessageParts, 'sha256' | 'cause' | 'report'>,
+  mail: Omit<MessageParts, 'sha256' | 'identity' | 'cause' | 'report'>,
 ): { readonly content: MailContent; readonly files: readonly File[] } => {
   const plain = cutText(mail.text, MAX_TEXT);
   const html = mail.html === null ? null : cutText(mail.html, MAX_HTML);
@@ -58,7 +65,7 @@ export const contentOf = (
   ];
   const files = all.slice(0, MAX_FILES);
   const content: MailContent = {
-    ...{ from: mail.from, to: mail.to, cc: mail.cc },
+    ...{ from: mail.from, from_name: cleanDisplayText(mail.from_name, MAX_NAME), to: mail.to, cc: mail.cc, automatic: mail.automatic },
     subject: cleanDisplayText(mail.subject, MAX_SUBJECT) ?? '',
     text: withNote(plain.text, all.length - files.length),
     html: html && !html.isCut ? html.text : null,

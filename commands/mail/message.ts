@@ -12,7 +12,7 @@ import { unreadableBody } from '../webhooks/delivery.ts';
 export const DIRECTIONS = ['inbound', 'outbound'] as const;
 
 /** A message of an agent with its content. `authentication` is null if the message was not received by SMTP. */
-export type Message = MailContent & {
+export type Message = Required<MailContent> & {
   readonly id: string;
   readonly direction: (typeof DIRECTIONS)[number];
   readonly status: Mail.MailStatus | 'received';
@@ -44,7 +44,19 @@ const sentMessage = async (ctx: Ctx, id: string, mail: Mail.Mail, revision: numb
   const bounced = mail.bounces.map(({ recipient }) => addresses[recipient]!);
   const { status, in_reply_to, created_at: at } = mail;
   if (status === 'absent') throw notFound();
-  return { ...content, id, direction: 'outbound', status, bounced, in_reply_to, authentication: null, at, revision };
+  return {
+    from_name: null,
+    automatic: null,
+    ...content,
+    id,
+    direction: 'outbound',
+    status,
+    bounced,
+    in_reply_to,
+    authentication: null,
+    at,
+    revision,
+  };
 };
 
 const OWN_HEADER_ID = /^<(c[a-z0-9]{24})@/;
@@ -60,8 +72,8 @@ const receivedMessage = async (ctx: Ctx, id: string, facts: MailFacts, readDeliv
   const stored = await readDelivery(ctx.tenant, id);
   if (!stored) throw notFound();
   if (!(stored.body instanceof Uint8Array)) throw unreadableBody('unreadable' in stored.body ? stored.body.unreadable : 'damaged');
-  const { from, to, cc, subject, text, html, header_id, references } = contentIn(stored.body);
-  const content = { from, to, cc, subject, text, html, header_id, references };
+  const { from, from_name = null, to, cc, subject, text, html, automatic = null, header_id, references } = contentIn(stored.body);
+  const content = { from, from_name, to, cc, subject, text, html, automatic, header_id, references };
   const { authentication } = facts.mail;
   const in_reply_to = await answeredBy(ctx, facts.agent_id, content);
   const fixed = { direction: 'inbound', status: 'received', bounced: [], in_reply_to } as const;

@@ -1,6 +1,12 @@
+import type { AutomaticKind } from './automatic-mail.ts';
+
 /** The content of a message. It is always stored encrypted. The addresses in it have no display names. */
 export type MailContent = {
   readonly from: string;
+  /** The name of the sender, as the message states it. Absent in messages that were stored by earlier versions. */
+  readonly from_name?: string | null;
+  /** What kind of automatic message this is; null if a person has written it. Absent in earlier versions. */
+  readonly automatic?: AutomaticKind | null;
   readonly to: readonly string[];
   readonly cc: readonly string[];
   readonly subject: string;

@@ -1,60 +1,79 @@
 import { hash } from 'node:crypto';
-import PostalMime, { type Address, type Email } from 'postal-mime';
 import type { MessageParts } from '../../commands/mail/mail-content.ts';
+import { automaticKind } from '../../domain/mail/automatic-mail.ts';
 import { type DeliveryReport, deliveryReport } from '../../domain/mail/delivery-report.ts';
-import { MAX_HEADER_BYTES } from './message-shape.ts';
+import { fieldOf, fieldsOf, type HeaderField } from './header-fields.ts';
+import { decodeHeader } from './header-text.ts';
+import { addressesIn, type NamedAddress } from './mail-addresses.ts';
+import { mailBody } from './mail-body.ts';
+import { mailIdentity } from './mail-identity.ts';
+import { type MimePart, parseMime } from './mime-tree.ts';
+import { decodeTransfer } from './transfer-encoding.ts';
 
-/** Each level of messages in messages needs as much memory as the message itself. A deeper one becomes a file. */
-const LIMITS = { maxNestingDepth: 64, maxHeadersSize: MAX_HEADER_BYTES, maxRfc822NestingDepth: 3 };
 /**
  * The maximum number of DKIM signatures. Each one can make the check of the sender read the whole message again and ask
  * the DNS.
  */
 const MAX_SIGNATURES = 20;
+const MAX_HINTS = 5;
 
-const addressesOf = (list: readonly Address[] | undefined): string[] =>
-  (list ?? []).flatMap(({ address, group }) => (group ? addressesOf(group) : address ? [address] : []));
+/** Returns the parts that have no parts. */
+export const leavesOf = (part: MimePart): MimePart[] => (part.children.length > 0 ? part.children.flatMap(leavesOf) : [part]);
 
-const bytesOf = (content: ArrayBuffer | Uint8Array | string): Uint8Array =>
-  typeof content === 'string' ? new TextEncoder().encode(content) : new Uint8Array(content);
+/** Returns the charsets that a message names in its parts and in the encoded words of its header. */
+const charsetsIn = (fields: readonly HeaderField[], leaves: readonly MimePart[]): string[] => {
+  const ofParts = leaves.flatMap(({ type }) => type.parameters.get('charset') ?? []);
+  const ofWords = fields
+    .filter(({ name }) => /^(?:subject|from|to|cc)$/.test(name))
+    .flatMap(({ value }) => /=\?([^?\s*]{1,40})[?*]/.exec(value)?.[1] ?? []);
+  return [...new Set([...ofParts, ...ofWords])].slice(0, MAX_HINTS);
+};
 
-const headerOf = ({ headers }: Email, name: string): string | undefined => headers.find(({ key }) => key === name)?.value;
-
-const textOf = (content: ArrayBuffer | Uint8Array | string): string => new TextDecoder().decode(bytesOf(content));
+const REPORTED = /^(?:message\/(?:rfc822|global)|text\/rfc822-headers|message\/global-headers)$/;
+const STATUS = /^message\/(?:global-)?delivery-status$/;
 
 /** Reads the delivery report of a mail server from a message; null if the message is not such a report. */
-const reportIn = async (raw: ArrayBuffer, email: Email): Promise<DeliveryReport | null> => {
-  if (!/^multipart\/report\b/i.test(headerOf(email, 'content-type') ?? '')) return null;
-  // With the option `forceRfc822Attachments`, the parser returns the reported message as an attachment, instead of
-  // adding it to the text.
-  const { attachments } = await PostalMime.parse(raw, { ...LIMITS, forceRfc822Attachments: true });
-  const part = (type: RegExp): string => {
-    const found = attachments.find(({ mimeType }) => type.test(mimeType));
-    return found ? textOf(found.content) : '';
+const reportIn = (root: MimePart, leaves: readonly MimePart[]): DeliveryReport | null => {
+  if (root.type.value !== 'multipart/report') return null;
+  const textOf = (type: RegExp): string => {
+    const found = leaves.find((leaf) => type.test(leaf.type.value));
+    return found ? decodeTransfer(found.body, found.encoding).toString() : '';
   };
-  return deliveryReport(part(/^message\/delivery-status$/i), part(/^(?:message\/rfc822|text\/rfc822-headers)$/i));
+  return deliveryReport(textOf(STATUS), textOf(REPORTED));
 };
+
+const calendarMethod = (leaves: readonly MimePart[]): string | undefined =>
+  leaves.find(({ type }) => type.value === 'text/calendar')?.type.parameters.get('method');
 
 /**
  * Parses a message. `sender` is the address in the envelope.
  * @throws Error if the message is nested too deeply or has too many signatures
  */
-export const parseMail = async (raw: ArrayBuffer, sender: string): Promise<MessageParts> => {
-  const email = await PostalMime.parse(raw, LIMITS);
-  if (email.headers.filter(({ key }) => key === 'dkim-signature').length > MAX_SIGNATURES)
-    throw new Error(`more than ${MAX_SIGNATURES} DKIM signatures`);
+export const parseMail = (raw: ArrayBuffer, sender: string): MessageParts => {
+  const root = parseMime(Buffer.from(raw));
+  const { fields } = root;
+  if (fieldsOf(fields, 'dkim-signature').length > MAX_SIGNATURES) throw new Error(`more than ${MAX_SIGNATURES} DKIM signatures`);
+  const leaves = leavesOf(root);
+  const hints = charsetsIn(fields, leaves);
+  const addresses = (name: string): NamedAddress[] => fieldsOf(fields, name).flatMap((value) => addressesIn(value, hints));
+  const [from] = addresses('from');
+  const sha256 = hash('sha256', new Uint8Array(raw), 'hex');
   return {
-    sha256: hash('sha256', new Uint8Array(raw), 'hex'),
-    from: email.from?.address ?? sender,
-    to: addressesOf(email.to),
-    cc: addressesOf(email.cc),
-    subject: email.subject ?? '',
-    text: email.text ?? '',
-    html: email.html ?? null,
-    header_id: email.messageId,
-    references: [email.references, email.inReplyTo].filter((value) => value !== undefined).join(' '),
-    cause: headerOf(email, 'annals-delivery')?.trim(),
-    files: email.attachments.map(({ filename, content }) => ({ filename: filename ?? 'file', bytes: bytesOf(content) })),
-    report: await reportIn(raw, email),
+    sha256,
+    identity: mailIdentity(root, leaves, hints) ?? sha256,
+    from: from?.address ?? sender,
+    from_name: from?.name ?? '',
+    to: addresses('to').map(({ address }) => address),
+    cc: addresses('cc').map(({ address }) => address),
+    subject: decodeHeader(fieldOf(fields, 'subject') ?? '', hints),
+    ...mailBody(root, hints),
+    header_id: fieldOf(fields, 'message-id'),
+    references: [fieldOf(fields, 'references'), fieldOf(fields, 'in-reply-to')].filter((value) => value !== undefined).join(' '),
+    automatic: automaticKind({
+      ...{ sender, from: from?.address ?? '', type: root.type.value, reportType: root.type.parameters.get('report-type') },
+      ...{ calendarMethod: calendarMethod(leaves), headers: (name) => fieldsOf(fields, name) },
+    }),
+    cause: fieldOf(fields, 'annals-delivery'),
+    report: reportIn(root, leaves),
   };
 };

@@ -89,6 +89,7 @@ export const FOLDERS: Record<string, string[]> = {
     'mutants',
     'promises',
     'store',
+    'mail/corpus',
     'two-tenants',
   ],
 };

@@ -5,7 +5,18 @@ import { MAX_TEXT } from '../../domain/mail/content.ts';
 
 const bytes = new TextEncoder().encode('x');
 const mailWith = (count: number, text: string) => ({
-  ...{ from: 'ada@example.com', to: [], cc: [], subject: 'S', text, html: null, header_id: undefined, references: undefined },
+  ...{
+    from: 'ada@example.com',
+    from_name: '',
+    automatic: null,
+    to: [],
+    cc: [],
+    subject: 'S',
+    text,
+    html: null,
+    header_id: undefined,
+    references: undefined,
+  },
   files: Array.from({ length: count }, (_, index) => ({ filename: `${index}.txt`, bytes })),
 });
 

@@ -51,6 +51,8 @@ test('sending a message to an agent of the tenant queues it; the message can the
     in_reply_to: null,
     attachments: [],
     authentication: null,
+    from_name: null,
+    automatic: null,
   });
   const [listed] = (await p.send('GET', `${from.path}/messages`)).body as Json[];
   assert.equal(listed, { id, at, ...fields });

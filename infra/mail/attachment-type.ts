@@ -1,0 +1,12 @@
+/** Types that say only how a file is packed, or that it is a text. Its sender knows better what it is. */
+const GENERAL = /^(?:text\/plain|application\/(?:octet-stream|zip|gzip|xml|x-cfb|x-ole-storage))$/;
+const PICTURE_OR_SOUND = /^(?:image|audio|video|font)\/(?!svg)/;
+
+/**
+ * Returns the type with which an attachment is stored: the one that its sender has declared, unless its content is of a
+ * certain other type, or is none of a picture.
+ */
+export const attachmentType = (declared: string | undefined, detected: string): string => {
+  if (declared === undefined || declared === 'application/octet-stream' || !GENERAL.test(detected)) return detected;
+  return detected === 'text/plain' && PICTURE_OR_SOUND.test(declared) ? detected : declared;
+};

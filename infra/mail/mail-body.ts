@@ -1,0 +1,136 @@
+import { decodeText } from './decode-text.ts';
+import { joinFlowedLines } from './flowed-text.ts';
+import { fieldOf } from './header-fields.ts';
+import { parameterText } from './header-parameters.ts';
+import { htmlToText } from './html-text.ts';
+import type { MimePart } from './mime-tree.ts';
+import { declaredType, nameForType, storedName } from './part-names.ts';
+import { decodeTransfer } from './transfer-encoding.ts';
+
+/** A file of a message. `declared` is its type as the sender has declared it. */
+export type MailPart = { readonly filename: string; readonly declared: string; readonly bytes: Uint8Array };
+
+/** What the sender has written, as a text and as HTML; null if there is none in this form. */
+type Body = { readonly text: string | null; readonly html: string | null };
+
+export type MailBody = { readonly text: string; readonly html: string | null; readonly files: readonly MailPart[] };
+
+/**
+ * The place of a part: `root` is the message itself, and `form` a place of the sender's words in it. A `resource` belongs
+ * to another part.
+ */
+type Place = 'root' | 'form' | 'part' | 'resource';
+type Collect = { readonly hints: readonly string[]; readonly files: MailPart[] };
+
+const NOTHING: Body = { text: null, html: null };
+
+const META_CHARSET = /<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})/i;
+const META_BYTES = 4_096;
+
+const fileName = ({ disposition, type }: MimePart, hints: readonly string[]): string | undefined => {
+  const name = parameterText(disposition, 'filename', hints) ?? parameterText(type, 'name', hints);
+  return name?.trim() || undefined;
+};
+
+const addFile = ({ hints, files }: Collect, part: MimePart): Body => {
+  const bytes = decodeTransfer(part.body, part.encoding);
+  const name = fileName(part, hints);
+  const type = part.type.value;
+  if (bytes.length > 0 || name !== undefined)
+    files.push({ filename: storedName(name ?? nameForType(type), type), declared: declaredType(part), bytes: new Uint8Array(bytes) });
+  return NOTHING;
+};
+
+/** Returns the text of a part. If some of its bytes cannot be read, they become a file, too, so that they are not lost. */
+const textOfPart = ({ hints, files }: Collect, part: MimePart): string => {
+  const bytes = decodeTransfer(part.body, part.encoding);
+  const isHtml = part.type.value === 'text/html';
+  const inHtml = isHtml ? META_CHARSET.exec(bytes.toString('latin1', 0, META_BYTES))?.[1] : undefined;
+  const text = decodeText(bytes, part.type.parameters.get('charset'), [...(inHtml === undefined ? [] : [inHtml]), ...hints]);
+  if (text.includes('\ufffd'))
+    files.push({ filename: isHtml ? 'original.html' : 'original.txt', declared: part.type.value, bytes: new Uint8Array(bytes) });
+  return text.replace(/\r\n?/g, '\n');
+};
+
+const plainText = (collect: Collect, part: MimePart): string => {
+  const text = textOfPart(collect, part);
+  const { parameters } = part.type;
+  if (!/^flowed$/i.test(parameters.get('format') ?? '')) return text;
+  return joinFlowedLines(text, /^yes$/i.test(parameters.get('delsp') ?? ''));
+};
+
+/** Returns whether a part with words is a file: it says so, or has a name of a file. A form of the body may have a name. */
+const isFile = ({ disposition, type }: MimePart, place: Place): boolean => {
+  const hasName = [...disposition.parameters.keys()].some((key) => /^filename\b/.test(key));
+  if (disposition.value === 'attachment' || hasName) return true;
+  return place === 'part' && [...type.parameters.keys()].some((key) => /^name\b/.test(key));
+};
+
+/** Texts that are files, even if they are all that a message has. */
+const NO_BODY = /^text\/(?:calendar|csv|x?-?vcard|directory|x-vcalendar|rtf)$/;
+
+const leaf = (collect: Collect, part: MimePart, place: Place): Body => {
+  const type = part.type.value;
+  const isText = type === 'text/plain' || type === 'text/html' || (place === 'root' && type.startsWith('text/') && !NO_BODY.test(type));
+  if (place === 'resource' || !isText || isFile(part, place)) return addFile(collect, part);
+  return type === 'text/html' ? { text: null, html: textOfPart(collect, part) } : { text: plainText(collect, part), html: null };
+};
+
+const isBlank = (text: string | null): boolean => text === null || /^\s*$/.test(text);
+
+/** Returns the words of a body as a text. A plain text that is blank is no form of them. */
+const wordsOf = ({ text, html }: Body): string => (isBlank(text) && html !== null ? htmlToText(html) : (text ?? '')).replace(/\n+$/, '');
+
+const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+const asHtml = ({ text, html }: Body): string =>
+  html ?? `<div style="white-space: pre-wrap">${(text ?? '').replace(/[&<>]/g, (one) => ESCAPES[one]!)}</div>`;
+
+/** Joins texts that follow each other, such as those before and after a picture. */
+const joinBodies = (bodies: readonly Body[]): Body => {
+  const shown = bodies.filter(({ text, html }) => text !== null || html !== null);
+  if (shown.length <= 1) return shown[0] ?? NOTHING;
+  const hasText = shown.some(({ text }) => text !== null);
+  const hasHtml = shown.some(({ html }) => html !== null);
+  const words = hasText ? shown.map(wordsOf).filter((text) => text !== '') : [];
+  return { text: hasText ? words.join('\n\n') : null, html: hasHtml ? shown.map(asHtml).join('\n') : null };
+};
+
+/** Returns the body of the forms of one message. Each form counts once; other texts beside them follow. */
+const chooseForms = (bodies: readonly Body[]): Body => {
+  const texts = [...new Set(bodies.map(({ text }) => text).filter((text) => text !== null && !isBlank(text)))];
+  const htmls = [...new Set(bodies.map(({ html }) => html).filter((html) => !isBlank(html)))];
+  return {
+    text: texts.length > 0 ? texts.join('\n\n') : (bodies.find(({ text }) => text !== null)?.text ?? null),
+    html: htmls.length > 0 ? htmls.join('\n') : null,
+  };
+};
+
+/** The index of the child that the others belong to (RFC 2387), or that is signed (RFC 1847); -1 if there is none. */
+const mainChild = ({ type, children }: MimePart): number => {
+  if (type.value === 'multipart/signed') return 0;
+  if (type.value !== 'multipart/related') return -1;
+  const start = type.parameters.get('start');
+  return Math.max(0, start === undefined ? 0 : children.findIndex(({ fields }) => fieldOf(fields, 'content-id') === start));
+};
+
+const placeOf = (parent: MimePart, index: number, place: Place): Place => {
+  if (place === 'resource') return place;
+  const main = mainChild(parent);
+  if (parent.type.value === 'multipart/alternative' || index === main) return 'form';
+  return main < 0 ? 'part' : 'resource';
+};
+
+const bodyOf = (collect: Collect, part: MimePart, place: Place): Body => {
+  const { value } = part.type;
+  if (!value.startsWith('multipart/')) return leaf(collect, part, place);
+  const bodies = part.children.map((child, index) => bodyOf(collect, child, placeOf(part, index, place)));
+  return value === 'multipart/alternative' ? chooseForms(bodies) : joinBodies(bodies);
+};
+
+/** Returns the words of a message and its files: every part that is not the body. `hints` are the charsets that it names. */
+export const mailBody = (root: MimePart, hints: readonly string[]): MailBody => {
+  const files: MailPart[] = [];
+  const body = bodyOf({ hints, files }, root, 'root');
+  return { text: wordsOf(body), html: isBlank(body.html) ? null : body.html, files };
+};

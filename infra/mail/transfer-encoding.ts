@@ -1,0 +1,87 @@
+const [LF, CR, EQUALS, SPACE, TAB] = [0x0a, 0x0d, 0x3d, 0x20, 0x09];
+const NO_DIGIT = -1;
+
+const hexDigit = (byte: number | undefined): number => {
+  if (byte === undefined) return NO_DIGIT;
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const lower = byte | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : NO_DIGIT;
+};
+
+/** Returns the place after the end of the line, if only spaces come before it; -1 otherwise. */
+const afterLineEnd = (bytes: Buffer, from: number): number => {
+  let at = from;
+  while (bytes[at] === SPACE || bytes[at] === TAB || bytes[at] === CR) at++;
+  if (at >= bytes.length) return bytes.length;
+  return bytes[at] === LF ? at + 1 : -1;
+};
+
+/** Decodes quoted-printable. What is no valid escape stays as it is; spaces at the end of a line were added on the way. */
+const decodeQuotedPrintable = (bytes: Buffer): Buffer => {
+  const decoded = Buffer.allocUnsafe(bytes.length);
+  let [length, solid] = [0, 0];
+  for (let at = 0; at < bytes.length; ) {
+    const byte = bytes[at]!;
+    if (byte === EQUALS) {
+      const [high, low] = [hexDigit(bytes[at + 1]), hexDigit(bytes[at + 2])];
+      const next = high >= 0 && low >= 0 ? -1 : afterLineEnd(bytes, at + 1);
+      if (next >= 0) {
+        at = next;
+        solid = length;
+        continue;
+      }
+      decoded[length++] = high >= 0 && low >= 0 ? high * 16 + low : EQUALS;
+      at += high >= 0 && low >= 0 ? 3 : 1;
+      solid = length;
+      continue;
+    }
+    if (byte === LF) {
+      const hasReturn = at > 0 && bytes[at - 1] === CR;
+      length = solid;
+      if (hasReturn) decoded[length++] = CR;
+    }
+    decoded[length++] = byte;
+    at++;
+    if (byte === LF || (byte !== SPACE && byte !== TAB && byte !== CR)) solid = length;
+  }
+  return decoded.subarray(0, length);
+};
+
+const MAX_PADDING = 2;
+
+/** Decodes Base64. Some programs pad each line, so padding may stand within it. */
+const decodeBase64 = (bytes: Buffer): Buffer => {
+  const text = bytes.toString('latin1');
+  const end = text.trimEnd().length;
+  const padding = text.indexOf('=');
+  if (padding < 0 || padding >= end - MAX_PADDING) return Buffer.from(text, 'base64');
+  const units = text.replace(/[^A-Za-z0-9+/=]+/g, '').split(/=+/);
+  return Buffer.concat(units.map((unit) => Buffer.from(unit, 'base64')));
+};
+
+const decodeLine = (line: string): Buffer => {
+  const size = (line.charCodeAt(0) - SPACE) & 0x3f;
+  const decoded = Buffer.alloc(Math.ceil(size / 3) * 3);
+  for (let group = 0; group * 3 < size; group++) {
+    let bits = 0;
+    for (let at = 0; at < 4; at++) bits = (bits << 6) | ((line.charCodeAt(1 + group * 4 + at) - SPACE) & 0x3f || 0);
+    decoded.writeUIntBE(bits, group * 3, 3);
+  }
+  return decoded.subarray(0, size);
+};
+
+/** Decodes the lines between `begin` and `end` of uuencode. */
+const decodeUuencode = (bytes: Buffer): Buffer => {
+  const lines = bytes.toString('latin1').split(/\r?\n/);
+  const start = lines.findIndex((line) => /^begin [0-7]{3,4} /.test(line));
+  const after = lines.slice(start + 1);
+  const end = after.findIndex((line) => line === 'end' || line === '`' || line === '');
+  return Buffer.concat(after.slice(0, end < 0 ? after.length : end).map(decodeLine));
+};
+
+/** Decodes the bytes of a part by its Content-Transfer-Encoding. */
+export const decodeTransfer = (bytes: Buffer, encoding: string): Buffer => {
+  if (/base64/i.test(encoding)) return decodeBase64(bytes);
+  if (/quoted-?printable/i.test(encoding)) return decodeQuotedPrintable(bytes);
+  return /^\W*(?:x-?)?uu/i.test(encoding) ? decodeUuencode(bytes) : bytes;
+};
