@@ -1,6 +1,7 @@
 import { slugsIn } from '../../domain/mail/address.ts';
 import type { MailContent, MailFile } from '../../domain/mail/content.ts';
 import type { DeliveryReport } from '../../domain/mail/delivery-report.ts';
+import * as Delivery from '../../domain/webhooks/delivery.ts';
 import type { Authentication } from '../../domain/webhooks/mail-origin.ts';
 import type { StoredBlob } from '../blobs.ts';
 import { shownFilename } from '../files/filename.ts';
@@ -43,11 +44,15 @@ type Accepted = { readonly recipient: Recipient; readonly mail: ParsedMail; read
 
 const acceptFor = async (ports: AcceptPorts, { recipient, mail, authentication }: Accepted): Promise<void> => {
   const { tenant, agent, mailbox } = recipient;
-  const { uniqueId } = ports.reads;
+  const { uniqueId, load } = ports.reads;
   await ports.enforceQuota(tenant.id);
+  // The sending mail server repeats a message if it gets no answer, and a message can come on several routes. It then
+  // gets the same id. Earlier versions derived the id from all bytes.
+  const idOf = (digest: string): string => uniqueId('receivedmail', `${mailbox.id} ${digest}`, 0, tenant.id);
+  const earlier = await load(Delivery, tenant.id, idOf(mail.sha256));
+  if (earlier.state.status !== 'absent') return;
+  const message_id = idOf(mail.identity);
   if (mail.report) await ports.recordReport(tenant.id, agent.id, mail.report);
-  // The sending mail server repeats a message if it gets no answer. The repeated message then gets the same id.
-  const message_id = uniqueId('receivedmail', `${mailbox.id} ${mail.sha256}`, 0, tenant.id);
   const attachments: MailFile[] = [];
   for (const [index, { filename, bytes, content_type }] of mail.files.entries()) {
     const { sha256, size: size_bytes } = await ports.putFile(tenant.id, bytes);
@@ -77,7 +82,9 @@ export const acceptMail = async (
   authentication: Authentication,
 ): Promise<Unreachable | null> => {
   const found = await Promise.all(addresses.map((address) => recipientAt(ports, address)));
-  const recipients = found.filter((one): one is Recipient => !('unreachable' in one));
+  // Several addresses can be those of one mailbox, such as `agent+a@` and `agent+b@`.
+  const reachable = found.filter((one): one is Recipient => !('unreachable' in one));
+  const recipients = [...new Map(reachable.map((one) => [one.mailbox.id, one])).values()];
   for (const recipient of recipients) await acceptFor(ports, { recipient, mail, authentication });
   const [first] = found;
   return recipients.length === 0 && first && 'unreachable' in first ? first.unreachable : null;
