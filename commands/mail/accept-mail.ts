@@ -6,6 +6,7 @@ import type { Authentication } from '../../domain/webhooks/mail-origin.ts';
 import type { StoredBlob } from '../blobs.ts';
 import { shownFilename } from '../files/filename.ts';
 import type { MessageParts } from './mail-content.ts';
+import { causeInThread } from './mail-thread.ts';
 import { type MailIntake, receiveMail } from './receive-mail.ts';
 import { findRecipient, type MailReads, type Recipient, type Unreachable } from './recipient.ts';
 
@@ -45,6 +46,7 @@ type Accepted = { readonly recipient: Recipient; readonly mail: ParsedMail; read
 const acceptFor = async (ports: AcceptPorts, { recipient, mail, authentication }: Accepted): Promise<void> => {
   const { tenant, agent, mailbox } = recipient;
   const { uniqueId, load } = ports.reads;
+  const now = ports.now();
   await ports.enforceQuota(tenant.id);
   // The sending mail server repeats a message if it gets no answer, and a message can come on several routes. It then
   // gets the same id. Earlier versions derived the id from all bytes.
@@ -64,8 +66,8 @@ const acceptFor = async (ports: AcceptPorts, { recipient, mail, authentication }
     agent_id: agent.id,
     origin: { mailbox_id: mailbox.id, sent_message_id: null, authentication, attachments },
     content: mail.content,
-    at: new Date(ports.now()).toISOString(),
-    cause: mail.cause,
+    at: new Date(now).toISOString(),
+    cause: await causeInThread(ports.reads, { tenant_id: tenant.id, mail, now }),
   });
 };
 

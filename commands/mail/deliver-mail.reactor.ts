@@ -70,7 +70,8 @@ const incomingMail = ({ reads, now }: MailDeliveryPorts, { ref, mail, content, f
     message_id,
     agent_id: owner.agent_id,
     origin: { mailbox_id: owner.id, sent_message_id: ref.id, authentication: null, attachments },
-    content,
+    // Agents are programs, so their mail is marked as it is when it leaves by SMTP.
+    content: { ...content, automatic: mail.in_reply_to === null ? 'generated' : 'reply' },
     at: new Date(now()).toISOString(),
     cause: mail.in_reply_to ?? undefined,
   };

@@ -1,4 +1,4 @@
-import type { MailContent } from '../../domain/mail/content.ts';
+import { type MailContent, sentIdIn } from '../../domain/mail/content.ts';
 import * as Mail from '../../domain/mail/mail.ts';
 import { notFound } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
@@ -59,12 +59,10 @@ const sentMessage = async (ctx: Ctx, id: string, mail: Mail.Mail, revision: numb
   };
 };
 
-const OWN_HEADER_ID = /^<(c[a-z0-9]{24})@/;
-
 /** Returns the id of the message of this agent to which a received message replies; null if it replies to none. */
 const answeredBy = async (ctx: Ctx, agent_id: string, { references }: Pick<MailContent, 'references'>): Promise<string | null> => {
-  const id = OWN_HEADER_ID.exec(references.at(-1) ?? '')?.[1];
-  if (id === undefined) return null;
+  const id = sentIdIn(references.at(-1) ?? '');
+  if (id === null) return null;
   return (await ctx.load(Mail, id)).state.agent_id === agent_id ? id : null;
 };
 

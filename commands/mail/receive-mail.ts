@@ -1,5 +1,7 @@
+import type { MailContent } from '../../domain/mail/content.ts';
 import type { DeliveryFacts } from '../../domain/webhooks/delivery.ts';
-import { MAIL_PROVIDER, type MailFacts, mailDelivery, type NewMail } from '../../domain/webhooks/mail-delivery.ts';
+import type { GuardrailVerdict } from '../../domain/webhooks/guardrail.ts';
+import { contentIn, MAIL_PROVIDER, type MailFacts, mailDelivery, type NewMail } from '../../domain/webhooks/mail-delivery.ts';
 import { applyGuardrails } from '../webhooks/apply-guardrails.ts';
 import type { GuardrailPort } from '../webhooks/webhook-ports.ts';
 
@@ -19,6 +21,23 @@ export type MailIntake = {
 
 /** `cause` is the id of the delivery that led to this message, if the sender of the message names one. */
 export type IncomingMail = NewMail & { readonly cause: string | undefined };
+
+const redactedIn = (text: string | null): number => text?.match(/\[redacted:/g)?.length ?? 0;
+
+/**
+ * Removes the HTML of a redacted message if less was replaced in it than in the text. A word can be divided by tags
+ * there, so that a pattern does not match it; the text has the same words undivided.
+ */
+const withoutSplitMatches = (original: MailContent, redacted: Uint8Array): Uint8Array => {
+  const content = contentIn(redacted);
+  const inText = redactedIn(content.text) - redactedIn(original.text);
+  const inHtml = redactedIn(content.html) - redactedIn(original.html);
+  if (content.html === null || inText <= inHtml) return redacted;
+  return new TextEncoder().encode(JSON.stringify({ ...content, html: null }));
+};
+
+const automaticLabel = ({ automatic }: MailContent): GuardrailVerdict[] =>
+  automatic ? [{ rule: 'automatic', verdict: 'label', note: automatic }] : [];
 
 /**
  * Applies the guardrails and the redaction patterns of its tenant to a message, and records the message. The relay then
@@ -41,9 +60,10 @@ export const receiveMail = async (intake: MailIntake, tenant_id: string, { cause
   const decided: MailFacts = {
     ...facts,
     reason,
-    guardrails: [{ rule: 'json', verdict: 'pass', note: null }, ...verdicts],
+    guardrails: [{ rule: 'json', verdict: 'pass', note: null }, ...automaticLabel(mail.content), ...verdicts],
     ...(redactions.length > 0 ? { redactions } : {}),
     ...(found ? { cause: found } : {}),
   };
-  await intake.record({ tenant_id, id: mail.message_id }, reason ? 'MailBlocked' : 'MailReceived', decided, bytes ?? body);
+  const stored = bytes ? withoutSplitMatches(mail.content, bytes) : body;
+  await intake.record({ tenant_id, id: mail.message_id }, reason ? 'MailBlocked' : 'MailReceived', decided, stored);
 };

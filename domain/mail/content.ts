@@ -45,6 +45,11 @@ const MAX_REFERENCES = 20;
 /** Returns the Message-ID header of a message that an agent sends. */
 export const headerIdOf = (message_id: string, domain: string): string => `<${message_id}@${domain}>`;
 
+const SENT_HEADER_ID = /^<(c[a-z0-9]{24})@/;
+
+/** Returns the id of the sent message in a Message-ID; null if an agent cannot have sent it. */
+export const sentIdIn = (header_id: string): string | null => SENT_HEADER_ID.exec(header_id)?.[1] ?? null;
+
 /** Returns the Message-IDs for the References header of a reply, oldest first. */
 export const referencesTo = ({ header_id, references }: Pick<MailContent, 'header_id' | 'references'>): readonly string[] => {
   const all = header_id === null ? references : [...references, header_id];

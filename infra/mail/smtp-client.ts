@@ -47,6 +47,12 @@ const openFile = async (blobs: BlobStore, tenant_id: string, sha256: string): Pr
  */
 const NO_ACCESS = { disableFileAccess: true, disableUrlAccess: true } as const;
 
+/** The fields by which other programs know that no person has written a message, so that they do not answer it (RFC 3834). */
+const automaticHeaders = (isAnswer: boolean): Record<string, string> => ({
+  'Auto-Submitted': isAnswer ? 'auto-replied' : 'auto-generated',
+  'X-Auto-Response-Suppress': 'All',
+});
+
 /** Creates the client that sends mail through the server at `url`. It reads attached files from `blobs`. */
 export const createSmtpClient = (url: string, blobs: BlobStore) => {
   const transport = createTransport({
@@ -75,6 +81,7 @@ export const createSmtpClient = (url: string, blobs: BlobStore) => {
           ...(header_id === null ? {} : { messageId: header_id }),
           ...(references.length === 0 ? {} : { inReplyTo: references.at(-1)!, references: [...references] }),
           date: new Date(sent_at),
+          headers: automaticHeaders(references.length > 0),
           attachments,
           ...NO_ACCESS,
         })) as { rejectedErrors?: readonly SmtpError[] };

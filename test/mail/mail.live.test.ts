@@ -13,6 +13,7 @@ import { waitUntil } from '../fixtures/live-projections.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
 import { notification, startMailSink } from '../fixtures/mail-sink.ts';
 import { runningPlatform, type SharedPlatform } from '../fixtures/running-platform.ts';
+import { message, part } from './corpus/corpus-mail.ts';
 
 type Json = Record<string, unknown>;
 /** `running` is the platform whose requests the administrator sends. */
@@ -126,6 +127,11 @@ test('external mail is sent once with its attachments and threading headers; if 
     assert.is(mail.messageId, `<${id}@mail.test>`);
     assert.is(mail.inReplyTo, `<${first.id}@mail.test>`);
     assert.is(mail.references, `<${first.id}@mail.test>`);
+    const automatic = (sent: typeof mail) =>
+      ['auto-submitted', 'x-auto-response-suppress'].map((name) => sent.headers.find(({ key }) => key === name)?.value);
+    assert.equal(automatic(mail), ['auto-replied', 'All']);
+    const earlier = sink.received.find((one) => one.mail.messageId === `<${first.id}@mail.test>`)!;
+    assert.equal(automatic(earlier.mail), ['auto-generated', 'All']);
     await until('the refusal is recorded', async () => ((await statusOf(agent, id)).bounced as string[]).length === 1);
     assert.equal((await statusOf(agent, id)).bounced, ['nobody@example.com']);
     assert.is((await statusOf(agent, id)).status, 'queued', 'later@ is tried again');
@@ -202,7 +208,8 @@ test('mail that arrives by SMTP gets 250 once it is recorded, and reaches the ru
       '',
     ].join('\r\n');
     const envelope = { from: 'ada@example.com', to: [agent.address] };
-    for (const _ of [1, 2]) assert.match((await client.sendMail({ envelope, raw })).response, /^250/);
+    for (const route of ['', '', 'Received: from a by b\r\nX-Spam-Score: 1\r\n'])
+      assert.match((await client.sendMail({ envelope, raw: route + raw })).response, /^250/);
     await until('the mail is in the list', async () => (await agent.read('messages')).length > 0);
     const [got, ...others] = await agent.read('messages');
     assert.is(others.length, 0);
@@ -218,6 +225,28 @@ test('mail that arrives by SMTP gets 250 once it is recorded, and reaches the ru
       (await platform.call('GET', `/admin/mailboxes?q=${agent.address.split('@')[0]}&sort=-message_count`)).text,
     );
     assert.is(mailbox.message_count, 1);
+  }));
+
+test('the words, files and kind of mail reach the API and the runner, whatever program has sent it', () =>
+  use(async (platform) => {
+    const agent = await newAgent(platform);
+    await allowExternalMail(platform);
+    const calendar = part(['Content-Type: text/calendar; method=REQUEST'], 'BEGIN:VCALENDAR');
+    const log = part(['Content-Type: text/plain; name="a.log"', 'Content-Disposition: inline; filename="a.log"'], 'line');
+    const html = part(['Content-Type: text/html'], '<p>Please restart <b>server 7</b>.</p>');
+    const raw = `Auto-Submitted: auto-generated\r\n${message('mixed', html, log, calendar)}`;
+    await client.sendMail({ envelope: { from: 'ada@example.com', to: [agent.address] }, raw });
+    await until('the mail is in the list', async () => (await agent.read('messages')).length > 0);
+    const [got] = await agent.read('messages');
+    assert.equal([got!.from_name, got!.text, got!.automatic], ['Ada', 'Please restart server 7.', 'generated']);
+    assert.equal((got!.attachments as Json[]).map(({ filename, content_type }) => [filename, content_type]).toSorted(), [
+      ['a.log', 'text/plain'],
+      ['invite.ics', 'text/calendar; method=REQUEST'],
+    ]);
+    await until('the runner gets it', async () => (await runnerMessages(platform, agent)).length > 0);
+    const [event] = await runnerMessages(platform, agent);
+    const { text, automatic } = event!.data as Json;
+    assert.equal([text, automatic, event!.labels], ['Please restart server 7.', 'generated', 'automatic']);
   }));
 
 /** Sends a message to this address. @returns the SMTP code of the answer */
