@@ -28,6 +28,7 @@ import { guardrailsPage } from './console/pages/guardrails.ts';
 import { integrationPage } from './console/pages/integration.ts';
 import { integrationListPage } from './console/pages/integration-list.ts';
 import { jobPage } from './console/pages/job.ts';
+import { jobListPage } from './console/pages/job-list.ts';
 import { mePage } from './console/pages/me.ts';
 import { membersPage } from './console/pages/members.ts';
 import { overviewPage } from './console/pages/overview.ts';
@@ -54,6 +55,7 @@ export const consolePages: readonly Page[] = [
   deliveryListPage,
   deliveryProblemsPage,
   deliveryPage,
+  jobListPage,
   jobPage,
   integrationListPage,
   integrationPage,

@@ -9,12 +9,22 @@ import { MAX_BATCH } from '../../domain/webhooks/replay-job.ts';
 import { importJob } from '../../projections/memory/memory-import.queries.ts';
 import { memoryImports } from '../../projections/memory/memory-import.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
-import { jobById, knownDeliveries, replayableIds, replayableOfTenantIds } from '../../projections/webhooks/replay-job.queries.ts';
-import { Job, RequestedJob, replays } from '../../projections/webhooks/replay-job.ts';
+import {
+  JOB_SORTS,
+  jobById,
+  jobPage,
+  knownDeliveries,
+  replayableIds,
+  replayableOfTenantIds,
+} from '../../projections/webhooks/replay-job.queries.ts';
+import { JOB_KINDS, JOB_STATES, Job, JobListItem, RequestedJob, replays } from '../../projections/webhooks/replay-job.ts';
+import { agentsWithPermission } from '../agents/readable-agents.ts';
 import { type Ctx, type LoadedPage, operation, type Read } from '../http/operation.ts';
+import { listQuery, parseSort } from '../http/paging.ts';
 import { readableAgents, TenantFilter } from './delivery-list.ts';
 
-const JOB = '/tenant/:tenant_id/jobs/:id';
+const JOBS = '/tenant/:tenant_id/jobs';
+const JOB = `${JOBS}/:id`;
 
 const TenantReplayRequest = z
   .strictObject({
@@ -99,6 +109,31 @@ export const replayOperations = {
     projection: deliveries.name,
     noETag: true,
     run: (ctx, input) => requestTenantReplay(ctx, input, findDeliveries(ctx)),
+  }),
+  listJobs: operation({
+    method: 'get',
+    path: JOBS,
+    summary: 'List the jobs of the tenant',
+    details:
+      'The newest first. A caller without the permission `tenant:integrations:read` sees only imports into the memories of agents that they may read.',
+    permit: 'tenant:read',
+    query: listQuery(
+      {
+        kind: z.enum(JOB_KINDS).optional().meta({ description: 'Only jobs of this kind' }),
+        status: z.enum(JOB_STATES).optional().meta({ description: 'Only jobs with this status' }),
+      },
+      JOB_SORTS,
+    ),
+    reply: z.array(JobListItem),
+    projection: replays.name,
+    run: async (ctx, { kind, status, sort, limit, cursor }) => {
+      const agent_ids = (await ctx.may('tenant:integrations:read')) ? undefined : await agentsWithPermission(ctx, 'agent:read');
+      return jobPage(
+        ctx.reads,
+        { tenant_id: ctx.tenant, kind, status, agent_ids },
+        { sort: parseSort(sort ?? '-created_at', JOB_SORTS), limit, cursor },
+      );
+    },
   }),
   getJob: operation({
     method: 'get',

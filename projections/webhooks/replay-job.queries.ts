@@ -1,12 +1,35 @@
-import { defineQuery } from '../query.ts';
-import type { Doc, Reads, Source } from '../read-model.ts';
+import { defineList, defineQuery } from '../query.ts';
+import type { Doc, Page, PageWindow, Reads, Source } from '../read-model.ts';
+import { sortFields } from '../table.ts';
 import { type SelectedDeliveries, type SelectionArgs, selectDeliveries, selectionArgs } from './delivery-selection.ts';
-import { replays, table } from './replay-job.ts';
+import { JobListItem, replays, table } from './replay-job.ts';
 
 const from: Source<typeof table> = { projection: replays.name, table };
 
 /** Finds one job; null if it does not exist. */
 export const jobById = async (reads: Reads, tenant_id: string, id: string): Promise<Doc | null> => reads.one(from, { tenant_id, id });
+
+export const JOB_SORTS = sortFields(table, JobListItem);
+
+/** Selects jobs of a tenant. With `agent_ids`, only imports into the memories of these agents. */
+type JobListArgs = {
+  readonly tenant_id: string;
+  readonly kind?: string | undefined;
+  readonly status?: string | undefined;
+  readonly agent_ids?: readonly string[] | undefined;
+};
+
+const jobList = defineList({ table, doc: 'listed' }, (db, { tenant_id, kind, status, agent_ids }: JobListArgs) =>
+  db
+    .selectFrom('replays.jobs as job')
+    .where('job.tenant_id', '=', tenant_id)
+    .$if(kind !== undefined, (query) => query.where('job.kind', '=', kind!))
+    .$if(status !== undefined, (query) => query.where('job.status', '=', status!))
+    .$if(agent_ids !== undefined, (query) => query.where(({ eb, fn, val }) => eb('job.agent_id', '=', fn.any(val(agent_ids!))))),
+);
+
+/** Returns a page of the jobs of a tenant. */
+export const jobPage = (reads: Reads, args: JobListArgs, window: PageWindow): Promise<Page> => reads.page(jobList, args, window);
 
 /** The maximum number of jobs that `runningJobs` returns. */
 const MAX_RUNNING = 50;

@@ -1,15 +1,20 @@
 import { z } from 'zod';
+import type { Recorded } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
+import * as MemoryImport from '../../domain/memory/memory-import.ts';
 import * as ReplayJob from '../../domain/webhooks/replay-job.ts';
 import { insert, type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
 
+export const JOB_KINDS = ['deliveries_replay', 'memory_import'] as const;
+export const JOB_STATES = [...ReplayJob.JOB_STATUSES, 'failed'] as const;
+
 export const Job = z
   .object({
     id: idOf('job').meta({ description: 'The id of the job' }),
-    kind: z.enum(['deliveries_replay', 'memory_import']).meta({ description: 'What the job does' }),
-    status: z.enum([...ReplayJob.JOB_STATUSES, 'failed']).meta({ description: '`running`, `done`, `cancelled` or `failed`' }),
+    kind: z.enum(JOB_KINDS).meta({ description: 'What the job does' }),
+    status: z.enum(JOB_STATES).meta({ description: '`running`, `done`, `cancelled` or `failed`' }),
     done: z
       .int()
       .meta({ description: 'How many deliveries were handled: sent, or skipped; or how many entries are stored', examples: [12] }),
@@ -29,6 +34,14 @@ export const Job = z
     finished_at: Timestamp.nullable().meta({ description: 'When the job finished or was cancelled; null until then' }),
   })
   .meta({ id: 'Job' });
+
+export const JobListItem = z
+  .object({
+    ...Job.shape,
+    agent_id: idOf('agent').nullable().meta({ description: 'The agent into whose memory the job imports; null for a replay' }),
+    requested_by_id: idOf('user').nullable().meta({ description: 'The user who requested it; null if it was not a person' }),
+  })
+  .meta({ id: 'JobListItem' });
 
 /** The response to a dry run. It has the fields of a job, but there is no job. */
 export const JobDryRun = z
@@ -53,21 +66,33 @@ export const table = {
   name: 'jobs',
   key: ['tenant_id', 'id'],
   stream: ReplayJob.category,
-  // `running_since` is null unless the job is running.
-  columns: { tenant_id: 'text', id: 'text', running_since: 'timestamptz' },
-  docs: { doc: Job },
-  indexes: [{ columns: ['running_since', 'id'], withoutNull: 'running_since' }],
+  // `running_since` is null unless the job is a replay that is running.
+  columns: {
+    tenant_id: 'text',
+    id: 'text',
+    kind: 'text',
+    status: 'text',
+    agent_id: 'text',
+    created_at: 'timestamptz',
+    running_since: 'timestamptz',
+  },
+  docs: { doc: Job, listed: JobListItem },
+  indexes: [{ columns: ['running_since', 'id'], withoutNull: 'running_since' }, { columns: ['tenant_id', 'created_at', 'id'] }],
 } as const satisfies Table;
 
-/** The jobs that send several deliveries again. */
+const requestedBy = ({ actor }: Recorded): string | null => (actor.kind === 'user' ? actor.id : null);
+
+/** The jobs that send several deliveries again, and those that import files into the memories of agents. */
 export const replays = {
   name: 'replays',
-  version: 2,
-  categories: [ReplayJob.category],
+  version: 3,
+  categories: [ReplayJob.category, MemoryImport.category],
   tables: [table],
   on: {
-    DeliveriesReplayRequested: ({ id, tenant, at, data: { ids, agent_id, per_second = null } }) =>
-      insert('jobs', {
+    DeliveriesReplayRequested: (event) => {
+      const { id, tenant, at } = event;
+      const { ids, agent_id, per_second = null } = event.data;
+      return insert('jobs', {
         id,
         tenant_id: tenant,
         kind: 'deliveries_replay',
@@ -80,11 +105,40 @@ export const replays = {
         created_at: at,
         finished_at: null,
         running_since: at,
-      }),
+        agent_id: null,
+        requested_by_id: requestedBy(event),
+      });
+    },
     DeliveriesReplayAdvanced: ({ id, tenant: tenant_id, data: { done, error } }) => patch('jobs', { tenant_id, id }, { done, error }),
     DeliveriesReplayFinished: ({ id, tenant: tenant_id, at, data: { done, error } }) =>
       patch('jobs', { tenant_id, id }, { done, error, status: 'done', finished_at: at, running_since: null }),
     DeliveriesReplayCancelled: ({ id, tenant: tenant_id, at }) =>
       patch('jobs', { tenant_id, id }, { status: 'cancelled', finished_at: at, running_since: null }),
+    MemoryImportStarted: (event) => {
+      const { id, tenant, at } = event;
+      const { agent_id, entries } = event.data;
+      return insert('jobs', {
+        id,
+        tenant_id: tenant,
+        kind: 'memory_import',
+        status: 'running',
+        done: 0,
+        total: entries,
+        target_agent_id: null,
+        per_second: null,
+        error: null,
+        created_at: at,
+        finished_at: null,
+        running_since: null,
+        agent_id,
+        requested_by_id: requestedBy(event),
+      });
+    },
+    MemoryImportAdvanced: ({ id, tenant: tenant_id, data: { done } }) => patch('jobs', { tenant_id, id }, { done }),
+    MemoryImported: ({ id, tenant: tenant_id, at, data: { entries } }) =>
+      patch('jobs', { tenant_id, id }, { status: 'done', done: entries, finished_at: at }),
+    MemoryImportFailed: ({ id, tenant: tenant_id, at, data: { error } }) =>
+      patch('jobs', { tenant_id, id }, { status: 'failed', error, finished_at: at }),
+    MemoryImportUndone: ({ id, tenant: tenant_id, at }) => patch('jobs', { tenant_id, id }, { status: 'cancelled', finished_at: at }),
   },
-} as const satisfies Projection<ReplayJob.ReplayJobEvent>;
+} as const satisfies Projection<ReplayJob.ReplayJobEvent | MemoryImport.MemoryImportEvent>;

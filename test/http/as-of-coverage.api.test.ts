@@ -39,6 +39,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listCronOccurrences: 'lists a period, of which a part is predicted',
   listDeliveryProblems: 'sums over a period',
   getJob: 'how far a job is now',
+  listJobs: 'how far jobs are now',
   listAgentIntegrations: 'a list that is not among those of decisions.md',
   listAgentMailboxes: 'a list that is not among those of decisions.md',
   listAgentAttachments: 'a list that is not among those of decisions.md',

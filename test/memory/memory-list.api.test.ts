@@ -144,6 +144,40 @@ test("a caller who may only read an agent can see the agent's memory and import 
   assert.is((await p.send('DELETE', `${memoryOf(agent)}/imports/${id}`, { key })).status, 403);
 });
 
+test('the list of jobs has imports and replays with who requested them; who may not read deliveries sees imports of their agents only', async () => {
+  const jobs = async (query = '', key = p.key) => {
+    const answer = await p.send('GET', `${p.tenant}/jobs${query}`, { key });
+    assert.is(answer.status, 200, answer.text);
+    return answer.body as Json[];
+  };
+  const agent = await newAgent();
+  const id = await imported(agent, 'text');
+  const replay = await p.send('POST', `${p.tenant}/deliveries/replay`, { body: {} });
+  assert.is(replay.status, 202, replay.text);
+  await p.waitForProjections();
+  const [newest, before] = await jobs();
+  const me = ((await p.send('GET', '/me')).body as { user: Json }).user.id;
+  assert.equal(
+    [newest!.id, newest!.kind, newest!.agent_id, newest!.requested_by_id],
+    [(replay.body as Json).id, 'deliveries_replay', null, me],
+  );
+  const { agent_id, requested_by_id, ...job } = before!;
+  assert.equal([agent_id, requested_by_id], [agent, me]);
+  assert.equal(job, (await p.send('GET', `${p.tenant}/jobs/${id}`)).body);
+  assert.equal(
+    (await jobs('?kind=deliveries_replay')).map(({ kind }) => kind),
+    ['deliveries_replay'],
+  );
+  assert.ok((await jobs('?status=done&kind=memory_import')).every(({ status }) => status === 'done'));
+  const { user_id, key } = await addMember(p, 'MEMBER', p.tenant_id, 'reader@example.com');
+  assert.equal(await jobs('', key), []);
+  await p.send('POST', `${p.tenant}/agents/${agent}/grants`, { body: { user_id, role: 'VIEWER' } });
+  assert.equal(
+    (await jobs('', key)).map((one) => one.id),
+    [id],
+  );
+});
+
 test('starting, advancing or finishing an import that is already completed emits no event', () => {
   const state = { ...MemoryImport.initial, status: 'done' as const, agent_id: 'a' };
   assert.equal(MemoryImport.start('a', state)(state), []);

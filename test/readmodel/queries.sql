@@ -3850,6 +3850,73 @@ where
   "import"."tenant_id" = $1
   and "import"."id" = $2;
 
+-- jobPage: of a tenant
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "job"."listed" as "doc",
+      "job"."created_at" as "value",
+      "job"."id" as "id"
+    from
+      "replays"."jobs" as "job"
+    where
+      "job"."tenant_id" = $2
+    order by
+      "job"."created_at" desc,
+      "job"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- jobPage: with every filter
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "job"."listed" as "doc",
+      "job"."created_at" as "value",
+      "job"."id" as "id"
+    from
+      "replays"."jobs" as "job"
+    where
+      "job"."tenant_id" = $2
+      and "job"."kind" = $3
+      and "job"."status" = $4
+      and "job"."agent_id" = any ($5)
+    order by
+      "job"."created_at" desc,
+      "job"."id" desc
+    limit
+      51
+  ) as "page";
+
 -- runningImports: call
 select
   "import"."tenant_id",

@@ -118,6 +118,7 @@ POST   /tenant/{tenant_id}/guardrails/try                               tenant:i
 GET    /tenant/{tenant_id}/webhook-integrations/{id}/deliveries         tenant:read on delivery
 POST   /tenant/{tenant_id}/webhook-integrations/{id}/test-delivery      tenant:integrations:write
 POST   /tenant/{tenant_id}/webhook-integrations/{id}/replay             tenant:integrations:write
+GET    /tenant/{tenant_id}/jobs                                         tenant:read
 GET    /tenant/{tenant_id}/jobs/{id}                                    tenant:integrations:read
 POST   /tenant/{tenant_id}/jobs/{id}/cancel                             tenant:integrations:write
 GET    /tenant/{tenant_id}/deliveries                                   tenant:read

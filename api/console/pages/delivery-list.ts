@@ -144,6 +144,7 @@ export const deliveryListPage = page({
         'Deliveries',
         'Every call of a webhook, a skill or a cron job, and what became of it.',
         isListed ? replayLink(visit, filters) : null,
+        a({ class: 'button', href: at('/jobs') }, 'Jobs'),
         visit.may('tenant:integrations:read') ? a({ class: 'button', href: at('/deliveries/problems') }, 'Problems') : null,
       ),
       isBare

@@ -17,7 +17,7 @@ const { a, div, p, progress, span } = tags;
 type Job = ReplyOf<Rows['getJob']>;
 
 /** What the jobs of each kind do, what they count, and the page to which they belong. */
-const KINDS = {
+export const KINDS = {
   deliveries_replay: { title: 'Replay of deliveries', unit: 'deliveries', above: ['Deliveries', '/deliveries'] },
   memory_import: { title: 'Import into a memory', unit: 'entries', above: ['Agents', '/agents'] },
 } as const;
@@ -76,7 +76,10 @@ export const jobPage = page({
     return { job, target };
   },
   title: ({ job }) => (job.ok ? KINDS[job.value.kind].title : 'Job'),
-  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
+  trail: ({ params, tenant }) => [
+    [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
+    ['Jobs', tenantPath(params.tenant_id!, '/jobs')],
+  ],
   view: ({ job, target }, visit) => {
     if (!job.ok) return [heading('Job', null), problemPanel(job.problem)];
     const { value } = job;

@@ -1,0 +1,90 @@
+import type { Answer, ReplyOf } from '../../http/ask.ts';
+import type { Rows } from '../../routes.ts';
+import { agentNames, namesIn } from '../names.ts';
+import { page } from '../page.ts';
+import { badge } from '../parts/badge.ts';
+import { countText } from '../parts/count-text.ts';
+import { emptyState } from '../parts/empty-state.ts';
+import { heading } from '../parts/heading.ts';
+import { pager } from '../parts/pager.ts';
+import { panel } from '../parts/problem-panel.ts';
+import { shortId } from '../parts/short-id.ts';
+import { type Column, tableOf } from '../parts/table.ts';
+import { type Child, tags } from '../parts/tags.ts';
+import { ago } from '../parts/time.ts';
+import { tenantPath, type Visit, withQuery } from '../visit.ts';
+import { KINDS } from './job.ts';
+
+const { a, div, strong, td, tr } = tags;
+
+type Job = ReplyOf<Rows['listJobs']>[number];
+type Names = ReadonlyMap<string, string>;
+
+const COLUMNS: readonly Column[] = [
+  ['Job'],
+  ['State'],
+  ['Done', 'number'],
+  ['Requested by', 'wide-only'],
+  ['Requested', 'number'],
+  ['Ended', 'number wide-only'],
+];
+
+/** Returns what a job is about: the agent that gets the deliveries or the entries. */
+const subjectOf = ({ agent_id, target_agent_id }: Job, agents: Names): string | null => {
+  const id = agent_id ?? target_agent_id;
+  return id === null ? null : (agents.get(id) ?? 'an agent');
+};
+
+const rowOf = (visit: Visit, agents: Names, people: Names) => (job: Job) => {
+  const { id, kind, status, done, total, error, requested_by_id: by, created_at, finished_at } = job;
+  const details: Child[] = [subjectOf(job, agents), error].filter((one) => one !== null);
+  return tr(
+    { 'data-kind': 'job', 'data-id': id },
+    td(
+      { class: 'main-cell' },
+      div({ class: 'clip' }, a({ href: tenantPath(visit.params.tenant_id!, `/jobs/${id}`) }, strong(null, KINDS[kind].title))),
+      details.length === 0 ? null : div({ class: 'quiet clip' }, ...details.flatMap((one, n) => (n === 0 ? [one] : [' · ', one]))),
+    ),
+    td({ class: 'state-cell' }, badge(status)),
+    td({ class: 'number' }, `${countText(done)} of ${countText(total)}`),
+    td({ class: 'wide-only' }, by === null ? 'The platform' : (people.get(by) ?? shortId(by))),
+    td({ class: 'number' }, ago(created_at)),
+    td({ class: 'number wide-only' }, finished_at === null ? 'not yet' : ago(finished_at)),
+  );
+};
+
+const memberNames = (members: Answer<ReplyOf<Rows['listMembers']>>): Names =>
+  new Map(members.ok ? members.value.map(({ user_id, name, email }) => [user_id, name ?? email]) : []);
+
+/** The page with the jobs of a tenant: replays of deliveries, and imports into the memories of agents. */
+export const jobListPage = page({
+  path: '/console/t/:tenant_id/jobs',
+  permit: 'tenant:read',
+  nav: 'Deliveries',
+  categories: ['replay', 'memoryimport'],
+  asks: (visit) => {
+    const { ask, rows, params, query } = visit;
+    const [tenant_id, cursor] = [params.tenant_id!, query.get('cursor')];
+    return {
+      jobs: ask(rows.listJobs, { tenant_id, ...(cursor && { cursor }) }),
+      agents: agentNames(visit),
+      members: ask(rows.listMembers, { tenant_id }),
+    };
+  },
+  title: () => 'Jobs',
+  trail: ({ params, tenant }) => [
+    [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
+    ['Deliveries', tenantPath(params.tenant_id!, '/deliveries')],
+  ],
+  view: ({ jobs, agents, members }, visit) => {
+    const why = 'A replay of several deliveries, and an import into the memory of an agent, goes on after its request, as a job.';
+    const nothing = emptyState({ icon: 'history', title: 'There is no job yet', why });
+    return [
+      heading('Jobs', 'What goes on after its request: who asked for it, how far it is, and what became of it.'),
+      panel(jobs, (found) =>
+        found.length === 0 ? nothing : tableOf('Jobs', COLUMNS, found.map(rowOf(visit, namesIn(agents), memberNames(members)))),
+      ),
+      pager(jobs, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
+    ];
+  },
+});
