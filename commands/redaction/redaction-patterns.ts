@@ -10,7 +10,8 @@ const MAX_TEST_LENGTH = 8_192;
 
 const redactionPatternFields = {
   pattern: displayText(1, 1024).meta({
-    description: 'A regular expression in the syntax of RE2: without look-around and back references. What it matches is replaced',
+    description:
+      'A regular expression in the syntax of RE2: without look-around and back references. `\\b`, `\\w` and `\\d` know only ASCII; `\\pL` is a letter and `\\p{Nd}` a digit of any script. What it matches is replaced',
     examples: ['CUST-\\d{6}'],
   }),
   tag: displayText(1, 64).meta({

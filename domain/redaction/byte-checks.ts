@@ -9,6 +9,9 @@ const isSeparator = (byte = 0): boolean => byte === 0x20 || byte === 0x2d;
  */
 const isInNumber = (byte = 0): boolean => isDigit(byte) || isSeparator(byte) || byte === 0xc2 || byte === 0xa0;
 
+/** The number of digits that the escape of a character in JSON, such as `\u0430`, can have directly before a number. */
+const ESCAPE_DIGITS = 4;
+
 /**
  * Returns whether the bytes contain a number with as many digits as a card number. A space or a hyphen may separate
  * groups of its digits.
@@ -23,7 +26,7 @@ export const hasCardLength = (bytes: Uint8Array): boolean => {
     let digits = 0;
     let end = start;
     for (; isInNumber(bytes[end]); end++) if (isDigit(bytes[end])) digits++;
-    if (digits >= MIN_CARD_DIGITS && (digits <= MAX_CARD_DIGITS || end - start > digits)) return true;
+    if (digits >= MIN_CARD_DIGITS && (digits <= MAX_CARD_DIGITS + ESCAPE_DIGITS || end - start > digits)) return true;
     at = Math.max(at, end - MIN_CARD_DIGITS);
   }
   return false;

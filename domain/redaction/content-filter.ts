@@ -10,6 +10,7 @@ import {
 } from './byte-checks.ts';
 import { type ByteSignal, createByteFilter } from './byte-filter.ts';
 import { SECRET_LITERALS, type SecretLiteral } from './find-secrets.ts';
+import { hasForeignNumber, ZEROS } from './foreign-digits.ts';
 import { INJECTION_LITERALS } from './injection-literals.ts';
 
 /** The bits in the result of `possibleContent`. Each says that a body may contain this kind of content. */
@@ -29,7 +30,10 @@ const OFTEN_DISGUISED = ['ignor', 'disregard', 'instruct', 'previous', 'prompt',
 const exact = (flag: number, text: string): ByteSignal => ({ flag, sequence: [...Buffer.from(text)].map((byte) => [byte]) });
 const anyCase = (flag: number, text: string, alikes = false): ByteSignal => ({
   flag,
-  sequence: [...text].map((one) => codes(one.toLowerCase() + one.toUpperCase() + (alikes ? (LOOK_ALIKES[one] ?? '') : ''))),
+  sequence: [...Buffer.from(text)].map((byte) => {
+    const one = String.fromCharCode(byte);
+    return byte < 0x80 ? codes(one.toLowerCase() + one.toUpperCase() + (alikes ? (LOOK_ALIKES[one] ?? '') : '')) : [byte];
+  }),
 });
 
 const TOKEN = codes('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-');
@@ -59,6 +63,21 @@ const INJECTION_SIGNALS: readonly Omit<ByteSignal, 'flag'>[] = [
   { sequence: [codes('&6'), codes('#'), codes('19x'), codes('01234679'), codes('0123456789abcdefABCDEF;')], confirm: hasTwoEntities },
 ];
 
+const isDigit = (byte = 0): boolean => byte >= 0x30 && byte <= 0x39;
+
+/** Matches JSON escapes of digits that are not ASCII, and of blanks and dashes between two digits. */
+const CARD_SIGNALS: readonly ByteSignal[] = [
+  ...ZEROS.map((zero) => {
+    const hex = zero.toString(16).padStart(4, '0');
+    const { sequence } = anyCase(MAY_HAVE_CARD, `\\u${hex.slice(0, 3)}`);
+    return { flag: MAY_HAVE_CARD, sequence: [...sequence, codes(hex.endsWith('0') ? '0123456789' : '6789abcdefABCDEF')] };
+  }),
+  ...['\\u00a0', '\\u200', '\\u201', '\\u202', '\\u205', '\\u206', '\\u2212', '\\u3000', '\\ufe0f', '\\uff0d'].map((text) => ({
+    ...anyCase(MAY_HAVE_CARD, text),
+    confirm: (bytes: Uint8Array, at: number) => isDigit(bytes[at - 1]) && (isDigit(bytes[at + 6]) || bytes[at + 6] === 0x5c),
+  })),
+];
+
 const signalsIn = createByteFilter(
   [
     ...SECRET_LITERALS.map(secretSignal),
@@ -69,6 +88,7 @@ const signalsIn = createByteFilter(
     ...SPACED.map((text) => anyCase(MAY_HAVE_INJECTION, text)),
     ...INJECTION_LITERALS.exact.map((text) => exact(MAY_HAVE_INJECTION, text)),
     ...INJECTION_SIGNALS.map((signal) => ({ flag: MAY_HAVE_INJECTION, ...signal })),
+    ...CARD_SIGNALS,
     ...ESCAPE_STARTS.map((digits) => ({ ...anyCase(ALL, `\\u${digits}`), confirm: hidesCharacter })),
   ],
   NOT_ASCII,
@@ -80,7 +100,8 @@ const signalsIn = createByteFilter(
  */
 export const possibleContent = (bytes: Uint8Array): number => {
   const signals = signalsIn(bytes);
-  const card = hasCardLength(bytes) ? MAY_HAVE_CARD : 0;
-  const unusual = (signals & NOT_ASCII) !== 0 && (signals & MAY_HAVE_INJECTION) === 0 && hasUnusualText(bytes) ? MAY_HAVE_INJECTION : 0;
+  const isForeign = (signals & NOT_ASCII) !== 0;
+  const card = hasCardLength(bytes) || (isForeign && hasForeignNumber(bytes)) ? MAY_HAVE_CARD : 0;
+  const unusual = isForeign && (signals & MAY_HAVE_INJECTION) === 0 && hasUnusualText(bytes) ? MAY_HAVE_INJECTION : 0;
   return (signals & ALL) | card | unusual;
 };

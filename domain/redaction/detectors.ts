@@ -1,6 +1,7 @@
 import { findSecrets } from './find-secrets.ts';
 import { findCards } from './payment-card.ts';
 import { findEmails, findPhones } from './personal-data.ts';
+import { type PlainText, plainTextOf } from './plain-text.ts';
 import { type RedactionHit, sumHits } from './redaction-patterns.ts';
 import { hitsOf, replaceSpans, type Span, withoutOverlaps } from './span.ts';
 
@@ -12,8 +13,8 @@ import { hitsOf, replaceSpans, type Span, withoutOverlaps } from './span.ts';
 export const DETECTORS = ['secrets', 'cards', 'emails', 'phones'] as const;
 export type Detector = (typeof DETECTORS)[number];
 
-const FIND: Readonly<Record<Detector, (text: string) => Span[]>> = {
-  secrets: findSecrets,
+const FIND: Readonly<Record<Detector, (plain: PlainText) => Span[]>> = {
+  secrets: ({ original }) => findSecrets(original),
   cards: findCards,
   emails: findEmails,
   phones: findPhones,
@@ -21,7 +22,8 @@ const FIND: Readonly<Record<Detector, (text: string) => Span[]>> = {
 
 /** Returns the parts of a text that the detectors detect, as spans that are sorted and do not overlap. */
 export const detect = (text: string, detectors: readonly Detector[]): readonly Span[] => {
-  const spans = detectors.length === 1 ? FIND[detectors[0]!](text) : detectors.flatMap((detector) => FIND[detector](text));
+  const plain = plainTextOf(text);
+  const spans = detectors.length === 1 ? FIND[detectors[0]!](plain) : detectors.flatMap((detector) => FIND[detector](plain));
   return withoutOverlaps(spans);
 };
 

@@ -1,4 +1,6 @@
+import { type PlainText, placeIn } from './plain-text.ts';
 import type { Span } from './span.ts';
+import { endsInKey, startsInKey, textAfter, textBefore } from './word-edge.ts';
 
 /** The card schemes. For each: a pattern for the first digits of its numbers, and the possible numbers of digits. */
 const SCHEMES: readonly (readonly [prefix: RegExp, lengths: readonly number[]])[] = [
@@ -34,21 +36,22 @@ const isCardNumber = (digits: string): boolean =>
 
 /** Matches numbers that may be card numbers. They have no separators, or are grouped as on a card. */
 const CANDIDATE = /(?<!\d)(?:\d{4}([ \u00a0-])\d{4}\1\d{4}\1\d{4}(?:\1\d{1,3})?|\d{4}([ \u00a0-])\d{6}\2\d{4,5}|\d{14,19})(?!\d)/g;
-const WORD_BEFORE = /[\p{L}\p{N}_]$|\d\.$/u;
-const WORD_AFTER = /^(?:[\p{L}\p{N}_]|\.\d)/u;
+const DIGIT_BEFORE = /(?:\p{Nd}[.\uff0e]|_)$/u;
+const DIGIT_AFTER = /^(?:[._\uff0e]\p{Nd}|_)/u;
 
-const isSeparate = (text: string, from: number, to: number): boolean =>
-  !WORD_BEFORE.test(text.slice(Math.max(0, from - 2), from)) && !WORD_AFTER.test(text.slice(to, to + 2));
+const isSeparate = (text: string, from: number, to: number): boolean => {
+  const [before, after] = [textBefore(text, from), textAfter(text, to)];
+  return !DIGIT_BEFORE.test(before) && !DIGIT_AFTER.test(after) && !endsInKey(before, true) && !startsInKey(after, true);
+};
 
 /** Finds payment card numbers: numbers with the first digits, the length and the check digit of a card scheme. */
-export const findCards = (text: string): Span[] => {
+export const findCards = (plain: PlainText): Span[] => {
   const spans: Span[] = [];
   CANDIDATE.lastIndex = 0;
-  for (let found = CANDIDATE.exec(text); found; found = CANDIDATE.exec(text)) {
-    const from = found.index;
-    const to = CANDIDATE.lastIndex;
-    if (isSeparate(text, from, to) && isCardNumber(found[0].replace(/\D/g, ''))) spans.push({ from, to, tag: 'card' });
-    else CANDIDATE.lastIndex = from + 1;
+  for (let found = CANDIDATE.exec(plain.text); found; found = CANDIDATE.exec(plain.text)) {
+    const { from, to } = placeIn(plain, found.index, CANDIDATE.lastIndex);
+    if (isCardNumber(found[0].replace(/\D/g, '')) && isSeparate(plain.original, from, to)) spans.push({ from, to, tag: 'card' });
+    else CANDIDATE.lastIndex = found.index + 1;
   }
   return spans;
 };

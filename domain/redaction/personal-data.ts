@@ -1,17 +1,69 @@
+import { type PlainText, placeIn } from './plain-text.ts';
 import type { Span } from './span.ts';
+import { endsInKey, startsInKey, textAfter, textBefore } from './word-edge.ts';
 
 const MAX_LOCAL_PART = 64;
 const MAX_DOMAIN = 253;
-const LOCAL_PART = /[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]+$/u;
-const DOMAIN = /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,8}(?:\p{L}{2,63}|xn--[a-z0-9-]{2,59})/u;
+const LOCAL_PART = /[\p{L}\p{M}\p{Nd}.!#$%'+^_~-]+$/u;
+const DOMAIN = /^(?:[\p{L}\p{Nd}](?:[\p{L}\p{M}\p{Nd}-]{0,61}[\p{L}\p{M}\p{Nd}])?\.){1,8}(?:xn--[a-z0-9-]{2,59}|[\p{L}\p{M}]{2,63})/u;
+
+/** Matches letters of one kind. Chinese, Japanese and Korean are often mixed with each other in one word. */
+const KINDS = ['Latin', 'Cyrillic', 'Greek', 'Arabic', 'Hebrew', 'Devanagari', 'Thai']
+  .map((script) => new RegExp(`\\p{sc=${script}}`, 'u'))
+  .concat(/[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/u);
+const LETTER = /\p{L}/u;
+const ASCII_NAME = /^[\w.+-]*$/;
+
+const kindOf = (character: string): number => KINDS.findIndex((kind) => kind.test(character));
+
+/** Returns the number of characters at the start of a text up to a letter of another kind than the first one. */
+const lengthOfKind = (characters: readonly string[]): number => {
+  let kind: number | undefined;
+  for (const [index, character] of characters.entries()) {
+    if (!LETTER.test(character)) continue;
+    kind ??= kindOf(character);
+    if (kindOf(character) !== kind) return index;
+  }
+  return characters.length;
+};
+
+/** Leaves out words of another script that are written directly before the name. */
+const localOf = (found: string): string => {
+  if (ASCII_NAME.test(found)) return found.replace(/^[.']+/, '');
+  const characters = [...found].toReversed();
+  return characters
+    .slice(0, lengthOfKind(characters))
+    .toReversed()
+    .join('')
+    .replace(/^[\p{M}.'!#$%^~]+/u, '');
+};
+
+/**
+ * Leaves out words of another script that are written directly behind the domain: in a label that starts in one script
+ * and goes on in another, or as a label behind a point that ends the sentence. Returns null if no domain is left.
+ */
+const domainOf = (found: string): string | null => {
+  if (ASCII_NAME.test(found)) return found;
+  const labels = found.split('.');
+  const own = labels.map((label) => [...label].slice(0, lengthOfKind([...label])).join(''));
+  const mixed = own.findIndex((label, index) => index > 0 && label !== labels[index]);
+  if (mixed > 0) return own[mixed]!.length < 2 ? null : [...labels.slice(0, mixed), own[mixed]].join('.');
+  const isSentence = labels.length > 2 && /^[a-z]{2,}$/i.test(labels.at(-2)!) && !/^[a-z]/i.test(labels.at(-1)!);
+  return isSentence ? labels.slice(0, -1).join('.') : found;
+};
 
 /** Finds e-mail addresses. The time is proportional to the length of the text. */
-export const findEmails = (text: string): Span[] => {
+export const findEmails = (plain: PlainText): Span[] => {
   const spans: Span[] = [];
+  const { text } = plain;
+  let end = 0;
   for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
-    const local = LOCAL_PART.exec(text.slice(Math.max(0, at - MAX_LOCAL_PART), at))?.[0].replace(/^[.'`/=]+/, '') ?? '';
-    const domain = DOMAIN.exec(text.slice(at + 1, at + 1 + MAX_DOMAIN))?.[0];
-    if (local !== '' && !local.endsWith('.') && domain) spans.push({ from: at - local.length, to: at + 1 + domain.length, tag: 'email' });
+    const local = localOf(LOCAL_PART.exec(text.slice(Math.max(end, at - MAX_LOCAL_PART), at))?.[0] ?? '');
+    const found = DOMAIN.exec(text.slice(at + 1, at + 1 + MAX_DOMAIN))?.[0];
+    const domain = local === '' || local.endsWith('.') || !found ? null : domainOf(found);
+    if (!domain) continue;
+    end = at + 1 + domain.length;
+    spans.push({ ...placeIn(plain, at - local.length, end), tag: 'email' });
   }
   return spans;
 };
@@ -31,8 +83,8 @@ const PHONE = new RegExp(
   ].join('|'),
   'g',
 );
-const BEFORE_PHONE = /[\p{L}\p{N}_@#.:/=-]$/u;
-const AFTER_PHONE = /^[\p{L}\p{N}_@]/u;
+const BEFORE_PHONE = /[\p{Nd}_@#./=-]$/u;
+const AFTER_PHONE = /^[\p{Nd}_@]/u;
 const DATE = /^\d{1,4}([./-])\d{1,2}\1\d{1,4}$/;
 
 const isPhone = (found: string): boolean => {
@@ -40,18 +92,23 @@ const isPhone = (found: string): boolean => {
   return digits >= 8 && digits <= 17 && !DATE.test(found);
 };
 
+/** Returns whether a number is a part of something else. A plus sign begins a number also behind a word or a colon. */
+const isPartOfWord = (text: string, from: number, to: number, isInternational: boolean): boolean => {
+  const [before, after] = [textBefore(text, from), textAfter(text, to)];
+  if (AFTER_PHONE.test(after) || startsInKey(after, isInternational)) return true;
+  if (/(?:tel|sms|whatsapp)[:=]$/i.test(before)) return false;
+  return BEFORE_PHONE.test(before) || (before.endsWith(':') && !isInternational) || endsInKey(before, isInternational);
+};
+
 /**
  * Finds phone numbers that have a country code or are written in groups. A number without either, such as 5551234567,
  * is not found.
  */
-export const findPhones = (text: string): Span[] => {
+export const findPhones = (plain: PlainText): Span[] => {
   const spans: Span[] = [];
-  for (const { 0: found, index } of text.matchAll(PHONE)) {
-    const to = index + found.length;
-    const isPartOfWord =
-      BEFORE_PHONE.test(text.slice(Math.max(0, index - 2), index)) &&
-      !/(?:tel|sms|whatsapp)[:=]$/i.test(text.slice(Math.max(0, index - 9), index));
-    if (!isPartOfWord && !AFTER_PHONE.test(text.slice(to, to + 2)) && isPhone(found)) spans.push({ from: index, to, tag: 'phone' });
+  for (const { 0: found, index } of plain.text.matchAll(PHONE)) {
+    const { from, to } = placeIn(plain, index, index + found.length);
+    if (isPhone(found) && !isPartOfWord(plain.original, from, to, found.startsWith('+'))) spans.push({ from, to, tag: 'phone' });
   }
   return spans;
 };

@@ -79,12 +79,13 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
   define('bearer_token', 'earer', /\bbearer\s{1,4}([A-Za-z0-9._~+/-]{16,4096}={0,2})/gi, isMixed),
   define('basic_auth', 'asic', /(?:^|authorization["':\s]{1,6})basic\s{1,4}([A-Za-z0-9+/]{6,4096}={0,2})/gi, isBasicAuth),
   {
+    // Text of scripts that are written without blanks is not a part of the value.
     tag: 'credential',
     literals: ['key', 'secret', 'token', 'password', 'passwd', 'pwd'].flatMap((name) =>
-      [':', '=', ' =', '"', '\\'].map((end) => name + end),
+      [':', '=', ' =', '"', '\\', '：'].map((end) => name + end),
     ),
     pattern:
-      /\b\w{0,64}(?:api[_-]?key|access[_-]?key|secret[_-]?key|secret|token|passw(?:or)?d|pwd)\\{0,3}["']?\s?[:=]\s{0,4}\\{0,3}["']?([^\s"',;&\\]{8,512})/gi,
+      /\b\w{0,64}(?:api[_-]?key|access[_-]?key|secret[_-]?key|secret|token|passw(?:or)?d|pwd)\\{0,3}["']?\s?[:=：]\s{0,4}\\{0,3}["']?([^\s"',;&\\\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef]{8,512})/gi,
     isSecret: isAssignedSecret,
   },
 ];

@@ -56,7 +56,7 @@ const GuardrailOptions = z
       .meta({ description: 'For `json_path`: `absent` makes the rule apply if the query selects nothing. Default: `present`' }),
     pattern: displayText(1, 1024).optional().meta({
       description:
-        'For `pattern`: a regular expression in the syntax of RE2. Applies if it matches a part of a text in the body: a string, a name or a number in JSON, a name or a value in a form',
+        'For `pattern`: a regular expression in the syntax of RE2, in which `\\b`, `\\w` and `\\d` know only ASCII. Applies if it matches a part of a text in the body: a string, a name or a number in JSON, a name or a value in a form',
     }),
     detectors: z
       .array(z.enum(DETECTORS))

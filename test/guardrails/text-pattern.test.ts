@@ -49,6 +49,26 @@ for (const [pattern, reason] of [
     ok(patternCompiler.faultOf(pattern));
   });
 
+/** [pattern, a text, whether it matches] As RE2's syntax says: https://github.com/google/re2/wiki/Syntax */
+const WORDS: readonly (readonly [pattern: string, text: string, matches: boolean])[] = [
+  ['\\bПетров\\b', 'для Петров и', false],
+  ['(?:^|\\PL)Петров(?:\\PL|$)', 'для Петров и', true],
+  ['(?:^|\\PL)Петров(?:\\PL|$)', 'Петров', true],
+  ['(?:^|\\PL)Петров(?:\\PL|$)', 'Петрова', false],
+  ['Петров\\pL*', 'Петровым', true],
+  ['\\w', 'ж', false],
+  ['\\pL', 'ж', true],
+  ['\\d', '٤', false],
+  ['\\p{Nd}', '٤', true],
+  ['\\bMüller\\b', 'Herr Müller', true],
+  ['Müller', 'Mu\u0308ller', false],
+  ['M(?:ü|u\\x{308})ller', 'Mu\u0308ller', true],
+];
+
+test('the classes of a pattern know only ASCII, and the documented forms match words and digits of every script', () => {
+  for (const [pattern, text, matches] of WORDS) is(compileTextPattern(pattern).test(text), matches, `${pattern}: ${text}`);
+});
+
 test('redaction replaces each match of a pattern with the tag of that pattern, and counts the matches by tag', () =>
   equal(
     patternCompiler.redact('ada@example.com, bob@example.com: 4711', [

@@ -146,6 +146,11 @@ test('each kind of guardrail blocks a delivery just above the limit, but not one
     [rule('r', 'pattern', { pattern: '(a+)+$' }, 'block'), JSON.stringify(`${'a'.repeat(50_000)}!`), false],
     [rule('r', 'pattern', { detectors: ['cards'] }, 'block'), '{"card":"4111 1111 1111 1111"}', true],
     [rule('r', 'pattern', { detectors: ['cards'] }, 'block'), '{"card":"4111 1111 1111 1112"}', false],
+    [rule('r', 'pattern', { detectors: ['cards'] }, 'block'), '{"text":"卡号4111111111111111有效期"}', true],
+    [rule('r', 'pattern', { detectors: ['cards'] }, 'block'), '{"text":"карта４１１１１１１１１１１１１１１１"}', true],
+    [rule('r', 'pattern', { detectors: ['phones'] }, 'block'), '{"text":"电话+4915112345678号"}', true],
+    [rule('r', 'pattern', { pattern: '(?:^|\\PL)Петров(?:\\PL|$)' }, 'block'), '{"text":"для (Петров)"}', true],
+    [rule('r', 'pattern', { pattern: '(?:^|\\PL)Петров(?:\\PL|$)' }, 'block'), '{"text":"для Петрова"}', false],
   ];
   for (const [one, body, applies] of cases) {
     await setRules(given, [one]);
