@@ -107,9 +107,9 @@ const documented = <Deps>({
 
 type AnyRoute = PlainRoute<never> & PlainTypes;
 
-/**
- * Creates the OpenAPI entries of routes. Two routes must not have the same path, because the entry of the second would
- * replace that of the first.
- */
+/** Creates the OpenAPI entries of routes. Several routes can have the same path, with different methods. */
 export const documentPlainRoutes = <Route extends AnyRoute>(routes: readonly Route[]): PlainPaths<NonNullable<Route[typeof typesOnly]>> =>
-  Object.assign({}, ...routes.map((route) => documented(route)));
+  routes.reduce<Record<string, Readonly<Record<string, unknown>>>>((paths, route) => {
+    for (const [path, methods] of Object.entries(documented(route))) paths[path] = { ...paths[path], ...methods };
+    return paths;
+  }, {});

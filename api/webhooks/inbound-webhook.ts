@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
-import { admitLarge, type DeliveryOutcome, receive } from '../../commands/webhooks/receive-delivery.ts';
+import { admitLarge, checkAddress, type DeliveryOutcome, receive } from '../../commands/webhooks/receive-delivery.ts';
 import type { BodyMemory, WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
 import { CHUNK_BYTES, MAX_BODY_BYTES, type ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
 import type { HandshakeReply } from '../../domain/webhooks/handshake.ts';
@@ -78,11 +78,30 @@ const respond = (result: DeliveryOutcome | HandshakeReply): Response =>
 const respondToHandshake = ({ status, body }: HandshakeReply): Response =>
   body ? Response.json(body, { status }) : new Response(null, { status });
 
-const respondToDelivery = ({ id, outcome, token }: DeliveryOutcome): Response =>
-  new Response(`{"id":"${id}","outcome":"${outcome}"}`, {
-    status: outcome === 'duplicate' ? 200 : 202,
-    headers: { 'content-type': 'application/json', ...(token === null ? {} : { 'consistency-token': token }) },
+const EMPTY_TWIML = '<?xml version="1.0" encoding="UTF-8"?><Response/>';
+
+/** Returns the body of an answer, and its content type. */
+const contentOf = ({ id, outcome, answer }: DeliveryOutcome): readonly [body: string | null, type: string | null] => {
+  if (answer?.body === 'empty') return [null, null];
+  if (answer?.body === 'twiml') return [EMPTY_TWIML, 'text/xml'];
+  return [`{"id":"${id}","outcome":"${outcome}"}`, 'application/json'];
+};
+
+const respondToDelivery = (result: DeliveryOutcome): Response => {
+  const { outcome, token, answer } = result;
+  const [body, type] = contentOf(result);
+  return new Response(body, {
+    status: answer?.status ?? (outcome === 'duplicate' ? 200 : 202),
+    headers: { ...(type === null ? {} : { 'content-type': type }), ...(token === null ? {} : { 'consistency-token': token }) },
   });
+};
+
+const checkWebhook =
+  ({ ports }: InboundWebhookDeps) =>
+  async (c: Context): Promise<Response> => {
+    const method = c.req.method === 'HEAD' ? 'HEAD' : 'GET';
+    return respondToHandshake(await checkAddress(ports, c.req.param('integration_id')!, method, new URL(c.req.url).search.slice(1)));
+  };
 
 const outcomeRead = (outcomes: readonly DeliveryOutcome['outcome'][]) =>
   z.object({
@@ -103,6 +122,15 @@ const jsonResponse = (description: string, reply: z.ZodType, outcome: DeliveryOu
   description,
   content: {
     'application/json': { schema: schemaOf(reply, 'output', {}), example: { id: 'cwbbr4qmw2wxfogo4mvn4a4wf', outcome } },
+  },
+});
+
+/** Adds the answer that Twilio reads as instructions. */
+const withTwiml = <Documented extends { readonly content: object }>({ content, ...rest }: Documented) => ({
+  ...rest,
+  content: {
+    ...content,
+    'text/xml': { schema: { type: 'string', description: 'Twilio: TwiML without instructions' }, example: EMPTY_TWIML },
   },
 });
 
@@ -143,15 +171,31 @@ const routes = [
     },
     responses: {
       202: jsonResponse('Recorded; a blocked delivery is not forwarded to the agent', outcomeRead(['accepted', 'blocked']), 'accepted'),
-      200: jsonResponse(
-        "Recorded before, and not processed again. A provider's check of the URL gets the answer that the provider documents",
-        z.union([outcomeRead(['duplicate']), ...HANDSHAKE_READS]),
-        'duplicate',
+      200: withTwiml(
+        jsonResponse(
+          "Recorded before, and not processed again. Linear, Zoom, Slack's commands and Twilio always get this status. A provider's check of the URL gets the answer that the provider documents",
+          z.union([outcomeRead(['accepted', 'blocked', 'duplicate']), ...HANDSHAKE_READS]),
+          'duplicate',
+        ),
       ),
-      204: { description: "Discord's check of the URL for webhook events" },
+      204: { description: "Discord's events and Twilio's requests in JSON, however they were recorded, and Discord's check of the URL" },
     },
     problems: [400, 401, 404, 408, 413, 415, 429, 503],
     handler: receiveWebhook,
+  }),
+  plainRoute({
+    method: 'get',
+    path: '/hooks/inbound/:integration_id',
+    operationId: 'checkWebhookAddress',
+    reply: z.null(),
+    summary: "Answer a provider's check of the URL",
+    description:
+      "A HEAD request is answered if the integration exists, as Intercom needs it, and so is Slack's check of the certificate (`?ssl_check=1&token=…`). Any other GET is refused with 405, because deliveries are sent with POST.",
+    tag: 'Webhooks in',
+    security: [],
+    responses: { 200: { description: 'The integration exists' } },
+    problems: [404, 429, 503],
+    handler: checkWebhook,
   }),
 ];
 

@@ -1,14 +1,16 @@
 import { Refusal } from '../../domain/refusal.ts';
+import { isQueryProbe, isSignedProbe, isUnsignedProbe } from '../../domain/webhooks/address-probe.ts';
 import { type InspectedBody, mediaOf } from '../../domain/webhooks/body-inspection.ts';
 import { MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import type { HandshakeReply } from '../../domain/webhooks/handshake.ts';
 import { handshakeReply } from '../../domain/webhooks/handshake.ts';
 import type { Integration } from '../../domain/webhooks/integration.ts';
+import { type ProviderAnswer, providerAnswer } from '../../domain/webhooks/provider-answer.ts';
 import { identityOf, isLate, isTimely, type ProviderPreset, presetOf } from '../../domain/webhooks/provider-preset.ts';
 import type { MatchedSecret, SigningKeys } from '../../domain/webhooks/signature.ts';
 import { identityFault, type RejectionCause, refusalOf, rejectionOf, tooLarge } from './delivery-rejection.ts';
 import { evaluateDelivery } from './evaluate-delivery.ts';
-import type { BodyMemory, NewDelivery, ReportRateLimit, WebhookPorts } from './webhook-ports.ts';
+import type { BodyMemory, NewDelivery, RecordingPort, ReportRateLimit, WebhookPorts } from './webhook-ports.ts';
 import type { VerifiedRequest, WebhookRequest, WebhookRequestHead } from './webhook-request.ts';
 
 /**
@@ -19,7 +21,12 @@ export type DeliveryOutcome = {
   readonly id: string;
   readonly outcome: 'accepted' | 'blocked' | 'duplicate';
   readonly token: string | null;
+  /** What the provider gets for it; absent for the usual answer. */
+  readonly answer?: ProviderAnswer;
 };
+
+/** The response to a check of the address. */
+const PROBE_REPLY: HandshakeReply = { status: 200, body: null };
 
 const unknownAddress = () => new Refusal('not_found', 'There is no such webhook address');
 
@@ -37,6 +44,7 @@ export const receive = async (
   const { eligibility, verification, recording } = ports;
   const integration = await eligibility.integration(request.integration_id);
   const preset = presetOf(integration);
+  if (integration && isUnsignedProbe(integration.provider, preset.scheme, request)) return answerCheck(recording, integration, PROBE_REPLY);
   const receivedAt = ports.now();
   const keys = integration && (await verification.signingKeys(integration, receivedAt));
   const verifying = verification.verify(preset.scheme, request, keys);
@@ -49,11 +57,9 @@ export const receive = async (
   const question = { media, forms: preset.forms, pointers: preset.pointers };
   const body = preset.needsBody ? await verification.inspectBody(question, request.body) : undefined;
   if (!isTimely(preset, request, receivedAt, body)) throw reject(ports, signed, 'timestamp_out_of_range');
-  const handshake = body && handshakeReply(integration.provider, body, usedKey(keys, matched));
-  if (handshake) {
-    recording.answerHandshake(integration);
-    return handshake;
-  }
+  if (isSignedProbe(integration.provider, request)) return answerCheck(recording, integration, PROBE_REPLY);
+  const handshake = body && handshakeReply(integration.provider, { body: request.body, fields: body.fields }, usedKey(keys, matched));
+  if (handshake) return answerCheck(recording, integration, handshake);
   const identity = identityOf(preset, request, body);
   const fault = identityFault(identity);
   if (fault) throw reject(ports, signed, fault, body);
@@ -70,7 +76,34 @@ export const receive = async (
   if (!recording.isKnown(integration, id)) await enforceQuota(ports, verified, reportRateLimit);
   const inspecting = body ?? verification.inspectBody(question, request.body);
   const inspected = inspecting instanceof Promise ? await inspecting : inspecting;
-  return recordOnce(ports, await evaluateDelivery(ports, { ...verified, identity: identityOf(preset, request, inspected) }, inspected));
+  const delivery = await evaluateDelivery(ports, { ...verified, identity: identityOf(preset, request, inspected) }, inspected);
+  const answer = providerAnswer(integration.provider, { media, fields: inspected.fields });
+  const outcome = await recordOnce(ports, delivery);
+  return answer ? { ...outcome, answer } : outcome;
+};
+
+const answerCheck = ({ answerHandshake }: RecordingPort, integration: Integration, reply: HandshakeReply): HandshakeReply => {
+  answerHandshake(integration);
+  return reply;
+};
+
+/**
+ * Answers a request to the address that is no delivery: HEAD, with which some providers check it, or GET. `query` is
+ * that of the URL.
+ * @throws Refusal not_found, method_not_allowed, unavailable
+ */
+export const checkAddress = async (
+  { eligibility, recording }: WebhookPorts,
+  id: string,
+  method: 'GET' | 'HEAD',
+  query: string,
+): Promise<HandshakeReply> => {
+  const integration = await eligibility.integration(id);
+  if (!integration) throw unknownAddress();
+  if (method === 'HEAD' || isQueryProbe(integration.provider, query)) return answerCheck(recording, integration, PROBE_REPLY);
+  throw new Refusal('method_not_allowed', 'This is the address of a webhook: deliveries are sent to it with POST', {
+    allow: 'HEAD, POST, OPTIONS',
+  });
 };
 
 /**

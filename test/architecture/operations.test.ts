@@ -28,6 +28,7 @@ const FURTHER = [
   'GET    /admin/projections/{name}/rebuilds/{id}/differences',
   'GET    /docs/boot.js',
   'GET    /docs/scalar.js',
+  'GET    /hooks/inbound/{integration_id}',
   'GET    /me/sign-ins',
   'GET    /problems/{type}',
   'GET    /tenant/{tenant_id}/agents/{agent_id}/budget/usage',

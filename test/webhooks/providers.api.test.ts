@@ -3,51 +3,31 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { factsOf } from '../../domain/webhooks/delivery.ts';
 import { PROVIDERS, type Provider } from '../../domain/webhooks/provider.ts';
-import { lastAttemptSeconds, RETRIES, type RetrySchedule } from '../../domain/webhooks/retry-schedule.ts';
 import { createProviderPayloads, type ProviderPayload } from '../fixtures/provider-payloads.ts';
+import { assertAnswer, providerRequests } from '../fixtures/provider-requests.ts';
 import { SIGNERS, sha256Of } from '../fixtures/provider-signatures.ts';
-import { type Answer, createWebhookPlatform } from '../fixtures/webhook-platform.ts';
+import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
 
 const PROVIDER_PAYLOADS = createProviderPayloads();
 
 const given = await createWebhookPlatform();
 
-const connectedTo = async (provider: Provider, more: object = {}): Promise<string> => {
-  const { status, json, text } = await given.connect({ provider, secret: SIGNERS[provider].secret, ...more });
-  assert.is(status, 201, `${provider}: ${text}`);
-  return json.id as string;
-};
-
-type Change = { readonly secondsAgo?: number; readonly headers?: Record<string, string>; readonly body?: string };
-
-/** Sends a payload as the provider would. `change` says how the request is altered after it was signed. */
-const send = (provider: Provider, hook: string, payload: ProviderPayload, change: Change = {}): Promise<Answer> => {
-  const { body, headers = {}, id } = payload;
-  const url = `https://annals.test/hooks/inbound/${hook}`;
-  const seconds = Math.floor(Date.now() / 1000) - (change.secondsAgo ?? 0);
-  const signed = SIGNERS[provider].headersOf({ body, url, id: headers['webhook-id'] ?? id, seconds });
-  return given.request(`/hooks/inbound/${hook}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers, ...signed, ...change.headers },
-    body: change.body ?? body,
-  });
-};
-
+const { connectedTo, send, isAccepted } = providerRequests(given);
 const lastAccepted = () => given.accepted().at(-1)!;
 
 for (const provider of PROVIDERS) {
-  test(`${provider}: each documented example payload is accepted and recorded with the expected delivery id and event name; when sent again, it gets 200 duplicate`, async () => {
+  test(`${provider}: each documented payload is recorded once, with its id and event, and gets the documented answer`, async () => {
     const hook = await connectedTo(provider);
     for (const payload of PROVIDER_PAYLOADS[provider]) {
       const first = await send(provider, hook, payload);
-      assert.equal([first.status, first.json.outcome], [202, 'accepted'], first.text);
+      assertAnswer(first, provider, payload, 'accepted');
       const event = lastAccepted();
       const { provider_delivery_id, event: name } = factsOf(event);
       assert.equal([provider_delivery_id, name], [payload.id === 'digest' ? sha256Of(payload.body) : payload.id, payload.event]);
       const { data } = await given.vault.openEvent(event);
       assert.is(Buffer.from(data as Uint8Array).toString(), payload.body);
-      const again = await send(provider, hook, payload);
-      assert.equal([again.status, again.json.outcome], [200, 'duplicate'], again.text);
+      assertAnswer(await send(provider, hook, payload), provider, payload, 'duplicate');
+      assert.is(lastAccepted(), event);
     }
   });
 
@@ -73,73 +53,7 @@ test('a request whose signed time is too far in the past or in the future gets 4
       const { status } = await send(provider, hook, payload, { secondsAgo });
       assert.is(status, 401, `${provider} ${secondsAgo}`);
     }
-    assert.is((await send(provider, hook, payload, { secondsAgo: 298 })).status, 202, provider);
-  }
-});
-
-test('linear: a delivery gets 401 if its webhookTimestamp is missing, in the future, or older than all attempts', async () => {
-  const hook = await connectedTo('linear');
-  const [payload] = PROVIDER_PAYLOADS.linear as readonly [ProviderPayload];
-  const hour = 3_600_000;
-  const at = (webhookTimestamp: unknown, id: string) => ({
-    ...payload,
-    headers: { ...payload.headers, 'linear-delivery': id },
-    body: JSON.stringify({ type: 'Issue', webhookTimestamp }),
-  });
-  for (const [timestamp, status] of [
-    [Date.now() - 58_000, 202],
-    [Date.now() - 61_000, 202],
-    [Date.now() - 62 * 60_000, 202],
-    [Date.now() - 7 * hour - 65_000, 202],
-    [Date.now() - 9 * hour, 401],
-    [Date.now() + 62_000, 401],
-    [undefined, 401],
-    ['soon', 401],
-  ] as const)
-    assert.is((await send('linear', hook, at(timestamp, `at-${timestamp}`))).status, status, String(timestamp));
-});
-
-test('linear: a late copy of a known body under another delivery id is blocked, and a later attempt is a duplicate', async () => {
-  const hook = await connectedTo('linear');
-  const [payload] = PROVIDER_PAYLOADS.linear as readonly [ProviderPayload];
-  const outcomeOf = async (id: string) =>
-    (await send('linear', hook, { ...payload, headers: { ...payload.headers, 'linear-delivery': id } })).json.outcome;
-  try {
-    assert.equal([await outcomeOf('first'), await outcomeOf('copy')], ['accepted', 'accepted'], 'fresh copies are marked, as chosen');
-    for (const minutes of [2, 62, 422]) {
-      given.clock.now = () => Date.now() + minutes * 60_000;
-      assert.equal([await outcomeOf('first'), await outcomeOf(`late-${minutes}`)], ['duplicate', 'blocked'], `after ${minutes} minutes`);
-      assert.is(factsOf(given.ofType('WebhookBlocked').at(-1)!).reason, 'replay');
-    }
-  } finally {
-    given.clock.now = () => Date.now();
-  }
-});
-
-test('the last attempt of the schedule of each provider is recognised as a duplicate, and alone it is accepted', async () => {
-  for (const [provider, schedule] of Object.entries(RETRIES) as [keyof typeof RETRIES, RetrySchedule][]) {
-    const hook = await connectedTo(provider);
-    const payload = PROVIDER_PAYLOADS[provider].at(-1)!;
-    const missed = PROVIDER_PAYLOADS[provider][0]!;
-    const { body, headers = {}, id } = missed;
-    const signed = SIGNERS[provider].headersOf({
-      body,
-      url: `https://annals.test/hooks/inbound/${hook}`,
-      id: headers['webhook-id'] ?? id,
-      seconds: Math.floor(Date.now() / 1000),
-    });
-    assert.is((await send(provider, hook, payload)).status, 202, provider);
-    const after = Math.max(lastAttemptSeconds(schedule), schedule.byHandSeconds);
-    try {
-      given.clock.now = () => Date.now() + after * 1_000;
-      const change = schedule.signs === 'anew' ? { secondsAgo: -after } : {};
-      const again = await send(provider, hook, payload, change);
-      assert.equal([again.status, again.json.outcome], [200, 'duplicate'], `${provider}: ${again.text}`);
-      const late = await send(provider, hook, missed, schedule.signs === 'anew' ? change : { headers: signed });
-      assert.equal([late.status, late.json.outcome], [202, 'accepted'], `${provider}: ${late.text}`);
-    } finally {
-      given.clock.now = () => Date.now();
-    }
+    assert.ok(await isAccepted(provider, hook, payload, { secondsAgo: 298 }), provider);
   }
 });
 
@@ -170,13 +84,27 @@ test('a URL check of Slack, Zoom or Discord gets the documented response if it i
   assert.is(given.accepted().length, before);
 });
 
+test('a blocked delivery gets the answer of its provider, too', async () => {
+  for (const provider of PROVIDERS) {
+    const hook = await connectedTo(provider, { event_filter: ['nothing'] });
+    for (const payload of PROVIDER_PAYLOADS[provider]) assertAnswer(await send(provider, hook, payload), provider, payload, 'blocked');
+  }
+});
+
+test('twilio: a conversation with a type of event, and JSON, get 204 without a body', async () => {
+  const hook = await connectedTo('twilio');
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', 'i-twilio-idempotency-token': 'c-1' };
+  const answer = await send('twilio', hook, { headers, body: 'EventType=onMessageAdded&Body=Hi', id: 'c-1', event: 'onMessageAdded' });
+  assert.equal([answer.status, answer.text, answer.headers.get('content-type')], [204, '', null]);
+});
+
 test('twilio: a request with a JSON body is verified by the digest of the body in the URL', async () => {
   const hook = await connectedTo('twilio');
   const body = '{"property": "value", "boolean": true}';
   const path = `/hooks/inbound/${hook}?foo=1&bodySHA256=${sha256Of(body)}`;
   const signature = createHmac('sha1', SIGNERS.twilio.secret).update(`https://annals.test${path}`).digest('base64');
   const headers = { 'content-type': 'application/json', 'x-twilio-signature': signature };
-  assert.is((await given.request(path, { method: 'POST', headers, body })).status, 202);
+  assert.is((await given.request(path, { method: 'POST', headers, body })).status, 204);
   assert.is((await given.request(path, { method: 'POST', headers, body: body.replace('true', 'false') })).status, 401);
 });
 
@@ -256,13 +184,13 @@ test('a secret that was pasted with a line end works, for a new integration and 
     const { json } = await given.connect({ provider, secret: `\ufeff${secret}\r\n` });
     assert.is(json.secret, secret, provider);
     const hook = json.id as string;
-    assert.is((await send(provider, hook, payload)).status, 202, provider);
+    assert.ok(await isAccepted(provider, hook, payload), provider);
     const rotated = await given.call('POST', `webhook-integrations/${hook}/rotate-secret`, {
       secret: ` ${secret}\u200b`,
       overlap_seconds: 0,
     });
     assert.equal([rotated.status, rotated.json.secret], [200, secret]);
-    assert.is((await send(provider, hook, next)).status, 202, provider);
+    assert.ok(await isAccepted(provider, hook, next), provider);
     const refused = await given.call('POST', `webhook-integrations/${hook}/rotate-secret`, { secret: `${secret}\n${secret}` });
     const [error] = refused.json.errors as readonly { pointer: string; message: string }[];
     assert.equal(
@@ -283,7 +211,7 @@ test('a secret that the platform creates has the format of the provider; replays
 test('a signed request whose time is too far from now is recorded with the reason timestamp_out_of_range', async () => {
   await given.close();
   const reasons = given.ofType('WebhookRejected').map(({ data }) => (data as { reason: string }).reason);
-  assert.is(reasons.filter((reason) => reason === 'timestamp_out_of_range').length, 17);
+  assert.is(reasons.filter((reason) => reason === 'timestamp_out_of_range').length, 13);
 });
 
 test.run();
