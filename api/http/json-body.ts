@@ -1,5 +1,8 @@
+import { withoutByteOrderMark } from '../../domain/byte-order-mark.ts';
+import { foreignCharsets, parseContentType, shownValue } from '../../domain/content-type.ts';
 import { scanJson } from '../../domain/json-scanner.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
+import { isPacked } from '../../domain/webhooks/content-coding.ts';
 
 export const MAX_JSON_BYTES = 512 * 1024;
 const MAX_DEPTH = 64;
@@ -44,10 +47,9 @@ export const readBytes = async (request: Request, limit: number): Promise<Uint8A
  */
 const assertJsonType = (type: string | null): void => {
   if (type === 'application/json') return;
-  const [media, ...parameters] = (type ?? '').toLowerCase().split(';');
-  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
-  if (media?.trim() === 'application/json' && (charset === undefined || /^charset="?utf-8"?$/.test(charset))) return;
-  throw new Refusal('unsupported_media_type', 'The body must be application/json in UTF-8');
+  const parsed = parseContentType(type ?? '');
+  if (parsed.type === 'application/json' && foreignCharsets(parsed).length === 0) return;
+  throw new Refusal('unsupported_media_type', `The body must be application/json in UTF-8; its content type is ${shownValue(type)}`);
 };
 
 /**
@@ -55,8 +57,8 @@ const assertJsonType = (type: string | null): void => {
  * @throws Refusal unsupported_media_type if it has
  */
 export const assertNotEncoded = (coding: string | null): void => {
-  if (!coding || coding.toLowerCase() === 'identity') return;
-  throw new Refusal('unsupported_media_type', `The Content-Encoding ${coding.slice(0, 64)} is not supported: send the body uncompressed`, {
+  if (!isPacked(coding)) return;
+  throw new Refusal('unsupported_media_type', `The Content-Encoding ${coding!.slice(0, 64)} is not supported: send the body uncompressed`, {
     acceptEncoding: 'identity',
   });
 };
@@ -131,7 +133,7 @@ export const readJsonBody = async (
   // Some clients send a Content-Type although they send no body.
   if (type !== null && request.headers.get('content-length') !== '0') assertJsonType(type);
   assertNotEncoded(request.headers.get('content-encoding'));
-  const bytes = await readBytes(request, limit);
+  const bytes = withoutByteOrderMark(await readBytes(request, limit));
   if (bytes.length === 0 && !isRequired()) return { value: {}, bytes };
   assertJsonType(type);
   assertJson(bytes);

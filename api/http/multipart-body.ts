@@ -1,3 +1,4 @@
+import { parseContentType, shownValue } from '../../domain/content-type.ts';
 import { sha256Counter } from '../../domain/digest.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { assertNotEncoded, rejectTruncated } from './json-body.ts';
@@ -36,16 +37,19 @@ type FormHandlers = {
  */
 export type ParseForm = (body: AsyncIterable<Uint8Array>, limits: FormLimits, handlers: FormHandlers) => Promise<void>;
 
+const BOUNDARY = /^[^"\\\r\n]{1,70}$/;
+
 /**
  * Returns the boundary in the Content-Type of a form.
  * @throws Refusal unsupported_media_type if the body is not multipart/form-data, malformed if it has no boundary
  */
 const boundaryIn = (type: string): string => {
-  if (type.split(';')[0]!.trim().toLowerCase() !== 'multipart/form-data')
-    throw new Refusal('unsupported_media_type', 'The body must be multipart/form-data');
-  const boundary = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))\s*(?:;|$)/i.exec(type);
-  if (!boundary) throw new Refusal('malformed', 'The Content-Type must name a boundary of 1 to 70 characters');
-  return boundary[1] ?? boundary[2]!;
+  const { type: mediaType, parameters } = parseContentType(type);
+  if (mediaType !== 'multipart/form-data')
+    throw new Refusal('unsupported_media_type', `The body must be multipart/form-data; its content type is ${shownValue(type)}`);
+  const boundary = parameters.find(([name]) => name === 'boundary')?.[1] ?? '';
+  if (!BOUNDARY.test(boundary)) throw new Refusal('malformed', 'The Content-Type must name a boundary of 1 to 70 characters');
+  return boundary;
 };
 
 const tooLarge = (maxBytes: number): Refusal =>

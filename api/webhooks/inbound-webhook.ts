@@ -2,6 +2,8 @@ import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { admitLarge, checkAddress, type DeliveryOutcome, receive } from '../../commands/webhooks/receive-delivery.ts';
 import type { BodyMemory, WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
+import type { WebhookRequest } from '../../commands/webhooks/webhook-request.ts';
+import { Refusal } from '../../domain/refusal.ts';
 import { CHUNK_BYTES, MAX_BODY_BYTES, type ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
 import type { HandshakeReply } from '../../domain/webhooks/handshake.ts';
 import { rejectTruncated } from '../http/json-body.ts';
@@ -34,16 +36,39 @@ const receiveWebhook =
     const header = headersOf(c);
     const url = (): string => publicUrl + rawUrlOf(c).replace(ORIGIN, '');
     const head = { integration_id: c.req.param('integration_id')!, header, url, ip: address(c) };
-    const receiveBody = (body: ReceivedBody) => receive(ports, { ...head, body }, (headers) => c.set('limits', headers));
+    const receiveBody = (body: ReceivedBody, unpack: Unpack = {}) =>
+      receive(ports, { ...head, body, ...unpack }, (headers) => c.set('limits', headers));
+    const readSmall = async () => new Uint8Array(await c.req.raw.arrayBuffer().catch(rejectTruncated));
     const declared = Number(header('content-length') ?? Number.NaN);
-    if (declared <= CHUNK_BYTES) return respond(await receiveBody(new Uint8Array(await c.req.raw.arrayBuffer().catch(rejectTruncated))));
+    const isSmall = declared <= CHUNK_BYTES;
+    if (isSmall && header('content-encoding') === undefined) return respond(await receiveBody(await readSmall()));
     return respond(
       await withMemory(
         (size) => admitLarge(ports, head, size),
-        async (admit) => receiveBody(await readLargeBody(c.req.raw, declared, admit)),
+        async (admit) => {
+          const body = isSmall ? await readSmall() : await readLargeBody(c.req.raw, declared, admit);
+          return receiveBody(body, header('content-encoding') === undefined ? {} : unpackWith(ports, body, admit));
+        },
       ),
     );
   };
+
+type Unpack = Pick<WebhookRequest, 'unpack'>;
+
+const UNVERIFIED_TOO_LARGE = `The signature does not match the bytes as they came, and the unpacked body has more than ${CHUNK_BYTES} bytes: sign the packed bytes, or send the body uncompressed`;
+
+const refuseUnverified: AdmitBody = () => {
+  throw new Refusal('malformed', UNVERIFIED_TOO_LARGE);
+};
+
+/**
+ * Returns the function that unpacks a body. The result of a body whose signature is not verified must fit into one
+ * chunk, so that nobody without the secret makes the service unpack much.
+ */
+const unpackWith = ({ verification }: WebhookPorts, body: ReceivedBody, admit: AdmitBody): Unpack => ({
+  unpack: (codings, isVerified) =>
+    readLargeBody({ body: verification.unpackedBody(codings, body) }, Number.NaN, isVerified ? admit : refuseUnverified),
+});
 
 /** Calls `work` with a function that provides memory. Releases the memory when `work` ends. */
 const withMemory = async <T>(provide: (size: number) => Promise<BodyMemory>, work: (admit: AdmitBody) => Promise<T>): Promise<T> => {

@@ -15,7 +15,7 @@ const FIRST_BUFFER_BYTES = 65_536;
  * `declared` is the Content-Length; NaN if there is none.
  * @throws Refusal malformed, too_slow, unavailable, and the errors of `admit`
  */
-export const readLargeBody = async ({ body }: Request, declared: number, admit: AdmitBody): Promise<ReceivedBody> => {
+export const readLargeBody = async ({ body }: Pick<Request, 'body'>, declared: number, admit: AdmitBody): Promise<ReceivedBody> => {
   const maxSize = Number.isNaN(declared) ? MAX_BODY_BYTES : declared;
   const small = createSmallBuffer();
   let memory = declared > CHUNK_BYTES ? await admit(maxSize) : null;

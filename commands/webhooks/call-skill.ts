@@ -1,3 +1,5 @@
+import { withoutByteOrderMark } from '../../domain/byte-order-mark.ts';
+import { shownValue } from '../../domain/content-type.ts';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import { storedUserAgent } from '../../domain/user-agent.ts';
 import { type InspectedBody, mediaOf } from '../../domain/webhooks/body-inspection.ts';
@@ -64,15 +66,16 @@ const REASONS: Partial<Record<RefusalCode, RefusalReason>> = {
  * false if the first chunk of a body is only whitespace.
  */
 const isObject = (json: ReceivedBody): boolean => {
-  const [start] = chunksOf(json);
-  return start![start!.findIndex((byte) => byte > 0x20)] === OPEN_OBJECT;
+  const start = withoutByteOrderMark(chunksOf(json)[0]!);
+  return start[start.findIndex((byte) => byte > 0x20)] === OPEN_OBJECT;
 };
 
 /** Checks the body of a call. @throws Refusal malformed, invalid */
-const checkBody = ({ json }: InspectedBody, body: ReceivedBody): void => {
+const checkBody = ({ json, isNotUtf8 }: InspectedBody, body: ReceivedBody): void => {
   const fault = (code: string, message: string) =>
     rejected('invalid', 'The body is not valid', { errors: [{ pointer: '', code, message }] });
   if (json === 'too_deep') throw fault('too_deep', 'the body is nested deeper than 64 levels');
+  if (isNotUtf8) throw rejected('malformed', 'The body is not valid UTF-8');
   if (json !== 'json') throw rejected('malformed', 'The body is not valid JSON');
   if (!isObject(body)) throw fault('invalid_type', 'must be a JSON object');
 };
@@ -160,7 +163,10 @@ const accept = async (ports: SkillCallPorts, call: VerifiedCall, reportRateLimit
   const { webhook, header, readBody } = call;
   const { eligibility, verification } = ports.deliveries;
   if (mediaOf(header('content-type') ?? '') !== 'json')
-    throw rejected('unsupported_media_type', 'The body must be application/json in UTF-8');
+    throw rejected(
+      'unsupported_media_type',
+      `The body must be application/json in UTF-8; its content type is ${shownValue(header('content-type'))}`,
+    );
   const body = receivedBody(await readBody());
   await eligibility.enforceQuota(webhook.tenant_id, reportRateLimit);
   const inspected = await verification.inspectBody({ media: 'json', forms: 'payload', pointers: [] }, body);

@@ -1,3 +1,4 @@
+import { cleanDisplayText } from '../../domain/fields.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import { type DeliveryIdentity, eventName, isDeliveryId } from '../../domain/webhooks/delivery-identity.ts';
@@ -8,6 +9,9 @@ import { type AddressedRequest, userAgentOf, type WebhookRequestHead } from './w
 
 /** Why a request with a body of an allowed size was rejected, except that the tenant has used up its quota. */
 export type RejectionCause = Exclude<RejectionReason, 'rate_limited' | 'too_large'>;
+
+/** Why a request was rejected. `note` says what is wrong with this request, and what its sender can do. */
+export type RejectionFault = { readonly reason: RejectionCause; readonly note?: string | undefined };
 
 /**
  * Returns why a request with a valid signature is rejected: because of its delivery id or its event name. Returns null
@@ -25,7 +29,7 @@ export const identityFault = ({ delivery, event }: DeliveryIdentity): RejectionC
  */
 export const rejectionOf = (
   { request, integration, identity }: AddressedRequest,
-  reason: RejectionReason,
+  { reason, note }: Pick<RejectionFault, 'note'> & { readonly reason: RejectionReason },
   size_bytes: number,
 ): Omit<Rejection, 'delivery_id'> => ({
   agent_id: integration.agent_id,
@@ -35,7 +39,15 @@ export const rejectionOf = (
   provider_delivery_id: isDeliveryId(identity.delivery ?? '') ? identity.delivery! : null,
   event: eventName(identity.event),
   size_bytes,
+  ...(note === undefined ? {} : { note, ...contentTypeField(request) }),
 });
+
+const MAX_CONTENT_TYPE_LENGTH = 255;
+
+const contentTypeField = ({ header }: AddressedRequest['request']): { content_type?: string } => {
+  const shown = cleanDisplayText(header('content-type') ?? '', MAX_CONTENT_TYPE_LENGTH);
+  return shown === null ? {} : { content_type: shown };
+};
 
 const signatureMismatch = () => new Refusal('unauthorized', 'The signature does not match the body and the secret of this webhook');
 
@@ -58,6 +70,8 @@ const refusals: Readonly<Record<RejectionCause, (refused: Refused) => Refusal>> 
   timestamp_out_of_range: () => new Refusal('unauthorized', 'The time at which this request was signed is too far from the present'),
   unsupported_media_type: () =>
     new Refusal('unsupported_media_type', 'The content type must be application/json or application/x-www-form-urlencoded, in UTF-8'),
+  unsupported_encoding: () => new Refusal('unsupported_media_type', 'The Content-Encoding is not supported: send the body uncompressed'),
+  body_malformed: () => new Refusal('malformed', 'The body is not what its headers say'),
   delivery_id_missing: ({ preset }) =>
     new Refusal('malformed', `The header with the delivery id is missing: send ${anyHeader(preset.delivery.headers)}`),
   delivery_id_malformed: () =>
@@ -69,4 +83,7 @@ export const tooLarge = (): Refusal =>
   new Refusal('too_large', `The body must not exceed ${MAX_BODY_BYTES} bytes`, { members: { limit: MAX_BODY_BYTES } });
 
 /** Returns the refusal that the sender of a rejected request gets. */
-export const refusalOf = (cause: RejectionCause, refused: Refused): Refusal => refusals[cause](refused);
+export const refusalOf = (cause: RejectionCause, refused: Refused, note?: string): Refusal => {
+  const refusal = refusals[cause](refused);
+  return note === undefined ? refusal : new Refusal(refusal.code, note, refusal.extra);
+};

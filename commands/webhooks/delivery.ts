@@ -1,3 +1,4 @@
+import { withoutByteOrderMark } from '../../domain/byte-order-mark.ts';
 import { scanJson } from '../../domain/json-scanner.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { mediaOf } from '../../domain/webhooks/body-inspection.ts';
@@ -59,5 +60,5 @@ export const payloadText = ({ facts, body }: StoredDelivery): string => {
   if (!(body instanceof Uint8Array)) return 'null';
   const payload = mediaOf(facts.content_type) === 'form' ? (payloadOf(body) ?? body) : body;
   const text = new TextDecoder().decode(payload);
-  return scanJson(payload) === 'json' ? text : JSON.stringify(text);
+  return scanJson(withoutByteOrderMark(payload)) === 'json' ? text : JSON.stringify(text);
 };

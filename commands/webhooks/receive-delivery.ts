@@ -1,6 +1,6 @@
 import { Refusal } from '../../domain/refusal.ts';
 import { isQueryProbe, isSignedProbe, isUnsignedProbe } from '../../domain/webhooks/address-probe.ts';
-import { type InspectedBody, mediaOf } from '../../domain/webhooks/body-inspection.ts';
+import type { InspectedBody } from '../../domain/webhooks/body-inspection.ts';
 import { MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import type { HandshakeReply } from '../../domain/webhooks/handshake.ts';
 import { handshakeReply } from '../../domain/webhooks/handshake.ts';
@@ -8,8 +8,9 @@ import type { Integration } from '../../domain/webhooks/integration.ts';
 import { type ProviderAnswer, providerAnswer } from '../../domain/webhooks/provider-answer.ts';
 import { identityOf, isLate, isTimely, type ProviderPreset, presetOf } from '../../domain/webhooks/provider-preset.ts';
 import type { MatchedSecret, SigningKeys } from '../../domain/webhooks/signature.ts';
-import { identityFault, type RejectionCause, refusalOf, rejectionOf, tooLarge } from './delivery-rejection.ts';
+import { identityFault, type RejectionFault, refusalOf, rejectionOf, tooLarge } from './delivery-rejection.ts';
 import { evaluateDelivery } from './evaluate-delivery.ts';
+import { readableRequest, type UnpackedRequest, unpackRequest } from './open-body.ts';
 import type { BodyMemory, NewDelivery, RecordingPort, ReportRateLimit, WebhookPorts } from './webhook-ports.ts';
 import type { VerifiedRequest, WebhookRequest, WebhookRequestHead } from './webhook-request.ts';
 
@@ -38,33 +39,39 @@ const unknownAddress = () => new Refusal('not_found', 'There is no such webhook 
  */
 export const receive = async (
   ports: WebhookPorts,
-  request: WebhookRequest,
+  received: WebhookRequest,
   reportRateLimit: ReportRateLimit,
 ): Promise<DeliveryOutcome | HandshakeReply> => {
   const { eligibility, verification, recording } = ports;
-  const integration = await eligibility.integration(request.integration_id);
+  const integration = await eligibility.integration(received.integration_id);
   const preset = presetOf(integration);
-  if (integration && isUnsignedProbe(integration.provider, preset.scheme, request)) return answerCheck(recording, integration, PROBE_REPLY);
+  if (integration && isUnsignedProbe(integration.provider, preset.scheme, received))
+    return answerCheck(recording, integration, PROBE_REPLY);
   const receivedAt = ports.now();
   const keys = integration && (await verification.signingKeys(integration, receivedAt));
-  const verifying = verification.verify(preset.scheme, request, keys);
-  const { matched, reason } = verifying instanceof Promise ? await verifying : verifying;
+  const verifying = verification.verify(preset.scheme, received, keys);
+  const verified = verifying instanceof Promise ? await verifying : verifying;
   if (!integration || !keys) throw unknownAddress();
-  const signed: SignedDelivery = { request, integration, preset, receivedAt, matched };
-  if (reason) throw reject(ports, signed, reason);
-  const media = mediaOf(request.header('content-type') ?? '');
-  if (!media) throw reject(ports, signed, 'unsupported_media_type');
+  const arrived = { request: received, verification: verified };
+  const unpacked: UnpackedRequest = received.unpack ? await unpackRequest(verification, preset.scheme, arrived, keys) : arrived;
+  const { matched, reason } = unpacked.verification;
+  const signed: SignedDelivery = { request: unpacked.request, integration, preset, receivedAt, matched };
+  if (unpacked.fault) throw reject(ports, signed, unpacked.fault);
+  if (reason) throw reject(ports, signed, { reason });
+  const readable = readableRequest(unpacked.request);
+  if ('reason' in readable) throw reject(ports, signed, readable);
+  const { request, media } = readable;
   const question = { media, forms: preset.forms, pointers: preset.pointers };
   const body = preset.needsBody ? await verification.inspectBody(question, request.body) : undefined;
-  if (!isTimely(preset, request, receivedAt, body)) throw reject(ports, signed, 'timestamp_out_of_range');
+  if (!isTimely(preset, request, receivedAt, body)) throw reject(ports, signed, { reason: 'timestamp_out_of_range' });
   if (isSignedProbe(integration.provider, request)) return answerCheck(recording, integration, PROBE_REPLY);
   const handshake = body && handshakeReply(integration.provider, { body: request.body, fields: body.fields }, usedKey(keys, matched));
   if (handshake) return answerCheck(recording, integration, handshake);
   const identity = identityOf(preset, request, body);
   const fault = identityFault(identity);
-  if (fault) throw reject(ports, signed, fault, body);
+  if (fault) throw reject(ports, signed, { reason: fault }, body);
   const id = recording.deliveryId(integration, identity.delivery!);
-  const verified: VerifiedRequest = {
+  const delivery: VerifiedRequest = {
     request,
     integration,
     identity,
@@ -73,12 +80,13 @@ export const receive = async (
     isLate: isLate(preset, receivedAt, body),
     matchedSecret: matched,
   };
-  if (!recording.isKnown(integration, id)) await enforceQuota(ports, verified, reportRateLimit);
+  if (!recording.isKnown(integration, id)) await enforceQuota(ports, delivery, reportRateLimit);
   const inspecting = body ?? verification.inspectBody(question, request.body);
   const inspected = inspecting instanceof Promise ? await inspecting : inspecting;
-  const delivery = await evaluateDelivery(ports, { ...verified, identity: identityOf(preset, request, inspected) }, inspected);
+  if (inspected.isNotUtf8) throw reject(ports, signed, NOT_UTF8, inspected);
+  const evaluated = await evaluateDelivery(ports, { ...delivery, identity: identityOf(preset, request, inspected) }, inspected);
   const answer = providerAnswer(integration.provider, { media, fields: inspected.fields });
-  const outcome = await recordOnce(ports, delivery);
+  const outcome = await recordOnce(ports, evaluated);
   return answer ? { ...outcome, answer } : outcome;
 };
 
@@ -118,12 +126,17 @@ type SignedDelivery = {
   readonly matched: MatchedSecret | null;
 };
 
+const NOT_UTF8: RejectionFault = {
+  reason: 'body_malformed',
+  note: 'The body is not valid UTF-8: send it in UTF-8, or name its charset in the Content-Type',
+};
+
 /** Records that a request is rejected. @returns the refusal for its sender */
-const reject = (ports: WebhookPorts, signed: SignedDelivery, cause: RejectionCause, body?: InspectedBody): Refusal => {
+const reject = (ports: WebhookPorts, signed: SignedDelivery, fault: RejectionFault, body?: InspectedBody): Refusal => {
   const { request, integration, preset, receivedAt } = signed;
   const identity = identityOf(preset, request, body);
-  ports.recording.recordRejection(integration, rejectionOf({ request, integration, identity }, cause, request.body.length), receivedAt);
-  return refusalOf(cause, { request, preset });
+  ports.recording.recordRejection(integration, rejectionOf({ request, integration, identity }, fault, request.body.length), receivedAt);
+  return refusalOf(fault.reason, { request, preset }, fault.note);
 };
 
 /** Returns the key that verified the signature. */
@@ -142,7 +155,7 @@ export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHea
       const identity = identityOf(presetOf(integration), request);
       // Limit the recorded size, because Content-Length can announce any number.
       const announced = Math.min(size, Number.MAX_SAFE_INTEGER);
-      const rejection = rejectionOf({ request, integration, identity }, 'too_large', announced);
+      const rejection = rejectionOf({ request, integration, identity }, { reason: 'too_large' }, announced);
       ports.recording.recordRejection(integration, rejection, ports.now());
     }
     throw tooLarge();
@@ -161,7 +174,8 @@ const enforceQuota = async (ports: WebhookPorts, verified: VerifiedRequest, repo
     await ports.eligibility.enforceQuota(integration.tenant_id, reportRateLimit);
   } catch (error) {
     const isBeyondQuota = error instanceof Refusal && error.code === 'rate_limited';
-    if (isBeyondQuota) ports.recording.recordRejection(integration, rejectionOf(verified, 'rate_limited', request.body.length), receivedAt);
+    if (isBeyondQuota)
+      ports.recording.recordRejection(integration, rejectionOf(verified, { reason: 'rate_limited' }, request.body.length), receivedAt);
     throw error;
   }
 };

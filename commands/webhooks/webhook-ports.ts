@@ -1,6 +1,7 @@
 import type { SlackConfig } from '../../domain/slack/slack-config.ts';
 import type { BodyQuestion, InspectedBody } from '../../domain/webhooks/body-inspection.ts';
 import type { Cause } from '../../domain/webhooks/causation.ts';
+import type { Coding } from '../../domain/webhooks/content-coding.ts';
 import type { DeliveryEvent, DeliveryFacts } from '../../domain/webhooks/delivery.ts';
 import type { ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
 import type { CheckedBody, RuleSubject, RulesResult } from '../../domain/webhooks/guardrail-evaluation.ts';
@@ -87,6 +88,11 @@ export type VerificationPort = {
   readonly verify: (scheme: SignatureScheme, request: SignedRequest, keys: SigningKeys | null) => Verification | Promise<Verification>;
   /** Computes the digest of a body, checks whether it is JSON, and reads fields. @throws Refusal unavailable */
   readonly inspectBody: (question: BodyQuestion, body: ReceivedBody) => InspectedBody | Promise<InspectedBody>;
+  /**
+   * Returns the bytes of a body without its codings, which are given in the order in which they were applied. The
+   * stream ends with a Refusal (malformed) if the body is not packed so.
+   */
+  readonly unpackedBody: (codings: readonly Coding[], body: ReceivedBody) => ReadableStream<Uint8Array>;
   /** Returns memory for a large body of at most `maxBytes`. The caller must release it. */
   readonly bodyMemory: (owner: BodyOwner, maxBytes: number) => BodyMemory;
 };

@@ -1,13 +1,24 @@
 import { storedUserAgent } from '../../domain/user-agent.ts';
+import type { Coding } from '../../domain/webhooks/content-coding.ts';
+import type { ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
 import type { DeliveryIdentity } from '../../domain/webhooks/delivery-identity.ts';
 import type { Integration } from '../../domain/webhooks/integration.ts';
 import type { MatchedSecret, SignedRequest } from '../../domain/webhooks/signature.ts';
 
-/** An HTTP request of a provider. The body contains the bytes as they were received. */
-export type WebhookRequest = SignedRequest & { readonly integration_id: string; readonly ip: string | null };
+/**
+ * An HTTP request of a provider. The body contains the bytes as they were received or, if they were packed or not in
+ * UTF-8, what they contain. `unpack` is present only if the request has a Content-Encoding, and returns the body without its
+ * codings; if the signature is not verified yet, only if the result is small.
+ * @throws Refusal malformed, too_large, unavailable
+ */
+export type WebhookRequest = SignedRequest & {
+  readonly integration_id: string;
+  readonly ip: string | null;
+  readonly unpack?: (codings: readonly Coding[], isVerified: boolean) => Promise<ReceivedBody>;
+};
 
 /** A request whose body has not been read yet. */
-export type WebhookRequestHead = Omit<WebhookRequest, 'body'>;
+export type WebhookRequestHead = Omit<WebhookRequest, 'body' | 'unpack'>;
 
 /** A request to an existing integration. */
 export type AddressedRequest = {

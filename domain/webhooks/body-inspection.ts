@@ -1,21 +1,28 @@
 import { hash } from 'node:crypto';
+import { withoutByteOrderMark } from '../byte-order-mark.ts';
+import { foreignCharsets, isJsonMediaType, parseContentType } from '../content-type.ts';
 import { type JsonVerdict, scanJson } from '../json-scanner.ts';
 import { payloadOf } from './form-payload.ts';
 
 export type Media = 'json' | 'form';
 
-const MEDIA_TYPES: Readonly<Record<string, Media>> = { 'application/json': 'json', 'application/x-www-form-urlencoded': 'form' };
-const WITH_UTF8_CHARSET = /^([\w./+-]+)\s*;\s*charset="?utf-?8"?\s*$/i;
+const MEDIA_TYPES: ReadonlyMap<string, Media> = new Map([
+  ['application/json', 'json'],
+  ['application/x-www-form-urlencoded', 'form'],
+]);
+
+/** Returns the kind of body that a media type stands for; null if deliveries must not have this type. */
+export const mediaOfType = (type: string): Media | null => MEDIA_TYPES.get(type) ?? (isJsonMediaType(type) ? 'json' : null);
 
 /**
- * Returns the kind of body that a content type stands for; null if deliveries must not have this content type. If the
- * content type names a charset, it must be UTF-8.
+ * Returns the kind of body that a content type stands for; null if it is neither JSON nor a form in UTF-8. A content
+ * type without a charset counts as UTF-8.
  */
 export const mediaOf = (contentType: string): Media | null => {
-  const known = MEDIA_TYPES[contentType];
+  const known = MEDIA_TYPES.get(contentType);
   if (known) return known;
-  const type = (WITH_UTF8_CHARSET.exec(contentType)?.[1] ?? contentType).trim().toLowerCase();
-  return MEDIA_TYPES[type] ?? (/^application\/[\w.-]+\+json$/.test(type) ? 'json' : null);
+  const parsed = parseContentType(contentType);
+  return foreignCharsets(parsed).length === 0 ? mediaOfType(parsed.type) : null;
 };
 
 /**
@@ -38,6 +45,8 @@ export type InspectedBody = {
   readonly sha256: string;
   readonly json: BodyVerdict;
   readonly fields: Readonly<Record<string, string>>;
+  /** Present if the body should be JSON, and is not, because its bytes are not valid UTF-8. */
+  readonly isNotUtf8?: true;
 };
 
 /**
@@ -46,7 +55,8 @@ export type InspectedBody = {
  */
 export const inspectBody = (question: BodyQuestion, body: Uint8Array): InspectedBody => {
   const json = jsonOf(question, body);
-  return { sha256: hash('sha256', body, 'hex'), json, fields: fieldsOf(question, json, body) };
+  const inspected = { sha256: hash('sha256', body, 'hex'), json, fields: fieldsOf(question, json, body) };
+  return json === 'not_json' && !isUtf8(jsonIn(question.media, body)) ? { ...inspected, isNotUtf8: true } : inspected;
 };
 
 /**
@@ -55,7 +65,7 @@ export const inspectBody = (question: BodyQuestion, body: Uint8Array): Inspected
  */
 export const jsonOf = ({ media, forms }: Pick<BodyQuestion, 'media' | 'forms'>, body: Uint8Array): BodyVerdict => {
   const json = media === 'json' ? body : payloadOf(body);
-  if (json) return scanJson(json);
+  if (json) return scanJson(withoutByteOrderMark(json));
   return forms === 'fields' ? 'form' : 'not_json';
 };
 
@@ -72,7 +82,9 @@ const fieldsOf = ({ media, pointers }: BodyQuestion, verdict: BodyVerdict, body:
  * Returns the value of a JSON body, or of the JSON in a form.
  * @throws SyntaxError if it is not JSON
  */
-const documentOf = (media: Media, body: Uint8Array): unknown => JSON.parse(textOf(media === 'json' ? body : (payloadOf(body) ?? body)));
+const documentOf = (media: Media, body: Uint8Array): unknown => JSON.parse(textOf(jsonIn(media, body)));
+
+const jsonIn = (media: Media, body: Uint8Array): Uint8Array => (media === 'json' ? body : (payloadOf(body) ?? body));
 
 /** Returns what a body contains: the value of its JSON or, if it is a form without JSON, its fields; null if neither. */
 export const contentOf = (contentType: string, body: Uint8Array): unknown => {
@@ -84,7 +96,21 @@ export const contentOf = (contentType: string, body: Uint8Array): unknown => {
   }
 };
 
-const textOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+const textOf = (bytes: Uint8Array): string => {
+  const { buffer, byteOffset, length } = withoutByteOrderMark(bytes);
+  return Buffer.from(buffer, byteOffset, length).toString();
+};
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+const isUtf8 = (bytes: Uint8Array): boolean => {
+  try {
+    utf8.decode(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+};
 
 const formFields = (form: Uint8Array): Readonly<Record<string, string>> => Object.fromEntries(new URLSearchParams(textOf(form)));
 

@@ -1,3 +1,5 @@
+import { withoutByteOrderMark } from '../byte-order-mark.ts';
+
 const AMPERSAND = 0x26;
 const PERCENT = 0x25;
 const PLUS = 0x2b;
@@ -28,7 +30,7 @@ export const replacePayload = (form: Uint8Array, payload: string): Uint8Array =>
 const FIELD_PREFIX = new TextEncoder().encode('payload=');
 
 const fieldStart = (form: Uint8Array): number => {
-  for (let at = 0; at < form.length; at++) {
+  for (let at = form.length - withoutByteOrderMark(form).length; at < form.length; at++) {
     if (FIELD_PREFIX.every((byte, index) => form[at + index] === byte)) return at + FIELD_PREFIX.length;
     at = form.indexOf(AMPERSAND, at);
     if (at < 0) return -1;

@@ -6,6 +6,10 @@ export const category = 'rejection';
 export type RejectionReason =
   | SignatureFault
   | 'unsupported_media_type'
+  /** The body is packed in a way that is not supported. */
+  | 'unsupported_encoding'
+  /** The body is not packed, or not written in the charset, as its headers say. */
+  | 'body_malformed'
   | 'delivery_id_missing'
   | 'delivery_id_malformed'
   | 'event_malformed'
@@ -30,6 +34,10 @@ export type Rejection = {
   provider_delivery_id: string | null;
   event: string | null;
   size_bytes: number;
+  /** The content type, if the rejection depends on it; cut if it is long. */
+  content_type?: string;
+  /** What is wrong, and what the sender can do; absent if the reason says it all. */
+  note?: string;
 };
 
 /**

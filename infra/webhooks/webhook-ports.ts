@@ -28,6 +28,7 @@ import { createRedeliveryComparison } from './redelivery-comparison.ts';
 import { createReplayGuard } from './replay-guard.ts';
 import { createSigningKeys } from './signing-keys.ts';
 import { createSpooledRecording, type SpooledRecording } from './spooled-recording.ts';
+import { unpackedBody } from './unpack-body.ts';
 import { openVerificationClient } from './verification-client.ts';
 
 export type WebhookDeps = {
@@ -129,6 +130,7 @@ const verificationPort = ({ vault }: Deps, run: RunTask): VerificationPort => {
       return run('matchSecret', claim).then((matched) => verificationOf(keys, matched));
     },
     inspectBody: (question, body) => (body instanceof Uint8Array ? inspectBody(question, body) : run('inspectBody', { question, body })),
+    unpackedBody,
     bodyMemory: createBodyMemory(),
   };
 };

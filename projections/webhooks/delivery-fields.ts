@@ -18,3 +18,12 @@ export const Guardrail = z.object({
   verdict: z.enum(['pass', 'block', 'redact', 'label']).meta({ description: 'What the check decided' }),
   note: z.string().nullable().meta({ description: 'Why' }),
 });
+
+export const ReasonNote = z
+  .string()
+  .nullable()
+  .default(null)
+  .meta({
+    description: 'What was wrong with a rejected delivery, and what its sender can do; null if `reason` says it all',
+    examples: ['The content type is "text/plain": send application/json'],
+  });

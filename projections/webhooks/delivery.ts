@@ -11,7 +11,7 @@ import { type Change, insert, type Projection, patch, type Row } from '../projec
 import type { Table } from '../table.ts';
 import { Caller } from './caller.ts';
 import { Attempt, StoredFailure, storedFailure } from './delivery-attempts.ts';
-import { Guardrail, Preview } from './delivery-fields.ts';
+import { Guardrail, Preview, ReasonNote } from './delivery-fields.ts';
 import { Redeliveries, storedRedeliveries } from './delivery-redeliveries.ts';
 import { Origin, Step, stepOf } from './delivery-steps.ts';
 import { insertPublication, publicationTable } from './publication.ts';
@@ -43,6 +43,7 @@ const Delivery = z.object({
     description: '`accepted`: sent to the agent; `blocked`: recorded only; `rejected`: not verified, without its body; `dead`: given up',
   }),
   reason: z.string().nullable().meta({ description: 'Why the delivery was blocked, rejected or given up' }),
+  reason_note: ReasonNote,
   replay_suspect: z.boolean().default(false).meta({ description: 'Whether the body arrived before under another delivery id' }),
   size_bytes: z.int().meta({ description: 'The size of the body in bytes', examples: [7324] }),
   sha256: z
@@ -198,7 +199,7 @@ const insertVerified = (event: VerifiedEvent, outcome: 'accepted' | 'blocked'): 
 
 const insertRejected = (event: Recorded<Extract<RejectionEvent, { type: 'WebhookRejected' }>>): Change => {
   const { id, tenant, at, data } = event;
-  const { delivery_id, ip, user_agent, ...rejection } = data;
+  const { delivery_id, ip, user_agent, note = null, content_type = null, ...rejection } = data;
   const row: Row = {
     ...UNPROCESSED,
     ...NO_MESSAGE,
@@ -208,7 +209,8 @@ const insertRejected = (event: Recorded<Extract<RejectionEvent, { type: 'Webhook
     integration_id: id,
     outcome: 'rejected',
     provider: null,
-    content_type: null,
+    content_type,
+    reason_note: note,
     sha256: null,
     matched_secret: null,
     received_at: at,
@@ -272,7 +274,7 @@ const patchSession = (event: Recorded<SessionStarted>): readonly Change[] => {
 /** Accepted, blocked and rejected deliveries, and how far they are processed. Their bodies are only in the log. */
 export const deliveries = {
   name: 'deliveries',
-  version: 8,
+  version: 9,
   categories: ['delivery', 'rejection', 'acknowledgement', 'publication', 'session'],
   tables: [table, publicationTable],
   on: {

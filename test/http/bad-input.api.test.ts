@@ -35,7 +35,13 @@ const refused = async (expected: number, bodies: readonly (string | Uint8Array)[
 
 test('a request body that is not JSON gets 400; JSON that is not an object gets 422', async () => {
   await refused(400, ['', ' ', '{', agent('').slice(0, -1), `${agent('')}x`, `${agent('')}{}`, agent(',"voice":NaN'), `/* */${agent('')}`]);
-  await refused(400, [`\ufeff${agent('')}`, agent(',}'), "{'name':'x'}", new Uint8Array([0x22, 0xff, 0x22]), agent(',"voice":"\u0001"')]);
+  await refused(400, [
+    `\ufeff\ufeff${agent('')}`,
+    agent(',}'),
+    "{'name':'x'}",
+    new Uint8Array([0x22, 0xff, 0x22]),
+    agent(',"voice":"\u0001"'),
+  ]);
   await refused(422, ['[]', 'null', 'true', '1', '"x"', `[${agent('')}]`]);
 });
 

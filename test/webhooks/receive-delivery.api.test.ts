@@ -194,7 +194,7 @@ test('while a tenant is suspended, even if it is also closing, deliveries to its
 
 test('requests with a content type other than JSON or form get 415', async () => {
   const given = await createWebhookPlatform();
-  for (const type of ['text/plain', 'multipart/form-data; boundary=x', 'application/json; charset=utf-16', null]) {
+  for (const type of ['text/plain', 'multipart/form-data; boundary=x', 'application/json; charset=utf-32', null]) {
     assert.is((await given.deliver(new TextEncoder().encode('{}'), { 'content-type': type })).status, 415, String(type));
   }
   assert.is((await given.deliver('{}', { 'content-type': 'application/json; charset=UTF-8' })).status, 202);

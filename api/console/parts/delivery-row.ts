@@ -45,6 +45,7 @@ const rowOf = (delivery: Delivery, { tenantPath, agents, integrations }: Names) 
         delivery.provider ?? 'not verified',
         integrations?.has(delivery.integration_id) ? ` · ${integrations.get(delivery.integration_id)}` : '',
         delivery.reason ? ` · ${delivery.reason}` : '',
+        delivery.reason_note ? `: ${delivery.reason_note}` : '',
         delivery.replay_suspect ? ' · seen before' : '',
       ),
     ),

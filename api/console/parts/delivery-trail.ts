@@ -33,13 +33,13 @@ const VERDICTS = {
   label: ['info', 'calm', 'labelled the delivery'],
 } as const;
 
-const signatureStep = ({ received_at, matched_secret, outcome, reason, provider }: Detail): TrailStep => {
+const signatureStep = ({ received_at, matched_secret, outcome, reason, reason_note, provider }: Detail): TrailStep => {
   if (outcome === 'rejected')
     return {
       icon: 'shield-x',
       tone: 'bad',
       title: 'Rejected',
-      detail: `Reason: ${reason ?? 'unknown'}. No body was stored.`,
+      detail: `Reason: ${reason ?? 'unknown'}${reason_note ? ` (${reason_note})` : ''}. No body was stored.`,
       at: received_at,
     };
   if (matched_secret === null)

@@ -1,0 +1,78 @@
+import { shownValue } from '../../domain/content-type.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { bodyInUtf8, bodyTypeOf, impliedCharset, typeInUtf8 } from '../../domain/webhooks/body-charset.ts';
+import type { Media } from '../../domain/webhooks/body-inspection.ts';
+import { CODINGS, type Coding, codingsOf, isPacked } from '../../domain/webhooks/content-coding.ts';
+import { CHUNK_BYTES, chunksOf, receivedBody } from '../../domain/webhooks/delivery-body.ts';
+import type { SignatureScheme, SigningKeys, Verification } from '../../domain/webhooks/signature.ts';
+import type { RejectionFault } from './delivery-rejection.ts';
+import type { VerificationPort } from './webhook-ports.ts';
+import type { WebhookRequest } from './webhook-request.ts';
+
+/** A request without its content codings, and the verification of its signature; or why it cannot be unpacked. */
+export type UnpackedRequest = { readonly request: WebhookRequest; readonly verification: Verification; readonly fault?: RejectionFault };
+
+const CODING_HEADER = 'content-encoding';
+
+const unpack = async (request: WebhookRequest, codings: readonly Coding[], isVerified: boolean): Promise<WebhookRequest | string> => {
+  try {
+    return { ...request, body: await request.unpack!(codings, isVerified) };
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'malformed') return error.message;
+    throw error;
+  }
+};
+
+const unsupportedCoding = (header: string): RejectionFault => ({
+  reason: 'unsupported_encoding',
+  note: `The Content-Encoding ${shownValue(header)} is not supported: send the body uncompressed, or as ${CODINGS.join(', ')}`,
+});
+
+/**
+ * Removes the content codings of a request. Its signature may be that of the bytes as they came, which was verified
+ * first, or that of the unpacked bytes, because many HTTP clients pack a body after the provider has signed it.
+ */
+export const unpackRequest = async (
+  { verify }: Pick<VerificationPort, 'verify'>,
+  scheme: SignatureScheme,
+  { request, verification }: UnpackedRequest,
+  keys: SigningKeys,
+): Promise<UnpackedRequest> => {
+  const header = request.header(CODING_HEADER);
+  if (header === undefined || !isPacked(header)) return { request, verification };
+  if (verification.reason !== null && verification.reason !== 'signature_mismatch') return { request, verification };
+  const codings = codingsOf(header);
+  if (!codings) return { request, verification, fault: unsupportedCoding(header) };
+  const unpacked = await unpack(request, codings, verification.ok);
+  if (typeof unpacked === 'string')
+    return { request, verification, fault: { reason: verification.ok ? 'body_malformed' : 'signature_mismatch', note: unpacked } };
+  return { request: unpacked, verification: verification.ok ? verification : await verify(scheme, unpacked, keys) };
+};
+
+/** A request whose body is in UTF-8. */
+type Readable = { readonly request: WebhookRequest; readonly media: Media };
+
+const withContentType = (request: WebhookRequest, contentType: string): WebhookRequest => ({
+  ...request,
+  header: (name) => (name === 'content-type' ? contentType : request.header(name)),
+});
+
+/** Returns a request with its body in UTF-8, or why its body cannot be read. */
+export const readableRequest = (request: WebhookRequest): Readable | RejectionFault => {
+  const contentType = request.header('content-type');
+  const type = bodyTypeOf(contentType);
+  if ('fault' in type) return { reason: 'unsupported_media_type', note: type.fault };
+  const { media } = type;
+  const charset = (media === 'json' ? impliedCharset(chunksOf(request.body)[0]!) : null) ?? type.charset;
+  if (charset === null) return { request, media };
+  const { body } = request;
+  if (!(body instanceof Uint8Array) || charset === 'utf-32')
+    return {
+      reason: 'unsupported_media_type',
+      note: `The body is in ${shownValue(charset)}: send ${charset === 'utf-32' ? 'it' : `a body of more than ${CHUNK_BYTES} bytes`} in UTF-8`,
+    };
+  const decoded = bodyInUtf8(media, charset, body);
+  if (!decoded)
+    return { reason: 'body_malformed', note: `The bytes of the body are not valid in ${shownValue(charset)}: send it in UTF-8` };
+  return { request: withContentType({ ...request, body: receivedBody(decoded) }, typeInUtf8(contentType!)), media };
+};

@@ -1,0 +1,54 @@
+/**
+ * A content type as it was sent: the media type in lower case, and the parameters in their order, with names in lower
+ * case and values without quotes.
+ */
+export type ContentType = { readonly type: string; readonly parameters: readonly (readonly [name: string, value: string])[] };
+
+/** Matches a semicolon, and the parameter before it or up to the end of the text. Its value may be a quoted string. */
+const PARAMETER = /;[ \t]*([^;="\s]*)[ \t]*(?:=[ \t]*(?:"((?:[^"\\]|\\.)*)"?|([^;]*)))?[^;]*/gs;
+const SINGLE_QUOTED = /^'(.*)'$/s;
+
+/**
+ * Reads a content type as leniently as RFC 9110 (5.6.6 and 8.3) permits: blanks, empty parameters and a semicolon at
+ * the end do not matter.
+ */
+export const parseContentType = (text: string): ContentType => {
+  const end = text.indexOf(';');
+  if (end < 0) return { type: text.trim().toLowerCase(), parameters: [] };
+  const found = [...text.slice(end).matchAll(PARAMETER)];
+  const parameters = found.map(([, name, quoted, plain]): [string, string] => [
+    name!.toLowerCase(),
+    quoted?.replace(/\\(.)/gs, '$1') ?? (plain ?? '').trim().replace(SINGLE_QUOTED, '$1'),
+  ]);
+  return { type: text.slice(0, end).trim().toLowerCase(), parameters: parameters.filter(([name]) => name !== '') };
+};
+
+/** Returns whether a media type is JSON: application/json, text/json, or a type whose name ends in +json. */
+export const isJsonMediaType = (type: string): boolean =>
+  /^(?:application\/json|text\/json|[\w!#$&^.+-]+\/[\w!#$&^.+-]+\+json)$/.test(type);
+
+/** The charsets that are UTF-8, or a part of it. */
+const UTF8_NAMES = new Set(['', 'utf-8', 'utf8', 'unicode-1-1-utf-8', 'us-ascii', 'ascii', 'ansi_x3.4-1968']);
+
+/** Returns the charsets other than UTF-8 that a content type names, each once and in lower case; empty if there are none. */
+export const foreignCharsets = ({ parameters }: ContentType): readonly string[] => {
+  const named = parameters.filter(([name]) => name === 'charset').map(([, value]) => value.trim().toLowerCase());
+  return named.every((charset) => UTF8_NAMES.has(charset)) ? [] : [...new Set(named.filter((charset) => charset !== ''))];
+};
+
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+
+/** Returns a content type with these parameters except `charset`, which becomes `utf-8`. */
+export const inUtf8 = ({ type, parameters }: ContentType): string => {
+  const others = parameters.filter(([name, value]) => name !== 'charset' && value !== '');
+  const texts = others.map(([name, value]) => `; ${name}=${TOKEN.test(value) ? value : JSON.stringify(value)}`);
+  return `${type}${texts.join('')}; charset=utf-8`;
+};
+
+const MAX_SHOWN = 100;
+
+/** Returns a text from a request as refusals show it: in quotes, on one line, and cut if it is long. */
+export const shownValue = (text: string | null | undefined): string =>
+  text === null || text === undefined || text === ''
+    ? 'none'
+    : `"${text.slice(0, MAX_SHOWN).replace(/[^\x20-\x7e]/g, '?')}${text.length > MAX_SHOWN ? '…' : ''}"`;

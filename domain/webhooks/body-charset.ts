@@ -1,0 +1,94 @@
+import { foreignCharsets, inUtf8, parseContentType, shownValue } from '../content-type.ts';
+import { type Media, mediaOfType } from './body-inspection.ts';
+
+/** How a body was written: `charset` is null if it is UTF-8, as far as its content type says. */
+export type BodyType = { readonly media: Media; readonly charset: string | null };
+/** Why a body cannot be read, and what its sender can do. */
+export type TypeFault = { readonly fault: string };
+
+const EXPECTED = 'application/json, another type that ends in +json, or application/x-www-form-urlencoded';
+
+const isDecodable = (charset: string): boolean => {
+  try {
+    return new TextDecoder(charset).encoding !== '';
+  } catch {
+    return false;
+  }
+};
+
+/** UTF-16 encodes no form, because the bytes of a form are ASCII. */
+const isSupported = (media: Media, charset: string): boolean => isDecodable(charset) && !(media === 'form' && isUtf16(charset));
+const isUtf16 = (charset: string): boolean => new TextDecoder(charset).encoding.startsWith('utf-16');
+
+const unsupported = (charset: string): TypeFault => ({
+  fault: `The charset ${shownValue(charset)} of the body is not supported for such a body: send it in UTF-8`,
+});
+
+/** Returns how the body with this content type was written, or why it cannot be read. */
+export const bodyTypeOf = (contentType: string | undefined): BodyType | TypeFault => {
+  const parsed = parseContentType(contentType ?? '');
+  const media = mediaOfType(parsed.type);
+  if (!media) return { fault: `The content type is ${shownValue(contentType)}: send ${EXPECTED}` };
+  const [charset, other] = foreignCharsets(parsed);
+  if (charset === undefined) return { media, charset: null };
+  if (other !== undefined) return { fault: `The content type ${shownValue(contentType)} names two charsets: send the body in UTF-8` };
+  if (isSupported(media, charset)) return { media, charset };
+  return unsupported(charset);
+};
+
+/**
+ * Returns the charset of JSON that is not UTF-8 although its content type names no charset, as its first two characters
+ * show: they are ASCII, or one of them is a byte order mark. Null if it can be UTF-8.
+ */
+export const impliedCharset = ([first, second, third, fourth]: Uint8Array): 'utf-16le' | 'utf-16be' | 'utf-32' | null => {
+  if (first === undefined || second === undefined) return null;
+  if (first !== 0 && second !== 0 && first < 0xfe) return null;
+  if ((first === 0 && second === 0) || (third === 0 && (second === 0 || fourth === 0))) return 'utf-32';
+  if (first === 0xff || second === 0) return 'utf-16le';
+  return 'utf-16be';
+};
+
+/**
+ * Decodes bytes. A text that is valid UTF-8 counts as UTF-8, because many senders name a wrong charset; but almost all
+ * bytes of UTF-16 would be valid.
+ */
+const decode = (charset: string, bytes: Uint8Array): string => {
+  const implied = isUtf16(charset) ? impliedCharset(bytes) : null;
+  if (implied) return new TextDecoder(implied, { fatal: true }).decode(bytes);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return new TextDecoder(charset, { fatal: true }).decode(bytes);
+  }
+};
+
+/** Returns the bytes of a name or value in a form. */
+const formBytes = (text: string): Uint8Array =>
+  Buffer.from(
+    text.replaceAll('+', ' ').replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    'latin1',
+  );
+
+const decodeForm = (charset: string, bytes: Uint8Array): string => {
+  const fields = Buffer.from(bytes)
+    .toString('latin1')
+    .split('&')
+    .filter((field) => field !== '');
+  const pairs = fields.map((field): [string, string] => {
+    const [name = '', ...value] = field.split('=');
+    return [decode(charset, formBytes(name)), decode(charset, formBytes(value.join('=')))];
+  });
+  return new URLSearchParams(pairs).toString();
+};
+
+/** Returns a body of this charset in UTF-8; null if its bytes are not valid in this charset. */
+export const bodyInUtf8 = (media: Media, charset: string, bytes: Uint8Array): Uint8Array | null => {
+  try {
+    return new TextEncoder().encode(media === 'json' ? decode(charset, bytes) : decodeForm(charset, bytes));
+  } catch {
+    return null;
+  }
+};
+
+/** Returns a content type with the charset UTF-8 instead of the one that it names. */
+export const typeInUtf8 = (contentType: string): string => inUtf8(parseContentType(contentType));

@@ -1,0 +1,27 @@
+/** The content codings (RFC 9110, 8.4) of bodies that can be unpacked. */
+export const CODINGS = ['gzip', 'deflate', 'br', 'zstd'] as const;
+export type Coding = (typeof CODINGS)[number];
+
+/** A body must not be packed more often than this. */
+const MAX_CODINGS = 3;
+
+const codingOf = (name: string): Coding | undefined => CODINGS.find((known) => known === name || `x-${known}` === name);
+
+/** The names in a Content-Encoding header, in lower case and in the order in which the codings were applied. */
+const namesIn = (header: string): string[] =>
+  header
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '' && name !== 'identity');
+
+/** Returns whether a Content-Encoding header says that the body is packed. */
+export const isPacked = (header: string | null | undefined): boolean => !!header && namesIn(header).length > 0;
+
+/**
+ * Returns the codings in a Content-Encoding header, in the order in which they were applied. Null if one of them is
+ * unknown, or if there are too many.
+ */
+export const codingsOf = (header: string): readonly Coding[] | null => {
+  const codings = namesIn(header).map(codingOf);
+  return codings.length <= MAX_CODINGS && !codings.includes(undefined) ? (codings as Coding[]) : null;
+};
