@@ -1,12 +1,15 @@
-import { sentIdIn } from '../../domain/mail/content.ts';
+import { type MailContent, sentIdIn } from '../../domain/mail/content.ts';
 import * as Mail from '../../domain/mail/mail.ts';
-import type { ParsedMail } from './accept-mail.ts';
 import type { MailReads } from './recipient.ts';
 
 /** A person needs longer than this for an answer, in milliseconds. */
 const MAX_MACHINE_ANSWER_MS = 60_000;
 
-type Answer = { readonly tenant_id: string; readonly mail: Pick<ParsedMail, 'content' | 'cause'>; readonly now: number };
+type Answer = {
+  readonly tenant_id: string;
+  readonly mail: { readonly content: MailContent; readonly cause: string | undefined };
+  readonly now: number;
+};
 
 /**
  * Returns the delivery that led to a received message, if programs answer each other: the message answers one that an

@@ -1,90 +1,29 @@
 // limit: 240 s for this file (test/run.ts)
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createTransport } from 'nodemailer';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { inboundSubject } from '../../domain/runners/cloud-event.ts';
-import { STREAM } from '../../infra/nats/jetstream.ts';
 import { runHostileMails } from '../faults/hostile-mails.ts';
 import { expectReply } from '../faults/running-platform.ts';
-import { createTenant, type Tenant } from '../faults/tenants.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
-import { waitUntil } from '../fixtures/live-projections.ts';
+import {
+  allowExternalMail,
+  client,
+  closeMail,
+  codeFor,
+  eventsOf,
+  type Json,
+  type LiveAgent,
+  newAgent,
+  runnerMessages,
+  sink,
+  statusOf,
+  until,
+  upload,
+  use,
+} from '../fixtures/live-mail.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
-import { notification, startMailSink } from '../fixtures/mail-sink.ts';
-import { runningPlatform, type SharedPlatform } from '../fixtures/running-platform.ts';
+import { notification } from '../fixtures/mail-sink.ts';
 import { message, part } from './corpus/corpus-mail.ts';
-
-type Json = Record<string, unknown>;
-/** `running` is the platform whose requests the administrator sends. */
-type MailPlatform = SharedPlatform & { readonly tenant: Tenant; readonly running: SharedPlatform };
-
-const onPlatform = runningPlatform();
-let sink: Awaited<ReturnType<typeof startMailSink>>;
-let client: ReturnType<typeof createTransport>;
-let tenant: Tenant | undefined;
-
-/** Calls a test with the platform, the mail servers and the tenant of this file. The tenant's owner sends the requests. */
-const use = (run: (platform: MailPlatform) => Promise<void>): Promise<void> =>
-  onPlatform(async (platform) => {
-    const { mailSink, smtp } = platform.ports;
-    sink ??= await startMailSink(mailSink);
-    client ??= createTransport({ host: '127.0.0.1', port: smtp, ignoreTLS: true });
-    tenant ??= await createTenant(platform);
-    const owner = tenant;
-    const call: MailPlatform['call'] = (method, path, body) =>
-      platform.call(method, path, body, path.startsWith('/tenant/') ? { key: owner.key } : {});
-    await run({ ...platform, call, tenant: owner, running: platform });
-  });
-
-const until = (what: string, condition: () => Promise<boolean>): Promise<boolean> => waitUntil(what, condition, (holds) => holds);
-
-let count = 0;
-const newAgent = async (platform: MailPlatform) => {
-  const { id: tenant, slug: tenantSlug } = platform.tenant;
-  const slug = `agent-${count++}`;
-  const path = `/tenant/${tenant}/agents`;
-  const { id } = await expectReply<{ id: string }>(platform.call('POST', path, { name: 'Agent', slug }));
-  const read = async (what: string): Promise<Json[]> => JSON.parse((await platform.call('GET', `${path}/${id}/${what}`)).text);
-  const send = (fields: Json) =>
-    expectReply<Json>(platform.call('POST', `${path}/${id}/mail`, { subject: 'S', text: 'T', ...fields }), 202);
-  await until('the agent has a mailbox', async () => (await read('mailboxes')).length > 0);
-  return { id, tenant, path: `${path}/${id}`, address: `${slug}.${tenantSlug}@mail.test`, read, send };
-};
-type LiveAgent = Awaited<ReturnType<typeof newAgent>>;
-
-const allowExternalMail = async (platform: MailPlatform): Promise<void> => {
-  await expectReply(platform.call('PATCH', `/tenant/${platform.tenant.id}`, { external_mail_enabled: true }), 200);
-  await expectReply(platform.call('POST', '/admin/mail/heal', { service: 'external' }), 200);
-};
-
-/** Returns the messages in the broker for the runner of this agent, as CloudEvents. */
-const runnerMessages = async (platform: MailPlatform, { tenant, id }: LiveAgent): Promise<Json[]> => {
-  const nats = await platform.connectNats();
-  const consumer = await nats.jetstream().consumers.get(STREAM, { filterSubjects: inboundSubject(tenant, id) });
-  const messages: Json[] = [];
-  for await (const message of await consumer.fetch({ max_messages: 100, expires: 1_000 })) messages.push(message.json());
-  await nats.close();
-  return messages;
-};
-
-/** Uploads a file as an attachment. @returns the id of the attachment */
-const upload = async (platform: MailPlatform, path: string, body: FormData): Promise<string> => {
-  const response = await fetch(platform.url + path, { method: 'POST', headers: { authorization: `Bearer ${platform.tenant.key}` }, body });
-  assert.is(response.status, 201);
-  return ((await response.json()) as { id: string }).id;
-};
-
-const statusOf = async (agent: LiveAgent, id: unknown): Promise<Json> => (await agent.read(`messages/${id}`)) as unknown as Json;
-
-/** Returns the data of the events of this type about a message. */
-const eventsOf = async (platform: MailPlatform, type: string, id: unknown): Promise<unknown[]> => {
-  const log = platform.openLog();
-  const found: unknown[] = [];
-  for await (const event of log.readAll()) if (event.type === type && event.id === id) found.push(event.data);
-  await log.close();
-  return found;
-};
 
 test("mail to an agent of the same tenant reaches that agent's runner once, without SMTP; the mail lists of the sending and the receiving agent contain it", () =>
   use(async (platform) => {
@@ -249,13 +188,6 @@ test('the words, files and kind of mail reach the API and the runner, whatever p
     assert.equal([text, automatic, event!.labels], ['Please restart server 7.', 'generated', 'automatic']);
   }));
 
-/** Sends a message to this address. @returns the SMTP code of the answer */
-const codeFor = (to: string, raw: Buffer | string = 'Subject: x\r\n\r\nx'): Promise<number | undefined> =>
-  client.sendMail({ envelope: { from: 'ada@example.com', to: [to] }, raw }).then(
-    () => 250,
-    (error: { responseCode?: number }) => error.responseCode,
-  );
-
 test('incoming mail to an unknown address, an inactive agent, a paused mailbox or an agent without external mail is refused with 550', () =>
   use(async (platform) => {
     const [inactive, paused, internal] = [await newAgent(platform), await newAgent(platform), await newAgent(platform)];
@@ -321,9 +253,6 @@ test('mail that is slow to parse is refused, and meanwhile the signed deliveries
     assert.equal([...codes, slowestMs < 250 * loadFactor()], [552, 554, 552, true], `${slowestMs} ms`);
   }));
 
-afterLastTest(async () => {
-  client?.close();
-  await sink?.close();
-});
+afterLastTest(closeMail);
 
 test.run();
