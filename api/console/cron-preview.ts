@@ -1,6 +1,6 @@
-import { keepsRhythm } from '../../domain/schedule/recurrence.ts';
 import type { ReplyOf } from '../http/ask.ts';
 import type { Rows } from '../routes.ts';
+import { keepsRhythm } from '../schedule/cron-rhythm.ts';
 import { emptyState } from './parts/empty-state.ts';
 import { card } from './parts/facts.ts';
 import { icon } from './parts/icon.ts';

@@ -1,0 +1,1 @@
+export { keepsRhythm } from '../../domain/schedule/recurrence.ts';
