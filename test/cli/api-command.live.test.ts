@@ -154,6 +154,29 @@ test('the shell completion offers commands, options and operations of the runnin
   assert.is((await complete('tcsh')).code, 2);
 });
 
+test('annals api --json - reads standard input in UTF-8 and UTF-16, and says what it is if it is no text', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'annals-api-'));
+  const env = { PATH: process.env.PATH, ANNALS_URL: url, ANNALS_KEY: p.key };
+  const send = async (content: Buffer) => {
+    writeFileSync(join(dir, 'body'), content);
+    const words = [process.execPath, mainFile, 'api', 'createAgent', '--tenant-id', tenant, '--json', '-'].map((word) => `'${word}'`);
+    const program = startProgram('sh', ['-c', `${words.join(' ')} < '${join(dir, 'body')}'`], { env });
+    return { code: await program.ended, output: program.output() };
+  };
+  const body = (slug: string): string => `\ufeff${JSON.stringify({ name: 'Grün', slug })}\r\n`;
+  for (const [slug, encoding] of [
+    ['of-utf-8', 'utf8'],
+    ['of-utf-16', 'utf16le'],
+  ] as const) {
+    const { code, output } = await send(Buffer.from(body(slug), encoding));
+    assert.equal([code, /"name":\s?"Grün"/.test(output)], [0, true], output);
+  }
+  const refused = await send(Buffer.from('{"name":"Gr\xfcn"}', 'latin1'));
+  assert.is(refused.code, 2, refused.output);
+  assert.match(refused.output, /The standard input is not a text in UTF-8, but perhaps in Windows-1252/);
+  rmSync(dir, { recursive: true });
+});
+
 test('annals api reads ANNALS_URL and ANNALS_KEY from the environment; if the platform is down, it prints one line and exits with 1', async () => {
   const key = p.key;
   const env = { PATH: process.env.PATH, ANNALS_URL: `${url}/`, ANNALS_KEY: key };

@@ -1,4 +1,5 @@
-import { text as readText } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
+import { decodeText } from '../../../domain/text-decoder.ts';
 import { usageError } from '../arguments.ts';
 import { type ApiOperation, readOperations } from './api-document.ts';
 import { operationNamed } from './describe-operations.ts';
@@ -6,7 +7,9 @@ import { requestOf } from './operation-arguments.ts';
 import { printAnswer, type Service, sendRequest } from './print-answer.ts';
 import { watchOperation } from './watch-operation.ts';
 
-const readSource = async (source: string): Promise<string> => (source === '-' ? readText(process.stdin) : source);
+/** Returns the text, or standard input for `-`, which PowerShell can write in UTF-16. */
+const readSource = async (source: string): Promise<string> =>
+  source === '-' ? decodeText(await buffer(process.stdin), (fault) => usageError(`The standard input ${fault}`)) : source;
 
 /** Returns the id of the first tenant of the key's user, for an operation whose arguments name no tenant. */
 const firstTenant = async (service: Service): Promise<string | undefined> => {
