@@ -8,8 +8,8 @@ const NEAR = 40;
 const LATIN_BEFORE = /\p{sc=Latin}\p{M}*$/u;
 const LATIN_AFTER = /^\p{sc=Latin}/u;
 /** Matches a whole word of at least four Latin letters. A shorter one can be a part of a key or a digest. */
-const WORD_BEFORE = /(?<![\p{L}\p{N}_-])(?:\p{sc=Latin}\p{M}*){4,}$/u;
-const WORD_AFTER = /^(?:\p{sc=Latin}\p{M}*){4,}(?![\p{L}\p{N}_-])/u;
+const WORD_BEFORE = /(?<![\p{L}\p{N}_+/=-])(?:\p{sc=Latin}\p{M}*){4,}$/u;
+const WORD_AFTER = /^(?:\p{sc=Latin}\p{M}*){4,}(?![\p{L}\p{N}_+/=-])/u;
 const HEX = /^[a-f]*$/i;
 
 export const textBefore = (text: string, from: number): string => text.slice(Math.max(0, from - NEAR), from);

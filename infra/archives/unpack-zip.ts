@@ -23,12 +23,14 @@ const FOLDER_MODE = 0o040000;
 
 /**
  * Returns the path of an entry. Finder writes names in UTF-8 without the flag that says so, and some programs of
- * Windows write backslashes between the names; both are read as they are meant.
+ * Windows write backslashes between the names, and others `./` in front of them: they are read as they are meant.
  */
 const pathOf = ({ fileNameRaw, generalPurposeBitFlag, extraFields }: Entry): string => {
   const isUtf8 = isValidUtf8(fileNameRaw) && !extraFields.some(({ id }) => id === UNICODE_PATH);
   const flags = isUtf8 ? generalPurposeBitFlag | UTF8_NAME : generalPurposeBitFlag;
-  return getFileNameLowLevel(flags, fileNameRaw, extraFields, true).replaceAll('\\', '/');
+  return getFileNameLowLevel(flags, fileNameRaw, extraFields, true)
+    .replaceAll('\\', '/')
+    .replace(/^(?:\.\/)+(?=.)/s, '');
 };
 
 /** Returns whether an entry is a folder, which some programs write without a slash at its end. */
@@ -63,9 +65,10 @@ const readDirectory = async (zip: ZipFile): Promise<Located[]> => {
     entries.push(await locate(zip, entry));
     if (entries.length > MAX_ARCHIVE_ENTRIES) break;
   }
-  checkEntries(entries);
-  for (const { path, entry } of entries) assertMethod(path, entry.compressionMethod);
-  return entries;
+  const own = entries.filter(({ path }) => path !== './');
+  checkEntries(own);
+  for (const { path, entry } of own) assertMethod(path, entry.compressionMethod);
+  return own;
 };
 
 const openArchive = async (buffer: Buffer) => {

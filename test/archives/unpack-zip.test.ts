@@ -66,6 +66,7 @@ const unicodePath = (raw: Buffer, name: string): Buffer => {
 /** [what writes such archives, the archive, the paths of its files] */
 const READ: readonly (readonly [source: string, archive: Buffer, paths: readonly string[]])[] = [
   ['.NET 4.6, PowerShell 5.1', zipArchive([{ name: 'a\\SKILL.md' }, { name: 'a\\b\\c.txt' }]), ['a/SKILL.md', 'a/b/c.txt']],
+  ['bsdtar --format zip .', zipArchive([{ name: './' }, { name: './SKILL.md' }, { name: './a/b' }]), ['SKILL.md', 'a/b']],
   ['folders with backslashes', zipArchive([{ name: 'a\\' }, { name: 'a\\b' }]), ['a/b']],
   ['APPNOTE 4.4.15, a folder by its attribute', zipArchive([{ name: 'a', attributes: 0x10, stored: true }, { name: 'a/b' }]), ['a/b']],
   ['a folder by its mode', zipArchive([{ name: 'a', mode: 0o040755, stored: true }, { name: 'a/b' }]), ['a/b']],
@@ -143,6 +144,7 @@ const MESSAGES: readonly (readonly [what: string, archive: Buffer, message: RegE
     withEntry({ name: 'a\\..\\b' }),
     /^The path "a\/\.\.\/b" contains an empty name, \. or \.\.: pack the folder from where it lies$/,
   ],
+  ['a path outside behind ./', withEntry({ name: './../b' }), /^The path "\.\.\/b" contains an empty name/],
   ['zip of an absolute path', withEntry({ name: '/home/a' }), /^The path "\/home\/a" is absolute: pack the folder from where it lies$/],
   [
     'Windows, Naming Files',

@@ -148,7 +148,15 @@ test('card and phone numbers are found beside a Latin word, but not beside lette
     `0．${CARD}`,
   ];
   for (const text of keys) assert.equal(found(text, 'cards'), [], text);
-  for (const text of ['a+4915112345678', 'PART010-12345678', 'x:010-12345678']) assert.equal(found(text, 'phones'), [], text);
+  for (const text of [
+    '1.0.0-beta+20261127101530',
+    'x+build+20261127101530',
+    'a/Zm9v/abcd+4912345678==',
+    'a+4915112345678',
+    'PART010-12345678',
+    'x:010-12345678',
+  ])
+    assert.equal(found(text, 'phones'), [], text);
 });
 
 test('long numbers that are no card numbers are not detected in the digits of any script', () => {
