@@ -5,7 +5,7 @@ import { parameterText } from './header-parameters.ts';
 import { htmlToText } from './html-text.ts';
 import type { MimePart } from './mime-tree.ts';
 import { declaredType, nameForType, storedName } from './part-names.ts';
-import { decodeTransfer } from './transfer-encoding.ts';
+import { decodeTransfer, withoutUuencoded } from './transfer-encoding.ts';
 
 /** A file of a message. `declared` is its type as the sender has declared it. */
 export type MailPart = { readonly filename: string; readonly declared: string; readonly bytes: Uint8Array };
@@ -48,12 +48,14 @@ const textOfPart = ({ hints, files }: Collect, part: MimePart): string => {
   const inHtml = isHtml ? META_CHARSET.exec(bytes.toString('latin1', 0, META_BYTES))?.[1] : undefined;
   const text = decodeText(bytes, part.type.parameters.get('charset'), [...(inHtml === undefined ? [] : [inHtml]), ...hints]);
   if (text.includes('\ufffd'))
-    files.push({ filename: isHtml ? 'original.html' : 'original.txt', declared: part.type.value, bytes: new Uint8Array(bytes) });
+    files.push({ filename: isHtml ? 'original.html' : 'original.txt', declared: declaredType(part), bytes: new Uint8Array(bytes) });
   return text.replace(/\r\n?/g, '\n');
 };
 
 const plainText = (collect: Collect, part: MimePart): string => {
-  const text = textOfPart(collect, part);
+  const { text, files } = withoutUuencoded(textOfPart(collect, part));
+  for (const { filename, bytes } of files)
+    collect.files.push({ filename, declared: 'application/octet-stream', bytes: new Uint8Array(bytes) });
   const { parameters } = part.type;
   if (!/^flowed$/i.test(parameters.get('format') ?? '')) return text;
   return joinFlowedLines(text, /^yes$/i.test(parameters.get('delsp') ?? ''));

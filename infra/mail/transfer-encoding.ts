@@ -79,6 +79,38 @@ const decodeUuencode = (bytes: Buffer): Buffer => {
   return Buffer.concat(after.slice(0, end < 0 ? after.length : end).map(decodeLine));
 };
 
+const BLOCK_START = /^begin [0-7]{3,4} (\S.*)$/;
+
+/** Returns whether a line has the length that its first character states. */
+const isEncodedLine = (line: string): boolean => {
+  const size = (line.charCodeAt(0) - SPACE) & 0x3f;
+  const length = 1 + Math.ceil(size / 3) * 4;
+  return size > 0 && /^[ -`]+$/.test(line) && line.length >= length - 3 && line.length <= length + 1;
+};
+
+type EncodedFile = { readonly filename: string; readonly bytes: Buffer };
+
+/** Takes the files in uuencode out of a text, where each line of them has the right form. */
+export const withoutUuencoded = (text: string): { readonly text: string; readonly files: readonly EncodedFile[] } => {
+  if (!/^begin [0-7]/m.test(text)) return { text, files: [] };
+  const files: EncodedFile[] = [];
+  const kept: string[] = [];
+  const lines = text.split('\n');
+  for (let at = 0; at < lines.length; at++) {
+    const filename = BLOCK_START.exec(lines[at]!)?.[1];
+    let end = at + 1;
+    while (filename !== undefined && end < lines.length && isEncodedLine(lines[end]!)) end++;
+    const last = lines[end] === '`' || lines[end]?.trim() === '' ? end + 1 : end;
+    if (filename === undefined || lines[last] !== 'end') {
+      kept.push(lines[at]!);
+      continue;
+    }
+    files.push({ filename: filename.trim(), bytes: Buffer.concat(lines.slice(at + 1, end).map(decodeLine)) });
+    at = last;
+  }
+  return { text: kept.join('\n'), files };
+};
+
 /** Decodes the bytes of a part by its Content-Transfer-Encoding. */
 export const decodeTransfer = (bytes: Buffer, encoding: string): Buffer => {
   if (/base64/i.test(encoding)) return decodeBase64(bytes);

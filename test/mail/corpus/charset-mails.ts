@@ -39,12 +39,12 @@ const BODIES: readonly CorpusMail[] = [
   text('UTF-8 without a charset', 'RFC 6532; scripts', inCharset(null, utf8('Grüße 你好')), 'Grüße 你好'),
   text('UTF-8 that is called iso-8859-1', 'PHP scripts', inCharset('iso-8859-1', utf8('Grüße')), 'Grüße'),
   text('UTF-8 that is called unknown-8bit', 'RFC 1428; Sendmail', inCharset('unknown-8bit', utf8('Grüße')), 'Grüße'),
-  text(
-    'UTF-8 that was cut within a character',
-    'limits of SMS gateways',
-    inCharset('utf-8', `${utf8('Grüße an dich')}\xc3`).trimEnd(),
-    'Grüße an dich\ufffd',
-  ),
+  {
+    ...{ name: 'UTF-8 that was cut within a character', source: 'limits of SMS gateways' },
+    mail: inCharset('utf-8', `${utf8('Grüße an dich')}\xc3`).trimEnd(),
+    text: 'Grüße an dich\ufffd',
+    files: [['original.txt', 'text/plain; charset=utf-8', `${utf8('Grüße an dich')}\xc3`]],
+  },
   text('Latin 1 that is called utf-8', 'PHP scripts', inCharset('utf-8', 'Gr\xfc\xdfe'), 'Grüße'),
   text('Latin 1 that is called us-ascii', 'RFC 2045 5.2', inCharset('us-ascii', 'Gr\xfc\xdfe'), 'Grüße'),
   text('Windows-1252 that is called iso-8859-1', 'Outlook; WHATWG Encoding 4.2', inCharset('iso-8859-1', '\x93Hi\x94 \x80 5'), '“Hi” € 5'),

@@ -118,6 +118,20 @@ export const STRUCTURE_MAILS: readonly CorpusMail[] = [
     files: [['a.txt', 'application/x-a', 'Cat']],
   },
   {
+    ...{ name: 'a file in uuencode within the words', source: 'Outlook with plain text, programs before MIME' },
+    mail: single([], 'before', '', 'begin 644 a b.txt', '#0V%T', '`', 'end', '', 'after', 'begin 1 of the story'),
+    ...{ text: 'before\n\n\nafter\nbegin 1 of the story', files: [['a b.txt', 'text/plain', 'Cat']] },
+  },
+  {
+    ...{ name: 'words that look like uuencode', source: 'texts about uuencode', text: 'begin 644 a\nno line of it' },
+    ...{ mail: single([], 'begin 644 a', 'no line of it'), files: [] },
+  },
+  {
+    ...{ name: 'a text in an old charset', source: 'Outlook in Russia' },
+    mail: message('mixed', WORDS, part(['Content-Type: text/plain; charset=KOI8-R; name=a.txt'], '\xf0\xd2\xc9')),
+    files: [['a.txt', 'text/plain; charset=koi8-r', '\xf0\xd2\xc9']],
+  },
+  {
     ...{ name: 'a message with LF as the end of lines', source: 'scripts that write to a pipe' },
     mail: message('mixed', WORDS, plain('two')).replaceAll('\r\n', '\n'),
     ...{ text: 'The words\n\ntwo', files: [] },
