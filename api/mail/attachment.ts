@@ -87,7 +87,7 @@ const routes = [
     operationId: 'getMailAttachment',
     summary: 'Download an attachment of a message',
     description:
-      'Its type was found by its content, and browsers save it instead of displaying it. A response shorter than its `Content-Length` is incomplete. A `Range` of bytes is answered with 206.\n\nRequires the permission `agent:chat:read`, or the runner key of the agent.',
+      'Its type is the one that the sender has declared, unless its content is of another type; browsers save it instead of displaying it. A response shorter than its `Content-Length` is incomplete. A `Range` of bytes is answered with 206.\n\nRequires the permission `agent:chat:read`, or the runner key of the agent.',
     tag: 'Mail',
     parameters: fileHeaders,
     responses: fileResponses,

@@ -7,6 +7,8 @@ const PICTURE_OR_SOUND = /^(?:image|audio|video|font)\/(?!svg)/;
  * certain other type, or is none of a picture.
  */
 export const attachmentType = (declared: string | undefined, detected: string): string => {
+  // A text that is in UTF-8 needs no charset, and another one may be declared by mistake.
+  if (detected === 'text/plain' && declared?.includes('; charset=')) return attachmentType(declared.split(';', 1)[0], detected);
   if (declared === undefined || declared === 'application/octet-stream' || !GENERAL.test(detected)) return detected;
   return detected === 'text/plain' && PICTURE_OR_SOUND.test(declared) ? detected : declared;
 };

@@ -95,7 +95,8 @@ const guessedBoundary = ({ raw, dashes }: Parse, { start, end }: Range): string 
   return undefined;
 };
 
-const TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/;
+/** A media type; a name has at most 127 characters (RFC 6838 4.2). */
+const TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/;
 
 const contentType = (fields: readonly HeaderField[], fallback: string): ParameterHeader => {
   const found = parameterHeader(fieldOf(fields, 'content-type'));

@@ -47,13 +47,16 @@ const CALENDAR = /^(?:text\/calendar|application\/ics)$/;
 /** Returns the name of a file as it is stored. A calendar gets the ending by which calendar programs know it. */
 export const storedName = (name: string, type: string): string => (CALENDAR.test(type) && !/\.ics$/i.test(name) ? `${name}.ics` : name);
 
-const TOKEN = /^[\w!#$&^.+-]+$/;
+const TOKEN = /^[\w!#$&^.:+-]{1,40}$/;
 
 /**
  * Returns the type of a part as its sender has declared it. Of its parameters, only the method of a calendar and the
  * charset of a text say something about the file.
  */
 export const declaredType = ({ type: { value, parameters } }: MimePart): string => {
-  const method = CALENDAR.test(value) ? parameters.get('method')?.trim().toUpperCase() : undefined;
-  return method !== undefined && TOKEN.test(method) ? `${value}; method=${method}` : value;
+  const isCalendar = CALENDAR.test(value);
+  const name = isCalendar ? 'method' : 'charset';
+  const found = isCalendar || value.startsWith('text/') ? parameters.get(name)?.trim() : undefined;
+  if (found === undefined || !TOKEN.test(found)) return value;
+  return `${value}; ${name}=${isCalendar ? found.toUpperCase() : found.toLowerCase()}`;
 };

@@ -15,7 +15,10 @@ export const AgentAttachmentRow = z
     id: idOf('attachment'),
     message_id: idOf('message', 'The message to which the file is attached'),
     filename: z.string().meta({ description: 'The name of the file', examples: ['report.pdf'] }),
-    content_type: z.string().meta({ description: 'The media type of the file, found by its content', examples: ['application/pdf'] }),
+    content_type: z.string().meta({
+      description: 'The media type of the file: as the sender of the mail has declared it, unless its content is of another type',
+      examples: ['application/pdf'],
+    }),
     size_bytes: z.int().meta({ description: 'The size of the file in bytes', examples: [48211] }),
     created_at: Timestamp,
   })
