@@ -38,11 +38,25 @@ export const foreignCharsets = ({ parameters }: ContentType): readonly string[] 
 
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 
+const written = (parameters: ContentType['parameters']): string =>
+  parameters
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `; ${name}=${TOKEN.test(value) ? value : `"${value.replace(/["\\]/g, '\\$&')}"`}`)
+    .join('');
+
 /** Returns a content type with these parameters except `charset`, which becomes `utf-8`. */
 export const inUtf8 = ({ type, parameters }: ContentType): string => {
-  const others = parameters.filter(([name, value]) => name !== 'charset' && value !== '');
-  const texts = others.map(([name, value]) => `; ${name}=${TOKEN.test(value) ? value : JSON.stringify(value)}`);
-  return `${type}${texts.join('')}; charset=utf-8`;
+  const others = parameters.filter(([name]) => name !== 'charset');
+  return `${type}${written(others)}; charset=utf-8`;
+};
+
+const PLAIN = /^[\w.+-]+\/[\w.+-]+(?:; ?charset="?[\w-]+"?)?$/;
+
+/** Returns a content type as RFC 9110 writes it, without empty parameters and blanks; the same text if it is a plain one. */
+export const plainType = (text: string): string => {
+  if (PLAIN.test(text)) return text;
+  const { type, parameters } = parseContentType(text);
+  return type + written(parameters);
 };
 
 const MAX_SHOWN = 100;

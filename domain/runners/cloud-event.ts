@@ -1,12 +1,12 @@
 import type { CredentialRequestEvent } from '../credentials/credential-request.ts';
 import type { Recorded } from '../event.ts';
-import { scanJson } from '../json-scanner.ts';
 import type { BenchmarkDeliveryFacts } from '../webhooks/benchmark-delivery.ts';
 import type { CronDeliveryFacts } from '../webhooks/cron-delivery.ts';
 import { type DeliveryFacts, factsOf } from '../webhooks/delivery.ts';
 import { labelsOf } from '../webhooks/guardrail.ts';
 import type { MailFacts } from '../webhooks/mail-delivery.ts';
 import type { SkillCallFacts } from '../webhooks/skill-call.ts';
+import { bodyPart, type MessageBody, validAttributes } from './message-body.ts';
 
 /**
  * The maximum size of a body that a message contains, in bytes. Instead of a larger body, the message contains a URL
@@ -26,7 +26,7 @@ export const inboundSubject = (tenant: string, agent: string): string => `agents
  * A message for a runner: its body and its CloudEvents attributes. The names of attributes consist of lower-case
  * letters and digits.
  */
-export type Message = {
+export type Message = MessageBody & {
   readonly agent: string;
   /**
    * The delivery to which the message belongs. Null if there is none; the acknowledgement of such a message is not
@@ -36,16 +36,6 @@ export type Message = {
   /** The id of the occurrence, for the message of a cron job; absent for any other message. */
   readonly occurrence?: string;
   readonly attributes: Readonly<Record<string, string>>;
-  readonly contentType: string;
-  readonly body: Uint8Array;
-  /**
-   * The size of the complete body in bytes. If the log stores the body in chunks, `body` is empty but `size` is not 0.
-   */
-  readonly size: number;
-  /** Whether the body is known to be JSON: it was found to be when it was received, and has not changed since. */
-  readonly isJson: boolean;
-  /** The URL from which the runner fetches a body that is too large for a message. */
-  readonly reference: string;
 };
 
 /**
@@ -227,19 +217,6 @@ export const runnerMessages: Readonly<Record<string, RunnerMessageType>> = {
   },
 };
 
-export const isJsonType = (contentType: string): boolean => /^application\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(contentType.trim());
-
-/**
- * Returns the end of a CloudEvent, after its attributes: a JSON text, and bytes that follow it unchanged. The bytes are
- * the body if the text ends with `"data":`; otherwise they are null.
- */
-const bodyFields = (message: Message, inlineLimit: number): readonly [string, Uint8Array | null] => {
-  const { contentType, body, size, isJson, reference } = message;
-  if (size > inlineLimit) return [`,"dataref":${JSON.stringify(reference)}`, null];
-  if (isJsonType(contentType) && (isJson || scanJson(body) === 'json')) return [',"data":', body];
-  return [`,"data_base64":"${body.toBase64()}"`, null];
-};
-
 const CLOSING_BRACE = 0x7d;
 /** A UTF-16 code unit takes at most three bytes in UTF-8. */
 const MAX_UTF8_BYTES_PER_UNIT = 3;
@@ -257,11 +234,12 @@ const concatenate = (head: string, body: Uint8Array | null): Uint8Array => {
 };
 
 /**
- * Encodes a message as a CloudEvent in JSON format. A JSON body is inserted unchanged. Instead of a body of more than
+ * Encodes a message as a CloudEvent in JSON format. JSON is inserted unchanged, also that in a form. Instead of a body of more than
  * `inlineLimit` bytes, the URL of the body is inserted.
  */
 export const encodeCloudEvent = (event: Recorded, type: string, message: Message, inlineLimit = MAX_INLINE_BYTES): Uint8Array => {
   const { source, subject, ...extensions } = message.attributes;
+  const { attributes, text, bytes } = bodyPart(message, inlineLimit);
   const head = JSON.stringify({
     specversion: SPEC_VERSION,
     id: event.event_id,
@@ -269,11 +247,9 @@ export const encodeCloudEvent = (event: Recorded, type: string, message: Message
     type,
     subject,
     time: event.at,
-    ...(message.contentType === '' ? {} : { datacontenttype: message.contentType }),
-    ...extensions,
+    ...validAttributes({ ...attributes, ...extensions }),
   });
-  const [text, body] = bodyFields(message, inlineLimit);
-  return concatenate(head.slice(0, -1) + text, body);
+  return concatenate(head.slice(0, -1) + text, bytes);
 };
 
 /**

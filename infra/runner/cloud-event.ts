@@ -1,6 +1,8 @@
 import type { Msg } from 'nats';
 import { z } from 'zod';
-import { isJsonType, SPEC_VERSION } from '../../domain/runners/cloud-event.ts';
+import { SPEC_VERSION } from '../../domain/runners/cloud-event.ts';
+import { jsonInBody } from '../../domain/runners/message-body.ts';
+import { mediaOf } from '../../domain/webhooks/body-inspection.ts';
 
 const CloudEvent = z.looseObject({
   specversion: z.literal(SPEC_VERSION),
@@ -14,8 +16,8 @@ const CloudEvent = z.looseObject({
    * The provider's id of the delivery. Only messages of earlier versions of Annals contain it. Later messages have
    * `providerid` instead.
    */
-  delivery_id: z.string().default(''),
-  datacontenttype: z.string().default(''),
+  delivery_id: z.string().optional(),
+  datacontenttype: z.string().optional(),
   dataref: z.string().optional(),
 });
 export type CloudEvent = z.output<typeof CloudEvent>;
@@ -31,17 +33,28 @@ export const parseEvent = (message: Msg): CloudEvent | null => {
   }
 };
 
-/** Returns the event as JSON. Replaces the reference to the body by the body itself. */
-export const withBody = ({ dataref: _, ...event }: CloudEvent, body: Uint8Array): Uint8Array => {
-  const head = JSON.stringify(event).slice(0, -1);
-  try {
-    const text = decoder.decode(body);
-    if (isJsonType(event.datacontenttype) && JSON.parse(text) !== undefined) return Buffer.from(`${head},"data":${text}}`);
-  } catch {
-    // The body is not valid JSON, even if its content type is JSON. So it is passed as base64.
-  }
-  return Buffer.from(`${head},"data_base64":"${body.toBase64()}"}`);
+/**
+ * Returns the event as JSON, with the same attributes as the event of a small body: the reference is replaced by the
+ * body itself or, if it is a form with JSON, by this JSON.
+ */
+export const withBody = ({ dataref: _, delivery_id, ...event }: CloudEvent, body: Uint8Array): Uint8Array => {
+  const { datacontenttype = '', formfield, providerid = delivery_id, ...others } = event;
+  const isForm = mediaOf(datacontenttype) === 'form';
+  const json = isForm && formfield === undefined ? null : jsonInBody(datacontenttype, body);
+  const type = isForm && json ? 'application/json' : datacontenttype;
+  const named = { ...others, providerid, ...(type === '' ? {} : { datacontenttype: type }), formfield };
+  const head = JSON.stringify(named).slice(0, -1);
+  return Buffer.from(json ? `${head},"data":${decoder.decode(json)}}` : `${head},"data_base64":"${body.toBase64()}"}`);
 };
+
+/**
+ * Returns the bytes of an event whose body is in its message. Only messages of earlier versions of Annals have the
+ * attribute `delivery_id`, which is no valid name in CloudEvents: it gets the name that later messages have.
+ */
+export const withValidNames = ({ delivery_id, providerid }: CloudEvent, message: Uint8Array): Uint8Array =>
+  delivery_id === undefined || providerid !== undefined
+    ? message
+    : Buffer.from(decoder.decode(message).replace('"delivery_id":', '"providerid":'));
 
 /**
  * Returns how often a message has been delivered, including this time. The number is part of the reply subject of the

@@ -28,7 +28,7 @@ type Options = {
 /** Returns the environment variables that a command gets for an event. */
 const variablesFor = (slug: string, { event, attempt }: ReceivedEvent): Record<string, string> => ({
   ANNALS_EVENT_ID: event.id,
-  ANNALS_DELIVERY_ID: event.providerid ?? event.delivery_id,
+  ANNALS_DELIVERY_ID: event.providerid ?? event.delivery_id ?? '',
   ANNALS_SUBJECT: event.subject,
   ANNALS_AGENT: slug,
   ANNALS_ATTEMPT: String(attempt),

@@ -6,7 +6,7 @@ import { ACK_WAIT_MS, MAX_DELIVERY_ATTEMPTS } from '../../domain/runners/runner-
 import { scoreSubject } from '../../domain/runners/score-report.ts';
 import { retryDelay } from '../backoff.ts';
 import { retryTransient } from './api-client.ts';
-import { attemptsOf, type CloudEvent, parseEvent, withBody } from './cloud-event.ts';
+import { attemptsOf, type CloudEvent, parseEvent, withBody, withValidNames } from './cloud-event.ts';
 import type { MessageConsumer } from './message-consumer.ts';
 import type { ProcessedIds } from './processed-ids.ts';
 import type { PublishResult } from './result-lines.ts';
@@ -82,7 +82,8 @@ const process = async (receiver: Receiver, message: Msg, event: CloudEvent): Pro
   const { body, handler, ending } = receiver;
   const { dataref } = event;
   try {
-    const json = dataref === undefined ? message.data : withBody(event, await retryTransient(() => body(dataref), ending));
+    const json =
+      dataref === undefined ? withValidNames(event, message.data) : withBody(event, await retryTransient(() => body(dataref), ending));
     return await handler({ event, json, attempt: attemptsOf(message), publishResult: resultPublisher(receiver, event) });
   } catch (error) {
     return { reason: `the event cannot be processed: ${(error as Error).message}` };

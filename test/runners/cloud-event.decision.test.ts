@@ -176,7 +176,7 @@ test('a message contains the body of a delivery as JSON only if its content type
   assert.is(formOf('{}', 'text/plain'), 'data_base64');
   assert.is(formOf('{} x', 'application/json'), 'data_base64');
   assert.is(formOf(new Uint8Array([0x22, 0xff, 0x22]), 'application/json'), 'data_base64');
-  assert.is(formOf(`\u{feff}{}`, 'application/json'), 'data_base64');
+  assert.is(formOf(`\u{feff}{}`, 'application/json'), 'data');
   assert.is(formOf('', 'application/json'), 'data_base64');
   assert.is(formOf(`"${'x'.repeat(MAX_INLINE_BYTES)}"`, 'application/json'), 'dataref');
 });
