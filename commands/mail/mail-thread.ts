@@ -4,6 +4,7 @@ import type { MailReads } from './recipient.ts';
 
 /** A person needs longer than this for an answer, in milliseconds. */
 const MAX_MACHINE_ANSWER_MS = 60_000;
+const MAX_LOOK_UPS = 3;
 
 type Answer = {
   readonly tenant_id: string;
@@ -18,9 +19,13 @@ type Answer = {
  */
 export const causeInThread = async ({ load }: MailReads, { tenant_id, mail, now }: Answer): Promise<string | undefined> => {
   const { references, automatic } = mail.content;
-  const id = references.map(sentIdIn).findLast((found) => found !== null);
-  if (!id) return mail.cause;
-  const { state: answered } = await load(Mail, tenant_id, id);
-  const isByMachine = automatic !== null || now - Date.parse(answered.created_at) < MAX_MACHINE_ANSWER_MS;
-  return (isByMachine ? answered.in_reply_to : null) ?? mail.cause;
+  const ids = references.map(sentIdIn).filter((id) => id !== null);
+  // The Message-IDs of another tenant, or of another installation, look the same.
+  for (const id of ids.toReversed().slice(0, MAX_LOOK_UPS)) {
+    const { state: answered } = await load(Mail, tenant_id, id);
+    if (answered.status === 'absent') continue;
+    const isByMachine = automatic !== null || now - Date.parse(answered.created_at) < MAX_MACHINE_ANSWER_MS;
+    return (isByMachine ? answered.in_reply_to : null) ?? mail.cause;
+  }
+  return mail.cause;
 };

@@ -62,12 +62,15 @@ const countDecoded = (text: string): { readonly good: number; readonly bad: numb
   return { good, bad };
 };
 
+/** The part of the bytes that must be NUL: less, if the label says UTF-16. Half of ASCII in UTF-16 is NUL. */
+const MIN_NULS = { named: 0.125, unnamed: 0.3 };
+
 /** Returns the byte order of UTF-16 by the places of NUL in the text, which stand for ASCII; null if there are few. */
-const orderByNuls = (bytes: Buffer): 'le' | 'be' | null => {
+const orderByNuls = (bytes: Buffer, part: number): 'le' | 'be' | null => {
   const head = bytes.subarray(0, 4_096);
   let [even, odd] = [0, 0];
   for (let at = 0; at < head.length; at++) if (head[at] === 0) at % 2 === 0 ? even++ : odd++;
-  if (Math.max(even, odd) < head.length / 8 || Math.min(even, odd) > Math.max(even, odd) / 8) return null;
+  if (Math.max(even, odd) < head.length * part || Math.min(even, odd) > Math.max(even, odd) / 8) return null;
   return odd > even ? 'le' : 'be';
 };
 
@@ -78,7 +81,8 @@ const decodeMarked = (bytes: Buffer, name: string): string | null => {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return utf16(bytes, 'le');
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return utf16(bytes, 'be');
   const named = UTF_16.exec(name);
-  const order = bytes.length % 2 === 0 && (named || !bytes.subarray(0, 4_096).every((byte) => byte !== 0)) ? orderByNuls(bytes) : null;
+  const part = named ? MIN_NULS.named : MIN_NULS.unnamed;
+  const order = bytes.length % 2 === 0 && bytes.includes(0) ? orderByNuls(bytes, part) : null;
   if (order) return utf16(bytes, order);
   if (!named || bytes.length % 2 !== 0 || isUtf8(bytes)) return null;
   return utf16(bytes, named[1] === 'l' ? 'le' : 'be');

@@ -91,6 +91,25 @@ test('two agents of a tenant that answer each other are stopped', async () => {
   assert.is(turns, 16);
 });
 
+test('agents of two tenants that answer each other by SMTP are stopped', async () => {
+  const { body } = await p.send('POST', '/admin/tenants', { body: { name: 'Other', slug: 'other', owner_email: 'o@example.com' } });
+  const { id, owner_key: key } = body as { id: string; owner_key: string };
+  const [one, other] = [await p.newAgent(), await p.newAgent({ path: `/tenant/${id}`, key, slug: 'other' })];
+  await p.sendAs(one, { to: [other.address] });
+  let turns = 0;
+  for (let [from, to] = [one, other]; turns < 60; [from, to] = [to, from], turns++) {
+    await p.deliver();
+    const { header_id, references } = p.outbox.at(-1)!.content;
+    const known = receivedCount();
+    const header = [`Message-ID: ${header_id}`, `In-Reply-To: ${references.at(-1) ?? ''}`, `References: ${references.join(' ')}`];
+    await p.receive(mailOf(['Auto-Submitted: auto-replied', ...header]), [to.address], from.address);
+    if (receivedCount() === known) break;
+    const [last] = await p.inbox(to, 1);
+    await p.sendAs(to, { to: [from.address], in_reply_to: last!.id });
+  }
+  assert.is(turns, 34);
+});
+
 test('automatic mail has a label that the API and the runner see', async () => {
   const agent = await p.newAgent();
   await p.receive(mailOf(['Auto-Submitted: auto-replied', 'Message-ID: <out@example.com>']), [agent.address]);

@@ -69,6 +69,7 @@ const BODIES: readonly CorpusMail[] = [
     mail: single(['Content-Type: text/plain', 'Content-Transfer-Encoding: base64'], base64('G\0r\0\xfc\0\xdf\0e\0')),
     text: 'Grüße',
   },
+  text('a NUL at the end', 'programs in C', `${lines('From: a@example.com', '', 'abc')}\0`, 'abc'),
   text('a byte order mark', 'Windows programs', inCharset('utf-8', `\xef\xbb\xbf${utf8('Grüße')}`), 'Grüße'),
   text(
     'a charset that only the HTML names',
