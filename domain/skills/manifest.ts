@@ -1,3 +1,4 @@
+import { counted } from '../counted.ts';
 import type { Refusal } from '../refusal.ts';
 import { badArchive } from './archive-rules.ts';
 
@@ -42,7 +43,10 @@ export const splitManifest = (text: string): Manifest => {
     throw badManifest('starts fields with this line ---, but no other line --- ends them: write one before the instructions', place);
   const frontMatter = lines.slice(start + 1, end).join('\n');
   if (frontMatter.length > MAX_FRONT_MATTER_LENGTH)
-    throw badManifest(`has ${frontMatter.length} characters between the lines ---; at most ${MAX_FRONT_MATTER_LENGTH} are allowed`, place);
+    throw badManifest(
+      `has ${counted(frontMatter.length, 'character')} between the lines ---; at most ${MAX_FRONT_MATTER_LENGTH} are allowed`,
+      place,
+    );
   const instructions = lines
     .slice(end + 1)
     .join('\n')

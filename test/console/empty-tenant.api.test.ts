@@ -18,6 +18,7 @@ const EMPTY_LISTS: Readonly<Record<string, number>> = {
   '': 2,
   '/deliveries': 1,
   '/deliveries/problems': 1,
+  '/jobs': 1,
   '/integrations': 1,
   '/guardrails': 1,
   '/agents': 1,

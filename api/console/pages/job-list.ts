@@ -78,7 +78,10 @@ export const jobListPage = page({
   ],
   view: ({ jobs, agents, members }, visit) => {
     const why = 'A replay of several deliveries, and an import into the memory of an agent, goes on after its request, as a job.';
-    const nothing = emptyState({ icon: 'history', title: 'There is no job yet', why });
+    const nothing = emptyState(
+      { icon: 'history', title: 'There is no job yet', why },
+      a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/deliveries') }, 'To deliveries'),
+    );
     return [
       heading('Jobs', 'What goes on after its request: who asked for it, how far it is, and what became of it.'),
       panel(jobs, (found) =>
