@@ -1,9 +1,12 @@
+import { Refusal } from '../../domain/refusal.ts';
 import { type InspectedBody, mediaOf } from '../../domain/webhooks/body-inspection.ts';
 import { partsField } from '../../domain/webhooks/delivery-body.ts';
 import { eventName } from '../../domain/webhooks/delivery-identity.ts';
 import { evaluateGuardrails, type GuardrailResult } from '../../domain/webhooks/guardrail.ts';
 import type { Integration } from '../../domain/webhooks/integration.ts';
+import type { Provider } from '../../domain/webhooks/provider.ts';
 import { presetOf } from '../../domain/webhooks/provider-preset.ts';
+import { triesAgain } from '../../domain/webhooks/retry-schedule.ts';
 import { traceField } from '../../domain/webhooks/trace-context.ts';
 import { applyGuardrails, type GuardrailDecision } from './apply-guardrails.ts';
 import type { NewDelivery, WebhookPorts } from './webhook-ports.ts';
@@ -115,5 +118,40 @@ export const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRe
   if (delivery.facts.reason || (json !== 'json' && json !== 'form') || ports.recording.isKnown(integration, id)) return delivery;
   const media = mediaOf(request.header('content-type')!)!;
   const deciding = applyGuardrails(ports.guardrails, { integration, request, receivedAt, event, media, json });
-  return withDecision(delivery, deciding instanceof Promise ? await deciding : deciding);
+  if (!(deciding instanceof Promise)) return withDecision(delivery, deciding);
+  return deciding.then(
+    (decision) => withDecision(delivery, decision),
+    (error) => postpone(delivery, json, error),
+  );
+};
+
+/**
+ * Returns a delivery whose rules cannot be loaded now as one to which they are applied later, unless its provider sends
+ * it again.
+ * @throws the error, if the provider does so, or if the error is another one
+ */
+const postpone = (delivery: NewDelivery, unevaluated: 'json' | 'form', error: unknown): NewDelivery => {
+  const isUnavailable = error instanceof Refusal && error.code === 'unavailable';
+  if (!isUnavailable || triesAgain(delivery.facts.provider as Provider)) throw error;
+  return { ...delivery, unevaluated };
+};
+
+/**
+ * Applies the rules to a delivery that was stored without them. If its integration does not exist any more, these are
+ * the rules of the tenant.
+ * @throws Refusal unavailable
+ */
+export const evaluateLate = async (
+  ports: Pick<WebhookPorts, 'eligibility' | 'guardrails'>,
+  delivery: NewDelivery,
+): Promise<NewDelivery> => {
+  const { unevaluated: json, ...rest } = delivery;
+  if (json === undefined) return rest;
+  const { facts, body, integration } = rest;
+  const { content_type, event, received_at: receivedAt, agent_id, provider } = facts;
+  const found = await ports.eligibility.integration(integration.id);
+  const source = found ?? { ...integration, agent_id, provider, guardrails: [] };
+  const request = { body, header: () => undefined };
+  const guarded = { integration: source, request, receivedAt, event, media: mediaOf(content_type)!, json };
+  return withDecision(rest, await applyGuardrails(ports.guardrails, guarded));
 };

@@ -31,6 +31,11 @@ export type NewDelivery = {
    * is recorded.
    */
   readonly isReplayUnchecked?: true;
+  /**
+   * Present if the rules could not be loaded, and the provider does not send the delivery again: they must be applied
+   * before the delivery is recorded. The value is the result of inspecting the body.
+   */
+  readonly unevaluated?: 'json' | 'form';
 };
 
 /**

@@ -74,3 +74,6 @@ const MAX_DELAY_SECONDS = HOUR;
 /** Returns how old a signed time may be if the provider sends the same bytes again, in seconds. */
 export const sameBytesAge = (provider: Exclude<Provider, 'custom_hmac'>): number =>
   lastAttemptSeconds(RETRIES[provider]) + MAX_DELAY_SECONDS;
+
+/** Returns whether a provider makes a further attempt on its own. That of custom_hmac is not known to do so. */
+export const triesAgain = (provider: Provider): boolean => provider !== 'custom_hmac' && RETRIES[provider].delaysSeconds.length > 0;

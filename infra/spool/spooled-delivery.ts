@@ -32,8 +32,15 @@ export type SealedEntry = SpoolIdentity & { readonly at: number; readonly kid: s
 type Facts = Omit<SpooledDelivery, 'integration' | 'id' | 'eventId' | 'body'>;
 
 export const entryOf = (delivery: SpooledDelivery): SpoolEntry => {
-  const { integration, id, eventId, body, type, facts, ip, user_agent, isReplayUnchecked } = delivery;
-  const stored: Facts = { type, facts, ip, user_agent, ...(isReplayUnchecked && { isReplayUnchecked }) };
+  const { integration, id, eventId, body, type, facts, ip, user_agent, isReplayUnchecked, unevaluated } = delivery;
+  const stored: Facts = {
+    type,
+    facts,
+    ip,
+    user_agent,
+    ...(isReplayUnchecked && { isReplayUnchecked }),
+    ...(unevaluated && { unevaluated }),
+  };
   return {
     tenant: integration.tenant_id,
     integration: integration.id,

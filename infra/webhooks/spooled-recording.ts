@@ -17,6 +17,8 @@ type Deps = {
   readonly spool: Spool;
   readonly recorder: DeliveryRecorder;
   readonly isReplay: (...args: Parameters<RecordingPort['isReplay']>) => boolean | Promise<boolean>;
+  /** Applies the rules to a delivery that was stored without them. @throws Refusal unavailable */
+  readonly evaluateLate: (delivery: NewDelivery) => Promise<NewDelivery>;
   /** Called with each delivery of the spool whose event the log already contains. */
   readonly compareRedelivery: RecordingPort['compareRedelivery'];
   readonly onDrained: DrainOptions['onDrained'];
@@ -101,7 +103,8 @@ export const createSpooledRecording = (deps: Deps): SpooledRecording => {
   const record = async (delivery: NewDelivery): Promise<RecordedDelivery> => {
     const eventId = randomUUID();
     const { id } = delivery.integration;
-    if (delivery.isReplayUnchecked || spool.hasWaiting(id) || recorder.isFull() || !mayTry()) return store(delivery, eventId);
+    if (delivery.isReplayUnchecked || delivery.unevaluated || spool.hasWaiting(id) || recorder.isFull() || !mayTry())
+      return store(delivery, eventId);
     try {
       const recorded = await recorder.record(delivery, { eventId, retry: !spool.status().canTake });
       breaker.succeeded();
@@ -129,7 +132,8 @@ export const createSpooledRecording = (deps: Deps): SpooledRecording => {
     try {
       const { isReplayUnchecked, eventId, ...delivery } = spooled;
       const isBlocked = isReplayUnchecked && (await deps.isReplay(delivery.integration, delivery.facts));
-      const { token } = await recorder.record(isBlocked ? blockAsReplay(delivery) : delivery, { eventId, retry: false });
+      const evaluated = delivery.unevaluated && !isBlocked ? await deps.evaluateLate(delivery) : delivery;
+      const { token } = await recorder.record(isBlocked ? blockAsReplay(delivery) : evaluated, { eventId, retry: false });
       if (token !== null) return 'recorded';
       compareRedelivery(delivery);
       return 'known';

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { AggregateReader } from '../../commands/context.ts';
 import { createDeliveryEligibility } from '../../commands/webhooks/delivery-eligibility.ts';
+import { evaluateLate } from '../../commands/webhooks/evaluate-delivery.ts';
 import type {
   EligibilityPort,
   NewDelivery,
@@ -23,7 +24,14 @@ import type { Vault } from '../vault/vault.ts';
 import { createChunkSealer, isRecorded, type SealChunk, writeChunks } from './body-chunks.ts';
 import { createBodyMemory } from './body-memory.ts';
 import { guardrailPort } from './guardrail-port.ts';
-import { type Attempt, createDeliveryRecorder, type DeliveryRecorder, type RecorderDeps, withTimeout } from './record-delivery.ts';
+import {
+  type Attempt,
+  createDeliveryRecorder,
+  type DeliveryRecorder,
+  type RecorderDeps,
+  retryLater,
+  withTimeout,
+} from './record-delivery.ts';
 import { createRedeliveryComparison } from './redelivery-comparison.ts';
 import { createReplayGuard } from './replay-guard.ts';
 import { createSigningKeys } from './signing-keys.ts';
@@ -67,9 +75,10 @@ const clock = (): string => new Date().toISOString();
 export const webhookPorts = ({ now = clock, ...rest }: WebhookDeps): WebhookPorts & RecordingState & Preparation & Closable => {
   const deps = { now, ...rest };
   const worker = openVerificationClient(deps.logger);
-  const { close: closeRecording, isFailing, isBreakerOpen, spooledShare, ...recording } = recordingPort(deps, worker.run);
   const { close: closeGuardrails, ...guardrails } = guardrailPort({ windows: createSlidingWindows(), ...deps });
   const { quotaOf, ...eligibility } = eligibilityPort(deps);
+  const evaluate = (delivery: NewDelivery) => evaluateLate({ eligibility, guardrails }, delivery);
+  const { close: closeRecording, isFailing, isBreakerOpen, spooledShare, ...recording } = recordingPort(deps, worker.run, evaluate);
   const verification = verificationPort(deps, worker.run);
   return {
     eligibility,
@@ -137,7 +146,10 @@ const verificationPort = ({ vault }: Deps, run: RunTask): VerificationPort => {
 
 /** Creates the recording of deliveries without a spool. While the log cannot be reached, deliveries are refused. */
 const directRecording = (recorder: DeliveryRecorder, isReplay: ReturnType<typeof createReplayGuard>): SpooledRecording => ({
-  record: (delivery) => recorder.record(delivery, { eventId: randomUUID(), retry: true }),
+  record: async (delivery) => {
+    if (delivery.unevaluated) throw retryLater();
+    return recorder.record(delivery, { eventId: randomUUID(), retry: true });
+  },
   isReplay,
   isBreakerOpen: () => false,
   spooledShare: () => 0,
@@ -146,7 +158,11 @@ const directRecording = (recorder: DeliveryRecorder, isReplay: ReturnType<typeof
 
 type Recording = RecordingPort & RecordingState & Closable;
 
-const recordingPort = ({ log, vault, logger, now, spool }: Deps, run: RunTask): Recording => {
+const recordingPort = (
+  { log, vault, logger, now, spool }: Deps,
+  run: RunTask,
+  evaluateLate: (delivery: NewDelivery) => Promise<NewDelivery>,
+): Recording => {
   const sealChunk = createChunkSealer(vault, (task) => run('sealBytes', task));
   const recorder = recordingWithChunks({ log, vault }, sealChunk);
   const redeliveries = createRedeliveryComparison({ log, logger, now });
@@ -155,7 +171,7 @@ const recordingPort = ({ log, vault, logger, now, spool }: Deps, run: RunTask): 
   const isReplay = async (...args: Parameters<typeof replayGuard>) => withTimeout(replayGuard(...args));
   const compareRedelivery = redeliveries.compareLater;
   const { record, ...recording } = spool
-    ? createSpooledRecording({ ...spool, recorder, isReplay, compareRedelivery, logger })
+    ? createSpooledRecording({ ...spool, recorder, isReplay, evaluateLate, compareRedelivery, logger })
     : directRecording(recorder, isReplay);
   return {
     deliveryId: ({ id, tenant_id }, delivery) => vault.uniqueId('delivery', tenant_id, `${id}\0${delivery}`),

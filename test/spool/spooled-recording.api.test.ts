@@ -11,7 +11,7 @@ import { eventually } from '../fixtures/child-process.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
-import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
+import { createWebhookPlatform, SECRET, sign } from '../fixtures/webhook-platform.ts';
 
 const logger = pino({ level: 'silent' });
 
@@ -132,6 +132,55 @@ test('while the event store is down, a delivery to an integration that this proc
   end();
 });
 
+/**
+ * Starts a second process that knows the integration, but has not loaded any rules: its only delivery so far was
+ * blocked by the filter of events. The rules of the tenant redact one word and block another.
+ */
+const processWithoutRules = async (provider: string, secret: string) => {
+  const given = await createWebhookPlatform({}, undefined, { dir: createTempDirectory().dir });
+  afterTest(given.close);
+  const rules = [
+    { name: 'words', kind: 'pattern', options: { pattern: 'hidden' }, action: 'redact' },
+    { name: 'secrets', kind: 'pattern', options: { pattern: 'forbidden' }, action: 'block' },
+  ];
+  is((await given.call('PUT', 'guardrails', rules)).status, 200);
+  const hook = (await given.connect({ provider, secret, event_filter: ['push', 'repo:push'] })).json.id as string;
+  const other = await given.startSecondProcess(given.log);
+  afterTest(other.close);
+  const deliver = (id: string, body: string, event = 'push') =>
+    other.post(hook, body, {
+      'x-github-delivery': id,
+      'x-github-event': event,
+      'x-request-uuid': id,
+      'x-event-key': `repo:${event}`,
+      'x-hub-signature': sign(body, secret),
+      'x-hub-signature-256': sign(body, secret),
+    });
+  equal((await deliver('noise', '{}', 'noise')).json.outcome, 'blocked');
+  return { ...given, other, deliver };
+};
+
+test('a delivery whose rules cannot be loaded is stored and evaluated later, if its provider sends it only once', async () => {
+  const { log, other, deliver, vault, accepted, ofType } = await processWithoutRules('github', SECRET);
+  const end = log.outage();
+  for (const word of ['hidden', 'forbidden', 'harmless']) is((await deliver(word, `{"word":"${word}"}`)).status, 202, word);
+  end();
+  await eventually('the spool is empty', () => other.spool!.status().rows === 0);
+  const bodies = await Promise.all(accepted().map(async (event) => String(Buffer.from((await vault.openEvent(event)).data as Uint8Array))));
+  equal(bodies, ['{"word":"[redacted:words]"}', '{"word":"harmless"}']);
+  const { reason, provider_delivery_id } = ofType('WebhookBlocked').at(-1)!.meta.facts as Record<string, unknown>;
+  equal([reason, provider_delivery_id], ['pattern', 'forbidden']);
+});
+
+test('a delivery whose rules cannot be loaded gets 503 if its provider sends it again', async () => {
+  const { log, deliver, accepted } = await processWithoutRules('bitbucket', SECRET);
+  const end = log.outage();
+  is((await deliver('first', '{"word":"hidden"}')).status, 503);
+  end();
+  is((await deliver('first', '{"word":"hidden"}')).status, 202);
+  is(accepted().length, 1);
+});
+
 /** Creates the recording of deliveries in a log, with a spool of its own. `record` records a delivery of a tenant. */
 const recordingIn = async (log: ReturnType<typeof memoryLog>, sealEvent: SealedEvents['sealEvent'], lines = logger) => {
   const { dir } = createTempDirectory();
@@ -143,6 +192,7 @@ const recordingIn = async (log: ReturnType<typeof memoryLog>, sealEvent: SealedE
     spool,
     recorder,
     isReplay: () => false,
+    evaluateLate: async (delivery) => delivery,
     compareRedelivery: ignore,
     onDrained: ignore,
     logger: lines,
