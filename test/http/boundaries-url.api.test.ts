@@ -17,6 +17,7 @@ afterLastTest(() => dataset.close());
 const SEMANTIC_PARAMETERS: Readonly<Record<string, string>> = {
   cursor: 'the text that a previous page returned',
   as_of: 'a time or a token',
+  bom: 'only with format=csv',
   from: 'a time, or a token',
   to: 'a time, or a token',
   to_position: 'a position',
