@@ -1,4 +1,5 @@
 import type { BodyVerdict, Media } from './body-inspection.ts';
+import { readings } from './exact-json.ts';
 import { payloadOf, replacePayload } from './form-payload.ts';
 import { replaceValues, type ValuePath } from './json-values.ts';
 
@@ -19,15 +20,18 @@ export type BodyContent = {
    * JSON in it.
    */
   readonly texts: () => readonly string[];
-  /** The parsed JSON of the body or of the field `payload`. For a form without JSON, its fields. */
-  readonly document: () => unknown;
+  /**
+   * The parsed JSON of the body or of the field `payload`. For a form without JSON, its fields. If a name occurs several
+   * times, there are two: in the first one the last of the values counts, and in the other one the first.
+   */
+  readonly readings: () => readonly unknown[];
   /**
    * Replaces each of the `texts` by the result of `map`, and returns the new body. If no text changes, the same bytes
    * are returned. JSON stays valid JSON.
    */
   readonly mapTexts: (map: MapText) => Uint8Array;
   /**
-   * Replaces the values of the `document` at these paths by a text, and returns the new body. JSON is written without
+   * Replaces the values of the `readings` at these paths by a text, and returns the new body. JSON is written without
    * whitespace, and its numbers keep their digits.
    */
   readonly replaceAt: (paths: readonly ValuePath[], text: string) => Uint8Array;
@@ -81,18 +85,23 @@ export const plainBytes = (bytes: Uint8Array, media: Media, json: Extract<BodyVe
   return encoder.encode(` ${formFields(decoder.decode(bytes)).flat().join('  ')}  `);
 };
 
+const formReadings = (fields: readonly [string, string][]): readonly unknown[] => {
+  const last = Object.fromEntries(fields);
+  return Object.keys(last).length === fields.length ? [last] : [last, Object.fromEntries(fields.toReversed())];
+};
+
 /** The functions that read and change the texts of a body: one set for JSON, and one for forms. */
 type Format = {
   readonly texts: (text: string) => string[];
-  readonly parse: (text: string) => unknown;
+  readonly parse: (text: string) => readonly unknown[];
   readonly map: (text: string, map: MapText) => string;
   readonly replace: typeof replaceFields;
 };
 
-const JSON_FORMAT: Format = { texts: jsonTexts, parse: JSON.parse, map: mapJson, replace: replaceValues };
+const JSON_FORMAT: Format = { texts: jsonTexts, parse: readings, map: mapJson, replace: replaceValues };
 const FORM_FORMAT: Format = {
   texts: (form) => formFields(form).flat(),
-  parse: (form) => Object.fromEntries(formFields(form)),
+  parse: (form) => formReadings(formFields(form)),
   map: mapForm,
   replace: replaceFields,
 };
@@ -123,7 +132,7 @@ export const bodyContent = (bytes: Uint8Array, media: Media, json: Extract<BodyV
     bytes,
     text,
     texts: once(() => format.texts(inner())),
-    document: once(() => format.parse(inner())),
+    readings: once(() => format.parse(inner())),
     mapTexts: (map) => withInner(format.map(inner(), map)),
     replaceAt: (paths, replacement) => (paths.length === 0 ? bytes : withInner(format.replace(inner(), paths, replacement))),
   };

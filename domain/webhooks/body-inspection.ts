@@ -2,7 +2,9 @@ import { hash } from 'node:crypto';
 import { withoutByteOrderMark } from '../byte-order-mark.ts';
 import { foreignCharsets, isJsonMediaType, parseContentType } from '../content-type.ts';
 import { type JsonVerdict, scanJson } from '../json-scanner.ts';
+import { readings } from './exact-json.ts';
 import { payloadOf } from './form-payload.ts';
+import { type FieldText, fieldName, jsonFields } from './json-fields.ts';
 
 export type Media = 'json' | 'form';
 
@@ -38,13 +40,18 @@ export type BodyQuestion = { readonly media: Media; readonly forms: FormUse; rea
 export type BodyVerdict = JsonVerdict | 'form';
 
 /**
- * `sha256` is the SHA-256 of the body, in hex. `fields` maps the requested JSON pointers to values: texts, or whole
- * numbers written as decimal texts. A field that does not exist, or has a value of another type, is not in the map.
+ * `sha256` is the SHA-256 of the body, in hex. `fields` maps the requested JSON pointers to values: texts, or numbers as
+ * they are written in the body. A field that does not exist, or is `unclear`, is not in the map.
  */
 export type InspectedBody = {
   readonly sha256: string;
   readonly json: BodyVerdict;
   readonly fields: Readonly<Record<string, string>>;
+  /**
+   * The pointers to fields that have another type, several different values, or bytes that are no text; absent if there
+   * are none.
+   */
+  readonly unclear?: readonly string[];
   /** Present if the body should be JSON, and is not, because its bytes are not valid UTF-8. */
   readonly isNotUtf8?: true;
 };
@@ -55,7 +62,7 @@ export type InspectedBody = {
  */
 export const inspectBody = (question: BodyQuestion, body: Uint8Array): InspectedBody => {
   const json = jsonOf(question, body);
-  const inspected = { sha256: hash('sha256', body, 'hex'), json, fields: fieldsOf(question, json, body) };
+  const inspected = { sha256: hash('sha256', body, 'hex'), json, ...fieldsOf(question, json, body) };
   return json === 'not_json' && !isUtf8(jsonIn(question.media, body)) ? { ...inspected, isNotUtf8: true } : inspected;
 };
 
@@ -69,20 +76,38 @@ export const jsonOf = ({ media, forms }: Pick<BodyQuestion, 'media' | 'forms'>, 
   return forms === 'fields' ? 'form' : 'not_json';
 };
 
-const NO_FIELDS = {};
+const NO_FIELDS = { fields: {} };
 
-const fieldsOf = ({ media, pointers }: BodyQuestion, verdict: BodyVerdict, body: Uint8Array): InspectedBody['fields'] => {
+const fieldsOf = ({ media, pointers }: BodyQuestion, verdict: BodyVerdict, body: Uint8Array): Pick<InspectedBody, 'fields' | 'unclear'> => {
   if (pointers.length === 0 || verdict === 'not_json' || verdict === 'too_deep') return NO_FIELDS;
-  const document = verdict === 'form' ? formFields(body) : documentOf(media, body);
-  const found = pointers.map((pointer): [string, string | null] => [pointer, textAt(document, pointer)]);
-  return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== null));
+  const found = verdict === 'form' ? formTexts(body, pointers) : jsonFields(withoutByteOrderMark(jsonIn(media, body)), pointers);
+  const fields: Record<string, string> = {};
+  const unclear: string[] = [];
+  for (const [pointer, field] of found) {
+    if (field === 'unclear') unclear.push(pointer);
+    else fields[pointer] = field.text;
+  }
+  return unclear.length === 0 ? { fields } : { fields, unclear };
+};
+
+/** The character that stands for bytes which are not UTF-8. Different bytes would look the same. */
+const REPLACEMENT = '\ufffd';
+
+const formTexts = (body: Uint8Array, pointers: readonly string[]): ReadonlyMap<string, FieldText> => {
+  const form = new URLSearchParams(textOf(body));
+  const found = new Map<string, FieldText>();
+  for (const pointer of pointers) {
+    const [text, ...others] = new Set(form.getAll(fieldName(pointer.slice(1))));
+    if (text !== undefined) found.set(pointer, others.length > 0 || text.includes(REPLACEMENT) ? 'unclear' : { text });
+  }
+  return found;
 };
 
 /**
  * Returns the value of a JSON body, or of the JSON in a form.
  * @throws SyntaxError if it is not JSON
  */
-const documentOf = (media: Media, body: Uint8Array): unknown => JSON.parse(textOf(jsonIn(media, body)));
+const documentOf = (media: Media, body: Uint8Array): unknown => readings(textOf(jsonIn(media, body)))[0];
 
 const jsonIn = (media: Media, body: Uint8Array): Uint8Array => (media === 'json' ? body : (payloadOf(body) ?? body));
 
@@ -114,17 +139,14 @@ const isUtf8 = (bytes: Uint8Array): boolean => {
 
 const formFields = (form: Uint8Array): Readonly<Record<string, string>> => Object.fromEntries(new URLSearchParams(textOf(form)));
 
-/**
- * Returns the value at a JSON pointer as a text; null if it is missing or has another type. A number that JavaScript
- * cannot represent exactly counts as missing, because two different ones could look the same.
- */
+/** Returns the text or whole number at a JSON pointer as a text; null if it is missing or has another type. */
 export const textAt = (document: unknown, pointer: string): string | null => {
   let value = document;
   for (const part of pointer.slice(1).split('/')) {
-    const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    const name = fieldName(part);
     if (value === null || typeof value !== 'object' || !Object.hasOwn(value, name)) return null;
     value = (value as Record<string, unknown>)[name];
   }
   if (typeof value === 'string') return value;
-  return Number.isSafeInteger(value) ? String(value) : null;
+  return typeof value === 'bigint' || Number.isSafeInteger(value) ? String(value) : null;
 };

@@ -101,10 +101,11 @@ const detectorFind =
 const queryFind =
   ({ selects, paths }: JsonQuery, when: 'present' | 'absent', tag: string): Find =>
   (_, content) => {
-    if (when === 'absent') return finding(!selects(content.document()), 'the query selects nothing');
-    if (!selects(content.document())) return null;
+    const readings = content.readings();
+    if (when === 'absent') return finding(!readings.every(selects), 'the query selects nothing');
+    if (!readings.some(selects)) return null;
     const redact = (): Redacted => {
-      const found = paths(content.document());
+      const found = readings.flatMap(paths);
       return { bytes: content.replaceAt(found, replacementOf(tag)), hits: [{ tag, count: found.length }] };
     };
     return { note: 'the query selects a value', redact };

@@ -1,5 +1,6 @@
-import { FunctionExpressionType, JSONPathEnvironment, type JSONPathQuery } from 'json-p3';
+import { FunctionExpressionType, JSONPathEnvironment, JSONPathNodeList, type JSONPathQuery } from 'json-p3';
 import type { RE2JS } from 're2js';
+import { exactNumber } from '../../domain/webhooks/exact-json.ts';
 import type { JsonQuery } from '../../domain/webhooks/guardrail-evaluation.ts';
 import type { ValuePath } from '../../domain/webhooks/json-values.ts';
 import { createLruMap } from '../lru-map.ts';
@@ -57,10 +58,51 @@ const checkPatterns = (node: unknown): void => {
   for (const [key, child] of Object.entries(node)) if (!NO_CHILDREN.includes(key)) checkPatterns(child);
 };
 
+const isLarge = (value: unknown): boolean => typeof value === 'bigint';
+
+/** The order of two numbers of which one is a bigint; the library compares only numbers. */
+const ORDERS: Readonly<Record<string, (left: bigint, right: bigint) => boolean>> = {
+  '<': (left, right) => left < right,
+  '>': (left, right) => left > right,
+  '<=': (left, right) => left <= right,
+  '>=': (left, right) => left >= right,
+};
+
+const isNumeric = (value: unknown): boolean => typeof value === 'number' || isLarge(value);
+
+/** The value of an operand: if it is a list of one value, this value. */
+const operandOf = (operand: unknown): unknown =>
+  operand instanceof JSONPathNodeList && operand.nodes.length === 1 ? operand.nodes[0]!.value : operand;
+
+type Evaluated = { readonly evaluate: (context: unknown) => unknown };
+type Comparison = { evaluate: Evaluated['evaluate']; readonly left: Evaluated; readonly right: Evaluated; readonly operator: string };
+type Literal = { value: number | bigint; readonly token: { readonly value: string } };
+
+const compareExactly = (node: Comparison): void => {
+  const order = ORDERS[node.operator];
+  if (!order) return;
+  const compare = node.evaluate.bind(node);
+  node.evaluate = (context) => {
+    const [left, right] = [operandOf(node.left.evaluate(context)), operandOf(node.right.evaluate(context))];
+    const hasLarge = isNumeric(left) && isNumeric(right) && (isLarge(left) || isLarge(right));
+    return hasLarge ? order(left as bigint, right as bigint) : compare(context);
+  };
+};
+
+/** Makes a parsed query compare large whole numbers exactly: those in the query, and those in documents. */
+const makeExact = (node: unknown): void => {
+  if (typeof node !== 'object' || node === null) return;
+  const { value, token, operator, left, right } = node as Node;
+  if (typeof value === 'number' && token) (node as Literal).value = exactNumber((node as Literal).token.value);
+  if (typeof operator === 'string' && left && right) compareExactly(node as Comparison);
+  for (const [key, child] of Object.entries(node)) if (!NO_CHILDREN.includes(key)) makeExact(child);
+};
+
 const parseQuery = (path: string): JSONPathQuery => {
   try {
     const query = environment.compile(path);
     checkPatterns(query.segments);
+    makeExact(query.segments);
     return query;
   } catch (error) {
     throw new Error(`is not a JSONPath query of RFC 9535: ${(error as Error).message}`);

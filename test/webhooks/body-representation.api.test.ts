@@ -160,6 +160,25 @@ test('the own API ignores a byte order mark, and names a content type and a codi
     assert.match(refusals[index]!.json.detail as string, told);
 });
 
+test('two bodies with the same large number as id are one delivery, and an id that cannot be read is labelled', async () => {
+  const connected = await given.connect({ provider: 'custom_hmac', delivery_id_source: '/id' });
+  const send = (body: string) =>
+    given.deliver(body, { 'x-hub-signature-256': null, 'x-signature': sign(body).slice(7) }, connected.json.id as string);
+  const answers = [await send('{"id":8202522731445525542,"attempt":1}'), await send('{"id":8202522731445525542,"attempt":2}')];
+  assert.equal(
+    answers.map(({ status, json }) => [status, json.outcome]),
+    [
+      [202, 'accepted'],
+      [200, 'duplicate'],
+    ],
+  );
+  const other = await send('{"id":8202522731445525543}');
+  assert.is(other.status, 202);
+  const detail = (await given.call('GET', `deliveries/${(await send('{"id":null}')).json.id}`)).json;
+  const label = (detail.guardrails as Record<string, string>[]).find(({ rule }) => rule === 'delivery_id');
+  assert.is(label?.verdict, 'label');
+});
+
 test('the platform closes', () => given.close());
 
 test.run();

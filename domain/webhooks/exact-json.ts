@@ -1,0 +1,82 @@
+/** Which of several members with the same name in an object counts. Programs differ in this. */
+type Kept = 'first' | 'last';
+
+/** The longest exponent of a number that is computed exactly. Larger numbers are infinite, as for JSON.parse. */
+const MAX_EXPONENT = 400;
+const WHOLE = /^(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/**
+ * Returns the value of a number as it is written: a bigint if it is a whole number that JavaScript cannot represent
+ * otherwise.
+ */
+export const exactNumber = (source: string): number | bigint => {
+  const value = Number(source);
+  if (Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value))) return value;
+  const [, whole, decimals = '', exponent = '0'] = WHOLE.exec(source)!;
+  const power = Number(exponent) - decimals.length;
+  if (Math.abs(power) > MAX_EXPONENT) return value;
+  const digits = BigInt(whole! + decimals);
+  if (power >= 0) return digits * 10n ** BigInt(power);
+  const divisor = 10n ** BigInt(-power);
+  return digits % divisor === 0n ? digits / divisor : value;
+};
+
+const TOKEN = /\s*(?:"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*|true|false|null|[[\]{},:])/gy;
+
+/** Parses valid JSON whose numbers or names are unusual. */
+const parse = (text: string, kept: Kept): unknown => {
+  TOKEN.lastIndex = 0;
+  const next = (): string => TOKEN.exec(text)![0].trim();
+  const readMember = (token: string): [string, unknown] => {
+    const name = JSON.parse(token) as string;
+    next();
+    return [name, readValue(next())];
+  };
+  const readObject = (): object => {
+    const members: Map<string, unknown> = new Map();
+    for (let token = next(); token !== '}'; token = next()) {
+      const [name, value] = readMember(token === ',' ? next() : token);
+      if (kept === 'last' || !members.has(name)) members.set(name, value);
+    }
+    return Object.fromEntries(members);
+  };
+  const readArray = (): unknown[] => {
+    const items: unknown[] = [];
+    for (let token = next(); token !== ']'; token = next()) items.push(readValue(token === ',' ? next() : token));
+    return items;
+  };
+  const readValue = (token: string): unknown => {
+    if (token === '{') return readObject();
+    if (token === '[') return readArray();
+    return /^[-\d]/.test(token) ? exactNumber(token) : (JSON.parse(token) as unknown);
+  };
+  return readValue(next());
+};
+
+/** The members of all objects in a value. */
+const membersIn = (value: unknown): number => {
+  if (typeof value !== 'object' || value === null) return 0;
+  const inner = Object.values(value) as unknown[];
+  return inner.reduce<number>((sum, one) => sum + membersIn(one), Array.isArray(value) ? 0 : inner.length);
+};
+
+/** Matches strings, and the colons between names and values. */
+const STRING_OR_COLON = /"[^"\\]*(?:\\.[^"\\]*)*"|:/g;
+
+const membersOf = (json: string): number => {
+  let count = 0;
+  for (const [token] of json.matchAll(STRING_OR_COLON)) if (token === ':') count++;
+  return count;
+};
+
+/** Matches texts that may have a number that JavaScript cannot represent exactly. */
+const LONG_NUMBER = /\d{16}|\d[eE]/;
+
+/**
+ * Returns what programs can read in valid JSON: one value, or two if an object has several members with the same name,
+ * of which some programs read the last, and others the first. Whole numbers are exact: large ones are bigints.
+ */
+export const readings = (json: string): readonly unknown[] => {
+  const last = LONG_NUMBER.test(json) ? parse(json, 'last') : (JSON.parse(json) as unknown);
+  return membersOf(json) === membersIn(last) ? [last] : [last, parse(json, 'first')];
+};
