@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { shownValue } from './content-type.ts';
 import { counted } from './counted.ts';
+import { plainDateTime } from './date-time.ts';
 
 const codePoints = (text: string): number => {
   let count = 0;
@@ -79,20 +81,27 @@ const YEAR_10000 = Date.parse('9999-12-31T23:59:59.999Z') + 1;
  */
 const hasFourDigitYear = (instant: string): boolean => !(Date.parse(instant) < YEAR_1 || Date.parse(instant) >= YEAR_10000);
 
-const toUpperCase = (value: unknown): unknown => (typeof value === 'string' ? value.toUpperCase() : value);
+const toPlain = (value: unknown): unknown => (typeof value === 'string' ? plainDateTime(value) : value);
+
+/** Returns what is wrong with a text that is to be a date-time, with the text as it arrived. */
+const dateTimeFault = (value: unknown): string =>
+  `must be an RFC 3339 date-time, such as 2026-03-14T09:26:53Z or 2026-03-14T10:26:53+01:00${typeof value === 'string' ? `; it is ${shownValue(value)}` : ''}`;
 
 const UpperCaseInstant = z.iso
-  .datetime({ offset: true, message: 'must be an RFC 3339 date-time' })
+  .datetime({ offset: true, error: ({ input }) => dateTimeFault(input) })
   .refine(hasFourDigitYear, 'must be in the years 0001 to 9999');
 
+/** A schema for RFC 3339 date-times exactly as JavaScript reads them, in upper case. */
+export const PlainInstant = UpperCaseInstant;
+
 /** Converts a text that `InstantText` accepts to a time in UTC with milliseconds. */
-export const instantOf = (text: string): string => new Date(text.toUpperCase()).toISOString();
+export const instantOf = (text: string): string => new Date(plainDateTime(text)).toISOString();
 
 /**
- * A schema for RFC 3339 date-times with `Z` or an offset; `t` and `z` are accepted in lower case. The parsed value is
- * in UTC with milliseconds.
+ * A schema for RFC 3339 date-times with `Z` or an offset, as `plainDateTime` reads them. The parsed value is in UTC with
+ * milliseconds.
  */
-export const Instant = z.preprocess(toUpperCase, UpperCaseInstant.transform(instantOf));
+export const Instant = z.preprocess(toPlain, UpperCaseInstant.transform(instantOf));
 
 /**
  * A schema like `Instant` whose parsed value is the text itself. It exists because a schema that changes the value
@@ -100,7 +109,9 @@ export const Instant = z.preprocess(toUpperCase, UpperCaseInstant.transform(inst
  */
 export const InstantText = z
   .string()
-  .refine((instant) => UpperCaseInstant.safeParse(instant.toUpperCase()).success, 'must be an RFC 3339 date-time in the years 0001 to 9999')
+  .refine((instant) => UpperCaseInstant.safeParse(plainDateTime(instant)).success, {
+    error: ({ input }) => `${dateTimeFault(input)}; the years are 0001 to 9999`,
+  })
   .meta({ format: 'date-time' });
 
 /** A schema for times in responses: RFC 3339 in UTC with milliseconds. */

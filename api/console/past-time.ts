@@ -3,6 +3,10 @@ import { daysAfter } from './parts/period.ts';
 
 const POSITION = /^\d{1,20}:\d{1,20}$/;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/i;
+/** Matches a time with an offset, whose plus became a blank because it was not encoded in the address. */
+const BLANK_OFFSET = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?) (\d\d:\d\d)$/i;
+/** Matches the time of day in a time without seconds, which RFC 3339 requires. */
+const WITHOUT_SECONDS = /(t\d\d:\d\d)(?=z|[+-])/;
 const DAY = /^(\d{4}-\d\d-\d\d)(?:[ T](\d{1,2}):(\d\d)(?::(\d\d))?)?$/;
 const NAMED_DAY = /^(?:(today|yesterday)\s*)?(?:at\s+)?(?:(\d{1,2}):(\d\d)(?::(\d\d))?)?$/;
 const AGO = /^(\d{1,6})\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)\s+ago$/;
@@ -33,10 +37,10 @@ const timeOf = (day: string, [hour = '0', minute = '00', second = '00']: readonl
  * ago`, or a consistency token. Returns an RFC 3339 time or the token. Null if the text has none of these forms.
  */
 export const pastTime = (text: string, now: number, zone: string): string | null => {
-  const words = text.trim().toLowerCase();
+  const words = text.trim().replace(BLANK_OFFSET, '$1+$2').toLowerCase();
   if (words === '') return null;
   if (isPosition(words)) return words;
-  if (INSTANT.test(words)) return instantOf(words) === null ? null : text.trim().toUpperCase();
+  if (INSTANT.test(words)) return instantOf(words) === null ? null : words.replace(WITHOUT_SECONDS, '$1:00').toUpperCase();
   const [, day, ...time] = DAY.exec(words) ?? [];
   if (day) return timeOf(day, time, zone);
   const [, count, unit] = AGO.exec(words) ?? [];

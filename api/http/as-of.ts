@@ -1,3 +1,4 @@
+import { shownValue } from '../../domain/content-type.ts';
 import { comparePositions, type Position, parseToken } from '../../domain/event.ts';
 import { Instant } from '../../domain/fields.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
@@ -46,7 +47,12 @@ export const resolvePosition = async (ctx: Ctx, text: string, name = 'as_of'): P
     throw invalid(`/query/${name}`, 'must not be a position beyond the end of the event log', 'beyond_log');
   if (token) return token;
   const time = Instant.safeParse(text);
-  if (!time.success) throw invalid(`/query/${name}`, 'must be an RFC 3339 date-time or a Consistency-Token', 'bad_as_of');
+  if (!time.success)
+    throw invalid(
+      `/query/${name}`,
+      `must be an RFC 3339 date-time, such as 2026-03-14T10:26:53+01:00, or a Consistency-Token; it is ${shownValue(text)}`,
+      'bad_as_of',
+    );
   const found = await positionAt(ctx.reads, ctx.tenant, time.data);
   return (found && parseToken(found)) || BEFORE_LOG;
 };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { displayText, Instant, integer } from '../../domain/fields.ts';
+import { displayText, Instant, integer, PlainInstant } from '../../domain/fields.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import { isTimeZone } from '../../domain/time-zone.ts';
 
@@ -7,7 +7,7 @@ import { isTimeZone } from '../../domain/time-zone.ts';
 const MAX_BODY_CHARACTERS = 349_528;
 const MAX_TARGET = 2_048;
 
-const isStartTime = (value: string): boolean => CronJob.isLocalTime(value) || Instant.safeParse(value).success;
+const isStartTime = (value: string): boolean => CronJob.isLocalTime(value) || PlainInstant.safeParse(value.toUpperCase()).success;
 
 export const TimeZone = displayText(1, 64).refine(isTimeZone, 'must be the name of a time zone such as Europe/Berlin');
 

@@ -1,3 +1,4 @@
+import { shownValue } from '../../domain/content-type.ts';
 import { comparePositions, type Position, parseToken, type Recorded, tokenOf } from '../../domain/event.ts';
 import { Instant } from '../../domain/fields.ts';
 import { isId25 } from '../../domain/id.ts';
@@ -34,8 +35,9 @@ const boundOf = (name: string, text: string | undefined): Bound => {
   const position = parseToken(text);
   // An event's prepare position is never above its commit position, so `14:38` is a mistyped time and not a position.
   if (position && position.prepare <= position.commit) return { position };
-  if (Instant.safeParse(text).success) return { time: new Date(text).toISOString() };
-  throw usageError(`--${name} must be a position such as 4711:4711 or a time such as 2026-11-21T10:00:00Z`);
+  const time = Instant.safeParse(text).data;
+  if (time !== undefined) return { time };
+  throw usageError(`--${name} must be a position such as 4711:4711 or a time such as 2026-11-21T10:00:00Z; it is ${shownValue(text)}`);
 };
 
 const isBefore = (event: Recorded, bound: Bound): boolean => {

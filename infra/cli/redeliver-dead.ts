@@ -1,4 +1,5 @@
 import { type DeadMessage, redeliverDead } from '../../commands/webhooks/redeliver.ts';
+import { shownValue } from '../../domain/content-type.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { Instant } from '../../domain/fields.ts';
 import { isId25 } from '../../domain/id.ts';
@@ -28,9 +29,10 @@ type Selection = { readonly since: string; readonly tenant: string | undefined }
 /** Checks the options. @throws a usage error */
 const selectionOf = ({ outcome, since, tenant }: RedeliverOptions): Selection => {
   if (outcome !== 'dead') throw usageError('--outcome must be dead: deliveries with another outcome are sent again one by one, by the API');
-  if (!Instant.safeParse(since).success) throw usageError('--since must be a time such as 2026-11-21T10:00:00Z');
+  const from = Instant.safeParse(since).data;
+  if (from === undefined) throw usageError(`--since must be a time such as 2026-11-21T10:00:00Z; it is ${shownValue(since)}`);
   if (tenant !== undefined && !isId25(tenant)) throw usageError('--tenant must be a tenant id');
-  return { since: new Date(since).toISOString(), tenant };
+  return { since: from, tenant };
 };
 
 /**

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import { type DeadMessage, redriveLost } from '../../commands/webhooks/redeliver.ts';
+import { shownValue } from '../../domain/content-type.ts';
 import { comparePositions, type Position, type Recorded } from '../../domain/event.ts';
 import { Instant } from '../../domain/fields.ts';
 import { isId25 } from '../../domain/id.ts';
@@ -38,9 +39,11 @@ const RECORDING_MS = 5_000;
 type Selection = { readonly ageMs: number; readonly tenant: string | undefined };
 
 const selectionOf = ({ since, tenant }: RedriveOptions): Selection => {
-  if (since !== undefined && !Instant.safeParse(since).success) throw usageError('--since must be a time such as 2026-11-21T10:00:00Z');
+  const from = since === undefined ? undefined : Instant.safeParse(since).data;
+  if (since !== undefined && from === undefined)
+    throw usageError(`--since must be a time such as 2026-11-21T10:00:00Z; it is ${shownValue(since)}`);
   if (tenant !== undefined && !isId25(tenant)) throw usageError('--tenant must be a tenant id');
-  const ageMs = since === undefined ? MAX_MESSAGE_AGE_MS : Date.now() - Date.parse(since);
+  const ageMs = from === undefined ? MAX_MESSAGE_AGE_MS : Date.now() - Date.parse(from);
   if (ageMs <= 0) throw usageError('--since must be a time in the past');
   return { ageMs, tenant };
 };

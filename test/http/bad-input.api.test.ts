@@ -132,6 +132,18 @@ test('a request with a body is accepted only if its content type is application/
     assert.is((await post(agent(''), { 'content-type': type })).status, 201, type);
 });
 
+test('in the query of any operation, a plus that became a blank counts, and a refused time is shown as it arrived', async () => {
+  const read = async (path: string) => p.send('GET', `${p.tenant}/${path}`);
+  const [plus, bad] = ['2026-11-26T10:00:00+02:00', '2026-11-26T10:00:00+0200'];
+  for (const query of ['audit-logs?from=', 'audit-logs?to=', 'agents?as_of=', 'costs?end=', 'cron-jobs/occurrences?from=']) {
+    assert.ok((await read(query + plus)).status !== 422, query);
+    const refused = await read(query + bad);
+    if (refused.status === 404) continue;
+    assert.is(refused.status, 422, query);
+    assert.match((refused.body as Json).detail as string, /RFC 3339 date-time, such as .* it is "2026-11-26T10:00:00 0200"/, query);
+  }
+});
+
 test('a request with a compressed body gets 415, and the response names the unsupported coding and the accepted one', async () => {
   for (const coding of ['gzip', 'BR', 'identity, gzip', 'x'.repeat(300), '"', '\u00e9']) {
     const answer = await post(agent(''), { 'content-encoding': coding });
