@@ -3,9 +3,10 @@ import { type InspectedBody, mediaOf } from '../../domain/webhooks/body-inspecti
 import { partsField } from '../../domain/webhooks/delivery-body.ts';
 import { eventName } from '../../domain/webhooks/delivery-identity.ts';
 import { evaluateGuardrails, type GuardrailResult } from '../../domain/webhooks/guardrail.ts';
+import { identityLabels } from '../../domain/webhooks/identity-labels.ts';
 import type { Integration } from '../../domain/webhooks/integration.ts';
 import type { Provider } from '../../domain/webhooks/provider.ts';
-import { identityLabels, presetOf } from '../../domain/webhooks/provider-preset.ts';
+import { presetOf } from '../../domain/webhooks/provider-preset.ts';
 import { triesAgain } from '../../domain/webhooks/retry-schedule.ts';
 import { traceField } from '../../domain/webhooks/trace-context.ts';
 import { applyGuardrails, type GuardrailDecision } from './apply-guardrails.ts';

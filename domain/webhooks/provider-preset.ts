@@ -2,7 +2,6 @@ import type { FormUse, InspectedBody } from './body-inspection.ts';
 import { type IntegrationOptions, schemeOf } from './custom-scheme.ts';
 import type { DeliveryIdentity, ValueSource } from './delivery-identity.ts';
 import { valueFrom } from './delivery-identity.ts';
-import type { GuardrailVerdict } from './guardrail.ts';
 import { handshakePointers } from './handshake.ts';
 import type { Provider } from './provider.ts';
 import { sameBytesAge } from './retry-schedule.ts';
@@ -157,26 +156,6 @@ export const identityOf = (
   request: Pick<SignedRequest, 'header'>,
   body?: InspectedBody,
 ): DeliveryIdentity => ({ delivery: valueFrom(delivery, request, body), event: valueFrom(event, request, body) });
-
-/**
- * Returns labels which say that the delivery id, or the event, that the owner of an integration wants from a field of
- * the body cannot be read there.
- */
-export const identityLabels = (
-  { provider, delivery_id_source, options }: PresetOwner,
-  { sha256, fields, unclear = [] }: InspectedBody,
-): readonly GuardrailVerdict[] => {
-  if (provider !== 'custom_hmac') return [];
-  const labelOf = (rule: string, source: string | null | undefined, instead: string): GuardrailVerdict[] => {
-    if (!source?.startsWith('/') || fields[source]) return [];
-    const fault = unclear.includes(source) ? 'is no text and no number, or has several different values' : 'is missing or empty';
-    return [{ rule, verdict: 'label', note: `the field ${source} ${fault}: ${instead}` }];
-  };
-  return [
-    ...labelOf('delivery_id', delivery_id_source, `the digest of the body is the id (${sha256.slice(0, 12)}…)`),
-    ...labelOf('event_source', options.event_source, 'the delivery names no event'),
-  ];
-};
 
 /**
  * Returns whether the signing time of a delivery is close enough to the time `at` (RFC 3339), or can be that of an

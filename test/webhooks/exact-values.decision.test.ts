@@ -4,8 +4,9 @@ import { bodyContent } from '../../domain/webhooks/body-content.ts';
 import { type InspectedBody, inspectBody, type Media } from '../../domain/webhooks/body-inspection.ts';
 import { exactNumber, readings } from '../../domain/webhooks/exact-json.ts';
 import { compileRules } from '../../domain/webhooks/guardrail-evaluation.ts';
+import { identityLabels } from '../../domain/webhooks/identity-labels.ts';
 import { payloadPreview } from '../../domain/webhooks/payload-preview.ts';
-import { identityLabels, identityOf, presetOf } from '../../domain/webhooks/provider-preset.ts';
+import { identityOf, presetOf } from '../../domain/webhooks/provider-preset.ts';
 import { ruleTools } from '../../infra/guardrails/rule-tools.ts';
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -1,0 +1,23 @@
+import type { InspectedBody } from './body-inspection.ts';
+import type { GuardrailVerdict } from './guardrail.ts';
+import type { PresetOwner } from './provider-preset.ts';
+
+/**
+ * Returns labels which say that the delivery id, or the event, that the owner of an integration wants from a field of
+ * the body cannot be read there.
+ */
+export const identityLabels = (
+  { provider, delivery_id_source, options }: PresetOwner,
+  { sha256, fields, unclear = [] }: InspectedBody,
+): readonly GuardrailVerdict[] => {
+  if (provider !== 'custom_hmac') return [];
+  const labelOf = (rule: string, source: string | null | undefined, instead: string): GuardrailVerdict[] => {
+    if (!source?.startsWith('/') || fields[source]) return [];
+    const fault = unclear.includes(source) ? 'is no text and no number, or has several different values' : 'is missing or empty';
+    return [{ rule, verdict: 'label', note: `the field ${source} ${fault}: ${instead}` }];
+  };
+  return [
+    ...labelOf('delivery_id', delivery_id_source, `the digest of the body is the id (${sha256.slice(0, 12)}…)`),
+    ...labelOf('event_source', options.event_source, 'the delivery names no event'),
+  ];
+};
