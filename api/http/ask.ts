@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { parseForDisplay } from '../../domain/webhooks/json-values.ts';
 import { expandPath } from './expand-path.ts';
 import type { Operation, Params } from './operation.ts';
 
@@ -144,7 +145,7 @@ export const problemOf = async (response: Response): Promise<Problem> => {
 
 const readJson = async (response: Response): Promise<unknown> => {
   const text = await response.text();
-  return text === '' ? null : JSON.parse(text);
+  return text === '' ? null : parseForDisplay(text);
 };
 
 /** Returns the answer that a response contains. `read` reads the body of a successful response. */

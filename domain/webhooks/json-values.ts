@@ -9,12 +9,32 @@ type Reviver = (this: unknown, name: string, value: unknown, context: { readonly
  * The object JSON with the functions of the proposal "JSON.parse source text access", which TypeScript does not declare
  * yet.
  */
-type SourceJson = { readonly parse: (text: string, reviver: Reviver) => unknown; readonly rawJSON: (source: string) => object };
+type SourceJson = {
+  readonly parse: (text: string, reviver: Reviver) => unknown;
+  readonly rawJSON: (source: string) => object;
+  readonly isRawJSON: (value: unknown) => boolean;
+};
 const sourceJson = JSON as unknown as SourceJson;
 
 /** Parses JSON so that JSON.stringify writes each number with the digits that it has in the text. */
 const parseExactly = (json: string): unknown =>
   sourceJson.parse(json, (_, value, { source }) => (typeof value === 'number' ? sourceJson.rawJSON(source!) : value));
+
+/** Matches JSON that may have a number which JSON.stringify would write with other digits. */
+const UNUSUAL_NUMBER = /(?:"\s*:|[[,])\s*(?:-?\d{16}|-?\d+[.eE]|-0)|^\s*-?\d/;
+
+const keepDigits: Reviver = (_, value, { source }) =>
+  typeof value === 'number' && String(value) !== source ? sourceJson.rawJSON(source!) : value;
+
+/**
+ * Parses JSON to be shown or copied: a number that JavaScript would write with other digits is a raw number, which
+ * JSON.stringify writes as it is in the text. All other values are as JSON.parse returns them.
+ */
+export const parseForDisplay = (json: string): unknown =>
+  UNUSUAL_NUMBER.test(json) ? sourceJson.parse(json, keepDigits) : (JSON.parse(json) as unknown);
+
+/** Returns whether a value is a raw number of `parseForDisplay`. */
+export const isRawNumber = (value: unknown): boolean => sourceJson.isRawJSON(value);
 
 const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
 

@@ -1,3 +1,4 @@
+import { isRawNumber } from '../../http/shown-json.ts';
 import { icon } from './icon.ts';
 import { copyButton } from './short-id.ts';
 import { type Child, tags } from './tags.ts';
@@ -7,7 +8,10 @@ const { a, details, summary, span, ul, li, pre } = tags;
 const MAX_ENTRIES = 200;
 const MAX_TEXT = 2_000;
 
-const kindOf = (value: unknown): string => (value === null ? 'null' : typeof value);
+const kindOf = (value: unknown): string => {
+  if (value === null) return 'null';
+  return isRawNumber(value) ? 'number' : typeof value;
+};
 
 const leaf = (value: unknown): Child => {
   const text = JSON.stringify(value) ?? 'undefined';
@@ -17,7 +21,8 @@ const leaf = (value: unknown): Child => {
   );
 };
 
-const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null && Object.keys(value).length > 0;
+const isContainer = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !isRawNumber(value) && Object.keys(value).length > 0;
 
 /**
  * The tools beside each node: a button that copies its path (a JSON pointer) and, if `listWith` returns a URL for a

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
+import { parseForDisplay } from '../../../domain/webhooks/json-values.ts';
 import { printErrorLine, printLine } from '../../logging/print-line.ts';
 import type { ApiOptions, ApiRequest } from './operation-arguments.ts';
 import { isTabular, tableOf } from './print-table.ts';
@@ -58,7 +59,7 @@ const nextPage = (response: Response): string | null => /<([^>]+)>; rel="next"/.
  * and returns undefined.
  */
 export const readPages = async (service: Service, first: Response, options: ApiOptions): Promise<unknown> => {
-  const value: unknown = await first.json();
+  const value = parseForDisplay(await first.text());
   if (!options.all || !Array.isArray(value)) return value;
   const items: unknown[] = [...value];
   for (let next = nextPage(first); next !== null; ) {
@@ -67,7 +68,7 @@ export const readPages = async (service: Service, first: Response, options: ApiO
       await printProblem(response);
       return undefined;
     }
-    items.push(...((await response.json()) as unknown[]));
+    items.push(...(parseForDisplay(await response.text()) as unknown[]));
     next = nextPage(response);
   }
   return items;

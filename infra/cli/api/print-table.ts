@@ -1,3 +1,4 @@
+import { isRawNumber } from '../../../domain/webhooks/json-values.ts';
 import { spaceControls } from '../../logging/escape-controls.ts';
 import { usageError } from '../arguments.ts';
 import { type Column, fittingColumns } from './table-columns.ts';
@@ -22,7 +23,7 @@ const columnOf =
   (name: string): Column => ({
     name,
     cells: rows.map((row) => cellOf(row[name])),
-    isNested: rows.some((row) => typeof row[name] === 'object' && row[name] !== null),
+    isNested: rows.some((row) => typeof row[name] === 'object' && row[name] !== null && !isRawNumber(row[name])),
   });
 
 /** Returns the columns with these names, with their whole contents. @throws a usage error if there is no such field */
