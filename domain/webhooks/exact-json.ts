@@ -1,8 +1,9 @@
 /** Which of several members with the same name in an object counts. Programs differ in this. */
 type Kept = 'first' | 'last';
 
-/** The longest exponent of a number that is computed exactly. Larger numbers are infinite, as for JSON.parse. */
+/** The longest exponent, and the most digits, of a number that is computed exactly. Others are as for JSON.parse. */
 const MAX_EXPONENT = 400;
+const MAX_DIGITS = 1_000;
 const WHOLE = /^(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /**
@@ -14,7 +15,7 @@ export const exactNumber = (source: string): number | bigint => {
   if (Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value))) return value;
   const [, whole, decimals = '', exponent = '0'] = WHOLE.exec(source)!;
   const power = Number(exponent) - decimals.length;
-  if (Math.abs(power) > MAX_EXPONENT) return value;
+  if (Math.abs(power) > MAX_EXPONENT || source.length > MAX_DIGITS) return value;
   const digits = BigInt(whole! + decimals);
   if (power >= 0) return digits * 10n ** BigInt(power);
   const divisor = 10n ** BigInt(-power);
@@ -69,14 +70,21 @@ const membersOf = (json: string): number => {
   return count;
 };
 
-/** Matches texts that may have a number that JavaScript cannot represent exactly. */
-const LONG_NUMBER = /\d{16}|\d[eE]/;
+/** Matches strings, and numbers that JavaScript may not represent exactly. */
+const STRING_OR_LONG_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d(?:[\d.]{15}|[\d.]*[eE])/g;
+
+/** Whether valid JSON has a number that JavaScript may not represent exactly. Most JSON has no such text at all. */
+const hasLongNumber = (json: string): boolean => {
+  if (!/\d{16}|\d[eE]|\d\.\d{10}/.test(json)) return false;
+  for (const [token] of json.matchAll(STRING_OR_LONG_NUMBER)) if (token[0] !== '"') return true;
+  return false;
+};
 
 /**
  * Returns what programs can read in valid JSON: one value, or two if an object has several members with the same name,
  * of which some programs read the last, and others the first. Whole numbers are exact: large ones are bigints.
  */
 export const readings = (json: string): readonly unknown[] => {
-  const last = LONG_NUMBER.test(json) ? parse(json, 'last') : (JSON.parse(json) as unknown);
+  const last = hasLongNumber(json) ? parse(json, 'last') : (JSON.parse(json) as unknown);
   return membersOf(json) === membersIn(last) ? [last] : [last, parse(json, 'first')];
 };

@@ -63,21 +63,31 @@ export type Issuer = ReturnType<typeof createIssuer>;
 /** The maximum time by which the issuer's clock may be ahead of ours, in seconds. */
 export const MAX_CLOCK_SKEW_SECONDS = 30;
 const AddressText = displayText(3, 253);
+const ADDRESS = /^[^\s@\p{Cf}]+@[^\s@\p{Cf}]+$/u;
+
+/**
+ * Whether a text is an e-mail address. Addresses with characters such as the Kelvin sign are not: in lower case, they
+ * would be the address of somebody else.
+ */
+const isAddress = (text: string): boolean =>
+  AddressText.safeParse(text).success && ADDRESS.test(text) && !/[a-z]/.test(text.replace(/[\0-\x7f]/g, '').toLowerCase());
 
 /** Checks that a token was not issued in the future. `now` is in milliseconds. @throws Refusal unauthorized */
 const assertIssued = (iat: unknown, now: number): void => {
-  if (iat === undefined || (typeof iat === 'number' && iat <= now / 1_000 + MAX_CLOCK_SKEW_SECONDS)) return;
+  if (iat !== undefined && typeof iat !== 'number') throw new Refusal('unauthorized', 'The claim iat must be a number of seconds');
+  if (iat === undefined || iat <= now / 1_000 + MAX_CLOCK_SKEW_SECONDS) return;
   throw new Refusal('unauthorized', 'The token is issued in the future: check the clock of the issuer');
 };
 
 type IssuedClaims = Readonly<Record<string, unknown>>;
 
-/** Whether Entra ID says that the tenant owns the domain of the address (its optional claim `xms_edov`). */
-const isDomainOwned = ({ xms_edov }: IssuedClaims): boolean => xms_edov === true || xms_edov === 1 || xms_edov === '1';
+/** Whether Entra ID says that the tenant owns the domain of the address (`xms_edov`); undefined if it does not say so. */
+const isDomainOwned = ({ xms_edov }: IssuedClaims): boolean | undefined =>
+  xms_edov === undefined || xms_edov === null ? undefined : xms_edov === true || xms_edov === 1 || xms_edov === '1';
 
 /**
- * Checks that the issuer has verified the address. If the issuer does not say so, `trustsEmail` does: then the operator
- * vouches for all addresses of the issuer.
+ * Checks that the issuer has verified the address. If the issuer says nothing about this, `trustsEmail` decides: then the
+ * operator vouches for all addresses of the issuer.
  * @throws Refusal unauthorized
  */
 const assertVerified = (claims: IssuedClaims, trustsEmail: boolean): void => {
@@ -86,11 +96,11 @@ const assertVerified = (claims: IssuedClaims, trustsEmail: boolean): void => {
   if (email_verified === false)
     throw new Refusal('unauthorized', 'The issuer says that the e-mail address is not verified (email_verified is false): verify it there');
   if (email_verified !== undefined && email_verified !== null)
-    throw new Refusal(
-      'unauthorized',
-      `The claim email_verified is ${JSON.stringify(email_verified).slice(0, 40)}, but must be true, not a text`,
-    );
-  if (isDomainOwned(claims) || trustsEmail) return;
+    throw new Refusal('unauthorized', `The claim email_verified is ${JSON.stringify(email_verified).slice(0, 40)}, but must be true`);
+  const isOwned = isDomainOwned(claims);
+  if (isOwned === false)
+    throw new Refusal('unauthorized', 'The issuer says that the domain of the e-mail address is not its own (xms_edov is false)');
+  if (isOwned || trustsEmail) return;
   const remedy = 'the operator must add this claim at the issuer, or set OIDC_TRUST_EMAIL=true to vouch for its addresses';
   throw new Refusal('unauthorized', `The issuer does not say whether the e-mail address is verified (no claim email_verified): ${remedy}`);
 };
@@ -111,7 +121,7 @@ export const identityClaims = (
       'unauthorized',
       'The issuer sends no e-mail address: request the scope email, and have the issuer send the claim email',
     );
-  if (typeof email !== 'string' || !AddressText.safeParse(email).success || !/^[^\s@]+@[^\s@]+$/.test(email))
+  if (typeof email !== 'string' || !isAddress(email))
     throw new Refusal('unauthorized', 'The claim email of the issuer is not an e-mail address');
   assertVerified(claims, trustsEmail);
   return { email: email.toLowerCase(), name: typeof name === 'string' ? cleanDisplayText(name, MAX_NAME_LENGTH) : null };

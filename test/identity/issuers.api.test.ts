@@ -18,7 +18,8 @@ const ISSUERS: Readonly<Record<string, Row>> = {
   // https://learn.microsoft.com/entra/identity-platform/optional-claims-reference
   'Entra ID with xms_edov': [{ email: EMAIL, xms_edov: true }, null, null],
   'Entra ID with xms_edov as a number': [{ email: EMAIL, xms_edov: '1' }, null, null],
-  'Entra ID with a foreign domain': [{ email: EMAIL, xms_edov: false }, UNSAID, null],
+  'Entra ID with a foreign domain': [{ email: EMAIL, xms_edov: false }, /xms_edov is false/, /xms_edov is false/],
+  'Entra ID with a foreign domain as a number': [{ email: EMAIL, xms_edov: '0' }, /xms_edov is false/, /xms_edov is false/],
   // https://developer.okta.com/docs/api/openapi/okta-oauth/guides/overview/
   Okta: [{ email: EMAIL, email_verified: true, zoneinfo: 'Europe/Berlin' }, null, null],
   'Okta, imported user': [{ email: EMAIL, email_verified: false }, /email_verified is false.*verify it there/, /email_verified is false/],
@@ -44,6 +45,19 @@ const ISSUERS: Readonly<Record<string, Row>> = {
     /claim email of the issuer is not an e-mail address/,
     /is not an e-mail/,
   ],
+  // https://www.unicode.org/reports/tr36/: in lower case, these are the addresses of other people.
+  'an address with a Kelvin sign': [
+    { email: 'ada@\u212Aexample.com', email_verified: true },
+    /is not an e-mail address/,
+    /is not an e-mail/,
+  ],
+  'an address with a dotted capital i': [
+    { email: '\u0130da@example.com', email_verified: true },
+    /is not an e-mail address/,
+    /is not an e-/,
+  ],
+  'an address with an invisible character': [{ email: `${EMAIL}\u200b`, email_verified: true }, /is not an e-mail address/, /is not an e-/],
+  'a time of issue as a text': [{ email: EMAIL, email_verified: true, iat: '0' }, /claim iat must be a number/, /claim iat/],
   'a list of addresses': [{ email: [EMAIL], email_verified: true }, /is not an e-mail address/, /is not an e-mail address/],
 };
 
