@@ -26,6 +26,8 @@ const unsupported = (charset: string): TypeFault => ({
 
 /** Returns how the body with this content type was written, or why it cannot be read. */
 export const bodyTypeOf = (contentType: string | undefined): BodyType | TypeFault => {
+  const plain = mediaOfType(contentType ?? '');
+  if (plain) return { media: plain, charset: null };
   const parsed = parseContentType(contentType ?? '');
   const media = mediaOfType(parsed.type);
   if (!media) return { fault: `The content type is ${shownValue(contentType)}: send ${EXPECTED}` };
