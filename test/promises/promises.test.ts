@@ -13,6 +13,7 @@ const WITHOUT_PROMISES: Readonly<Record<string, string>> = {
   'Audit proofs: what a signed head covers': 'says what the text is about',
   'Fairness: what one tenant, address or stranger may take': 'says what the text is about',
   'Webhook providers': 'says what the text is about',
+  'Inputs: what providers, mail programs and people send': 'says what the text is about',
   'Reactors: positions, start, database sessions': 'says what the text is about',
 };
 
