@@ -85,6 +85,14 @@ test('the configuration is refused if it has an OIDC issuer without an audience,
   throws(() => loadConfig({ OIDC_AUDIENCE: 'annals' }), /^OIDC_ISSUER is missing/);
   throws(() => loadConfig({ OIDC_CLIENT_ID: 'annals' }), /^OIDC_ISSUER is missing/);
   is(loadConfig({ OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'annals' }).oidcIssuer, issuer);
+  const trusting = { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'annals', OIDC_TRUST_EMAIL: 'true' };
+  is(loadConfig(trusting).oidcTrustEmail, true);
+  throws(() => loadConfig({ OIDC_TRUST_EMAIL: 'true' }), /^OIDC_ISSUER is missing/);
+  for (const tenant of ['common', 'organizations', 'consumers', 'Common'])
+    throws(
+      () => loadConfig({ ...trusting, OIDC_ISSUER: `https://login.microsoftonline.com/${tenant}/v2.0` }),
+      /^OIDC_ISSUER must name one tenant of Entra ID/,
+    );
 });
 
 test('the loaded configuration is frozen', () => {
