@@ -8,7 +8,8 @@ export type ParameterHeader = { readonly value: string; readonly parameters: Rea
 const TOKEN = /"(?:[^"\\]|\\.)*(?:"|$)|\((?:[^()\\]|\\.){0,500}\)|[^";(]+|[;("]/gs;
 const NAME = /^\s*([^\s=]+)\s*=\s*/;
 
-const unquoted = (token: string): string => (token.startsWith('"') ? token.replace(/^"|"$/g, '').replace(/\\(.)/gs, '$1') : token);
+/** Other backslashes than those before quotes and backslashes stay: they are in paths of Windows and in some old charsets. */
+const unquoted = (token: string): string => (token.startsWith('"') ? token.replace(/^"|"$/g, '').replace(/\\(["\\])/g, '$1') : token);
 const isComment = (token: string): boolean => token.startsWith('(') && token.length > 1;
 
 /** Divides a header into tokens, at the semicolons that are neither in quotes nor in comments. */

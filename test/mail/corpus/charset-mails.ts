@@ -144,6 +144,9 @@ const HEADERS: readonly CorpusMail[] = [
   file('a name without quotes', 'broken mailing programs', disposition('filename=Invoice (1).pdf'), 'Invoice (1).pdf'),
   file('a name only in the type', 'RFC 2046', ["Content-Type: application/x-a; name*=utf-8''%C3%BC.pdf"], 'ü.pdf'),
   file('a quote and a semicolon in a name', 'RFC 2045 5.1', disposition('filename="a;b\\"c.pdf"'), 'a;b"c.pdf'),
+  file('a path in quotes', 'old programs on Windows', disposition('filename="C:\\Users\\x\\a.pdf"'), 'C:\\Users\\x\\a.pdf'),
+  file('an escaped backslash in a name', 'RFC 2045 5.1', disposition('filename="C:\\\\a.pdf"'), 'C:\\a.pdf'),
+  file('ISO-2022-JP in quotes', 'old programs in Japan', disposition(`filename="${JIS}.pdf"`), '日本語.pdf'),
 ];
 
 export const CHARSET_MAILS: readonly CorpusMail[] = [...BODIES, ...HEADERS];
