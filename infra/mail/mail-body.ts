@@ -78,7 +78,8 @@ const leaf = (collect: Collect, part: MimePart, place: Place): Body => {
   return type === 'text/html' ? { text: null, html: textOfPart(collect, part) } : { text: plainText(collect, part), html: null };
 };
 
-const isBlank = (text: string | null): boolean => text === null || /^\s*$/.test(text);
+/** Returns whether a text has only spaces and characters that are not shown, such as those that newsletters fill a form with. */
+const isBlank = (text: string | null): boolean => text === null || /^[\s\p{Cf}\p{Default_Ignorable_Code_Point}]*$/u.test(text);
 
 /** Returns the words of a body as a text. A plain text that is blank is no form of them. */
 const wordsOf = ({ text, html }: Body): string => (isBlank(text) && html !== null ? htmlToText(html) : (text ?? '')).replace(/\n+$/, '');
@@ -90,7 +91,7 @@ const asHtml = ({ text, html }: Body): string =>
 
 /** Joins texts that follow each other, such as those before and after a picture. */
 const joinBodies = (bodies: readonly Body[]): Body => {
-  const shown = bodies.filter(({ text, html }) => text !== null || html !== null);
+  const shown = bodies.filter(({ text, html }) => !isBlank(text) || !isBlank(html));
   if (shown.length <= 1) return shown[0] ?? NOTHING;
   const hasText = shown.some(({ text }) => text !== null);
   const hasHtml = shown.some(({ html }) => html !== null);

@@ -1,4 +1,4 @@
-import { type CorpusMail, message, part, single } from './corpus-mail.ts';
+import { type CorpusMail, message, part, single, utf8 } from './corpus-mail.ts';
 
 const shown = (name: string, source: string, html: string, text: string): CorpusMail => ({
   ...{ name, source, mail: single(['Content-Type: text/html; charset=utf-8'], html), html: `${html.replaceAll('\r\n', '\n')}\n`, text },
@@ -13,6 +13,20 @@ export const HTML_MAILS: readonly CorpusMail[] = [
     ...{ name: 'a blank plain form', source: 'newsletter programs' },
     mail: message('alternative', plain(' \r\n\r\n'), html('<p>Please restart <b>server 7</b>.</p>')),
     text: 'Please restart server 7.',
+  },
+  {
+    ...{ name: 'a plain form of characters that are not shown', source: 'newsletter programs' },
+    mail: message(
+      'alternative',
+      part(['Content-Type: text/plain; charset=utf-8'], utf8('\u200b\u00a0\u034f\u00ad\ufeff')),
+      html('<p>Please restart <b>server 7</b>.</p>'),
+    ),
+    text: 'Please restart server 7.',
+  },
+  {
+    ...{ name: 'a blank text beside HTML', source: 'Apple Mail' },
+    mail: message('mixed', plain(' '), html('<p>one</p>'), plain(''), html('<p>two</p>')),
+    ...{ text: 'one\n\ntwo', html: '<p>one</p>\n<p>two</p>' },
   },
   {
     ...{ name: 'a plain form with words', source: 'RFC 2046 5.1.4' },
