@@ -68,6 +68,10 @@ const isFile = ({ disposition, type }: MimePart, place: Place): boolean => {
   return place === 'part' && [...type.parameters.keys()].some((key) => /^name\b/.test(key));
 };
 
+/** Returns whether a part can hold the words of the sender. */
+const canHoldWords = (part: MimePart): boolean =>
+  part.type.value.startsWith('multipart/') || (/^text\/(?:plain|html)$/.test(part.type.value) && !isFile(part, 'form'));
+
 /** Texts that are files, even if they are all that a message has. */
 const NO_BODY = /^text\/(?:calendar|csv|x?-?vcard|directory|x-vcalendar|rtf)$/;
 
@@ -109,25 +113,33 @@ const chooseForms = (bodies: readonly Body[]): Body => {
   };
 };
 
-/** The index of the child that the others belong to (RFC 2387), or that is signed (RFC 1847); -1 if there is none. */
+const withoutBrackets = (id: string | undefined): string | undefined => id?.trim().replace(/^<|>$/g, '');
+
+/**
+ * The index of the child that the others belong to (RFC 2387), or that is signed (RFC 1847); -1 if there is none. If the
+ * child that should be it has no words, such as a picture that comes first, it is the first one that can have some.
+ */
 const mainChild = ({ type, children }: MimePart): number => {
   if (type.value === 'multipart/signed') return 0;
   if (type.value !== 'multipart/related') return -1;
-  const start = type.parameters.get('start');
-  return Math.max(0, start === undefined ? 0 : children.findIndex(({ fields }) => fieldOf(fields, 'content-id') === start));
+  const start = withoutBrackets(type.parameters.get('start'));
+  const named = start === undefined ? 0 : children.findIndex(({ fields }) => withoutBrackets(fieldOf(fields, 'content-id')) === start);
+  const index = Math.max(0, named);
+  return children.slice(index, index + 1).some(canHoldWords) ? index : Math.max(0, children.findIndex(canHoldWords));
 };
 
-const placeOf = (parent: MimePart, index: number, place: Place): Place => {
+/** Returns the place of a child of this part. `isMain` says whether it is the main child; null if there is none. */
+const placeOf = (parent: MimePart, isMain: boolean | null, place: Place): Place => {
   if (place === 'resource') return place;
-  const main = mainChild(parent);
-  if (parent.type.value === 'multipart/alternative' || index === main) return 'form';
-  return main < 0 ? 'part' : 'resource';
+  if (parent.type.value === 'multipart/alternative' || isMain) return 'form';
+  return isMain === null ? 'part' : 'resource';
 };
 
 const bodyOf = (collect: Collect, part: MimePart, place: Place): Body => {
   const { value } = part.type;
   if (!value.startsWith('multipart/')) return leaf(collect, part, place);
-  const bodies = part.children.map((child, index) => bodyOf(collect, child, placeOf(part, index, place)));
+  const main = mainChild(part);
+  const bodies = part.children.map((child, index) => bodyOf(collect, child, placeOf(part, main < 0 ? null : index === main, place)));
   return value === 'multipart/alternative' ? chooseForms(bodies) : joinBodies(bodies);
 };
 

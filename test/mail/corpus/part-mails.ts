@@ -167,6 +167,29 @@ export const PART_MAILS: readonly CorpusMail[] = [
     ...{ text: 'root', html: '<p>root</p>', files: [['image.png', 'image/png', PNG]] },
   },
   {
+    ...{ name: 'a root that is named without angle brackets', source: 'broken mailing programs; RFC 2387 3.2' },
+    mail: message(
+      'related; start=r',
+      part(['Content-Type: text/plain', 'Content-ID: <1>'], 'not a word of the sender'),
+      part(['Content-Type: text/html', 'Content-ID: <r>'], '<p>root</p>'),
+    ),
+    ...{ text: 'root', html: '<p>root</p>', files: [['text.txt', 'text/plain', 'not a word of the sender']] },
+  },
+  {
+    ...{ name: 'a picture before its HTML', source: 'broken mailing programs' },
+    mail: message('related', encoded(PNG, 'Content-Type: image/png', 'Content-ID: <1>'), html('<p>root</p>')),
+    ...{ text: 'root', html: '<p>root</p>', files: [['image.png', 'image/png', PNG]] },
+  },
+  {
+    ...{ name: 'an attached text before its HTML', source: 'broken mailing programs' },
+    mail: message(
+      'related',
+      part(['Content-Type: text/plain', 'Content-Disposition: attachment; filename=a.log'], 'x'),
+      html('<p>root</p>'),
+    ),
+    ...{ text: 'root', html: '<p>root</p>', files: [['a.log', 'text/plain', 'x']] },
+  },
+  {
     ...{ name: 'a style sheet beside its HTML', source: 'RFC 2557' },
     mail: message('related', html('<p>x</p>'), part(['Content-Type: text/plain'], 'not a word of the sender')),
     ...{ text: 'x', files: [['text.txt', 'text/plain', 'not a word of the sender']] },
