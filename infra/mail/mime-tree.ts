@@ -13,7 +13,7 @@ export type MimePart = {
 };
 
 const MAX_DEPTH = 64;
-const [LF, CR] = [0x0a, 0x0d];
+const [LF, CR, DASH] = [0x0a, 0x0d, 0x2d];
 
 /** A line that starts with `--`. `next` is where the next line starts. */
 type Dashes = { readonly start: number; readonly next: number; readonly text: string };
@@ -38,17 +38,63 @@ const dashLines = (raw: Buffer): Dashes[] => {
 const FIRST_LINE = /^(?:>?From |[\x21-\x39\x3b-\x7e]+[ \t]*:|\r?\n)/;
 const MAX_FIELD_NAME = 200;
 
-/** Returns where the header in a range ends, and where the body starts. A part may have no header, and no empty line. */
-const headerEnd = (raw: Buffer, { start, end }: Range): Range => {
-  if (!FIRST_LINE.test(raw.toString('latin1', start, Math.min(end, start + MAX_FIELD_NAME)))) return { start, end: start };
+const CONTENT_FIELD = /^content-[\x21-\x39\x3b-\x7e]+[ \t]*:/i;
+const LATER_FIELD = /^(?:x-[\x21-\x39\x3b-\x7e]+|mime-version)[ \t]*:/i;
+
+const startOf = (raw: Buffer, { start, end }: Range): string => raw.toString('latin1', start, Math.min(end, start + MAX_FIELD_NAME));
+
+const nextLine = (raw: Buffer, at: number, end: number): number => {
+  const lineEnd = raw.indexOf(LF, at);
+  return lineEnd < 0 || lineEnd >= end ? end : lineEnd + 1;
+};
+
+/** Returns the range of the line that ends a header: an empty line, or nothing of a line that starts as a boundary does. */
+const separator = (raw: Buffer, { start, end }: Range): Range | null => {
   for (let at = start; at < end; ) {
-    const lineEnd = raw.indexOf(LF, at);
-    const next = lineEnd < 0 || lineEnd >= end ? end : lineEnd + 1;
-    const isEmpty = raw[at] === LF || (raw[at] === CR && raw[at + 1] === LF);
-    if (isEmpty) return { start: at, end: next };
+    const next = nextLine(raw, at, end);
+    if (raw[at] === LF || (raw[at] === CR && raw[at + 1] === LF)) return { start: at, end: next };
+    if (raw[at] === DASH && raw[at + 1] === DASH) return { start: at, end: at };
     at = next;
   }
-  return { start: end, end };
+  return null;
+};
+
+const NO_FIELD = /^(?!>?From |[ \t]|[\x21-\x39\x3b-\x7e]+[ \t]*:)[^\r\n]/m;
+
+/** Returns whether lines up to a separator are a header. Words of the sender can look like one at their start. */
+const isHeader = (raw: Buffer, start: number, separatorStart: number): boolean => {
+  const text = raw.toString('latin1', start, separatorStart + 1);
+  return /^content-/im.test(text) || !NO_FIELD.test(text);
+};
+
+/**
+ * Returns where the header of a part without an empty line ends: after its last field that says something about the
+ * content. The lines that follow are the content, even if they look like fields. Without such a field, all lines are.
+ */
+const lastFieldEnd = (raw: Buffer, { start, end }: Range): number => {
+  let [last, at] = [start, start];
+  while (at < end) {
+    const next = nextLine(raw, at, end);
+    const line = startOf(raw, { start: at, end: next });
+    const isFolded = /^[ \t]/.test(line);
+    if (!isFolded && !FIRST_LINE.test(line)) break;
+    const isAfterLast = last > start && last === at;
+    if (CONTENT_FIELD.test(line) || (isAfterLast && (isFolded || LATER_FIELD.test(line)))) last = next;
+    at = next;
+  }
+  return last;
+};
+
+/** Returns where the header in a range ends, and where the body starts. A part may have no header, and no empty line. */
+const headerEnd = (raw: Buffer, { start, end }: Range, isRoot: boolean): Range => {
+  if (!FIRST_LINE.test(startOf(raw, { start, end }))) return { start, end: start };
+  // A longer header is refused.
+  const searched = { start, end: Math.min(end, start + 2 * MAX_HEADER_BYTES + 1) };
+  const found = separator(raw, searched);
+  if (isRoot) return found ?? { start: end, end };
+  if (found && isHeader(raw, start, found.start)) return found;
+  const last = lastFieldEnd(raw, searched);
+  return { start: last, end: last };
 };
 
 const withoutLineEnd = (raw: Buffer, { start, end }: Range): Range => {
@@ -108,7 +154,7 @@ const contentType = (fields: readonly HeaderField[], fallback: string): Paramete
 const parseRange = (parse: Parse, range: Range, { depth, fallback }: { depth: number; fallback: string }): MimePart => {
   if (depth > MAX_DEPTH) throw new Error(`parts in more than ${MAX_DEPTH} levels`);
   const { raw } = parse;
-  const header = headerEnd(raw, range);
+  const header = headerEnd(raw, range, depth === 0);
   parse.headerBytes += header.start - range.start;
   if (parse.headerBytes > 2 * MAX_HEADER_BYTES) throw new Error(`headers of more than ${2 * MAX_HEADER_BYTES} bytes`);
   const fields = fieldsIn(raw.subarray(range.start, header.start));

@@ -42,6 +42,40 @@ export const STRUCTURE_MAILS: readonly CorpusMail[] = [
     ...{ text: 'just words', files: [] },
   },
   {
+    ...{ name: 'a part without an empty line, whose first word has a colon', source: 'RFC 2046 5.1: no header fields' },
+    mail: message('mixed', lines('Note: this is the first line of my words', 'second line')),
+    ...{ text: 'Note: this is the first line of my words\nsecond line', files: [] },
+  },
+  {
+    ...{ name: 'a part without a header, whose first paragraph has a colon', source: 'RFC 2046 5.1: no header fields' },
+    mail: message('mixed', lines('Note: this is the first line of my words', 'second line', '', 'another paragraph')),
+    ...{ text: 'Note: this is the first line of my words\nsecond line\n\nanother paragraph', files: [] },
+  },
+  {
+    ...{ name: 'a part without a header, whose words have a signature', source: 'RFC 2046 5.1: no header fields' },
+    mail: message('mixed', lines('Note: my words', '-- ', 'Ada', '', 'PS')),
+    ...{ text: 'Note: my words\n-- \nAda\n\nPS', files: [] },
+  },
+  {
+    ...{ name: 'a boundary that follows the header without an empty line', source: 'broken mailing programs' },
+    mail: message('mixed', multi('mixed', 'inner', WORDS).replace('\r\n\r\n', '\r\n')).replace('\r\n\r\n', '\r\n'),
+    ...{ text: 'The words', files: [] },
+  },
+  {
+    ...{ name: 'a header that its content follows without an empty line', source: 'broken mailing programs' },
+    mail: message(
+      'mixed',
+      lines('Content-Type: text/plain;', ' charset=utf-8', 'Note: my words', 'second line'),
+      lines('X-Id: 1', 'Content-Type: application/pdf; name=a.pdf', 'Content-Transfer-Encoding: base64', base64('%PDF-1.4\n')),
+    ),
+    ...{ text: 'Note: my words\nsecond line', files: [['a.pdf', 'application/pdf', '%PDF-1.4\n']] },
+  },
+  {
+    ...{ name: 'a header without content', source: 'RFC 2046 5.1' },
+    mail: message('mixed', WORDS, lines('Content-Type: text/plain', 'X-Id: 1')),
+    ...{ text: 'The words', files: [] },
+  },
+  {
     ...{ name: 'parts in parts', source: 'RFC 2046 5.1' },
     mail: message(
       'mixed',
