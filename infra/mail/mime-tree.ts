@@ -113,8 +113,8 @@ const rangesBetween = ({ raw, dashes }: Parse, { start, end }: Range, boundary: 
     if (!isLast && text !== `--${boundary}`) continue;
     isFound = true;
     if (open !== null) ranges.push(withoutLineEnd(raw, { start: open, end: Math.max(open, lineStart) }));
+    // Some programs append parts after the last boundary, or use the boundary of the outer parts for inner ones, too.
     open = isLast ? null : Math.min(next, end);
-    if (isLast) break;
   }
   // Without the last boundary, the last part ends where the multipart ends.
   if (open !== null) ranges.push({ start: open, end });

@@ -76,6 +76,21 @@ export const STRUCTURE_MAILS: readonly CorpusMail[] = [
     ...{ text: 'The words', files: [] },
   },
   {
+    ...{ name: 'parts after the last boundary', source: 'gateways that append files' },
+    mail: lines(message('mixed', WORDS), '--outer', encoded('%PDF-1.4\n', 'Content-Type: application/pdf; name=a.pdf'), '--outer--', ''),
+    ...{ text: 'The words', files: [['a.pdf', 'application/pdf', '%PDF-1.4\n']] },
+  },
+  {
+    ...{ name: 'inner parts with the boundary of the outer ones', source: 'broken mailing programs' },
+    mail: message(
+      'mixed',
+      multi('mixed', 'outer', html('<p>one</p>')),
+      html('<p>two</p>'),
+      encoded('%PDF-1.4\n', 'Content-Type: application/pdf; name=a.pdf'),
+    ),
+    ...{ text: 'one\n\ntwo', html: '<p>one</p>\n<p>two</p>', files: [['a.pdf', 'application/pdf', '%PDF-1.4\n']] },
+  },
+  {
     ...{ name: 'parts in parts', source: 'RFC 2046 5.1' },
     mail: message(
       'mixed',
