@@ -44,14 +44,32 @@ const isSeparate = (text: string, from: number, to: number): boolean => {
   return !DIGIT_BEFORE.test(before) && !DIGIT_AFTER.test(after) && !endsInKey(before, true) && !startsInKey(after, true);
 };
 
-/** Finds payment card numbers: numbers with the first digits, the length and the check digit of a card scheme. */
+/** The number of characters of sixteen digits in four groups. */
+const FOUR_GROUPS_LENGTH = 19;
+
+const cardAt = (plain: PlainText, start: number, length: number): Span | null => {
+  if (!isCardNumber(plain.text.slice(start, start + length).replace(/\D/g, ''))) return null;
+  const { from, to } = placeIn(plain, start, start + length);
+  return isSeparate(plain.original, from, to) ? { from, to, tag: 'card' } : null;
+};
+
+/**
+ * Finds payment card numbers: numbers with the first digits, the length and the check digit of a card scheme. A fifth
+ * group may be another number, such as a date or a check number, that follows the card number.
+ */
 export const findCards = (plain: PlainText): Span[] => {
   const spans: Span[] = [];
   CANDIDATE.lastIndex = 0;
   for (let found = CANDIDATE.exec(plain.text); found; found = CANDIDATE.exec(plain.text)) {
-    const { from, to } = placeIn(plain, found.index, CANDIDATE.lastIndex);
-    if (isCardNumber(found[0].replace(/\D/g, '')) && isSeparate(plain.original, from, to)) spans.push({ from, to, tag: 'card' });
-    else CANDIDATE.lastIndex = found.index + 1;
+    const { index } = found;
+    const hasFifthGroup = found[1] !== undefined && found[0].length > FOUR_GROUPS_LENGTH;
+    for (const length of hasFifthGroup ? [found[0].length, FOUR_GROUPS_LENGTH] : [found[0].length]) {
+      const card = cardAt(plain, index, length);
+      CANDIDATE.lastIndex = card ? index + length : index + 1;
+      if (!card) continue;
+      spans.push(card);
+      break;
+    }
   }
   return spans;
 };

@@ -6,6 +6,8 @@ const MAX_LOCAL_PART = 64;
 const MAX_DOMAIN = 253;
 const LOCAL_PART = /[\p{L}\p{M}\p{Nd}.!#$%'+^_~-]+$/u;
 const DOMAIN = /^(?:[\p{L}\p{Nd}](?:[\p{L}\p{M}\p{Nd}-]{0,61}[\p{L}\p{M}\p{Nd}])?\.){1,8}(?:xn--[a-z0-9-]{2,59}|[\p{L}\p{M}]{2,63})/u;
+/** Matches the end of the name of a picture for screens with many pixels, such as `logo@2x.png`. */
+const PICTURE = /^\d(?:\.\d)?x(?:-[\w-]*)?\.(?:png|jpe?g|gif|webp|avif|svg|heic)$/i;
 
 /** Matches letters of one kind. Chinese, Japanese and Korean are often mixed with each other in one word. */
 const KINDS = ['Latin', 'Cyrillic', 'Greek', 'Arabic', 'Hebrew', 'Devanagari', 'Thai']
@@ -21,8 +23,8 @@ const lengthOfKind = (characters: readonly string[]): number => {
   let kind: number | undefined;
   for (const [index, character] of characters.entries()) {
     if (!LETTER.test(character)) continue;
-    kind ??= kindOf(character);
-    if (kindOf(character) !== kind) return index;
+    if (kind === undefined) kind = kindOf(character);
+    else if (!(KINDS[kind]?.test(character) ?? kindOf(character) === kind)) return index;
   }
   return characters.length;
 };
@@ -45,7 +47,10 @@ const localOf = (found: string): string => {
 const domainOf = (found: string): string | null => {
   if (ASCII_NAME.test(found)) return found;
   const labels = found.split('.');
-  const own = labels.map((label) => [...label].slice(0, lengthOfKind([...label])).join(''));
+  const own = labels.map((label) => {
+    const characters = [...label];
+    return characters.slice(0, lengthOfKind(characters)).join('');
+  });
   const mixed = own.findIndex((label, index) => index > 0 && label !== labels[index]);
   if (mixed > 0) return own[mixed]!.length < 2 ? null : [...labels.slice(0, mixed), own[mixed]].join('.');
   const isSentence = labels.length > 2 && /^[a-z]{2,}$/i.test(labels.at(-2)!) && !/^[a-z]/i.test(labels.at(-1)!);
@@ -58,9 +63,10 @@ export const findEmails = (plain: PlainText): Span[] => {
   const { text } = plain;
   let end = 0;
   for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
-    const local = localOf(LOCAL_PART.exec(text.slice(Math.max(end, at - MAX_LOCAL_PART), at))?.[0] ?? '');
     const found = DOMAIN.exec(text.slice(at + 1, at + 1 + MAX_DOMAIN))?.[0];
-    const domain = local === '' || local.endsWith('.') || !found ? null : domainOf(found);
+    if (!found || PICTURE.test(found)) continue;
+    const local = localOf(LOCAL_PART.exec(text.slice(Math.max(end, at - MAX_LOCAL_PART), at))?.[0] ?? '');
+    const domain = local === '' || local.endsWith('.') ? null : domainOf(found);
     if (!domain) continue;
     end = at + 1 + domain.length;
     spans.push({ ...placeIn(plain, at - local.length, end), tag: 'email' });
@@ -83,21 +89,35 @@ const PHONE = new RegExp(
   ].join('|'),
   'g',
 );
-const BEFORE_PHONE = /[\p{Nd}_@#./=-]$/u;
+const BEFORE_PHONE = /[\p{Nd}_@#./:=-]$/u;
 const AFTER_PHONE = /^[\p{Nd}_@]/u;
 const DATE = /^\d{1,4}([./-])\d{1,2}\1\d{1,4}$/;
 
+/** Matches coordinates, and amounts with a decimal point. */
+const DECIMAL = /^(?:(?:\+|00)\d{1,3}\.\d{1,6}|\+\d{4,}\.\d{1,3})$/;
+
 const isPhone = (found: string): boolean => {
   const digits = found.replace(/\D/g, '').length;
-  return digits >= 8 && digits <= 17 && !DATE.test(found);
+  return digits >= 8 && digits <= 17 && !DATE.test(found) && !DECIMAL.test(found);
 };
 
-/** Returns whether a number is a part of something else. A plus sign begins a number also behind a word or a colon. */
-const isPartOfWord = (text: string, from: number, to: number, isInternational: boolean): boolean => {
-  const [before, after] = [textBefore(text, from), textAfter(text, to)];
-  if (AFTER_PHONE.test(after) || startsInKey(after, isInternational)) return true;
+/** Matches what stands before a plus sign that begins no phone number: a version, Base64, or the lines of a patch. */
+const BEFORE_PLUS = /[\p{Nd}@]$|\p{Nd}[.-]$|(?=[a-z+]*\d)(?=\d*[a-z+])[a-z\d+]{4,}\/$|@@ -\d+(?:,\d+)? $/iu;
+const AFTER_PLUS = /^(?:[\p{Nd}@]|_+[\p{L}\p{N}]|==)/u;
+/** Matches words for a phone that are shorter than those that `endsInKey` knows as words. */
+const SHORT_WORD = /(?<![\p{L}\p{N}_+/=-])(?:t[e\u00e9]l|fax|fon|mob|cel|sms|gsm|tlf)$/iu;
+
+/** Returns whether a number with a plus sign is a part of something else. The sign begins a number behind most characters. */
+const isPartOfKey = (before: string, after: string): boolean => {
+  if (AFTER_PLUS.test(after) || startsInKey(after, true) || BEFORE_PLUS.test(before)) return true;
+  return !SHORT_WORD.test(before) && endsInKey(before, true);
+};
+
+/** Returns whether a number without a plus sign is a part of something else. */
+const isPartOfWord = (before: string, after: string): boolean => {
+  if (AFTER_PHONE.test(after) || startsInKey(after, false)) return true;
   if (/(?:tel|sms|whatsapp)[:=]$/i.test(before)) return false;
-  return BEFORE_PHONE.test(before) || (before.endsWith(':') && !isInternational) || endsInKey(before, isInternational);
+  return BEFORE_PHONE.test(before) || endsInKey(before, false);
 };
 
 /**
@@ -106,9 +126,11 @@ const isPartOfWord = (text: string, from: number, to: number, isInternational: b
  */
 export const findPhones = (plain: PlainText): Span[] => {
   const spans: Span[] = [];
-  for (const { 0: found, index } of plain.text.matchAll(PHONE)) {
+  for (const { 0: match, index } of plain.text.matchAll(PHONE)) {
+    const found = match.includes('(') ? match : match.replace(/\)$/, '');
     const { from, to } = placeIn(plain, index, index + found.length);
-    if (isPhone(found) && !isPartOfWord(plain.original, from, to, found.startsWith('+'))) spans.push({ from, to, tag: 'phone' });
+    const isPart = found.startsWith('+') ? isPartOfKey : isPartOfWord;
+    if (isPhone(found) && !isPart(textBefore(plain.original, from), textAfter(plain.original, to))) spans.push({ from, to, tag: 'phone' });
   }
   return spans;
 };

@@ -123,6 +123,7 @@ const BESIDE: readonly (readonly [what: string, text: string, ...addresses: read
   ['a table', '|ada@example.com|bob@example.org|', EMAIL, 'bob@example.org'],
   ['Markdown', '**ada@example.com** `bob@example.org`', EMAIL, 'bob@example.org'],
   ['quotes', '\'ada@example.com\' "bob@example.org"', EMAIL, 'bob@example.org'],
+  ['a picture of double size', 'img@2x.png icon@1.5x-dark.webp ada@example.com', EMAIL],
   ['a Chinese comma', 'ada@example.com，bob@example.org', EMAIL, 'bob@example.org'],
 ];
 
@@ -157,6 +158,52 @@ test('card and phone numbers are found beside a Latin word, but not beside lette
     'x:010-12345678',
   ])
     assert.equal(found(text, 'phones'), [], text);
+});
+
+/** [the text, the number] */
+const CARDS_BEFORE_NUMBERS: readonly (readonly [text: string, number: string])[] = [
+  ['4111 1111 1111 1111 12/29', '4111 1111 1111 1111'],
+  ['4111 1111 1111 1111 123', '4111 1111 1111 1111'],
+  ['4111 1111 1111 1111 12/29 123', '4111 1111 1111 1111'],
+  ['5555 5555 5555 4444 2 items', '5555 5555 5555 4444'],
+  ['4111-1111-1111-1111-123', '4111-1111-1111-1111'],
+  ['1 4111 1111 1111 1111 1.5', '4111 1111 1111 1111'],
+  ['4111 1111 1111 1111 1 5555 5555 5555 4444 22', '4111 1111 1111 1111'],
+  ['４１１１　１１１１　１１１１　１１１１　１２／２９', '４１１１　１１１１　１１１１　１１１１'],
+  ['4111 1111 1111 1111 110', '4111 1111 1111 1111 110'],
+  ['3782 822463 10005 123', '3782 822463 10005'],
+];
+
+test('a card number in groups is found also if another number follows it with the same separator', () => {
+  for (const [text, number] of CARDS_BEFORE_NUMBERS) assert.is(found(text, 'cards')[0], number, text);
+  assert.equal(found('4111 1111 1111 1111 1 5555 5555 5555 4444 22', 'cards').length, 2);
+  for (const text of ['4111 1111 1111 1112 123', '0.4111 1111 1111 1111 12', '4111-1111-1111'])
+    assert.equal(found(text, 'cards'), [], text);
+});
+
+const PHONE = '+4915112345678';
+/** What may stand directly before or around the plus sign of a phone number, of which `%s` is the place. */
+const PHONE_PLACES = [
+  ...['Tel.%s', 'тел.%s', 'phone=%s', 'phoneNumber=%s', 'mobile#%s', 'contact/%s', '/v1/calls/%s', '030 1234567/%s', '_%s_', '__%s__'],
+  ...['phone_%s', 'tel%s', 'Fon%s', 'fax%s', 'Mobil-%s', '-%s', '.%s', 'tel:%s', 'to=%s&x=1', '(%s)', '|%s|', 'a,%s,42'],
+];
+const NO_PHONES = [
+  ...['1.0.0+20261127101530', '1.0.0-+20261127101530', '1.0.+20261127101530', '@+4915112345678', '7+4915112345678', 'a/Zm9v/+4912345678=='],
+  ...[
+    '+4915112345678_x',
+    '+4915112345678@example.com',
+    '+48.858370,+2.294481',
+    '+48.858370+002.294481/',
+    '+1234567890.55',
+    '+1234567890.555',
+  ],
+  ...['@@ -12345677,7 +12345678,12 @@', '@@ -12345677 +12345678 @@'],
+];
+
+test('a phone number with a plus sign is found behind every word and punctuation, but not in a key, version or decimal', () => {
+  for (const place of PHONE_PLACES) assert.ok(found(place.replace('%s', PHONE), 'phones').includes(PHONE), place);
+  assert.equal(found('x +49.15112345678', 'phones'), ['+49.15112345678']);
+  for (const text of NO_PHONES) assert.equal(found(text, 'phones'), [], text);
 });
 
 test('long numbers that are no card numbers are not detected in the digits of any script', () => {
