@@ -20,13 +20,18 @@ const QUOTED = 'put the whole text in double quotes, and write \\" for a quote i
 /** Matches a line that goes on with the field above: an item of a list, or the end of a list or object. */
 const CONTINUATION = /^(?:-(?:\s|$)|[\]},])/;
 
-/** Splits a line at the colon that ends the name of a field. A blank may be missing after a name that is read here. */
+/**
+ * Splits a line at the colon that ends the name of a field. A blank may be missing after a name that is read here. A
+ * line with a blank in the name is text, unless the name is in quotes.
+ */
 const splitLine = (line: string): readonly [name: string, value: string] | null => {
   const glued = /^(name|description):(?=\S)/.exec(line);
   const colon = glued ? glued[1]!.length : line.search(/:(?:\s|$)/);
   if (colon < 1 || CONTINUATION.test(line)) return null;
   const name = line.slice(0, colon).trim();
-  return [/^(["'])(.*)\1$/.exec(name)?.[2] ?? name, line.slice(colon + 1)];
+  const quoted = /^(?:"([^"]*)"|'([^']*)')$/.exec(name);
+  if (!quoted && /\s/.test(name)) return null;
+  return [quoted?.[1] ?? quoted?.[2] ?? name, line.slice(colon + 1)];
 };
 
 const strayLine = (line: string, place: Place) =>
@@ -40,6 +45,10 @@ const withSpaces = (line: string): string => line.replace(/^\s+/, (blanks) => bl
 
 const indentOf = (line: string): number => line.search(/[^ ]|$/);
 
+/** Returns whether a line ends a list or an object that the text of a name or a description has not started. */
+const isEndOfNothing = (line: string, block: Block | undefined): boolean =>
+  /^[\]}]/.test(line) && /^(?:name|description)$/.test(block?.name ?? '') && !/^[[{]/.test(block?.value ?? '');
+
 /** Divides the front matter into its fields. `firstLine` is the number of its first line in the file. */
 const blocksOf = (lines: readonly string[], firstLine: number): Block[] => {
   const blocks: Block[] = [];
@@ -51,7 +60,7 @@ const blocksOf = (lines: readonly string[], firstLine: number): Block[] => {
     const split = isFurther || indentOf(line) < indent ? null : splitLine(own);
     const place = { line: firstLine + index, column: line.length - (split?.[1].trimStart().length ?? line.trim().length) + 1 };
     if (split) blocks.push({ ...place, name: split[0], value: split[1].trim(), more: [] });
-    else if (isFurther || CONTINUATION.test(own)) blocks.at(-1)?.more.push(own);
+    else if (isFurther || (CONTINUATION.test(own) && !isEndOfNothing(own, blocks.at(-1)))) blocks.at(-1)?.more.push(own);
     else throw strayLine(line, place);
   }
   return blocks;
@@ -87,6 +96,12 @@ const looselyQuoted = (text: string, { name, ...place }: Block): string => {
   return quote === '"' ? inner.replace(/\\(["\\])/g, '$1') : inner.replaceAll("''", "'");
 };
 
+/** Matches a quoted text with a comma behind it, as in an object of JSON whose braces are missing. */
+const QUOTED_ITEM = /^("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*,$/;
+
+const withoutComma = (block: Block): Block =>
+  block.more.some((line) => line.trim() !== '') ? block : { ...block, value: block.value.replace(QUOTED_ITEM, '$1') };
+
 const BLOCK_SCALAR = /^[|>](?:[+-]?[1-9]?|[1-9][+-])(?:\s+#.*)?$/;
 
 /** Returns the text of a field. @throws Refusal invalid if it is not one text */
@@ -116,7 +131,7 @@ const fieldOf = (name: FieldName, blocks: readonly Block[], parseYaml: ParseYaml
       similar,
     );
   if (second) throw badManifest(`has a second ${name}; the first is in line ${block.line}: keep one of them`, second);
-  const text = textOf(name, block, parseYaml);
+  const text = textOf(name, withoutComma(block), parseYaml);
   if (text !== '' && (!/^(?:~|null)$/i.test(text) || /^["'|>]/.test(block.value))) return { text, line: block.line, column: block.column };
   throw badManifest(`has no text in the field ${name}: write it after the colon${text && `, in quotes if ${text} is meant`}`, block);
 };

@@ -95,6 +95,9 @@ const DESCRIPTIONS: readonly (readonly [source: string, lines: readonly string[]
   [`${YAML} 10.1.1`, ['description: !!str 7'], '7'],
   ['emoji', ['description: 🚀 Ships: fast 👩‍👩‍👧'], '🚀 Ships: fast 👩‍👩‍👧'],
   ['very long', [`description: ${'word: '.repeat(170)}`], 'word: '.repeat(170).trim()],
+  ['a name in quotes', ['"allowed tools": Read', 'description: b'], 'b'],
+  ['a comma within', ['description: "Review",', '  "test" and more'], '"Review", "test" and more'],
+  ['a comma at the end', ['description: "Review" or "test",'], '"Review" or "test",'],
   ['unknown fields', ['argument-hint: [file] [more]', 'description: b', 'allowed-tools: Bash(git:*), "Read" x'], 'b'],
   ['unknown fields', ['tags:', '- a', '- b: c', 'description: b', 'metadata: {', '  a: [1', '}'], 'b'],
   ['unknown fields', ['x: 1', 'x: 2', 'hooks: *none', 'description: b', 'triggers: [a,', '  b]'], 'b'],
@@ -119,6 +122,8 @@ const FILES: readonly (readonly [source: string, text: string])[] = [
   ['all lines indented', '---\n  name: a\n  description: b\n---\nDo it'],
   ['one object', '---\n{name: a, description: b}\n---\nDo it'],
   ['JSON', '---\n{\n  "name": "a",\n  "description": "b"\n}\n---\nDo it'],
+  ['JSON without braces', '---\n"name": "a",\n"description": "b",\n---\nDo it'],
+  ['JavaScript without braces', "---\nname: 'a',\ndescription: 'b'\n---\nDo it"],
   ['a comment after the name', '---\nname: a # in lower case\ndescription: b\n---\nDo it'],
 ];
 
@@ -152,6 +157,14 @@ const REFUSED: readonly (readonly [fault: string, text: string, message: RegExp]
     described('description: one', 'two three'),
     /line 4, column 1, has the line "two three" .* indent a line/,
   ],
+  [
+    'a line with a colon that is not indented',
+    described('description: Line one', 'Line two: has colon'),
+    /line 4, column 1, has the line "Line two: has colon" .* indent a line/,
+  ],
+  ['a line with a colon under no text', described('description:', 'Use when: asked'), /line 4, column 1, has the line "Use when: asked"/],
+  ['a line with quotes and a colon', described('description: one', '"two" or "three": 4'), /line 4, column 1, has the line/],
+  ['JSON without its first brace', manifest('"name": "a",', '"description": "b"', '}'), /line 4, column 1, has the line "}"/],
   ['a full-width colon', described('description：b'), /line 3, column 1, has the line "description：b"/],
   ['no description', manifest('name: a'), /^SKILL\.md has no field description .* add a line "description: …"/],
   ['a list', manifest('- name', '- description'), /has no field name/],
