@@ -86,7 +86,10 @@ const isStorable = (text: unknown): text is string => typeof text === 'string' &
  */
 export const looksLikeJsonLine = (line: string): boolean => line.trimStart().startsWith('{') && typeof parseLine(line)?.text === 'string';
 
-/** Returns whether a text starts as a JSON array whose first item is complete, and is a string or has a string `text`. */
+/**
+ * Returns whether a text starts as a JSON array whose first item is a string or has a string `text`. The array may be
+ * cut off behind this item, or in its text.
+ */
 export const looksLikeJsonItems = (text: string): boolean => {
   let isEntry: boolean | undefined;
   const onItem = (item: string): void => {
@@ -95,7 +98,11 @@ export const looksLikeJsonItems = (text: string): boolean => {
   try {
     createItemCutter(text.length, { onItem, refuse: (fault) => new Error(fault) }).add(text);
   } catch {}
-  return isEntry === true;
+  if (isEntry !== undefined) return isEntry;
+  const first = /^\s*\[\s*(?=["{])/.exec(text)?.[0];
+  if (first === undefined) return false;
+  const item = text.slice(first.length);
+  return /^\{\s*"text"\s*:\s*"/.test(item) || typeof parseLine(item)?.text === 'string';
 };
 
 /**

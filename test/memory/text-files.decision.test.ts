@@ -96,6 +96,9 @@ const MALFORMED: readonly (readonly [what: string, filename: string, content: st
   ['a comma at the end', 'a.json', '["a",]', /^Item 2 of The file is neither/],
   ['two commas', 'a.json', '["a",,"b"]', /^Item 2 of The file is neither/],
   ['an array that is cut off', 'a.json', '["a",{"text":"b"', /^The file ends in item 2, before the \] of its JSON array$/],
+  ['an array that is cut off behind its first item', 'a.json', '[{"text":"a"}', /^The file ends in item 1, before the \] of its JSON/],
+  ['an array that is cut off behind its first text', 'a.json', ' [ "a" ', /^The file ends in item 1, before/],
+  ['an array that is cut off in its first item', 'a.json', '[{"text": "a', /^The file ends in item 1, before/],
   ['more behind an array', 'a.json', '["a"] []', /^The file has more behind the \] of its JSON array$/],
   ['a long item', 'a.json', `["a","${'x'.repeat(1_100_000)}"]`, /^The file has more than 1000000 characters in item 2$/],
 ];
