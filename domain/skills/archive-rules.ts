@@ -64,7 +64,7 @@ const pathFault = (path: string): string | null => {
   if (path === '' || path.length > MAX_PATH_LENGTH) return `must have 1 to ${MAX_PATH_LENGTH} characters`;
   if (!DisplayLine.safeParse(path.replace(FINDER_ICON, '$1')).success)
     return 'contains a control character or one that changes the direction of text: rename it';
-  if (path.startsWith('/') || /^[A-Za-z]:/.test(path)) return 'is absolute: pack the folder from where it lies';
+  if (path.startsWith('/') || /^[A-Za-z]:\//.test(path)) return 'is absolute: pack the folder from where it lies';
   if (path.includes(':')) return 'contains a colon, which Windows does not allow: rename it';
   const names = path.replace(/\/$/, '').split('/');
   if (names.some((name) => name === '' || name === '.' || name === '..'))

@@ -68,6 +68,6 @@ export const noArchive = (bytes: Uint8Array): Refusal => {
   const pack = 'pack the files as a zip archive';
   if (bytes.length === 0) return badArchive('damaged', `The file is empty: ${pack}`);
   const name = formatName(bytes);
-  if (name) return badArchive('damaged', `The file is ${name}, and no zip archive: ${pack}`);
+  if (name) return badArchive('damaged', `The file is ${name}${name.includes('a zip archive') ? '' : ', and no zip archive'}: ${pack}`);
   return badArchive('damaged', `The file is no zip archive, or has other bytes before its first file: ${pack}`);
 };
