@@ -11,6 +11,8 @@ const MAX_SIDE = 4_096;
 const MAX_PIXELS = 4_096 * 2_048;
 /** The maximum side of a picture in an ICO file, in pixels. */
 const MAX_ICON_SIDE = 1_024;
+/** The sizes of the headers of bitmaps that have their fields in the same places, in bytes. */
+const BITMAP_HEADER_BYTES: readonly number[] = [40, 52, 56, 64, 108, 124];
 
 /** Maps the accepted content types to the names of the library's loaders. */
 const LOADERS: Readonly<Record<string, string>> = {
@@ -24,8 +26,8 @@ const ICON = 'image/x-icon';
 
 const damaged = (): Refusal => invalid('/upload', 'is not a complete picture of its type: save it again', 'bad_picture');
 
-const tooLarge = (): Refusal =>
-  invalid('/upload', `must have at most ${MAX_SIDE} x ${MAX_SIDE} and ${MAX_PIXELS} pixels`, 'too_many_pixels');
+const tooLarge = (limit = `${MAX_SIDE} x ${MAX_SIDE} and ${MAX_PIXELS}`): Refusal =>
+  invalid('/upload', `must have at most ${limit} pixels`, 'too_many_pixels');
 
 let loading: Promise<typeof import('sharp')['default']> | undefined;
 
@@ -68,10 +70,12 @@ const iconEntries = (file: Buffer): IconEntry[] =>
     const [size, start] = [file.readUInt32LE(at + 8), file.readUInt32LE(at + 12)];
     if (start + size > file.length) throw damaged();
     const isPng = file.readUInt32BE(start) === 0x89504e47;
+    if (!isPng && !BITMAP_HEADER_BYTES.includes(file.readUInt32LE(start))) throw damaged();
     const [width, height] = isPng
       ? [file.readUInt32BE(start + 16), file.readUInt32BE(start + 20)]
       : [file.readInt32LE(start + 4), Math.abs(file.readInt32LE(start + 8)) / 2];
-    if (width < 1 || height < 1 || width > MAX_ICON_SIDE || height > MAX_ICON_SIDE) throw tooLarge();
+    if (width < 1 || height < 1) throw damaged();
+    if (width > MAX_ICON_SIDE || height > MAX_ICON_SIDE) throw tooLarge(`${MAX_ICON_SIDE} x ${MAX_ICON_SIDE}`);
     return { start, size, isPng, side: Math.max(width, height), depth: isPng ? 32 : file.readUInt16LE(start + 14) };
   });
 

@@ -187,4 +187,32 @@ test('a file that is no accepted picture is refused with what it is', async () =
   }
 });
 
+/** Makes a header of a bitmap with this size in its first field. */
+const header = (bytes: number, side = 8): Buffer =>
+  Buffer.from(Int32Array.of(bytes, side, side * 2, 0x200001, ...Array(30).fill(0)).buffer);
+
+/** [what an icon contains, the contents, what the refusal says] */
+const BAD_ICONS: readonly (readonly [what: string, content: Buffer, message: RegExp])[] = [
+  ['a JPEG', await halves().jpeg().toBuffer(), /is not a complete picture of its type/],
+  ['a WebP', await halves().webp().toBuffer(), /is not a complete picture of its type/],
+  ['garbage', Buffer.alloc(200, 0x7f), /is not a complete picture of its type/],
+  ['zeros', Buffer.alloc(200), /is not a complete picture of its type/],
+  ['a header of OS/2', header(12), /is not a complete picture of its type/],
+  ['no pixels', header(40, 0), /is not a complete picture of its type/],
+  ['a header alone', header(40), /is not a complete picture of its type/],
+  ['many pixels', header(40, 1_025), /must have at most 1024 x 1024 pixels/],
+  ['a PNG with many pixels', await pictureOf('png', 1_025, 8), /must have at most 1024 x 1024 pixels/],
+];
+
+test('an icon that cannot be decoded is refused with the true reason', async () => {
+  for (const [what, content, message] of BAD_ICONS) {
+    const error = await encodePicture(icon(content)).then(
+      () => assert.unreachable(what),
+      (reason: unknown) => reason,
+    );
+    if (!(error instanceof Refusal)) throw error;
+    assert.match(error.message, message, what);
+  }
+});
+
 test.run();
