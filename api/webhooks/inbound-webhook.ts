@@ -55,19 +55,22 @@ const receiveWebhook =
 
 type Unpack = Pick<WebhookRequest, 'unpack'>;
 
-const UNVERIFIED_TOO_LARGE = `The signature does not match the bytes as they came, and the unpacked body has more than ${CHUNK_BYTES} bytes: sign the packed bytes, or send the body uncompressed`;
+const UNVERIFIED_TOO_LARGE = `The signature does not match the bytes as they came, and with more than ${CHUNK_BYTES} bytes it is not unpacked to verify its content: sign the packed bytes, or send the body uncompressed`;
 
 const refuseUnverified: AdmitBody = () => {
   throw new Refusal('malformed', UNVERIFIED_TOO_LARGE);
 };
 
 /**
- * Returns the function that unpacks a body. The result of a body whose signature is not verified must fit into one
- * chunk, so that nobody without the secret makes the service unpack much.
+ * Returns the function that unpacks a body. A body whose signature is not verified must fit into one chunk, packed,
+ * unpacked and in between, so that nobody without the secret makes the service unpack much.
  */
 const unpackWith = ({ verification }: WebhookPorts, body: ReceivedBody, admit: AdmitBody): Unpack => ({
-  unpack: (codings, isVerified) =>
-    readLargeBody({ body: verification.unpackedBody(codings, body) }, Number.NaN, isVerified ? admit : refuseUnverified),
+  unpack: (codings, isVerified) => {
+    const refuse = isVerified ? admit : refuseUnverified;
+    const limit = { maxBytes: isVerified ? MAX_BODY_BYTES : CHUNK_BYTES, refuse };
+    return readLargeBody({ body: verification.unpackedBody(codings, body, limit) }, Number.NaN, refuse);
+  },
 });
 
 /** Calls `work` with a function that provides memory. Releases the memory when `work` ends. */

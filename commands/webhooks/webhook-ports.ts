@@ -82,6 +82,9 @@ export type EligibilityPort = {
   readonly enforceQuota: (tenant: string, reportRateLimit: ReportRateLimit) => void | Promise<void>;
 };
 
+/** The maximum size of a body, and the function that throws the refusal of a larger one. */
+export type SizeLimit = { readonly maxBytes: number; readonly refuse: (size: number) => Promise<unknown> };
+
 /**
  * Verifies the signatures of deliveries and inspects their bodies. For large bodies, another thread does this; the
  * functions then return a promise.
@@ -94,10 +97,11 @@ export type VerificationPort = {
   /** Computes the digest of a body, checks whether it is JSON, and reads fields. @throws Refusal unavailable */
   readonly inspectBody: (question: BodyQuestion, body: ReceivedBody) => InspectedBody | Promise<InspectedBody>;
   /**
-   * Returns the bytes of a body without its codings, which are given in the order in which they were applied. The
-   * stream ends with a Refusal (malformed) if the body is not packed so.
+   * Returns the bytes of a body without its codings, which are given in the order in which they were applied. The limit
+   * applies to what each coding is removed from; the reader must check the size of the result. The stream ends with a
+   * Refusal (malformed) if the body is not packed so.
    */
-  readonly unpackedBody: (codings: readonly Coding[], body: ReceivedBody) => ReadableStream<Uint8Array>;
+  readonly unpackedBody: (codings: readonly Coding[], body: ReceivedBody, limit: SizeLimit) => ReadableStream<Uint8Array>;
   /** Returns memory for a large body of at most `maxBytes`. The caller must release it. */
   readonly bodyMemory: (owner: BodyOwner, maxBytes: number) => BodyMemory;
 };

@@ -1,5 +1,6 @@
 import { Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from 'node:zlib';
+import type { SizeLimit } from '../../commands/webhooks/webhook-ports.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Coding } from '../../domain/webhooks/content-coding.ts';
 import { chunksOf, type ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
@@ -25,6 +26,16 @@ const decoderOf = (coding: Coding, start: Uint8Array): Transform => {
 };
 
 type Bytes = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+
+/** Yields the bytes that a decoder gets, which can be many although it returns none. */
+async function* limited({ maxBytes, refuse }: SizeLimit, bytes: Bytes): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const piece of bytes) {
+    size += piece.length;
+    if (size > maxBytes) await refuse(size);
+    yield piece;
+  }
+}
 
 async function* startingWith(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield first;
@@ -53,13 +64,14 @@ const notPacked = (coding: Coding): Refusal =>
   new Refusal('malformed', `The Content-Encoding names ${coding}, but the body is damaged or no ${coding}: send it uncompressed`);
 
 /**
- * Returns the bytes of a body without its codings, which are given in the order in which they were applied. The stream
- * ends with a Refusal (malformed) if the body is not packed so.
+ * Returns the bytes of a body without its codings, which are given in the order in which they were applied. The limit
+ * applies to the packed bytes, and to the result of each coding except the last one, whose size the reader must check.
+ * The stream ends with a Refusal (malformed) if the body is not packed so.
  */
-export const unpackedBody = (codings: readonly Coding[], body: ReceivedBody): ReadableStream<Uint8Array> =>
+export const unpackedBody = (codings: readonly Coding[], body: ReceivedBody, limit: SizeLimit): ReadableStream<Uint8Array> =>
   Readable.toWeb(
     Readable.from(
-      codings.toReversed().reduce<Bytes>((bytes, coding) => removeCoding(coding, bytes), chunksOf(body)),
+      codings.toReversed().reduce<Bytes>((bytes, coding) => removeCoding(coding, limited(limit, bytes)), chunksOf(body)),
       { objectMode: false },
     ),
   ) as ReadableStream<Uint8Array>;

@@ -49,6 +49,16 @@ const UNDERSTOOD: readonly Row[] = [
   ['gzip of UTF-16', { bytes: gzipSync(utf16le(MARK + JSON_TEXT)), coding: 'gzip' }, VALUE],
 ];
 
+/** A frame of zstd whose bytes a decoder skips (RFC 8878, 3.1.2). */
+const skippable = (size: number): Buffer => {
+  const frame = Buffer.alloc(8 + size);
+  frame.writeUInt32LE(0x184d2a50);
+  frame.writeUInt32LE(size, 4);
+  return frame;
+};
+const emptyMembers = (count: number): Buffer => Buffer.concat(Array<Buffer>(count).fill(gzipSync('')));
+const UNSIGNED = { signed: utf8('x') };
+
 /** Signed deliveries that are refused: the status, the reason in the list, and a part of what both are told. */
 const REFUSED: readonly (readonly [name: string, sent: Sent, status: number, reason: string, told: RegExp])[] = [
   ['another type', { bytes: utf8('<a/>'), type: 'text/xml' }, 415, 'unsupported_media_type', /"text\/xml": send application\/json/],
@@ -75,6 +85,34 @@ const REFUSED: readonly (readonly [name: string, sent: Sent, status: number, rea
     401,
     'signature_mismatch',
     /sign the packed bytes/,
+  ],
+  [
+    'nothing in many bytes of zstd in br that are not signed',
+    { bytes: brotliCompressSync(skippable(1_000_000)), coding: 'zstd, br', ...UNSIGNED },
+    401,
+    'signature_mismatch',
+    /sign the packed bytes/,
+  ],
+  [
+    'nothing in many members of gzip in gzip that are not signed',
+    { bytes: gzipSync(emptyMembers(60_000)), coding: 'gzip, gzip', ...UNSIGNED },
+    401,
+    'signature_mismatch',
+    /sign the packed bytes/,
+  ],
+  [
+    'nothing in many packed bytes that are not signed',
+    { bytes: emptyMembers(60_000), coding: 'gzip', ...UNSIGNED },
+    401,
+    'signature_mismatch',
+    /sign the packed bytes/,
+  ],
+  [
+    'too many bytes between two codings',
+    { bytes: zstdCompressSync(skippable(30_000_000)), coding: 'zstd, zstd' },
+    413,
+    'too_large',
+    /26214400 bytes/,
   ],
 ];
 
