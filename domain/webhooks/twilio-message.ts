@@ -10,11 +10,13 @@ const bytesOf = (body: ReceivedBody): Uint8Array => (body instanceof Uint8Array 
  * occurs several times, its values are sorted, too.
  */
 const sortedFields = (form: Uint8Array): string => {
+  const fields = new Map<string, Set<string>>();
   // The ampersand at the start prevents URLSearchParams from removing a question mark there.
-  const fields = new URLSearchParams(`&${Buffer.from(form).toString()}`);
-  return [...new Set(fields.keys())]
+  for (const [name, value] of new URLSearchParams(`&${Buffer.from(form).toString()}`))
+    fields.set(name, (fields.get(name) ?? new Set()).add(value));
+  return [...fields.keys()]
     .sort()
-    .flatMap((name) => [...new Set(fields.getAll(name))].sort().map((value) => name + value))
+    .flatMap((name) => [...fields.get(name)!].sort().map((value) => name + value))
     .join('');
 };
 
@@ -24,8 +26,8 @@ const hasDigest = (body: ReceivedBody, digest: string): boolean => {
   return sha256.digest('hex') === digest;
 };
 
-/** A form with more bytes is checked for the URL as it was requested only, because each URL needs a digest of its own. */
-const MAX_FORM_BYTES = 65_536;
+/** The maximum size of the messages that are tried for one request, in bytes, because each needs a digest of its own. */
+const MAX_MESSAGE_BYTES = 1_048_576;
 
 /** Returns what follows the URL in the signed bytes; null if the body does not have the digest in the URL. */
 const afterUrl = (url: string, body: ReceivedBody): Uint8Array | null => {
@@ -55,13 +57,15 @@ export const twilioMessage: SignatureScheme['message'] = ({ url, body }) => {
 
 /**
  * Returns the same as `twilioMessage` for other forms of the URL: some products of Twilio sign the URL with its port,
- * and others without it, and some encode characters of the query only after they have signed it.
+ * and others without it, and some encode characters of the query only after they have signed it. If the messages are
+ * long, fewer are returned, but at least one.
  */
 export const otherTwilioMessages = ({ url, body }: SignedRequest): readonly (readonly Uint8Array[])[] => {
   const requested = url();
   const rest = afterUrl(requested, body);
   if (!rest) return [];
-  const forms = rest.length <= MAX_FORM_BYTES ? signedUrls(requested) : [requested];
-  const urls = [...forms.slice(1), ...forms.map(withOtherPort)];
+  const count = Math.floor(MAX_MESSAGE_BYTES / (requested.length + rest.length));
+  const forms = count > 2 ? signedUrls(requested) : [requested];
+  const urls = forms.flatMap((form) => [form, withOtherPort(form)]).slice(1, Math.max(count, 2));
   return urls.map((form) => [Buffer.from(form), rest]);
 };

@@ -4,6 +4,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { presetOf } from '../../domain/webhooks/provider-preset.ts';
 import { verifySignature } from '../../domain/webhooks/signature.ts';
+import { otherTwilioMessages } from '../../domain/webhooks/twilio-message.ts';
 import { signedUrls } from '../../domain/webhooks/twilio-urls.ts';
 
 const TOKEN = 'a secret of more than 24 bytes';
@@ -87,6 +88,34 @@ for (const [one, other] of DIFFERENT)
     assert.not.ok(passes(`${HOOK}?${one}`, `${HOOK}?${other}`));
     assert.not.ok(passes(`${HOOK}?${other}`, `${HOOK}?${one}`));
   });
+
+/** Requests for which many bytes could have been signed, by anybody: the query and the body. */
+const LONG: readonly (readonly [name: string, query: string, body: string])[] = [
+  ['a long form', 'a=::::%20%5B', `Body=${'x'.repeat(60_000)}`],
+  ['a longer form', 'a=::::%20%5B', `Body=${'x'.repeat(600_000)}`],
+  ['a long query', `a=::::%20%5B${'x'.repeat(15_000)}`, 'Body=Hi'],
+  ['a long name', 'a=::::%20%5B', `${'x'.repeat(60_000)}=1`],
+];
+
+for (const [name, query, body] of LONG)
+  test(`twilio: ${name} is tried as it was requested and with the other port, and with at most 1 MiB of other messages`, () => {
+    const requested = `${HOOK}?${query}`;
+    const request = { header: () => undefined, url: () => requested, body: Buffer.from(body) };
+    const messages = otherTwilioMessages(request);
+    const size = messages.reduce((sum, parts) => sum + parts.reduce((bytes, part) => bytes + part.length, 0), 0);
+    assert.ok(messages.length > 0 && size <= 1_048_576 + 16 * messages.length, `${messages.length} messages of ${size} bytes`);
+    const signed = { body, fields: body.replace('=', '') };
+    assert.ok(passes(requested, requested, signed));
+    assert.ok(passes(requested.replace('.test', '.test:443'), requested, signed));
+  });
+
+test('twilio: the text of a form with many fields is built in a time that is proportional to its size', () => {
+  const form = Array.from({ length: 60_000 }, (_, index) => `f${index}=1`).join('&');
+  const used = process.cpuUsage();
+  const message = scheme.message({ header: () => undefined, url: () => HOOK, body: Buffer.from(form) }, '');
+  assert.is(message![1]!.length, form.length - 2 * 60_000 + 1);
+  assert.ok(process.cpuUsage(used).user < 3_000_000);
+});
 
 test('every URL that may have been signed has the same parameters as the one that was requested', () => {
   const part = fc.constantFrom(
