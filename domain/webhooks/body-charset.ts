@@ -40,14 +40,21 @@ export const bodyTypeOf = (contentType: string | undefined): BodyType | TypeFaul
 
 /**
  * Returns the charset of JSON that is not UTF-8 although its content type names no charset, as its first two characters
- * show: they are ASCII, or one of them is a byte order mark. Null if it can be UTF-8.
+ * show: they are ASCII, or one of them is a byte order mark. Null if it is UTF-8, or no JSON in any charset.
  */
 export const impliedCharset = ([first, second, third, fourth]: Uint8Array): 'utf-16le' | 'utf-16be' | 'utf-32' | null => {
   if (first === undefined || second === undefined) return null;
   if (first !== 0 && second !== 0 && first < 0xfe) return null;
   if ((first === 0 && second === 0) || (third === 0 && (second === 0 || fourth === 0))) return 'utf-32';
-  if (first === 0xff || second === 0) return 'utf-16le';
-  return 'utf-16be';
+  if (first >= 0xfe) return first === 0xff ? 'utf-16le' : 'utf-16be';
+  if (second === 0) return fourth === 0 || third === undefined ? 'utf-16le' : null;
+  return third === 0 || third === undefined ? 'utf-16be' : null;
+};
+
+/** Returns the byte order of a text that is in UTF-16 and begins with an ASCII character; null if it cannot be told. */
+const byteOrder = ([first, second]: Uint8Array): 'utf-16le' | 'utf-16be' | null => {
+  if (second === 0) return 'utf-16le';
+  return first === 0 ? 'utf-16be' : null;
 };
 
 /**
@@ -55,7 +62,7 @@ export const impliedCharset = ([first, second, third, fourth]: Uint8Array): 'utf
  * bytes of UTF-16 would be valid.
  */
 const decode = (charset: string, bytes: Uint8Array): string => {
-  const implied = isUtf16(charset) ? impliedCharset(bytes) : null;
+  const implied = isUtf16(charset) ? (impliedCharset(bytes) ?? byteOrder(bytes)) : null;
   if (implied) return new TextDecoder(implied, { fatal: true }).decode(bytes);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -14,6 +14,8 @@ export type DeliveryIdentity = { readonly delivery: string | undefined; readonly
 const MAX_NAME_BYTES = 255;
 /** The text with which the HTTP server joins the values of a header that occurs several times. */
 const VALUE_SEPARATOR = ', ';
+/** Stands for several values, of which it is not clear which one counts. It is no valid id and no valid name. */
+const SEVERAL = '\n';
 /** UTF-8 needs at most this many bytes for one UTF-16 code unit. */
 const MAX_BYTES_PER_UNIT = 3;
 
@@ -24,6 +26,7 @@ export const valueFrom = (
   body?: InspectedBody,
 ): string | undefined => {
   const value = headers.length === 1 ? request.header(headers[0]!) : firstHeader(request, headers);
+  if (value?.includes(VALUE_SEPARATOR)) return SEVERAL;
   if (value !== undefined || !body) return value;
   const pointer = pointers.find((each) => body.fields[each]);
   if (pointer !== undefined) return body.fields[pointer];
@@ -40,7 +43,7 @@ const hasMoreBytes = (text: string, max: number): boolean =>
   text.length > max || (text.length * MAX_BYTES_PER_UNIT > max && new TextEncoder().encode(text).length > max);
 
 const isPlain = (text: string): boolean => {
-  if (hasMoreBytes(text, MAX_NAME_BYTES) || text.includes(VALUE_SEPARATOR)) return false;
+  if (hasMoreBytes(text, MAX_NAME_BYTES)) return false;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return false;

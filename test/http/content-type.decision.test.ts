@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { foreignCharsets, parseContentType, shownValue } from '../../domain/content-type.ts';
-import { bodyTypeOf } from '../../domain/webhooks/body-charset.ts';
+import { bodyTypeOf, impliedCharset } from '../../domain/webhooks/body-charset.ts';
 import { mediaOf } from '../../domain/webhooks/body-inspection.ts';
 
 /** Content types, with the kind of body and the charset other than UTF-8 that they stand for, and where they come from. */
@@ -78,5 +78,31 @@ test('a content type of any length and shape is read in a time that is proportio
 
 test('a charset counts once, however often and in which case it is written', () =>
   assert.equal(foreignCharsets(parseContentType('a/b; charset=UTF-16; CHARSET="utf-16"; charset=')), ['utf-16']));
+
+/** The first bytes of bodies in hex, and the charset of JSON that they show. RFC 4627, 3; RFC 8259, 8.1. */
+const FIRST_BYTES: Readonly<Record<string, ReturnType<typeof impliedCharset>>> = {
+  '': null,
+  '7b': null,
+  '7b22': null,
+  '7b226122': null,
+  efbbbf7b: null,
+  '7b00': 'utf-16le',
+  '7b002200': 'utf-16le',
+  fffe7b00: 'utf-16le',
+  '005b': 'utf-16be',
+  '007b0022': 'utf-16be',
+  feff007b: 'utf-16be',
+  '0000007b': 'utf-32',
+  '7b000000': 'utf-32',
+  // No JSON in any charset: the bytes must stay as they are.
+  '00': null,
+  '007b2269': null,
+  '007b22617d': null,
+  '7b002269': null,
+};
+
+test('the charset of JSON is taken from its first bytes only if they show it', () => {
+  for (const [hex, charset] of Object.entries(FIRST_BYTES)) assert.is(impliedCharset(Buffer.from(hex, 'hex')), charset, hex);
+});
 
 test.run();

@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { bodyContent } from '../../domain/webhooks/body-content.ts';
 import { type InspectedBody, inspectBody, type Media } from '../../domain/webhooks/body-inspection.ts';
+import { isDeliveryId } from '../../domain/webhooks/delivery-identity.ts';
 import { exactNumber, readings } from '../../domain/webhooks/exact-json.ts';
 import { compileRules } from '../../domain/webhooks/guardrail-evaluation.ts';
 import { identityLabels } from '../../domain/webhooks/identity-labels.ts';
@@ -18,6 +19,7 @@ const inspect = (body: string, media: Media): InspectedBody =>
 const idIn = (body: string, media: Media = 'json'): string => {
   const inspected = inspect(body, media);
   const { delivery } = identityOf(preset, { header: () => undefined }, inspected);
+  assert.ok(isDeliveryId(delivery!), delivery);
   return delivery === inspected.sha256 ? 'the digest' : delivery!;
 };
 
@@ -27,6 +29,7 @@ const IDS: readonly (readonly [body: string, id: string, source: string])[] = [
   ['{"id":9007199254740993}', '9007199254740993', 'RFC 8259, 6: beyond 2^53'],
   ['{"id":-9223372036854775808}', '-9223372036854775808', 'int64 of protocol buffers'],
   ['{"id":18446744073709551615}', '18446744073709551615', 'uint64'],
+  ['{"id":"order 5, line 2"}', 'order 5, line 2', 'one value with a comma'],
   ['{"id":1}', '1', 'a small number'],
   ['{"id":1.0}', '1.0', 'Python: a float'],
   ['{"id":1e400}', '1e400', 'RFC 8259, 6'],
