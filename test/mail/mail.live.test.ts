@@ -13,17 +13,20 @@ import {
   eventsOf,
   type Json,
   type LiveAgent,
+  mailTests,
   newAgent,
   runnerMessages,
   sink,
   statusOf,
   until,
   upload,
-  use,
 } from '../fixtures/live-mail.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
 import { notification } from '../fixtures/mail-sink.ts';
+import { runningPlatform } from '../fixtures/running-platform.ts';
 import { message, part } from './corpus/corpus-mail.ts';
+
+const use = mailTests(runningPlatform());
 
 test("mail to an agent of the same tenant reaches that agent's runner once, without SMTP; the mail lists of the sending and the receiving agent contain it", () =>
   use(async (platform) => {
