@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { shownValue } from './content-type.ts';
 import { counted } from './counted.ts';
 import { plainDateTime } from './date-time.ts';
+import { shownValue } from './shown-value.ts';
 
 const codePoints = (text: string): number => {
   let count = 0;
@@ -87,12 +87,10 @@ const toPlain = (value: unknown): unknown => (typeof value === 'string' ? plainD
 const dateTimeFault = (value: unknown): string =>
   `must be an RFC 3339 date-time, such as 2026-03-14T09:26:53Z or 2026-03-14T10:26:53+01:00${typeof value === 'string' ? `; it is ${shownValue(value)}` : ''}`;
 
-const UpperCaseInstant = z.iso
+/** A schema for RFC 3339 date-times exactly as JavaScript reads them, in upper case. */
+export const PlainInstant = z.iso
   .datetime({ offset: true, error: ({ input }) => dateTimeFault(input) })
   .refine(hasFourDigitYear, 'must be in the years 0001 to 9999');
-
-/** A schema for RFC 3339 date-times exactly as JavaScript reads them, in upper case. */
-export const PlainInstant = UpperCaseInstant;
 
 /** Converts a text that `InstantText` accepts to a time in UTC with milliseconds. */
 export const instantOf = (text: string): string => new Date(plainDateTime(text)).toISOString();
@@ -101,7 +99,7 @@ export const instantOf = (text: string): string => new Date(plainDateTime(text))
  * A schema for RFC 3339 date-times with `Z` or an offset, as `plainDateTime` reads them. The parsed value is in UTC with
  * milliseconds.
  */
-export const Instant = z.preprocess(toPlain, UpperCaseInstant.transform(instantOf));
+export const Instant = z.preprocess(toPlain, PlainInstant.transform(instantOf));
 
 /**
  * A schema like `Instant` whose parsed value is the text itself. It exists because a schema that changes the value
@@ -109,7 +107,7 @@ export const Instant = z.preprocess(toPlain, UpperCaseInstant.transform(instantO
  */
 export const InstantText = z
   .string()
-  .refine((instant) => UpperCaseInstant.safeParse(plainDateTime(instant)).success, {
+  .refine((instant) => PlainInstant.safeParse(plainDateTime(instant)).success, {
     error: ({ input }) => `${dateTimeFault(input)}; the years are 0001 to 9999`,
   })
   .meta({ format: 'date-time' });

@@ -7,7 +7,7 @@ type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';
 
 const startsWith = (bytes: Uint8Array, ...start: number[]): boolean => start.every((byte, index) => bytes[index] === byte);
 
-/** Returns the encoding of UTF-16 without a mark, of which every other byte is zero in most texts; null if it is not. */
+/** Returns the byte order of UTF-16 without a byte order mark: most texts have a zero in every other byte. Null if these do not. */
 const unmarkedUtf16 = (head: Uint8Array): Encoding | null => {
   const zeros = [0, 0];
   for (const [index, byte] of head.entries()) if (byte === 0) zeros[index % 2]!++;

@@ -226,7 +226,7 @@ const parse = (env: Record<string, string>): Variables => {
   throw new Error(`${issue?.path.join('.')} ${issue?.message}`);
 };
 
-/** Whether an issuer stands for the users of all tenants of Entra ID, whose administrators could claim any address. */
+/** Whether an issuer is that of all tenants of Entra ID. The administrators of any of them could claim any address. */
 const isForAllTenants = (issuer: string): boolean =>
   /^https:\/\/login\.microsoftonline\.(?:com|us)\/(?:common|organizations|consumers)(?:\/|$)/i.test(issuer);
 

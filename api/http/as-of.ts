@@ -1,7 +1,7 @@
-import { shownValue } from '../../domain/content-type.ts';
 import { comparePositions, type Position, parseToken } from '../../domain/event.ts';
 import { Instant } from '../../domain/fields.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
+import { shownValue } from '../../domain/shown-value.ts';
 import { positionAt } from '../../projections/audit/audit-log.queries.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import type { Ctx } from './operation.ts';

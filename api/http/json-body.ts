@@ -1,7 +1,8 @@
 import { withoutByteOrderMark } from '../../domain/byte-order-mark.ts';
-import { foreignCharsets, parseContentType, shownValue } from '../../domain/content-type.ts';
+import { foreignCharsets, parseContentType } from '../../domain/content-type.ts';
 import { scanJson } from '../../domain/json-scanner.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
+import { shownValue } from '../../domain/shown-value.ts';
 import { isPacked } from '../../domain/webhooks/content-coding.ts';
 
 export const MAX_JSON_BYTES = 512 * 1024;

@@ -1,6 +1,7 @@
-import { parseContentType, shownValue } from '../../domain/content-type.ts';
+import { parseContentType } from '../../domain/content-type.ts';
 import { sha256Counter } from '../../domain/digest.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
+import { shownValue } from '../../domain/shown-value.ts';
 import { assertNotEncoded, rejectTruncated } from './json-body.ts';
 
 /** The maximum number of bytes of a body apart from the content of its file: delimiters, part headers and texts. */

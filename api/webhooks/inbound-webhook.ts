@@ -63,7 +63,7 @@ const refuseUnverified: AdmitBody = () => {
 
 /**
  * Returns the function that unpacks a body. A body whose signature is not verified must fit into one chunk, packed,
- * unpacked and in between, so that nobody without the secret makes the service unpack much.
+ * unpacked and after each coding. So strangers, who do not have the secret, cannot make the service unpack large bodies.
  */
 const unpackWith = ({ verification }: WebhookPorts, body: ReceivedBody, admit: AdmitBody): Unpack => ({
   unpack: (codings, isVerified) => {

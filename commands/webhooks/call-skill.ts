@@ -1,6 +1,6 @@
 import { withoutByteOrderMark } from '../../domain/byte-order-mark.ts';
-import { shownValue } from '../../domain/content-type.ts';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
+import { shownValue } from '../../domain/shown-value.ts';
 import { storedUserAgent } from '../../domain/user-agent.ts';
 import { type InspectedBody, mediaOf } from '../../domain/webhooks/body-inspection.ts';
 import { chunksOf, partsField, type ReceivedBody, receivedBody } from '../../domain/webhooks/delivery-body.ts';

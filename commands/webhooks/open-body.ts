@@ -1,5 +1,5 @@
-import { shownValue } from '../../domain/content-type.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import { shownValue } from '../../domain/shown-value.ts';
 import { bodyInUtf8, bodyTypeOf, impliedCharset, typeInUtf8 } from '../../domain/webhooks/body-charset.ts';
 import type { Media } from '../../domain/webhooks/body-inspection.ts';
 import { CODINGS, type Coding, codingsOf, isPacked } from '../../domain/webhooks/content-coding.ts';

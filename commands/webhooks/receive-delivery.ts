@@ -1,6 +1,6 @@
 import { Refusal } from '../../domain/refusal.ts';
 import { isQueryProbe, isSignedProbe, isUnsignedProbe } from '../../domain/webhooks/address-probe.ts';
-import type { InspectedBody } from '../../domain/webhooks/body-inspection.ts';
+import type { InspectedBody, Media } from '../../domain/webhooks/body-inspection.ts';
 import { MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import type { HandshakeReply } from '../../domain/webhooks/handshake.ts';
 import { handshakeReply } from '../../domain/webhooks/handshake.ts';
@@ -31,10 +31,35 @@ const PROBE_REPLY: HandshakeReply = { status: 200, body: null };
 
 const unknownAddress = () => new Refusal('not_found', 'There is no such webhook address');
 
+/** A request whose signature is verified, and whose body is unpacked and in UTF-8. */
+type OpenedRequest = { readonly request: WebhookRequest; readonly media: Media; readonly signed: SignedDelivery; readonly key: Uint8Array };
+
 /**
- * Receives a request from a provider, verifies its signature and answers a handshake. Any other request is a delivery,
- * which is counted against the quota of the plan, checked by the guardrails, and recorded exactly once. A redelivery is
- * counted, too, but only if this process does not remember the first delivery.
+ * Verifies the signature of a request, and makes its body readable.
+ * @throws Refusal not_found, unauthorized, unsupported_media_type, malformed, too_large, unavailable
+ */
+const openRequest = async (ports: WebhookPorts, received: WebhookRequest, integration: Integration | null): Promise<OpenedRequest> => {
+  const { verification } = ports;
+  const preset = presetOf(integration);
+  const receivedAt = ports.now();
+  const keys = integration && (await verification.signingKeys(integration, receivedAt));
+  const verifying = verification.verify(preset.scheme, received, keys);
+  const arrived = { request: received, verification: verifying instanceof Promise ? await verifying : verifying };
+  if (!integration || !keys) throw unknownAddress();
+  const unpacked: UnpackedRequest = received.unpack ? await unpackRequest(verification, preset.scheme, arrived, keys) : arrived;
+  const { matched, reason } = unpacked.verification;
+  const signed: SignedDelivery = { request: unpacked.request, integration, preset, receivedAt, matched };
+  if (unpacked.fault) throw reject(ports, signed, unpacked.fault);
+  if (reason) throw reject(ports, signed, { reason });
+  const readable = readableRequest(unpacked.request);
+  if ('reason' in readable) throw reject(ports, signed, readable);
+  return { ...readable, signed, key: usedKey(keys, matched) };
+};
+
+/**
+ * Receives a request from a provider, verifies its signature and answers a check of the address. Any other request is a
+ * delivery, which is counted against the quota of the plan, checked by the guardrails, and recorded exactly once. A
+ * redelivery is counted, too, but only if this process does not remember the first delivery.
  * @throws Refusal not_found, unauthorized, unsupported_media_type, malformed, rate_limited, unavailable
  */
 export const receive = async (
@@ -43,43 +68,22 @@ export const receive = async (
   reportRateLimit: ReportRateLimit,
 ): Promise<DeliveryOutcome | HandshakeReply> => {
   const { eligibility, verification, recording } = ports;
-  const integration = await eligibility.integration(received.integration_id);
-  const preset = presetOf(integration);
-  if (integration && isUnsignedProbe(integration.provider, preset.scheme, received))
-    return answerCheck(recording, integration, PROBE_REPLY);
-  const receivedAt = ports.now();
-  const keys = integration && (await verification.signingKeys(integration, receivedAt));
-  const verifying = verification.verify(preset.scheme, received, keys);
-  const verified = verifying instanceof Promise ? await verifying : verifying;
-  if (!integration || !keys) throw unknownAddress();
-  const arrived = { request: received, verification: verified };
-  const unpacked: UnpackedRequest = received.unpack ? await unpackRequest(verification, preset.scheme, arrived, keys) : arrived;
-  const { matched, reason } = unpacked.verification;
-  const signed: SignedDelivery = { request: unpacked.request, integration, preset, receivedAt, matched };
-  if (unpacked.fault) throw reject(ports, signed, unpacked.fault);
-  if (reason) throw reject(ports, signed, { reason });
-  const readable = readableRequest(unpacked.request);
-  if ('reason' in readable) throw reject(ports, signed, readable);
-  const { request, media } = readable;
+  const found = await eligibility.integration(received.integration_id);
+  if (found && isUnsignedProbe(found.provider, presetOf(found).scheme, received)) return answerCheck(recording, found, PROBE_REPLY);
+  const { request, media, signed, key } = await openRequest(ports, received, found);
+  const { integration, preset, receivedAt, matched } = signed;
   const question = { media, forms: preset.forms, pointers: preset.pointers };
   const body = preset.needsBody ? await verification.inspectBody(question, request.body) : undefined;
   if (!isTimely(preset, request, receivedAt, body)) throw reject(ports, signed, { reason: 'timestamp_out_of_range' });
   if (isSignedProbe(integration.provider, request)) return answerCheck(recording, integration, PROBE_REPLY);
-  const handshake = body && handshakeReply(integration.provider, { body: request.body, fields: body.fields }, usedKey(keys, matched));
+  const handshake = body && handshakeReply(integration.provider, { body: request.body, fields: body.fields }, key);
   if (handshake) return answerCheck(recording, integration, handshake);
   const identity = identityOf(preset, request, body);
   const fault = identityFault(identity);
   if (fault) throw reject(ports, signed, { reason: fault }, body);
   const id = recording.deliveryId(integration, identity.delivery!);
-  const delivery: VerifiedRequest = {
-    request,
-    integration,
-    identity,
-    id,
-    receivedAt,
-    isLate: isLate(preset, receivedAt, body),
-    matchedSecret: matched,
-  };
+  const isLateAttempt = isLate(preset, receivedAt, body);
+  const delivery: VerifiedRequest = { request, integration, identity, id, receivedAt, isLate: isLateAttempt, matchedSecret: matched };
   if (!recording.isKnown(integration, id)) await enforceQuota(ports, delivery, reportRateLimit);
   const inspecting = body ?? verification.inspectBody(question, request.body);
   const inspected = inspecting instanceof Promise ? await inspecting : inspecting;

@@ -34,7 +34,7 @@ export type VerifiedRequest = AddressedRequest & {
   readonly id: string;
   /** When the request was received, as RFC 3339 UTC with milliseconds. */
   readonly receivedAt: string;
-  /** Whether the request was signed so long ago that it must be a later attempt, or a copy that somebody else sends. */
+  /** Whether the request was signed too long ago for a first attempt: the provider tries again, or somebody sends a copy. */
   readonly isLate: boolean;
   readonly matchedSecret: MatchedSecret | null;
 };

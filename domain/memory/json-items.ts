@@ -3,7 +3,7 @@ const STRUCTURE = /["\\[\]{},]/g;
 /** What the reader of a JSON array calls: with each item and its number, from 1, and with a fault of the array. */
 export type ItemSink = { readonly onItem: (item: string, number: number) => void; readonly refuse: (fault: string) => Error };
 
-/** `pending` is the text from the start of the current item on, of which the part before the index `at` has been read. */
+/** `pending` is the text from the start of the current item on. Its part before the index `at` has been read. */
 type Cutter = { place: 'before' | 'inside' | 'after'; pending: string; at: number; depth: number; isInString: boolean; number: number };
 
 /** Moves over a character inside of the array. Returns whether an item ends before it. */

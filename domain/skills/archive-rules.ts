@@ -56,7 +56,7 @@ export const quoted = (path: string): string => JSON.stringify(path.length > 80 
 
 /** Matches the name of the file in which Finder keeps the icon of a folder. It ends with a carriage return. */
 const FINDER_ICON = /((?:^|\/)(?:\._)?Icon)\r$/;
-/** Matches names that stand for a device on Windows, whatever their extension. */
+/** Matches the names of devices, such as NUL, which Windows reserves with every extension. */
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[1-9\u00b9\u00b2\u00b3])(?:\.|$)/i;
 
 /** Returns the reason why a file in an archive must not have this path; null if it may. */

@@ -1,4 +1,5 @@
-import { foreignCharsets, inUtf8, parseContentType, shownValue } from '../content-type.ts';
+import { foreignCharsets, inUtf8, parseContentType } from '../content-type.ts';
+import { shownValue } from '../shown-value.ts';
 import { type Media, mediaOfType } from './body-inspection.ts';
 
 /** How a body was written: `charset` is null if it is UTF-8, as far as its content type says. */

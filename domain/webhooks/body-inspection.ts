@@ -1,8 +1,9 @@
+import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { withoutByteOrderMark } from '../byte-order-mark.ts';
 import { foreignCharsets, isJsonMediaType, parseContentType } from '../content-type.ts';
 import { type JsonVerdict, scanJson } from '../json-scanner.ts';
-import { readings } from './exact-json.ts';
+import { parseExactNumbers } from './exact-json.ts';
 import { payloadOf } from './form-payload.ts';
 import { type FieldText, fieldName, jsonFields } from './json-fields.ts';
 
@@ -107,7 +108,7 @@ const formTexts = (body: Uint8Array, pointers: readonly string[]): ReadonlyMap<s
  * Returns the value of a JSON body, or of the JSON in a form.
  * @throws SyntaxError if it is not JSON
  */
-const documentOf = (media: Media, body: Uint8Array): unknown => readings(textOf(jsonIn(media, body)))[0];
+const documentOf = (media: Media, body: Uint8Array): unknown => parseExactNumbers(textOf(jsonIn(media, body)));
 
 const jsonIn = (media: Media, body: Uint8Array): Uint8Array => (media === 'json' ? body : (payloadOf(body) ?? body));
 
@@ -124,17 +125,6 @@ export const contentOf = (contentType: string, body: Uint8Array): unknown => {
 const textOf = (bytes: Uint8Array): string => {
   const { buffer, byteOffset, length } = withoutByteOrderMark(bytes);
   return Buffer.from(buffer, byteOffset, length).toString();
-};
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-const isUtf8 = (bytes: Uint8Array): boolean => {
-  try {
-    utf8.decode(bytes);
-    return true;
-  } catch {
-    return false;
-  }
 };
 
 const formFields = (form: Uint8Array): Readonly<Record<string, string>> => Object.fromEntries(new URLSearchParams(textOf(form)));

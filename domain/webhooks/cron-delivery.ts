@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { scanJson } from '../json-scanner.ts';
 import type { CronJob } from '../schedule/cron-job.ts';
@@ -16,20 +17,9 @@ export type CronDeliveryFacts = DeliveryFacts & { provider: typeof CRON_PROVIDER
 
 const JSON_TYPE = 'application/json';
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-const isText = (bytes: Uint8Array): boolean => {
-  try {
-    utf8.decode(bytes);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
 const typeOf = (body: Uint8Array): string => {
   if (scanJson(body) === 'json') return JSON_TYPE;
-  return isText(body) ? 'text/plain; charset=utf-8' : 'application/octet-stream';
+  return isUtf8(body) ? 'text/plain; charset=utf-8' : 'application/octet-stream';
 };
 
 /**

@@ -14,7 +14,7 @@ export type DeliveryIdentity = { readonly delivery: string | undefined; readonly
 const MAX_NAME_BYTES = 255;
 /** The text with which the HTTP server joins the values of a header that occurs several times. */
 const VALUE_SEPARATOR = ', ';
-/** Stands for several values, of which it is not clear which one counts. It is no valid id and no valid name. */
+/** The value for a header with several values. It is neither a valid id nor a valid name, so the request is refused. */
 const SEVERAL = '\n';
 /** UTF-8 needs at most this many bytes for one UTF-16 code unit. */
 const MAX_BYTES_PER_UNIT = 3;

@@ -1,5 +1,4 @@
-/** Which of several members with the same name in an object counts. Programs differ in this. */
-type Kept = 'first' | 'last';
+import { parseWithNumbers } from './json-values.ts';
 
 /** The longest exponent, and the most digits, of a number that is computed exactly. Others are as for JSON.parse. */
 const MAX_EXPONENT = 400;
@@ -24,8 +23,8 @@ export const exactNumber = (source: string): number | bigint => {
 
 const TOKEN = /\s*(?:"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*|true|false|null|[[\]{},:])/gy;
 
-/** Parses valid JSON whose numbers or names are unusual. */
-const parse = (text: string, kept: Kept): unknown => {
+/** Parses valid JSON as programs do that keep the first of several members with the same name; JSON.parse keeps the last. */
+const parseKeepingFirst = (text: string): unknown => {
   TOKEN.lastIndex = 0;
   const next = (): string => TOKEN.exec(text)![0].trim();
   const readMember = (token: string): [string, unknown] => {
@@ -37,7 +36,7 @@ const parse = (text: string, kept: Kept): unknown => {
     const members: Map<string, unknown> = new Map();
     for (let token = next(); token !== '}'; token = next()) {
       const [name, value] = readMember(token === ',' ? next() : token);
-      if (kept === 'last' || !members.has(name)) members.set(name, value);
+      if (!members.has(name)) members.set(name, value);
     }
     return Object.fromEntries(members);
   };
@@ -80,11 +79,15 @@ const hasLongNumber = (json: string): boolean => {
   return false;
 };
 
+/** Parses valid JSON, in which whole numbers are exact: large ones become bigints. */
+export const parseExactNumbers = (json: string): unknown =>
+  hasLongNumber(json) ? parseWithNumbers(json, (_, source) => exactNumber(source)) : (JSON.parse(json) as unknown);
+
 /**
- * Returns what programs can read in valid JSON: one value, or two if an object has several members with the same name,
- * of which some programs read the last, and others the first. Whole numbers are exact: large ones are bigints.
+ * Returns what programs can read in valid JSON: one value, or two if an object has several members with the same name.
+ * Some programs keep the last of them, and others the first. Whole numbers are exact, as in `parseExactNumbers`.
  */
 export const readings = (json: string): readonly unknown[] => {
-  const last = hasLongNumber(json) ? parse(json, 'last') : (JSON.parse(json) as unknown);
-  return membersOf(json) === membersIn(last) ? [last] : [last, parse(json, 'first')];
+  const last = parseExactNumbers(json);
+  return membersOf(json) === membersIn(last) ? [last] : [last, parseKeepingFirst(json)];
 };

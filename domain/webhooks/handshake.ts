@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { withoutByteOrderMark } from '../byte-order-mark.ts';
 import type { InspectedBody } from './body-inspection.ts';
 import type { ReceivedBody } from './delivery-body.ts';
 import type { Provider } from './provider.ts';
@@ -66,13 +67,7 @@ const MAX_HANDSHAKE_BYTES = 16_384;
 const isBareBody = ({ isBare }: Handshake, body: ReceivedBody): boolean => {
   if (!(body instanceof Uint8Array) || body.length > MAX_HANDSHAKE_BYTES) return false;
   try {
-    return isBare(
-      JSON.parse(
-        Buffer.from(body)
-          .toString()
-          .replace(/^\ufeff/, ''),
-      ),
-    );
+    return isBare(JSON.parse(Buffer.from(withoutByteOrderMark(body)).toString()));
   } catch {
     return false;
   }

@@ -1,6 +1,6 @@
 /**
  * The text of a field, as the body says it: a string, or a number with exactly its digits. `unclear`: the field has
- * another type, or several members have its name and different values, of which programs read different ones.
+ * another type, or several members have its name and different values: some programs read the first, others the last.
  */
 export type FieldText = { readonly text: string } | 'unclear';
 

@@ -16,22 +16,24 @@ type SourceJson = {
 };
 const sourceJson = JSON as unknown as SourceJson;
 
+/** Parses JSON. `map` gets each number, and its text, and returns the value that takes its place. */
+export const parseWithNumbers = (json: string, map: (number: number, source: string) => unknown): unknown =>
+  sourceJson.parse(json, (_, value, { source }) => (typeof value === 'number' ? map(value, source!) : value));
+
 /** Parses JSON so that JSON.stringify writes each number with the digits that it has in the text. */
-const parseExactly = (json: string): unknown =>
-  sourceJson.parse(json, (_, value, { source }) => (typeof value === 'number' ? sourceJson.rawJSON(source!) : value));
+const parseExactly = (json: string): unknown => parseWithNumbers(json, (_, source) => sourceJson.rawJSON(source));
 
 /** Matches JSON that may have a number which JSON.stringify would write with other digits. */
 const UNUSUAL_NUMBER = /(?:"\s*:|[[,])\s*(?:-?\d{16}|-?\d+[.eE]|-0)|^\s*-?\d/;
 
-const keepDigits: Reviver = (_, value, { source }) =>
-  typeof value === 'number' && String(value) !== source ? sourceJson.rawJSON(source!) : value;
+const keepDigits = (number: number, source: string): unknown => (String(number) === source ? number : sourceJson.rawJSON(source));
 
 /**
  * Parses JSON to be shown or copied: a number that JavaScript would write with other digits is a raw number, which
  * JSON.stringify writes as it is in the text. All other values are as JSON.parse returns them.
  */
 export const parseForDisplay = (json: string): unknown =>
-  UNUSUAL_NUMBER.test(json) ? sourceJson.parse(json, keepDigits) : (JSON.parse(json) as unknown);
+  UNUSUAL_NUMBER.test(json) ? parseWithNumbers(json, keepDigits) : (JSON.parse(json) as unknown);
 
 /** Returns whether a value is a raw number of `parseForDisplay`. */
 export const isRawNumber = (value: unknown): boolean => sourceJson.isRawJSON(value);

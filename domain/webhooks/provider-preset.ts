@@ -169,7 +169,7 @@ export const isTimely = ({ scheme, bodyTimestamp }: ProviderPreset, request: Sig
   return isWithin(signedAt, at, bodyTimestamp.toleranceSeconds) || (age > 0 && age <= bodyTimestamp.maxAgeSeconds * 1_000);
 };
 
-/** Returns whether a timely delivery is so old that it must be a later attempt, or a copy that somebody else sends. */
+/** Returns whether a timely delivery is too old for a first attempt: the provider tries again, or somebody sends a copy. */
 export const isLate = ({ bodyTimestamp }: ProviderPreset, at: string, body?: InspectedBody): boolean =>
   bodyTimestamp !== undefined &&
   body !== undefined &&

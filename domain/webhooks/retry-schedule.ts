@@ -20,8 +20,8 @@ const repeat = (times: number, seconds: number): readonly number[] => Array.from
 
 /**
  * Maps each provider to its schedule. If the provider documents only a total time or a range, the delays are the longest
- * ones. The senders of custom_hmac are not known; those of standard_webhooks follow the specification, of which the
- * schedule is the recommended one.
+ * ones. The senders of custom_hmac are not known. The schedule of standard_webhooks is the one that its specification
+ * recommends.
  */
 export const RETRIES: Readonly<Record<Exclude<Provider, 'custom_hmac'>, RetrySchedule>> = {
   // https://docs.github.com/en/webhooks/using-webhooks/handling-failed-webhook-deliveries

@@ -58,8 +58,8 @@ export type SignatureScheme = {
   readonly message: (request: SignedRequest, timestamp: string) => readonly Uint8Array[] | null;
   /** The scheme of requests that have none of `headers`, for the same keys. */
   readonly otherwise?: SignatureScheme;
-  /** Returns other bytes that the provider may have signed instead of those that `message` returns. */
-  readonly alternatives?: (request: SignedRequest) => readonly (readonly Uint8Array[])[];
+  /** Returns other bytes that the provider may have signed instead of those that `message` has returned, which it gets. */
+  readonly alternatives?: (request: SignedRequest, message: readonly Uint8Array[]) => readonly (readonly Uint8Array[])[];
 };
 
 const MAX_HEADER_LENGTH = 4096;
@@ -105,7 +105,7 @@ export const signatureClaim = (
   if (signatures.length === 0 || !message) return 'signature_malformed';
   return {
     algorithm: scheme.algorithm,
-    messages: scheme.alternatives ? [message, ...scheme.alternatives(request)] : [message],
+    messages: scheme.alternatives ? [message, ...scheme.alternatives(request, message)] : [message],
     signatures,
     keys: keys ?? placeholderKeys,
   };

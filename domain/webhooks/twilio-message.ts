@@ -38,7 +38,7 @@ const hasTooManyFields = (form: Uint8Array): boolean => {
   return count > MAX_FIELDS;
 };
 
-/** Returns what follows the URL in the signed bytes; null if the body is no form of Twilio and has not the digest in the URL. */
+/** Returns the bytes that Twilio signs after the URL; null if the body is neither a form of Twilio nor has the digest in the URL. */
 const afterUrl = (url: string, body: ReceivedBody): Uint8Array | null => {
   const digest = URL.parse(url)?.searchParams.get('bodySHA256');
   if (!digest) {
@@ -72,10 +72,11 @@ export const twilioMessage: SignatureScheme['message'] = ({ url, body }) => {
  * and others without it, and some encode characters of the query only after they have signed it. If the messages are
  * long, fewer are returned, but at least one.
  */
-export const otherTwilioMessages = ({ url, body }: SignedRequest): readonly (readonly Uint8Array[])[] => {
+export const otherTwilioMessages = (
+  { url }: SignedRequest,
+  [, rest = new Uint8Array()]: readonly Uint8Array[],
+): readonly (readonly Uint8Array[])[] => {
   const requested = url();
-  const rest = afterUrl(requested, body);
-  if (!rest) return [];
   const count = Math.floor(MAX_MESSAGE_BYTES / (requested.length + rest.length));
   const forms = count > 2 ? signedUrls(requested) : [requested];
   const urls = forms.flatMap((form) => [form, withOtherPort(form)]).slice(1, Math.max(count, 2));

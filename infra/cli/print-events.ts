@@ -1,7 +1,7 @@
-import { shownValue } from '../../domain/content-type.ts';
 import { comparePositions, type Position, parseToken, type Recorded, tokenOf } from '../../domain/event.ts';
 import { Instant } from '../../domain/fields.ts';
 import { isId25 } from '../../domain/id.ts';
+import { shownValue } from '../../domain/shown-value.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import type { Log } from '../eventstore/event-log.ts';

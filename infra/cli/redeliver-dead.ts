@@ -1,9 +1,9 @@
 import { type DeadMessage, redeliverDead } from '../../commands/webhooks/redeliver.ts';
-import { shownValue } from '../../domain/content-type.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { Instant } from '../../domain/fields.ts';
 import { isId25 } from '../../domain/id.ts';
 import type { AcknowledgementEvent } from '../../domain/runners/acknowledgement.ts';
+import { shownValue } from '../../domain/shown-value.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import type { Log } from '../eventstore/event-log.ts';

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import { type DeadMessage, redriveLost } from '../../commands/webhooks/redeliver.ts';
-import { shownValue } from '../../domain/content-type.ts';
 import { comparePositions, type Position, type Recorded } from '../../domain/event.ts';
 import { Instant } from '../../domain/fields.ts';
 import { isId25 } from '../../domain/id.ts';
 import type { AcknowledgementEvent } from '../../domain/runners/acknowledgement.ts';
+import { shownValue } from '../../domain/shown-value.ts';
 import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';

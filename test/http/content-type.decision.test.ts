@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { foreignCharsets, parseContentType, shownValue } from '../../domain/content-type.ts';
+import { foreignCharsets, parseContentType } from '../../domain/content-type.ts';
+import { shownValue } from '../../domain/shown-value.ts';
 import { bodyTypeOf, impliedCharset } from '../../domain/webhooks/body-charset.ts';
 import { mediaOf } from '../../domain/webhooks/body-inspection.ts';
 

@@ -111,7 +111,7 @@ test('values are detected in full width, with every blank, dash and mark, and in
     for (const text of [value, `x ${value} y`, `「${value}」`]) assert.equal(found(text, detector), [value], `${writing}: ${text}`);
 });
 
-/** [what stands beside, the text, the address that is found] */
+/** What is directly beside an address, the whole text, and the address that must be found in it. */
 const BESIDE: readonly (readonly [what: string, text: string, ...addresses: readonly string[]])[] = [
   ['Chinese', '邮箱ada@example.com请回复', EMAIL],
   ['Chinese behind a point', '邮箱ada@example.com.请回复', EMAIL],

@@ -185,7 +185,7 @@ for (const edition of EDITIONS)
 const detailOf = (provider: Provider, cause: Parameters<typeof refusalOf>[0], headers: Headers): string =>
   refusalOf(cause, { preset: presetFor(provider), request: { ...requestWith(headers), integration_id: 'h', ip: null } }).message;
 
-/** What is missing, and the headers of which the refusal must name each. */
+/** What is missing in a request, and the headers that the refusal must name. */
 const MISSING: readonly (readonly [Provider, Parameters<typeof refusalOf>[0], readonly string[]])[] = [
   ['github', 'delivery_id_missing', ['X-GitHub-Delivery', 'X-Gitea-Delivery', 'X-Forgejo-Delivery', 'X-Gogs-Delivery']],
   ['gitlab_token', 'delivery_id_missing', ['Idempotency-Key', 'X-Gitlab-Event-UUID']],

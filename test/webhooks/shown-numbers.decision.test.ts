@@ -5,7 +5,7 @@ import { htmlOf, type Node } from '../../api/console/parts/tags.ts';
 import { isRawNumber, parseForDisplay } from '../../domain/webhooks/json-values.ts';
 import { tableOf } from '../../infra/cli/api/print-table.ts';
 
-/** Numbers as they stand in a payload, and where such numbers come from. */
+/** Numbers as a payload writes them, and which programs write such numbers. */
 const NUMBERS: readonly (readonly [digits: string, source: string])[] = [
   ['8202522731445525542', 'Discord: snowflakes'],
   ['-9223372036854775808', 'int64'],

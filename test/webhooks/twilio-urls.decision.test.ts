@@ -64,7 +64,7 @@ for (const [source, signed, requested] of SAME)
     }
   });
 
-/** Queries that mean something else, of which neither may pass for the other. */
+/** Pairs of queries with different meanings: the signature of one must not be accepted for the other. */
 const DIFFERENT: readonly (readonly [string, string])[] = [
   ['note=two+words', 'note=two%20words'],
   ['note=two+words', 'note=two%2Bwords'],
@@ -101,7 +101,7 @@ for (const [name, query, body] of LONG)
   test(`twilio: ${name} is tried as it was requested and with the other port, and with at most 1 MiB of other messages`, () => {
     const requested = `${HOOK}?${query}`;
     const request = { header: () => undefined, url: () => requested, body: Buffer.from(body) };
-    const messages = otherTwilioMessages(request);
+    const messages = otherTwilioMessages(request, scheme.message(request, '')!);
     const size = messages.reduce((sum, parts) => sum + parts.reduce((bytes, part) => bytes + part.length, 0), 0);
     assert.ok(messages.length > 0 && size <= 1_048_576 + 16 * messages.length, `${messages.length} messages of ${size} bytes`);
     const signed = { body, fields: body.replace('=', '') };

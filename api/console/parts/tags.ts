@@ -26,7 +26,7 @@ const INVISIBLE = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const UNUSUAL = /[^\t\n !#-%(-;=?-~]/;
 /**
  * Matches the characters that HTML must not contain as they are, and those that would make its source misleading. NUL
- * and U+0080 to U+009F are not among them, because their references stand for other characters.
+ * and U+0080 to U+009F are not among them, because browsers read references to them as other characters.
  */
 const SPECIAL = /[&<>"']|(?![\0\t\n\x80-\x9f])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
