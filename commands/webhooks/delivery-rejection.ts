@@ -5,7 +5,9 @@ import { type DeliveryIdentity, eventName, isDeliveryId } from '../../domain/web
 import { anyHeader } from '../../domain/webhooks/header-name.ts';
 import { missingHeaders, type ProviderPreset } from '../../domain/webhooks/provider-preset.ts';
 import type { Rejection, RejectionReason } from '../../domain/webhooks/rejection.ts';
-import { type AddressedRequest, userAgentOf, type WebhookRequestHead } from './webhook-request.ts';
+import type { SignatureFault, SignedRequest } from '../../domain/webhooks/signature.ts';
+import { signatureFormFault } from '../../domain/webhooks/signature-form.ts';
+import { type AddressedRequest, userAgentOf } from './webhook-request.ts';
 
 /** Why a request with a body of an allowed size was rejected, except that the tenant has used up its quota. */
 export type RejectionCause = Exclude<RejectionReason, 'rate_limited' | 'too_large'>;
@@ -51,28 +53,31 @@ const contentTypeField = ({ header }: AddressedRequest['request']): { content_ty
 
 const signatureMismatch = () => new Refusal('unauthorized', 'The signature does not match the body and the secret of this webhook');
 
-/** The request that is refused, and how its integration reads requests. */
-type Refused = { readonly request: WebhookRequestHead; readonly preset: ProviderPreset };
-
-const unauthorizedWithout = ({ request, preset }: Refused): Refusal => {
+/**
+ * Returns why the signature of a request could not be verified. The note names a header that is missing, or that has
+ * another form than the provider's.
+ */
+export const signatureFault = (reason: SignatureFault, preset: ProviderPreset, request: SignedRequest): RejectionFault => {
+  if (reason !== 'signature_malformed') return { reason };
   const missing = missingHeaders(preset, request);
-  return missing ? new Refusal('unauthorized', `The header ${anyHeader(missing)} is missing`) : signatureMismatch();
+  if (missing) return { reason, note: `The header ${anyHeader(missing)} is missing` };
+  return { reason, note: signatureFormFault(preset.scheme, request) ?? undefined };
 };
 
-const refusals: Readonly<Record<RejectionCause, (refused: Refused) => Refusal>> = {
-  signature_missing: ({ preset }) =>
+const refusals: Readonly<Record<RejectionCause, (preset: ProviderPreset) => Refusal>> = {
+  signature_missing: (preset) =>
     new Refusal(
       'unauthorized',
       `The signature is missing: set the secret of this webhook at the provider, which then sends the header ${anyHeader(preset.scheme.headers)}`,
     ),
-  signature_malformed: unauthorizedWithout,
+  signature_malformed: signatureMismatch,
   signature_mismatch: signatureMismatch,
   timestamp_out_of_range: () => new Refusal('unauthorized', 'The time at which this request was signed is too far from the present'),
   unsupported_media_type: () =>
     new Refusal('unsupported_media_type', 'The content type must be application/json or application/x-www-form-urlencoded, in UTF-8'),
   unsupported_encoding: () => new Refusal('unsupported_media_type', 'The Content-Encoding is not supported: send the body uncompressed'),
   body_malformed: () => new Refusal('malformed', 'The body is not what its headers say'),
-  delivery_id_missing: ({ preset }) =>
+  delivery_id_missing: (preset) =>
     new Refusal('malformed', `The header with the delivery id is missing: send ${anyHeader(preset.delivery.headers)}`),
   delivery_id_malformed: () =>
     new Refusal('malformed', 'The delivery id must be one value of at most 255 bytes without control characters'),
@@ -83,7 +88,7 @@ export const tooLarge = (): Refusal =>
   new Refusal('too_large', `The body must not exceed ${MAX_BODY_BYTES} bytes`, { members: { limit: MAX_BODY_BYTES } });
 
 /** Returns the refusal that the sender of a rejected request gets. */
-export const refusalOf = (cause: RejectionCause, refused: Refused, note?: string): Refusal => {
-  const refusal = refusals[cause](refused);
+export const refusalOf = ({ reason, note }: RejectionFault, preset: ProviderPreset): Refusal => {
+  const refusal = refusals[reason](preset);
   return note === undefined ? refusal : new Refusal(refusal.code, note, refusal.extra);
 };

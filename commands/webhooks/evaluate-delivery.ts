@@ -113,7 +113,7 @@ export const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRe
   const event = eventName(identity.event);
   const checking = ports.eligibility.isAgentActive(integration.tenant_id, integration.agent_id);
   const isAgentActive = checking instanceof Promise ? await checking : checking;
-  const checked = evaluateGuardrails({ integration, isAgentActive, event, json });
+  const checked = evaluateGuardrails({ integration, isAgentActive, event, json, fault: inspected.fault });
   const labels = identityLabels(integration, inspected);
   const result = labels.length === 0 ? checked : { ...checked, guardrails: [...checked.guardrails, ...labels] };
   const created = deliveryOf(verified, inspected, result);

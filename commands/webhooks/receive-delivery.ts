@@ -8,7 +8,7 @@ import type { Integration } from '../../domain/webhooks/integration.ts';
 import { type ProviderAnswer, providerAnswer } from '../../domain/webhooks/provider-answer.ts';
 import { identityOf, isLate, isTimely, type ProviderPreset, presetOf } from '../../domain/webhooks/provider-preset.ts';
 import type { MatchedSecret, SigningKeys } from '../../domain/webhooks/signature.ts';
-import { identityFault, type RejectionFault, refusalOf, rejectionOf, tooLarge } from './delivery-rejection.ts';
+import { identityFault, type RejectionFault, refusalOf, rejectionOf, signatureFault, tooLarge } from './delivery-rejection.ts';
 import { evaluateDelivery } from './evaluate-delivery.ts';
 import { readableRequest, type UnpackedRequest, unpackRequest } from './open-body.ts';
 import type { BodyMemory, NewDelivery, RecordingPort, ReportRateLimit, WebhookPorts } from './webhook-ports.ts';
@@ -50,7 +50,7 @@ const openRequest = async (ports: WebhookPorts, received: WebhookRequest, integr
   const { matched, reason } = unpacked.verification;
   const signed: SignedDelivery = { request: unpacked.request, integration, preset, receivedAt, matched };
   if (unpacked.fault) throw reject(ports, signed, unpacked.fault);
-  if (reason) throw reject(ports, signed, { reason });
+  if (reason) throw reject(ports, signed, signatureFault(reason, preset, unpacked.request));
   const readable = readableRequest(unpacked.request);
   if ('reason' in readable) throw reject(ports, signed, readable);
   return { ...readable, signed, key: usedKey(keys, matched) };
@@ -140,7 +140,7 @@ const reject = (ports: WebhookPorts, signed: SignedDelivery, fault: RejectionFau
   const { request, integration, preset, receivedAt } = signed;
   const identity = identityOf(preset, request, body);
   ports.recording.recordRejection(integration, rejectionOf({ request, integration, identity }, fault, request.body.length), receivedAt);
-  return refusalOf(fault.reason, { request, preset }, fault.note);
+  return refusalOf(fault, preset);
 };
 
 /** Returns the key that verified the signature. */

@@ -5,6 +5,7 @@ import { foreignCharsets, isJsonMediaType, parseContentType } from '../content-t
 import { type JsonVerdict, scanJson } from '../json-scanner.ts';
 import { parseExactNumbers } from './exact-json.ts';
 import { payloadOf } from './form-payload.ts';
+import { jsonFault } from './json-fault.ts';
 import { type FieldText, fieldName, jsonFields } from './json-fields.ts';
 
 export type Media = 'json' | 'form';
@@ -55,6 +56,8 @@ export type InspectedBody = {
   readonly unclear?: readonly string[];
   /** Present if the body should be JSON, and is not, because its bytes are not valid UTF-8. */
   readonly isNotUtf8?: true;
+  /** Why the body is no JSON although it should be; absent if it is JSON, or no UTF-8. */
+  readonly fault?: string;
 };
 
 /**
@@ -64,7 +67,11 @@ export type InspectedBody = {
 export const inspectBody = (question: BodyQuestion, body: Uint8Array): InspectedBody => {
   const json = jsonOf(question, body);
   const inspected = { sha256: hash('sha256', body, 'hex'), json, ...fieldsOf(question, json, body) };
-  return json === 'not_json' && !isUtf8(jsonIn(question.media, body)) ? { ...inspected, isNotUtf8: true } : inspected;
+  if (json !== 'not_json') return inspected;
+  const bytes = withoutByteOrderMark(jsonIn(question.media, body));
+  if (!isUtf8(bytes)) return { ...inspected, isNotUtf8: true };
+  const hasNoJson = question.media === 'form' && !payloadOf(body);
+  return { ...inspected, fault: hasNoJson ? 'the form has no field payload with it' : jsonFault(bytes) };
 };
 
 /**

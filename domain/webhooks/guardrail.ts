@@ -28,6 +28,8 @@ export type GuardrailInput = {
   readonly isAgentActive: boolean;
   readonly event: string | null;
   readonly json: BodyVerdict;
+  /** Why the body is no JSON, if it is not. */
+  readonly fault?: string | undefined;
 };
 
 /** `reason` is why the delivery is blocked; null if it is accepted. `guardrails` lists the verdict of each check. */
@@ -36,9 +38,11 @@ export type GuardrailResult = { readonly reason: BlockReason | null; readonly gu
 export const pass = (rule: string): GuardrailVerdict => ({ rule, verdict: 'pass', note: null });
 export const block = (rule: string, note: string): GuardrailVerdict => ({ rule, verdict: 'block', note });
 
+const NOT_JSON = 'the body claims to be JSON and is not';
+
 const JSON_VERDICTS: Readonly<Record<BodyVerdict, readonly GuardrailVerdict[]>> = {
   json: [pass('json'), pass('depth')],
-  not_json: [block('json', 'the body claims to be JSON and is not')],
+  not_json: [block('json', NOT_JSON)],
   too_deep: [block('depth', 'nests deeper than 64 levels')],
   form: [],
 };
@@ -54,8 +58,8 @@ const JSON_BLOCK_REASONS: Readonly<Record<BodyVerdict, BlockReason | null>> = {
  * Applies the built-in guardrails to a delivery. If they block it, the delivery is still recorded and its provider gets
  * a success response, but it is not sent to a runner.
  */
-export const evaluateGuardrails = ({ integration, isAgentActive, event, json }: GuardrailInput): GuardrailResult => {
-  const guardrails = JSON_VERDICTS[json];
+export const evaluateGuardrails = ({ integration, isAgentActive, event, json, fault }: GuardrailInput): GuardrailResult => {
+  const guardrails = fault === undefined ? JSON_VERDICTS[json] : [block('json', `${NOT_JSON}: ${fault}`)];
   if (integration.is_paused) return { reason: 'paused', guardrails };
   if (!isAgentActive) return { reason: 'agent_inactive', guardrails };
   if (!passesFilter(integration.event_filter, event)) {

@@ -72,6 +72,25 @@ const checkPublicKey = (provider: Provider, secret: string): void => {
     throw invalid('/secret', `must be the public key of the sender: this is no Ed25519 key, although it has the form (${form})`);
 };
 
+/** What surrounds a secret that was copied with it, or takes its place, where the provider creates the secret. */
+const NOT_ALONE: readonly (readonly [RegExp, string])[] = [
+  [/^(?:bearer|basic|token)\s/i, 'starts with a word of an HTTP header'],
+  [/^[A-Za-z_][\w.-]*\s*[=:]\s*[^=\s]/, 'starts with the name of a setting'],
+  [/^[<‹([{]|[>›)\]}]$/, 'has a bracket at one end'],
+  [/^["'`“”„‘’«»]|["'`“”„‘’«»]$/, 'has a quotation mark at one end'],
+  [/(?:\.{2,}|…)$/, 'is cut off at its end'],
+  [/[;,]$/, 'ends with a semicolon or a comma'],
+];
+/** Matches a text that pages show instead of a secret. */
+const MASK = /[•●∙]{3}|^[*·.…\s]+$/;
+
+const checkAlone = (provider: Provider, secret: string): void => {
+  if (MASK.test(secret)) throw invalid('/secret', 'is what pages show instead of a secret: let the page show it, and copy it then');
+  if (!ISSUED[provider] && !usesWhsec(provider)) return;
+  const found = NOT_ALONE.find(([form]) => form.test(secret))?.[1];
+  if (found) throw invalid('/secret', `${found}: copy only the secret`);
+};
+
 const checkMistaken = (provider: Provider, secret: string): void => {
   const mistaken = MISTAKEN[provider]?.find(([form]) => form.test(secret));
   if (mistaken) throw invalid('/secret', `is ${mistaken[1]} of ${provider}: copy the ${ISSUED[provider]} instead`);
@@ -109,6 +128,7 @@ export const readSecret = (provider: Provider, options: IntegrationOptions, past
     return undefined;
   }
   const secret = cleanSecret(isPublic || usesWhsec(provider) || ISSUED[provider] !== undefined, pasted);
+  checkAlone(provider, secret);
   checkMistaken(provider, secret);
   if (provider === 'gitlab_token') checkToken(secret);
   if (isPublic) checkPublicKey(provider, secret);

@@ -59,6 +59,7 @@ export const STANDARD_WEBHOOKS = standardWebhooks('webhook', 'svix');
 export const STANDARD_WEBHOOKS_ED25519: SignatureScheme = {
   ...STANDARD_WEBHOOKS,
   shape: /^v1a,([A-Za-z0-9+/]{86}==)$/,
+  prefix: 'v1a,',
   algorithm: 'ed25519',
 };
 

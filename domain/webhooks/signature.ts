@@ -64,7 +64,7 @@ export type SignatureScheme = {
 
 const MAX_HEADER_LENGTH = 4096;
 const MAX_SIGNATURES = 10;
-const SIGNATURE_BYTES = { sha256: 32, sha1: 20, sha512: 64, ed25519: 64 } as const;
+export const SIGNATURE_BYTES = { sha256: 32, sha1: 20, sha512: 64, ed25519: 64 } as const;
 /** The bytes that precede the 32 bytes of an Ed25519 public key in the SPKI format. */
 const ED25519_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 /**
@@ -151,7 +151,8 @@ export const firstHeader = ({ header }: Pick<SignedRequest, 'header'>, names: re
   return undefined;
 };
 
-const timestampOf = ({ headers, shape }: SignedTimestamp, request: SignedRequest): string | null =>
+/** Returns the text of the signed time of a request; null if it is missing or malformed. */
+export const timestampOf = ({ headers, shape }: SignedTimestamp, request: SignedRequest): string | null =>
   shape.exec(firstHeader(request, headers)?.slice(0, MAX_HEADER_LENGTH) ?? '')?.[1] ?? null;
 
 const isSignedWith = ({ algorithm, messages, signatures }: Omit<SignatureClaim, 'keys'>, key: Uint8Array): boolean => {
@@ -190,7 +191,7 @@ const hmacOf = (algorithm: 'sha256' | 'sha1' | 'sha512', message: readonly Uint8
 };
 
 /** Returns the signatures in a header. The list is empty if one of them cannot be decoded, or if there are too many. */
-const parseSignatures = (scheme: SignatureScheme, header: string): Uint8Array[] => {
+export const parseSignatures = (scheme: SignatureScheme, header: string): Uint8Array[] => {
   if (header.length > MAX_HEADER_LENGTH) return [];
   const { separator, shape } = scheme;
   const items = separator === undefined ? [header] : header.split(separator).map((item) => item.trim());

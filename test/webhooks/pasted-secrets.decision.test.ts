@@ -130,6 +130,33 @@ const IMPOSSIBLE: readonly (readonly [ReturnType<typeof source>, string, RegExp]
   [source('custom_hmac', {}, 'Content-Length'), SIGNERS.custom_hmac.secret, /^\/delivery_id_source cannot be/],
 ];
 
+const STRIPE = 'whsec_0123456789abcdefghijklmnop';
+/** What surrounds or replaces a secret that a provider has created, and the words of the refusal. */
+const NOT_ALONE: readonly (readonly [string, RegExp])[] = [
+  ['•'.repeat(28), /^\/secret is what pages show instead of a secret/],
+  ['whsec_••••••••••••••••abcd', /^\/secret is what pages show/],
+  ['*'.repeat(32), /^\/secret is what pages show/],
+  ['whsec_...', /^\/secret is cut off at its end/],
+  ['whsec_01234…', /^\/secret is cut off/],
+  [`Bearer ${STRIPE}`, /^\/secret starts with a word of an HTTP header/],
+  [`STRIPE_WEBHOOK_SECRET=${STRIPE}`, /^\/secret starts with the name of a setting/],
+  [`secret: ${STRIPE}`, /^\/secret starts with the name of a setting/],
+  [`<${STRIPE}>`, /^\/secret has a bracket at one end/],
+  [`‹${STRIPE}>`, /^\/secret has a bracket/],
+  [`${STRIPE};`, /^\/secret ends with a semicolon or a comma/],
+  [`${STRIPE},`, /^\/secret ends with a semicolon or a comma/],
+  [`"${STRIPE}`, /^\/secret has a quotation mark at one end/],
+  [`${STRIPE}”`, /^\/secret has a quotation mark/],
+];
+
+test('a mask, or a secret of a provider with something around it, is refused with what it is', () => {
+  for (const [secret, message] of NOT_ALONE)
+    for (const provider of ['stripe', 'zoom', 'linear', 'pagerduty'] as const)
+      assert.match(read(() => Integration.checkConnection(source(provider), secret))!, message, `${provider} ${secret}`);
+  for (const provider of PROVIDERS)
+    assert.match(read(() => Integration.checkConnection(source(provider), '•'.repeat(28)))!, /^\/secret is what pages show/, provider);
+});
+
 for (const [settings, secret, message] of IMPOSSIBLE)
   test(`${settings.provider} ${JSON.stringify(settings.options)} ${settings.delivery_id_source ?? ''} with ${secret.slice(0, 24)}… is refused`, () =>
     assert.match(read(() => Integration.checkConnection(settings, secret))!, message));

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { refusalOf } from '../../commands/webhooks/delivery-rejection.ts';
+import { refusalOf, signatureFault } from '../../commands/webhooks/delivery-rejection.ts';
 import type { Provider } from '../../domain/webhooks/provider.ts';
 import { identityOf, presetOf } from '../../domain/webhooks/provider-preset.ts';
 import { verifySignature } from '../../domain/webhooks/signature.ts';
@@ -182,11 +182,18 @@ for (const edition of EDITIONS)
     assert.equal(identityOf(preset, request), { delivery: edition.id, event: edition.event ?? undefined });
   });
 
-const detailOf = (provider: Provider, cause: Parameters<typeof refusalOf>[0], headers: Headers): string =>
-  refusalOf(cause, { preset: presetFor(provider), request: { ...requestWith(headers), integration_id: 'h', ip: null } }).message;
+type Cause = Parameters<typeof refusalOf>[0]['reason'];
+
+const detailOf = (provider: Provider, reason: Cause): string => refusalOf({ reason }, presetFor(provider)).message;
+
+/** Returns what the sender of a request reads whose signature cannot be read. */
+const malformed = (provider: Provider, headers: Headers): string => {
+  const preset = presetFor(provider);
+  return refusalOf(signatureFault('signature_malformed', preset, requestWith(headers)), preset).message;
+};
 
 /** What is missing in a request, and the headers that the refusal must name. */
-const MISSING: readonly (readonly [Provider, Parameters<typeof refusalOf>[0], readonly string[]])[] = [
+const MISSING: readonly (readonly [Provider, Cause, readonly string[]])[] = [
   ['github', 'delivery_id_missing', ['X-GitHub-Delivery', 'X-Gitea-Delivery', 'X-Forgejo-Delivery', 'X-Gogs-Delivery']],
   ['gitlab_token', 'delivery_id_missing', ['Idempotency-Key', 'X-Gitlab-Event-UUID']],
   ['bitbucket', 'delivery_id_missing', ['X-Request-UUID', 'X-Request-Id']],
@@ -203,17 +210,50 @@ const MISSING: readonly (readonly [Provider, Parameters<typeof refusalOf>[0], re
 
 for (const [provider, cause, names] of MISSING)
   test(`${provider}: the refusal ${cause} names each header that would do`, () => {
-    for (const name of names) assert.match(detailOf(provider, cause, {}), new RegExp(`\\b${name}\\b`));
+    for (const name of names) assert.match(detailOf(provider, cause), new RegExp(`\\b${name}\\b`));
   });
 
 test('a signature that cannot be checked because another header is missing is refused with the name of that header', () => {
   const signature = { 'x-slack-signature': `v0=${'0'.repeat(64)}`, 'webhook-signature': `v1,${'A'.repeat(43)}=` };
-  assert.is(detailOf('slack', 'signature_malformed', signature), 'The header X-Slack-Request-Timestamp is missing');
-  assert.is(
-    detailOf('standard_webhooks', 'signature_malformed', { ...signature, 'webhook-timestamp': '1' }),
-    'The header Webhook-Id or Svix-Id is missing',
-  );
-  assert.match(detailOf('github', 'signature_malformed', { 'x-hub-signature-256': 'sha256=0' }), /does not match/);
+  assert.is(malformed('slack', signature), 'The header X-Slack-Request-Timestamp is missing');
+  assert.is(malformed('standard_webhooks', { ...signature, 'webhook-timestamp': '1' }), 'The header Webhook-Id or Svix-Id is missing');
 });
+
+const SHA256 = 'ab'.repeat(32);
+/** Headers with a signature that has another form than the provider's, and the form that the refusal names. */
+const FORMS: readonly (readonly [Provider, Headers, string])[] = [
+  ['github', { 'x-hub-signature-256': 'sha256=0' }, 'X-Hub-Signature-256 must be sha256= and 64 hexadecimal digits in lower case'],
+  ['github', { 'x-hub-signature-256': `sha1=${'a'.repeat(40)}` }, 'must be sha256= and 64 hexadecimal digits'],
+  ['github', { 'x-hub-signature-256': `sha256=${SHA256.toUpperCase()}` }, 'hexadecimal digits in lower case'],
+  ['github', { 'x-hub-signature-256': SHA256 }, 'must be sha256= and 64 hexadecimal digits'],
+  ['github', { 'x-hub-signature-256': `sha256=${SHA256}, sha256=${SHA256}` }, 'must be sha256= and 64 hexadecimal digits'],
+  [
+    'github',
+    { 'x-gogs-signature': 'sha256=0' },
+    'X-Gitea-Signature, X-Forgejo-Signature or X-Gogs-Signature must be 64 hexadecimal digits',
+  ],
+  ['bitbucket', { 'x-hub-signature': `sha1=${'a'.repeat(40)}` }, 'X-Hub-Signature must be sha256= and 64 hexadecimal digits'],
+  ['slack', { 'x-slack-signature': 'v1=0', 'x-slack-request-timestamp': '1' }, 'X-Slack-Signature must be v0= and 64 hexadecimal digits'],
+  [
+    'slack',
+    { 'x-slack-signature': `v0=${SHA256}`, 'x-slack-request-timestamp': '2026-11-26T10:00:00Z' },
+    'X-Slack-Request-Timestamp must contain the time of signing in seconds since 1970',
+  ],
+  ['stripe', { 'stripe-signature': 't=1,v0=ab' }, 'Stripe-Signature must contain v1= and 64 hexadecimal digits'],
+  ['stripe', { 'stripe-signature': `v1=${SHA256}` }, 'Stripe-Signature must contain the time of signing'],
+  ['shopify', { 'x-shopify-hmac-sha256': SHA256 }, 'X-Shopify-Hmac-Sha256 must be the Base64 of 32 bytes'],
+  ['twilio', { 'x-twilio-signature': 'no' }, 'X-Twilio-Signature must be the Base64 of 20 bytes'],
+  ['discord', { 'x-signature-ed25519': 'no', 'x-signature-timestamp': '1' }, 'X-Signature-Ed25519 must be 128 hexadecimal digits'],
+  [
+    'standard_webhooks',
+    { 'webhook-signature': 'v1,no', 'webhook-timestamp': '1', 'webhook-id': '1' },
+    'Webhook-Signature or Svix-Signature must contain v1, and the Base64 of 32 bytes',
+  ],
+];
+
+for (const [provider, headers, form] of FORMS)
+  test(`${provider}: a signature such as ${JSON.stringify(Object.values(headers)[0]).slice(0, 20)} is refused with the form that it must have`, () => {
+    assert.ok(malformed(provider, headers).includes(form), malformed(provider, headers));
+  });
 
 test.run();

@@ -1,0 +1,22 @@
+import { anyHeader } from './header-name.ts';
+import { firstHeader, parseSignatures, SIGNATURE_BYTES, type SignatureScheme, type SignedRequest, timestampOf } from './signature.ts';
+
+/** Returns the form of one signature, as a text for people. */
+const formOf = ({ prefix = '', encoding, algorithm, separator }: SignatureScheme): string => {
+  const size = algorithm === 'token' ? 0 : SIGNATURE_BYTES[algorithm];
+  const digits = encoding === 'hex' ? `${size * 2} hexadecimal digits in lower case` : `the Base64 of ${size} bytes`;
+  return `${separator === undefined ? 'be' : 'contain'} ${prefix === '' ? '' : `${prefix} and `}${digits}`;
+};
+
+/**
+ * Returns what is wrong with the form of the headers from which the signature of a request is read: a signature in
+ * another form or of another algorithm, or a time that is no number. Null if they can be read.
+ */
+export const signatureFormFault = (scheme: SignatureScheme, request: SignedRequest): string | null => {
+  const header = firstHeader(request, scheme.headers);
+  if (!header) return scheme.otherwise ? signatureFormFault(scheme.otherwise, request) : null;
+  if (parseSignatures(scheme, header).length === 0) return `The header ${anyHeader(scheme.headers)} must ${formOf(scheme)}`;
+  const { timestamp } = scheme;
+  if (!timestamp || timestampOf(timestamp, request) !== null) return null;
+  return `The header ${anyHeader(timestamp.headers)} must contain the time of signing in seconds since 1970`;
+};
