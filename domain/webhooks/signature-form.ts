@@ -1,10 +1,11 @@
+import { counted } from '../counted.ts';
 import { anyHeader } from './header-name.ts';
 import { firstHeader, parseSignatures, SIGNATURE_BYTES, type SignatureScheme, type SignedRequest, timestampOf } from './signature.ts';
 
 /** Returns the form of one signature, as a text for people. */
 const formOf = ({ prefix = '', encoding, algorithm, separator }: SignatureScheme): string => {
   const size = algorithm === 'token' ? 0 : SIGNATURE_BYTES[algorithm];
-  const digits = encoding === 'hex' ? `${size * 2} hexadecimal digits in lower case` : `the Base64 of ${size} bytes`;
+  const digits = encoding === 'hex' ? `${counted(size * 2, 'hexadecimal digit')} in lower case` : `the Base64 of ${counted(size, 'byte')}`;
   return `${separator === undefined ? 'be' : 'contain'} ${prefix === '' ? '' : `${prefix} and `}${digits}`;
 };
 
