@@ -18,7 +18,7 @@ import { filesOf, importedFiles, importsOf, root, textOf, withoutComments } from
  * anything.
  */
 const ALLOWED_IMPORTS: Record<string, { rooms: string[]; packages: RegExp }> = {
-  domain: { rooms: ['domain'], packages: /^(zod|node:crypto|node:zlib)$/ },
+  domain: { rooms: ['domain'], packages: /^(zod|node:buffer|node:crypto|node:zlib)$/ },
   commands: { rooms: ['commands', 'domain'], packages: /^zod$/ },
   projections: { rooms: ['projections', 'domain'], packages: /^(zod|kysely)$/ },
   api: { rooms: ['api', 'commands', 'projections', 'domain'], packages: /^(zod|diff|hono|hono\/.+|@hono\/zod-validator)$/ },

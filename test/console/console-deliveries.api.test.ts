@@ -142,7 +142,7 @@ test('an external link gets 422 unless it is an http(s) URL without a password, 
 
 test('for a forged delivery, the list of deliveries and the page of rejected deliveries show the reason and no body', async () => {
   const detail = await pageOf(`/deliveries/${rejected}`);
-  const reason = /Reason: (signature_\w+)\. No body was stored/.exec(detail)![1]!;
+  const reason = /Reason: (signature_\w+) \(The header [^)]+\)\. No body was stored/.exec(detail)![1]!;
   assert.not.match(detail, /never stored/);
   assert.not.match(detail, /As signed curl/);
   const problems = await pageOf('/deliveries/problems');
