@@ -9,6 +9,7 @@ import { FORM_TYPE, type FormPart, formBody } from '../fixtures/form-body.ts';
 import { hostileArchives } from '../fixtures/hostile-archives.ts';
 import { pictureOf, polyglots } from '../fixtures/polyglots.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
+import { unknownBytes } from '../fixtures/unknown-bytes.ts';
 import { skillArchive, zipArchive } from '../fixtures/zip-archive.ts';
 
 const clamav = await startClamavServer(1_000_000);
@@ -53,7 +54,7 @@ test('ordinary files (texts, pictures, tables, random bytes and archives of text
     ['JSON', '{"on": "x", "script": 1}', 'a.json'],
     ['a PNG', await pictureOf('png'), 'a.png'],
     ['a JPEG', await pictureOf('jpeg'), 'a.jpg'],
-    ['random bytes', randomBytes(500_000), 'a.bin'],
+    ['random bytes', unknownBytes(500_000), 'a.bin'],
     ['a PDF', '%PDF-1.7\n1 0 obj << /Type /Page /Contents 2 0 R >> endobj', 'a.pdf'],
     [
       'an archive of texts',
@@ -200,7 +201,7 @@ test('scanning a file is refused if ClamAV finds malware in it; if ClamAV finds 
     ['refused', { code: 'malware', verdict: 'refused', path: null, message: 'The virus scanner found Eicar-Test-Signature' }],
   );
   assert.is((await scan(signature, 'a.txt')).verdict, 'clean', 'ClamAV alone knows this part of the signature');
-  const large = randomBytes(900_000);
+  const large = unknownBytes(900_000);
   assert.is((await scan(large, 'a.bin', withClamav)).verdict, 'clean');
   assert.is(clamav.scanned.at(-1), large.length);
 });
@@ -208,9 +209,9 @@ test('scanning a file is refused if ClamAV finds malware in it; if ClamAV finds 
 test('a scan gets 413 if the file is too large for ClamAV, and 503 if ClamAV does not answer; no such file gets the verdict clean', async () => {
   const count = withClamav.eventsOf('FileScanned').length;
   const upload = (content: Uint8Array) => send([{ name: 'upload', filename: 'a', content }], {}, withClamav);
-  assert.is((await upload(randomBytes(3_000_000))).status, 413);
+  assert.is((await upload(unknownBytes(3_000_000))).status, 413);
   clamav.silence(true);
-  const silent = await upload(randomBytes(10));
+  const silent = await upload(unknownBytes(10));
   assert.is(silent.status, 503);
   assert.ok(silent.headers.get('retry-after'));
   clamav.silence(false);
