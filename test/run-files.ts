@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { configureGlobal } from 'fast-check';
 import { usedSeconds } from './processor-time.ts';
 
 // Runs test files one after another in this process, so that modules that several of them import are loaded only once.
@@ -48,6 +49,9 @@ const runFile = async (file: string, onImported: () => void): Promise<string | u
     process.exitCode = 0;
   }
 };
+
+// Random cases of fast-check begin with the seed of the run, so that a run can be repeated.
+if (process.env.TEST_SEED) configureGlobal({ seed: Number(process.env.TEST_SEED) });
 
 let used = 0;
 

@@ -209,11 +209,14 @@ test('however reads and writes are interleaved, the granted reservations of an h
         if (kind === 'read') known[runner] = events.length;
         const name = `${names.length}`;
         const more = { expires_at: at(Math.min(59, minute + 5)), session_id: amount % 2 === 0 ? `s${runner}` : null };
-        const open = names.find((one) => fold(BudgetHour, recorded('budget', events)).reservations[idOf(one)]?.settled_micros === null);
+        // Only what a settlement adds to its reservation can exceed the budget: a larger amount, or a late one.
+        const open = Object.values(fold(BudgetHour, recorded('budget', events)).reservations).find(
+          ({ settled_micros, expires_at }) => settled_micros === null && expires_at > at(minute),
+        );
         const decision = {
           read: () => [],
           write: BudgetHour.reserve(request(name, amount, more), budgetAt(minute)),
-          settle: open ? BudgetHour.settle(idOf(open), Math.min(amount, 1), budgetAt(minute)) : () => [],
+          settle: open ? BudgetHour.settle(open.reservation_id, Math.min(amount, open.amount_micros), budgetAt(minute)) : () => [],
         }[kind];
         const state = fold(BudgetHour, recorded('budget', events.slice(0, known[runner])));
         try {

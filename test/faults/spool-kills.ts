@@ -9,6 +9,8 @@ import { freeze, untilDrained, untilReadiness } from './store-outage.ts';
 import type { Hook } from './tenants.ts';
 
 const BURST = 60;
+/** How many rounds may follow the wanted ones, as long as no process was killed at the wanted moment. */
+const MAX_MORE_ROUNDS = 7;
 /**
  * The maximum time to wait for the first commit to the spool. The commit begins after 500 ms, when the attempts to
  * record the deliveries in the event store are given up.
@@ -58,14 +60,15 @@ const isUnknown = ({ answers }: SentDelivery): boolean => answers.at(-1)!.kind =
 
 /**
  * Kills the process `serve` when it has written deliveries to the spool but has probably not answered their senders
- * (fault F5). The senders then send the deliveries again.
+ * (fault F5). The senders then send the deliveries again. If none of the `rounds` kills came at this moment, further
+ * rounds follow.
  */
 export const killAtCommit = async (platform: KillablePlatform, hooks: readonly Hook[], rounds: number): Promise<KillReport> => {
   const { url, data } = platform;
   const sent: SentDelivery[] = [];
   let roundsBetween = 0;
   let unansweredOnDisk = 0;
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < rounds || (roundsBetween === 0 && round < rounds + MAX_MORE_ROUNDS); round++) {
     const burst = Array.from({ length: BURST }, (_, index): SentDelivery => {
       const number = sent.length + index;
       return { number, hook: hooks[number % hooks.length]!, deliveryId: randomUUID(), body: JSON.stringify({ number }), answers: [] };

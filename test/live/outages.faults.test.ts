@@ -31,19 +31,20 @@ const trial = async (run: (deployment: Awaited<ReturnType<typeof deploy>>) => Pr
 
 test('while the event store is frozen, every delivery is acknowledged in time, and reaches its runner once and in order afterwards', async () => {
   const figures = await trial((deployment) => runStoreOutage(deployment, 'frozen', OPTIONS));
-  is(figures['unknown (503 or cut off)'], 0);
-  ok(figures['slowest answer, ms']! < MAX_ANSWER_MS * loadFactor(), `an answer took ${figures['slowest answer, ms']} ms`);
+  is(figures['unknown (503 or cut off)'], 0, JSON.stringify(figures));
+  const limitMs = MAX_ANSWER_MS * loadFactor() + figures['longest stall of the sender, ms']!;
+  ok(figures['slowest answer, ms']! < limitMs, JSON.stringify(figures));
 });
 
 test('while the event store and Postgres are frozen, deliveries are acknowledged in time; if the spool cannot be written either, they get 503 in time', async () => {
   const figures = await trial((deployment) => runWholeOutage(deployment, OPTIONS));
-  is(figures['unknown while the spool worked'], 0);
+  is(figures['unknown while the spool worked'], 0, JSON.stringify(figures));
   ok(figures['answered 503 while it did not']! > 0);
 });
 
 test('if serve is killed after it has committed a delivery to the spool and before it responds, and the provider sends the delivery again, the delivery is recorded once', async () => {
   const figures = await trial((deployment) => runKills(deployment, 3));
-  ok(figures['unknown (503 or cut off)']! > 0);
+  ok(figures['kills between commit and answer']! > 0, JSON.stringify(figures));
 });
 
 test.run();
