@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import { type LogOptions, openLog } from '../eventstore/client.ts';
 import { createCorruptionReporter } from '../logging/logger.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
+import { openApplicationCache } from '../platform/application-cache.ts';
 import { openProjectionAdmin } from '../projector/projection-admin.ts';
 import { openQuotaTable } from '../ratelimit/quota-table.ts';
 import { openWindowTable } from '../ratelimit/window-table.ts';
@@ -13,7 +14,6 @@ import { openSpool } from '../spool/open-spool.ts';
 import { spoolDirectory } from '../spool/spool-slots.ts';
 import { createKeyReporter } from '../vault/key-reporter.ts';
 import { openVault } from '../vault/vault.ts';
-import { openApplicationCache } from './application-cache.ts';
 import { createBlobHealth } from './blob-health.ts';
 import { retryUntilAvailable } from './retry-until-available.ts';
 

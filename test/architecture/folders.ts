@@ -51,6 +51,7 @@ const INFRA_FOLDERS = [
   'oidc',
   'payments',
   'postgres',
+  'platform',
   'processes',
   'projector',
   'ratelimit',

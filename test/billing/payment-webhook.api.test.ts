@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createPaymentPlatform, stripeEvent, stripeSignature, subscriptionOf } from '../fixtures/payment-platform.ts';
-import { PAYMENT_SECRET } from '../fixtures/test-platform.ts';
+import { PAYMENT_SECRET } from '../fixtures/provider-substitutes.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 
 const p = await createPaymentPlatform();

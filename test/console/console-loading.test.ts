@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createCookies } from '../../api/identity/sign-in-cookies.ts';
-import { mountConsole } from '../../infra/processes/console.ts';
+import { mountConsole } from '../../infra/platform/console.ts';
 
 type Load = NonNullable<Parameters<typeof mountConsole>[2]>;
 

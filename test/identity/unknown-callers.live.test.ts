@@ -5,8 +5,8 @@ import { buildKey } from '../../domain/identity/api-key-format.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { openSignInMethods } from '../../infra/oidc/sign-in.ts';
-import { createApplication } from '../../infra/processes/application.ts';
-import { openApplicationCache } from '../../infra/processes/application-cache.ts';
+import { openApplicationCache } from '../../infra/platform/application-cache.ts';
+import { createPlatform } from '../../infra/platform/create-platform.ts';
 import { seed } from '../../infra/processes/seed.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 import { CLIENT, startIssuer } from '../fixtures/oidc-issuer.ts';
@@ -37,7 +37,7 @@ const startProcesses = async (logs: readonly Log[]) => {
   const p = await createTestPlatform();
   afterTest(p.close);
   const logger = pino({ level: 'silent' });
-  const publicUrl = 'http://annals.test';
+  const { publicUrl } = p.services;
   const config = { oidcIssuer: issuer.url, oidcAudience: CLIENT.id };
   const { reads } = await openReadModels(logs[0]!);
   const processes = [];
@@ -45,8 +45,7 @@ const startProcesses = async (logs: readonly Log[]) => {
     const cache = openApplicationCache(log);
     await cache.start();
     const signIn = await openSignInMethods(config, { publicUrl, vault: p.vault, logger });
-    const parts = { log, cache, vault: p.vault, blobs: p.blobs, reads, logger, publicUrl, operations: p.operations, signIn };
-    const { app, close, systemContext } = createApplication({ ...parts, plainRoutes: () => undefined, address: () => '127.0.0.1' });
+    const { app, close, systemContext } = createPlatform({ ...p.services, log, cache, reads, signIn });
     afterTest(async () => {
       await close();
       await cache.close();

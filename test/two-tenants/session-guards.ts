@@ -19,7 +19,7 @@ export const SESSION_GUARDS: readonly Mutant[] = [
   mutant('files: every member reads them', 'api/files/readable-file.ts', 'await ctx.may(file.permission, file.agent_id)', 'true'),
   mutant(
     'the runner of a suspended tenant is accepted',
-    'infra/processes/request-authentication.ts',
+    'infra/platform/request-authentication.ts',
     'if (!inSuspendedTenant) assertNotSuspended(principal);',
     '',
   ),

@@ -18,46 +18,41 @@ import type { Principal } from '../../domain/principal.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { membershipPages } from '../../projections/identity/user.queries.ts';
 import { users } from '../../projections/identity/user.ts';
-import type { Reads } from '../../projections/read-model.ts';
-import type { AggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createRunIdempotent } from '../aggregates/idempotency.ts';
 import { createContextFactory } from '../aggregates/request-context.ts';
-import type { BlobStore } from '../blobs/blob-store.ts';
-import { type Log, LogError } from '../eventstore/event-log.ts';
+import { LogError } from '../eventstore/event-log.ts';
 import { verifiedKeyCache } from '../http/verified-key-cache.ts';
-import { API_KEYS_ONLY, type SignInMethods } from '../oidc/sign-in.ts';
-import type { RateLimiter } from '../ratelimit/limiter.ts';
+import { API_KEYS_ONLY } from '../oidc/sign-in.ts';
 import { accessRefusalWriter } from '../refusals/access-refusals.ts';
-import { type CpuBudgets, createCpuBudgets } from '../threads/cpu-budget.ts';
-import type { Vault } from '../vault/vault.ts';
+import { createCpuBudgets } from '../threads/cpu-budget.ts';
 import { mountConsole } from './console.ts';
+import type { PlatformServices } from './platform-services.ts';
 import { type RequestAuthentication, requestAuthentication } from './request-authentication.ts';
 import { createUsageRecorder } from './usage-recorder.ts';
 
-export type ApplicationOptions = {
-  readonly log: Log;
-  readonly cache: AggregateCache;
-  readonly vault: Vault;
-  readonly reads: Reads;
-  readonly blobs: BlobStore;
-  readonly logger: Logger;
-  readonly publicUrl: string;
+export type ApplicationOptions = Pick<
+  PlatformServices,
+  | 'log'
+  | 'cache'
+  | 'vault'
+  | 'reads'
+  | 'blobs'
+  | 'logger'
+  | 'publicUrl'
+  | 'address'
+  | 'corsOrigins'
+  | 'limits'
+  | 'budgets'
+  | 'signIn'
+  | 'onResponse'
+  | 'now'
+> & {
   readonly operations: Operations;
   /**
    * Mounts the routes that are not in the route tables. `attempt` counts failed attempts to sign in (see
    * RequestAuthentication).
    */
   readonly plainRoutes: (app: Hono, runtime: Runtime, attempt: RequestAuthentication['attempt']) => void;
-  readonly address: (c: Context) => string | null;
-  readonly corsOrigins?: readonly string[] | undefined;
-  readonly onResponse?: (c: Context, status: number, milliseconds: number) => void;
-  /** The rate limiter. If it is absent, requests are not limited. */
-  readonly limits?: RateLimiter;
-  /** The processor time of tenants' checks. */
-  readonly budgets?: CpuBudgets;
-  /** The ways in which people sign in. If they are absent, callers authenticate by API key only. */
-  readonly signIn?: SignInMethods;
-  readonly now?: () => number;
 };
 
 const SYSTEM = { kind: 'system', name: 'annals' } as const;
