@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { z } from 'zod';
 import { recordAuditExport } from '../../commands/audit/audit-export.ts';
 import { type Position, parseToken, tokenOf } from '../../domain/event.ts';
@@ -12,7 +12,7 @@ import { jsonContentOf } from '../http/example.ts';
 import { parseQuery } from '../http/mount.ts';
 import type { Ctx } from '../http/operation.ts';
 import { Flag, hasFilters } from '../http/paging.ts';
-import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import { plainRoute, plainRoutes } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { abortOnError } from '../http/stream-response.ts';
 import { AuditFilters } from './audit-filters.ts';
@@ -100,7 +100,7 @@ const startExport = async (ctx: Ctx, name: z.output<typeof Query>['format'], { u
  * Creates the handler that streams the audit log entries of a tenant up to a log position. The same position and
  * filters always yield the same bytes, except with proofs: a later file can have more keys.
  */
-const exportAuditLog = (runtime: Runtime) => {
+const exportAuditLog = ({ runtime }: { readonly runtime: Runtime }) => {
   const authorize = authorizeRequest(EXPORT, runtime);
   const { reads } = runtime;
   return async (c: Context): Promise<Response> => {
@@ -133,7 +133,7 @@ const exampleIn = (name: AuditFormatName): string => {
   return head + line(JSON.stringify(jsonContentOf(AuditLogRead, 'output', {})['application/json'].example));
 };
 
-const routes = [
+export const auditExport = plainRoutes([
   plainRoute({
     method: EXPORT.method,
     path: EXPORT.path,
@@ -183,7 +183,4 @@ const routes = [
     problems: [400, 401, 403, 404, 422, 429, 503],
     handler: exportAuditLog,
   }),
-];
-
-export const mountAuditExport = (app: Hono, runtime: Runtime): void => mountPlainRoutes(app, routes, runtime);
-export const auditExportPaths = documentPlainRoutes(routes);
+]);

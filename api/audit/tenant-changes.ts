@@ -1,10 +1,10 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { z } from 'zod';
 import { isId25 } from '../../domain/id.ts';
 import { callerOf, type Principal } from '../../domain/principal.ts';
 import { notFound, Refusal } from '../../domain/refusal.ts';
 import { parseQuery } from '../http/mount.ts';
-import { documentPlainRoutes, headerParameter, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import { headerParameter, plainRoute, plainRoutes } from '../http/plain-route.ts';
 import { PROBLEMS } from '../http/problem.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { CHANGE_CATEGORIES, createChangeWatch } from './change-watch.ts';
@@ -21,16 +21,27 @@ const Query = z.strictObject({
   }),
 });
 
-/** The open streams of this process. */
-export type ChangeStreams = {
-  /** The number of open streams. */
-  readonly count: () => number;
-  /** Ends all streams. Afterwards, no stream can be opened. */
-  readonly close: () => void;
+/** The open streams of this process. Close them before the server, because the server waits for open responses. */
+export const createChangeStreams = () => {
+  const streams = new Map<EventStream, string>();
+  let isOver = false;
+  return {
+    isClosed: (): boolean => isOver,
+    /** Returns how many streams a caller has. */
+    countOf: (caller: string): number => [...streams.values()].filter((one) => one === caller).length,
+    add: (stream: EventStream, caller: string): void => void streams.set(stream, caller),
+    remove: (stream: EventStream): void => void streams.delete(stream),
+    /** Ends all streams. Afterwards, no stream can be opened. */
+    close: (): void => {
+      isOver = true;
+      for (const stream of [...streams.keys()]) stream.end();
+    },
+  };
 };
 
-type Streams = Map<EventStream, string>;
-type Deps = { readonly runtime: Runtime; readonly streams: Streams; readonly isClosed: () => boolean };
+export type ChangeStreams = ReturnType<typeof createChangeStreams>;
+
+type Deps = { readonly runtime: Runtime; readonly changeStreams: ChangeStreams };
 
 const shuttingDown = (): Refusal => new Refusal('unavailable', 'This process is shutting down: connect again', { retryAfter: 1 });
 
@@ -71,31 +82,31 @@ const checkRepeatedly = (c: Context, { runtime }: Deps, tenant_id: string, end: 
 };
 
 const streamChanges = (deps: Deps) => {
-  const { runtime, streams, isClosed } = deps;
+  const { runtime, changeStreams } = deps;
   const changes = createChangeWatch(runtime.reads);
   return async (c: Context): Promise<Response> => {
     const principal = await runtime.authenticate(c);
     const { tenant_id = '' } = c.req.param();
     await assertMember(runtime, principal, tenant_id);
     const { after } = parseQuery(c, Query);
-    if (isClosed()) throw shuttingDown();
+    if (changeStreams.isClosed()) throw shuttingDown();
     if (c.req.method === 'HEAD') return c.body(null, 200, HEADERS);
     const caller = callerOf(principal);
-    if ([...streams.values()].filter((one) => one === caller).length >= MAX_STREAMS)
+    if (changeStreams.countOf(caller) >= MAX_STREAMS)
       throw new Refusal('rate_limited', `A caller can have at most ${MAX_STREAMS} open streams of changes`, { retryAfter: 1 });
     const onEnd: (() => void)[] = [];
     const stream = openEventStream(() => {
-      streams.delete(stream);
+      changeStreams.remove(stream);
       for (const stop of onEnd) stop();
     });
-    streams.set(stream, caller);
+    changeStreams.add(stream, caller);
     onEnd.push(checkRepeatedly(c, deps, tenant_id, stream.end));
     onEnd.push(changes.watch(tenant_id, c.req.header('last-event-id') ?? after, stream.send));
     return c.body(stream.body as never, 200, HEADERS);
   };
 };
 
-const routes = [
+export const tenantChanges = plainRoutes([
   plainRoute({
     method: 'get',
     path: '/tenant/:tenant_id/changes',
@@ -116,23 +127,4 @@ const routes = [
     problems: [400, 401, 403, 404, 422, 429, 503],
     handler: streamChanges,
   }),
-];
-
-/**
- * Adds the route of the change streams. Close the returned streams before the server, because the server waits for open
- * responses.
- */
-export const mountTenantChanges = (app: Hono, runtime: Runtime): ChangeStreams => {
-  const streams: Streams = new Map();
-  let isOver = false;
-  mountPlainRoutes(app, routes, { runtime, streams, isClosed: () => isOver });
-  return {
-    count: () => streams.size,
-    close: () => {
-      isOver = true;
-      for (const stream of [...streams.keys()]) stream.end();
-    },
-  };
-};
-
-export const tenantChangePaths = documentPlainRoutes(routes);
+]);

@@ -1,19 +1,19 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { z } from 'zod';
 import { assertSigned, PaymentEvent, receivePaymentEvent } from '../../commands/billing/payment-events.ts';
 import { planWithPrice } from '../../projections/billing/plan.queries.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';
 import { jsonContentOf } from '../http/example.ts';
 import { MAX_JSON_BYTES, parseJsonBody, readBytes } from '../http/json-body.ts';
-import { documentPlainRoutes, headerParameter, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import { headerParameter, plainRoute, plainRoutes } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { parseOrRefuse } from '../http/validation.ts';
 
 /**
- * `secrets` are the signing secrets of the provider's webhook endpoints. The list is empty if this installation
+ * `paymentSecrets` are the signing secrets of the provider's webhook endpoints. The list is empty if this installation
  * receives no payment events.
  */
-export type PaymentWebhookDeps = { readonly secrets: readonly string[] };
+export type PaymentWebhookDeps = { readonly paymentSecrets: readonly string[] };
 type Deps = PaymentWebhookDeps & { readonly runtime: Runtime };
 
 const provider = { kind: 'system', name: 'payments' } as const;
@@ -25,17 +25,17 @@ const PaymentEventReceived = z.object({
 });
 
 const receive =
-  ({ runtime, secrets }: Deps) =>
+  ({ runtime, paymentSecrets }: Deps) =>
   async (c: Context): Promise<Response> => {
     const contextOf = (tenant_id?: string) => runtime.context(requestInfoOf(c, runtime, provider, tenant_id));
     const body = await readBytes(c.req.raw, MAX_JSON_BYTES);
-    assertSigned({ body, header: (name) => c.req.header(name) }, secrets, contextOf().at());
+    assertSigned({ body, header: (name) => c.req.header(name) }, paymentSecrets, contextOf().at());
     const event = parseOrRefuse(PaymentEvent, parseJsonBody(body));
     const findPlan = (price_id: string) => planWithPrice(runtime.reads, price_id);
     return c.json({ outcome: await receivePaymentEvent({ contextOf, findPlan }, event) });
   };
 
-const routes = [
+export const paymentWebhook = plainRoutes([
   plainRoute({
     method: 'post',
     path: '/hooks/payments',
@@ -63,8 +63,4 @@ const routes = [
     problems: [400, 401, 408, 409, 413, 422, 503],
     handler: receive,
   }),
-];
-
-export const mountPaymentWebhook = (app: Hono, runtime: Runtime, deps: PaymentWebhookDeps): void =>
-  mountPlainRoutes(app, routes, { ...deps, runtime });
-export const paymentWebhookPaths = documentPlainRoutes(routes);
+]);

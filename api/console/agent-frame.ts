@@ -1,5 +1,5 @@
+import type { Rows } from '../areas.ts';
 import type { Answer, ReplyOf } from '../http/ask.ts';
-import type { Rows } from '../routes.ts';
 import { actionButton, formLink } from './action.ts';
 import { badge } from './parts/badge.ts';
 import { heading } from './parts/heading.ts';

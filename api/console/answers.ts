@@ -1,8 +1,8 @@
 import type { Context, Hono } from 'hono';
+import type { Rows } from '../areas.ts';
 import { type Problem, problemOf } from '../http/ask.ts';
 import type { Operations } from '../http/operation.ts';
 import type { SignInCookies } from '../identity/sign-in-cookies.ts';
-import type { Rows } from '../routes.ts';
 import { readDegraded } from './degraded-strip.ts';
 import { framed, plainDocument } from './frame.ts';
 import { SECURITY_HEADERS } from './headers.ts';

@@ -1,5 +1,5 @@
+import type { Rows } from '../areas.ts';
 import type { ReplyOf } from '../http/ask.ts';
-import type { Rows } from '../routes.ts';
 import { counted } from './parts/count-text.ts';
 import { usd } from './parts/money.ts';
 import { type Column, tableOf } from './parts/table.ts';

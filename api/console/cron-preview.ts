@@ -1,5 +1,5 @@
+import type { Rows } from '../areas.ts';
 import type { ReplyOf } from '../http/ask.ts';
-import type { Rows } from '../routes.ts';
 import { keepsRhythm } from '../schedule/cron-rhythm.ts';
 import { emptyState } from './parts/empty-state.ts';
 import { card } from './parts/facts.ts';

@@ -1,5 +1,5 @@
+import type { Rows } from '../areas.ts';
 import type { Answer, ReplyOf } from '../http/ask.ts';
-import type { Rows } from '../routes.ts';
 import { readMayOnAgent } from './permission.ts';
 import type { Visit } from './visit.ts';
 

@@ -1,5 +1,5 @@
+import type { Rows } from '../areas.ts';
 import type { ReplyOf } from '../http/ask.ts';
-import type { Rows } from '../routes.ts';
 import { cronPreview } from './cron-preview.ts';
 import { answerCard } from './form-page.ts';
 import { counted } from './parts/count-text.ts';

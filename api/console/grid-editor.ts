@@ -1,5 +1,5 @@
+import type { Rows } from '../areas.ts';
 import type { Answer, ReplyOf } from '../http/ask.ts';
-import type { Rows } from '../routes.ts';
 import { type Difference, differenceTable, type Names } from './parts/access-parts.ts';
 import { card } from './parts/facts.ts';
 import { icon } from './parts/icon.ts';

@@ -1,5 +1,5 @@
+import type { Rows } from '../areas.ts';
 import type { ReplyOf } from '../http/ask.ts';
-import type { Rows } from '../routes.ts';
 import { shortId } from './parts/short-id.ts';
 import type { Column } from './parts/table.ts';
 import { type Child, tags } from './parts/tags.ts';

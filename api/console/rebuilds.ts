@@ -1,5 +1,5 @@
+import type { Rows } from '../areas.ts';
 import type { ReplyOf } from '../http/ask.ts';
-import type { Rows } from '../routes.ts';
 import { badge } from './parts/badge.ts';
 import { counted, countText } from './parts/count-text.ts';
 import { tableOf } from './parts/table.ts';

@@ -1,8 +1,8 @@
 import type { Context, Hono } from 'hono';
 import { getCookie } from 'hono/cookie';
+import type { Rows } from '../areas.ts';
 import { type Ask, type Call, createAsk, type Send } from '../http/ask.ts';
 import { isRead } from '../http/operation.ts';
-import type { Rows } from '../routes.ts';
 import type { NameCache } from './name-cache.ts';
 import { zoneNamed } from './parts/local-time.ts';
 import { pastTime } from './past-time.ts';

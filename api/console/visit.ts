@@ -1,5 +1,5 @@
+import type { Rows } from '../areas.ts';
 import type { Ask, Call, ReplyOf } from '../http/ask.ts';
-import type { Rows } from '../routes.ts';
 import type { NameCacheAccess } from './name-cache.ts';
 
 /** The response of `GET /me`, which describes the visitor. */

@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { deleteCookie, getCookie } from 'hono/cookie';
 import { z } from 'zod';
 import { type Callback, finishLink, linkIdOf, loadStartedLink } from '../../commands/credentials/finish-link.ts';
@@ -9,7 +9,7 @@ import { LinkedIdentityRead } from '../../projections/credentials/linked-identit
 import { activeProvidersOf } from '../../projections/webhooks/integration.queries.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';
 import { jsonContentOf } from '../http/example.ts';
-import { documentPlainRoutes, mountPlainRoutes, PLAIN_SCHEMAS, plainRoute } from '../http/plain-route.ts';
+import { PLAIN_SCHEMAS, plainRoute, plainRoutes } from '../http/plain-route.ts';
 import { jsonResponse } from '../http/response.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { ignoreUnavailable } from '../http/stale-if-error.ts';
@@ -65,7 +65,7 @@ const finishConnecting =
 
 const parameter = (description: string) => z.string().meta({ description });
 
-const routes = [
+export const oauthCallback = plainRoutes([
   plainRoute({
     method: 'get',
     path: '/integrations/callback',
@@ -84,8 +84,4 @@ const routes = [
     problems: [401, 403, 404, 409, 429, 502, 503],
     handler: finishConnecting,
   }),
-];
-
-export const mountOAuthCallback = (app: Hono, runtime: Runtime, deps: CallbackDeps): void =>
-  mountPlainRoutes(app, routes, { ...deps, runtime });
-export const oauthCallbackPaths = documentPlainRoutes(routes);
+]);

@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { z } from 'zod';
 import {
   assertUseCase,
@@ -16,7 +16,7 @@ import { matchesIfNoneMatch } from '../http/etag.ts';
 import { assertNoQuery, runOnce } from '../http/mount.ts';
 import { readForm } from '../http/multipart-body.ts';
 import { type Operation, operation } from '../http/operation.ts';
-import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import { plainRoute, plainRoutes } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { abortOnError } from '../http/stream-response.ts';
 import { UPLOAD_FIELD, type UploadDeps, uploadRoute } from '../http/upload-route.ts';
@@ -134,7 +134,7 @@ const picturesOf = <const Route extends PictureRoute>(route: Route) => {
   ] as const;
 };
 
-const routes = [
+export const pictures = plainRoutes([
   ...picturesOf({
     kind: 'brandFavicon',
     path: '/tenant/:tenant_id/brand/favicon',
@@ -171,7 +171,4 @@ const routes = [
     what: 'the icon of a use case',
     permit: 'platform',
   }),
-];
-
-export const mountPictures = (app: Hono, runtime: Runtime, deps: PictureDeps): void => mountPlainRoutes(app, routes, { ...deps, runtime });
-export const picturePaths = documentPlainRoutes(routes);
+]);

@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { z } from 'zod';
 import { MAX_SCANNED_BYTES, ScanFields, type ScanPorts, scanFile } from '../../commands/files/scan-file.ts';
 import { VERDICTS } from '../../domain/files/file-scan.ts';
@@ -6,13 +6,12 @@ import { authorizeRequest } from '../http/authorize-request.ts';
 import { assertNoQuery, runOnce } from '../http/mount.ts';
 import { readForm } from '../http/multipart-body.ts';
 import { operation } from '../http/operation.ts';
-import { documentPlainRoutes, mountPlainRoutes } from '../http/plain-route.ts';
+import { plainRoutes } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { UPLOAD_FIELD, type UploadDeps, uploadRoute } from '../http/upload-route.ts';
 import { parseOrRefuse } from '../http/validation.ts';
 
-export type FileScanDeps = ScanPorts & UploadDeps;
-type Deps = FileScanDeps & { readonly runtime: Runtime };
+type Deps = ScanPorts & UploadDeps & { readonly runtime: Runtime };
 
 const ScanResult = z
   .object({
@@ -48,7 +47,7 @@ const SCAN = operation({
   run: () => null,
 });
 
-const scan = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
+const scan = ({ runtime, withSlot, parseForm, findThreats, findVirus }: Deps) => {
   const authorize = authorizeRequest(SCAN, runtime);
   return async (c: Context): Promise<Response> => {
     const request = await authorize(c);
@@ -60,12 +59,15 @@ const scan = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
       // These bytes show whether a request is a repeat. The bytes of the form itself differ each time, because its
       // boundary is random.
       const bytes = new TextEncoder().encode(JSON.stringify([file.sha256, file.filename, file.contentType, resource_type]));
-      return runOnce(SCAN, runtime, request, { bytes, run: (ctx) => scanFile(ctx, ports, { ...file, resource_type }) });
+      return runOnce(SCAN, runtime, request, {
+        bytes,
+        run: (ctx) => scanFile(ctx, { findThreats, findVirus }, { ...file, resource_type }),
+      });
     });
   };
 };
 
-const routes = [
+export const fileScan = plainRoutes([
   uploadRoute({
     row: SCAN,
     operationId: 'scanFile',
@@ -76,7 +78,4 @@ const routes = [
     answer: 'The result of the check',
     handler: scan,
   }),
-];
-
-export const mountFileScan = (app: Hono, runtime: Runtime, deps: FileScanDeps): void => mountPlainRoutes(app, routes, { ...deps, runtime });
-export const fileScanPaths = documentPlainRoutes(routes);
+]);

@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { benchmarkRuns } from '../../projections/benchmarks/benchmark-run.ts';
 import { messages } from '../../projections/mail/message.ts';
 import { listings } from '../../projections/marketplace/listing.ts';
@@ -7,14 +7,14 @@ import { sessions } from '../../projections/sessions/session.ts';
 import { skills } from '../../projections/skills/skill.ts';
 import { authorizeRequest } from '../http/authorize-request.ts';
 import { assertNoQuery } from '../http/mount.ts';
-import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import { plainRoute, plainRoutes } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { fileHeaders, fileResponse, fileResponses } from './file-response.ts';
 import { findReadable } from './readable-file.ts';
 
 const PATH = '/tenant/:tenant_id/files/:digest';
 
-const getFile = (runtime: Runtime) => {
+const getFile = ({ runtime }: { readonly runtime: Runtime }) => {
   const authorize = authorizeRequest({ method: 'get', path: PATH, permit: 'tenant:read' }, runtime);
   return async (c: Context): Promise<Response> => {
     const { info, params } = await authorize(c);
@@ -30,7 +30,7 @@ const getFile = (runtime: Runtime) => {
   };
 };
 
-const routes = [
+export const storedFiles = plainRoutes([
   plainRoute({
     method: 'get',
     path: PATH,
@@ -44,7 +44,4 @@ const routes = [
     problems: [401, 403, 404, 409, 422, 429, 503],
     handler: getFile,
   }),
-];
-
-export const mountFiles = (app: Hono, runtime: Runtime): void => mountPlainRoutes(app, routes, runtime);
-export const filePaths = documentPlainRoutes(routes);
+]);

@@ -82,11 +82,6 @@ export const headerParameter = (name: string, description: string, required = tr
   schema: { type: 'string' },
 });
 
-/** Adds the routes to the application. */
-export const mountPlainRoutes = <Deps>(app: Hono, routes: readonly PlainRoute<Deps>[], deps: Deps): void => {
-  for (const { method, path, handler } of routes) app.on(method, path, handler(deps));
-};
-
 const documented = <Deps>({
   handler: _handler,
   method,
@@ -108,8 +103,26 @@ const documented = <Deps>({
 type AnyRoute = PlainRoute<never> & PlainTypes;
 
 /** Creates the OpenAPI entries of routes. Several routes can have the same path, with different methods. */
-export const documentPlainRoutes = <Route extends AnyRoute>(routes: readonly Route[]): PlainPaths<NonNullable<Route[typeof typesOnly]>> =>
+const documentRoutes = <Route extends AnyRoute>(routes: readonly Route[]): PlainPaths<NonNullable<Route[typeof typesOnly]>> =>
   routes.reduce<Record<string, Readonly<Record<string, unknown>>>>((paths, route) => {
     for (const [path, methods] of Object.entries(documented(route))) paths[path] = { ...paths[path], ...methods };
     return paths;
   }, {});
+
+/** Plain routes that belong together: their OpenAPI entries, and a function that adds them to the application. */
+export type PlainRoutes<Deps, Paths extends PlainPaths = PlainPaths> = {
+  readonly paths: Paths;
+  readonly mount: (app: Hono, deps: Deps) => void;
+};
+
+/** The services that the handlers of all these routes need. */
+type DepsOf<Route> = Route extends { readonly handler: (deps: infer Deps) => unknown } ? Deps : never;
+
+export const plainRoutes = <Route extends AnyRoute>(
+  routes: readonly Route[],
+): PlainRoutes<DepsOf<Route>, PlainPaths<NonNullable<Route[typeof typesOnly]>>> => ({
+  paths: documentRoutes(routes),
+  mount: (app, deps) => {
+    for (const { method, path, handler } of routes) app.on(method, path, handler(deps as never));
+  },
+});

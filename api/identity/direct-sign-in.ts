@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { z } from 'zod';
 import type { Authenticator } from '../../commands/identity/authenticate.ts';
 import { assertMaySignIn, type SignInBy, signIn } from '../../commands/identity/sign-in.ts';
@@ -9,14 +9,16 @@ import type { Principal } from '../../domain/principal.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';
 import { readJsonBody } from '../http/json-body.ts';
 import { assertNoQuery } from '../http/mount.ts';
-import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import { plainRoute, plainRoutes } from '../http/plain-route.ts';
 import { MAX_SMALL_FORM_BYTES, readSmallForm } from '../http/read-form.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { parseOrRefuse } from '../http/validation.ts';
 import { returnPathOf, type SignInDeps, signInPrincipal } from './sign-in.ts';
 import { assertOwnPage } from './sign-in-cookies.ts';
 
-type Deps = SignInDeps & Pick<Authenticator, 'byKey'> & { readonly runtime: Runtime };
+export type DirectSignInDeps = SignInDeps & Pick<Authenticator, 'byKey'>;
+
+type Deps = DirectSignInDeps & { readonly runtime: Runtime };
 
 const FORM = 'application/x-www-form-urlencoded';
 
@@ -94,7 +96,7 @@ const schemaOf = (schema: z.ZodType): object => {
 };
 
 /** The routes with which a browser signs in without an external issuer of identities. */
-const routes = [
+export const directSignIn = plainRoutes([
   plainRoute({
     method: 'post',
     path: '/auth/link',
@@ -126,8 +128,4 @@ const routes = [
     problems: [401, 403, 408, 413, 415, 422, 429, 503],
     handler: signInByKey,
   }),
-];
-
-export const mountDirectSignIn = (app: Hono, runtime: Runtime, deps: Omit<Deps, 'runtime'>): void =>
-  mountPlainRoutes(app, routes, { ...deps, runtime });
-export const directSignInPaths = documentPlainRoutes(routes);
+]);

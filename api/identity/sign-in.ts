@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { z } from 'zod';
 import type { SignedInPrincipal } from '../../commands/identity/authenticate.ts';
 import type { IsMember } from '../../commands/identity/membership.ts';
@@ -6,7 +6,7 @@ import { type Claims, resolveSignedInUser, signIn, signOut } from '../../command
 import { principalOf } from '../../domain/identity/user.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';
-import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import { plainRoute, plainRoutes } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import type { SignInCookies } from './sign-in-cookies.ts';
 
@@ -110,7 +110,7 @@ const redirect = (description: string) => ({ description, headers: { Location: {
 const parameter = (description: string) => z.string().meta({ description });
 
 /** The routes with which a browser signs in and out. Their responses are redirects and set cookies. */
-const routes = [
+export const signInRoutes = plainRoutes([
   plainRoute({
     method: 'get',
     path: '/auth/login',
@@ -159,7 +159,4 @@ const routes = [
     problems: [401, 403, 503],
     handler: endSignIn,
   }),
-];
-
-export const mountSignIn = (app: Hono, runtime: Runtime, deps: SignInDeps): void => mountPlainRoutes(app, routes, { ...deps, runtime });
-export const signInPaths = documentPlainRoutes(routes);
+]);

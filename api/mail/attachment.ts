@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import type { CreateTypeDetector } from '../../commands/files/content-type.ts';
 import { addMailAttachment, MAX_ATTACHMENT_BYTES } from '../../commands/mail/add-attachment.ts';
 import { assertMessage } from '../../commands/mail/message.ts';
@@ -11,7 +11,7 @@ import { authorizeRequest } from '../http/authorize-request.ts';
 import { assertNoQuery, runOnce } from '../http/mount.ts';
 import { streamForm } from '../http/multipart-body.ts';
 import { operation } from '../http/operation.ts';
-import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import { plainRoute, plainRoutes } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { type UploadDeps, uploadRoute } from '../http/upload-route.ts';
 
@@ -70,7 +70,7 @@ const getAttachment = ({ runtime }: Deps) => {
   };
 };
 
-const routes = [
+export const mailAttachments = plainRoutes([
   uploadRoute({
     row: UPLOAD,
     operationId: 'addMailAttachment',
@@ -94,8 +94,4 @@ const routes = [
     problems: [401, 403, 404, 409, 422, 429, 503],
     handler: getAttachment,
   }),
-];
-
-export const mountMailAttachments = (app: Hono, runtime: Runtime, deps: MailAttachmentDeps): void =>
-  mountPlainRoutes(app, routes, { ...deps, runtime });
-export const mailAttachmentPaths = documentPlainRoutes(routes);
+]);

@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { assertOwnListing, publishVersion, VersionFields } from '../../commands/marketplace/listing.ts';
 import { type ImportPorts, readSkillArchive } from '../../commands/skills/import-skill.ts';
 import { archiveErrorAt, MAX_ARCHIVE_BYTES } from '../../domain/skills/archive-rules.ts';
@@ -7,13 +7,12 @@ import { authorizeRequest } from '../http/authorize-request.ts';
 import { assertNoQuery, runOnce } from '../http/mount.ts';
 import { readForm } from '../http/multipart-body.ts';
 import { operation } from '../http/operation.ts';
-import { documentPlainRoutes, mountPlainRoutes } from '../http/plain-route.ts';
+import { plainRoutes } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { type UploadDeps, uploadRoute } from '../http/upload-route.ts';
 import { parseOrRefuse } from '../http/validation.ts';
 
-export type PublishDeps = ImportPorts & UploadDeps;
-type Deps = PublishDeps & { readonly runtime: Runtime };
+type Deps = ImportPorts & UploadDeps & { readonly runtime: Runtime };
 
 const FILE = 'bundle';
 const PUBLISH = operation({
@@ -27,7 +26,7 @@ const PUBLISH = operation({
   run: () => null,
 });
 
-const publish = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
+const publish = ({ runtime, withSlot, parseForm, unpack, parseYaml }: Deps) => {
   const authorize = authorizeRequest(PUBLISH, runtime);
   return async (c: Context): Promise<Response> => {
     const request = await authorize(c);
@@ -38,7 +37,7 @@ const publish = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
       const form = { file: FILE, texts: Object.keys(VersionFields.shape), maxBytes: MAX_ARCHIVE_BYTES };
       const { bytes: bundle, sha256, texts } = await readForm(parseForm, c.req.raw, form);
       const { version } = parseOrRefuse(VersionFields, texts);
-      await readSkillArchive(ports, bundle).catch((error: unknown) => {
+      await readSkillArchive({ unpack, parseYaml }, bundle).catch((error: unknown) => {
         throw archiveErrorAt(`/${FILE}`, error);
       });
       // These bytes show whether a request is a repeat. The bytes of the form itself differ each time, because its
@@ -49,7 +48,7 @@ const publish = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
   };
 };
 
-const routes = [
+export const versionUpload = plainRoutes([
   uploadRoute({
     row: PUBLISH,
     operationId: 'publishVersion',
@@ -61,8 +60,4 @@ const routes = [
     answer: 'The new version',
     handler: publish,
   }),
-];
-
-export const mountPublishVersion = (app: Hono, runtime: Runtime, deps: PublishDeps): void =>
-  mountPlainRoutes(app, routes, { ...deps, runtime });
-export const publishVersionPaths = documentPlainRoutes(routes);
+]);

@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { loadAgent } from '../../commands/agents/agent.ts';
 import {
   assertOneSource,
@@ -15,13 +15,17 @@ import { authorizeRequest } from '../http/authorize-request.ts';
 import { assertNoQuery, runOnce } from '../http/mount.ts';
 import { streamCheckedForm } from '../http/multipart-body.ts';
 import { operation } from '../http/operation.ts';
-import { documentPlainRoutes, mountPlainRoutes } from '../http/plain-route.ts';
+import { plainRoutes } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { type UploadDeps, uploadRoute } from '../http/upload-route.ts';
 import { parseOrRefuse } from '../http/validation.ts';
 
-export type MemoryImportDeps = MemoryPorts & UploadDeps;
-type Deps = MemoryImportDeps & { readonly runtime: Runtime };
+type Deps = UploadDeps & {
+  readonly unpack: MemoryPorts['unpack'];
+  /** The hosts from which files are imported. */
+  readonly files: MemoryPorts['host'];
+  readonly runtime: Runtime;
+};
 
 const FILE = 'file';
 const IMPORT = operation({
@@ -36,7 +40,7 @@ const IMPORT = operation({
 
 const textsOf = (texts: Readonly<Record<string, string>>) => parseOrRefuse(MemoryImportFields, texts);
 
-const importRoute = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
+const importRoute = ({ runtime, withSlot, parseForm, unpack, files }: Deps) => {
   const authorize = authorizeRequest(IMPORT, runtime);
   return async (c: Context): Promise<Response> => {
     const request = await authorize(c);
@@ -53,18 +57,18 @@ const importRoute = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
         check: (texts: Readonly<Record<string, string>>, hasFile: boolean) => assertOneSource(hasFile, textsOf(texts).gcs_uri),
       };
       const { value: file, texts } = await streamCheckedForm(parseForm, c.req.raw, shape, (uploaded) =>
-        storeMemoryUpload(ctx, ports.unpack, uploaded),
+        storeMemoryUpload(ctx, unpack, uploaded),
       );
       const source = file ? { file } : { gcs_uri: textsOf(texts).gcs_uri! };
       // These bytes show whether a request is a repeat. The bytes of the form itself differ each time, because its
       // boundary is random.
       const bytes = new TextEncoder().encode(JSON.stringify(source));
-      return runOnce(IMPORT, runtime, request, { bytes, run: (of) => importMemory(of, agent_id, source, ports) });
+      return runOnce(IMPORT, runtime, request, { bytes, run: (of) => importMemory(of, agent_id, source, { unpack, host: files }) });
     });
   };
 };
 
-const routes = [
+export const memoryImport = plainRoutes([
   uploadRoute({
     row: IMPORT,
     operationId: 'importMemory',
@@ -77,8 +81,4 @@ const routes = [
     answer: 'The import, which a job finishes',
     handler: importRoute,
   }),
-];
-
-export const mountMemoryImport = (app: Hono, runtime: Runtime, deps: MemoryImportDeps): void =>
-  mountPlainRoutes(app, routes, { ...deps, runtime });
-export const memoryImportPaths = documentPlainRoutes(routes);
+]);

@@ -1,11 +1,11 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { accepts } from 'hono/accepts';
 import { z } from 'zod';
 import { notFound, Refusal } from '../../domain/refusal.ts';
 import { matchesIfNoneMatch } from '../http/etag.ts';
 import { jsonContentOf } from '../http/example.ts';
 import { schemaOf } from '../http/json-schema.ts';
-import { documentPlainRoutes, mountPlainRoutes, type PlainRoute, plainRoute } from '../http/plain-route.ts';
+import { type PlainRoute, plainRoute, plainRoutes } from '../http/plain-route.ts';
 import { STATIC_PAGE_POLICY } from '../http/problem-html.ts';
 import { jsonResponse } from '../http/response.ts';
 import { BOOT_SCRIPT, CONTENT_SECURITY_POLICY, PAGE } from './docs-page.ts';
@@ -111,7 +111,7 @@ const systemRoute = <const Id extends string, const Path extends string, Reply e
  * The routes for liveness, readiness, metrics and API documents. They need no API key, and show nothing that belongs to
  * a tenant.
  */
-const routes = [
+export const systemRoutes = plainRoutes([
   systemRoute({
     path: '/',
     operationId: 'readLandingPage',
@@ -226,7 +226,4 @@ const routes = [
     responses: { 200: SCRIPT_CONTENT },
     handler: () => () => new Response(BOOT_SCRIPT, { headers: { 'content-type': SCRIPT } }),
   }),
-];
-
-export const mountSystemRoutes = (app: Hono, deps: SystemDeps): void => mountPlainRoutes(app, routes, deps);
-export const systemPaths = documentPlainRoutes(routes);
+]);

@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import type { CreateTypeDetector } from '../../commands/files/content-type.ts';
 import {
   addAttachment,
@@ -13,7 +13,7 @@ import { authorizeRequest } from '../http/authorize-request.ts';
 import { assertNoQuery, runOnce } from '../http/mount.ts';
 import { streamForm } from '../http/multipart-body.ts';
 import { operation } from '../http/operation.ts';
-import { documentPlainRoutes, mountPlainRoutes } from '../http/plain-route.ts';
+import { plainRoutes } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { UPLOAD_FIELD, type UploadDeps, uploadRoute } from '../http/upload-route.ts';
 
@@ -58,7 +58,7 @@ const acceptUpload = ({ runtime, withSlot, parseForm, createTypeDetector }: Deps
   };
 };
 
-const routes = [
+export const sessionAttachments = plainRoutes([
   uploadRoute({
     row: UPLOAD,
     operationId: 'addSessionAttachment',
@@ -68,8 +68,4 @@ const routes = [
     answer: 'The new attachment',
     handler: acceptUpload,
   }),
-];
-
-export const mountSessionAttachments = (app: Hono, runtime: Runtime, deps: AttachmentDeps): void =>
-  mountPlainRoutes(app, routes, { ...deps, runtime });
-export const sessionAttachmentPaths = documentPlainRoutes(routes);
+]);

@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { type ImportPorts, importSkill, readSkillArchive } from '../../commands/skills/import-skill.ts';
 import { MAX_ARCHIVE_BYTES } from '../../domain/skills/archive-rules.ts';
 import { SkillRead } from '../../projections/skills/skill.ts';
@@ -6,12 +6,11 @@ import { authorizeRequest } from '../http/authorize-request.ts';
 import { assertNoQuery, runOnce } from '../http/mount.ts';
 import { readForm } from '../http/multipart-body.ts';
 import { operation } from '../http/operation.ts';
-import { documentPlainRoutes, mountPlainRoutes } from '../http/plain-route.ts';
+import { plainRoutes } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { UPLOAD_FIELD, type UploadDeps, uploadRoute } from '../http/upload-route.ts';
 
-export type SkillImportDeps = ImportPorts & UploadDeps;
-type Deps = SkillImportDeps & { readonly runtime: Runtime };
+type Deps = ImportPorts & UploadDeps & { readonly runtime: Runtime };
 
 /**
  * The authorization, the command and the response of an import. The route is in no table of operations, because its
@@ -28,7 +27,7 @@ const IMPORT = operation({
   run: () => null,
 });
 
-const importRoute = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
+const importRoute = ({ runtime, withSlot, parseForm, unpack, parseYaml }: Deps) => {
   const authorize = authorizeRequest(IMPORT, runtime);
   return async (c: Context): Promise<Response> => {
     const request = await authorize(c);
@@ -37,13 +36,13 @@ const importRoute = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
       // The bytes of the file show whether a request is a repeat. The bytes of the form itself differ each time,
       // because its boundary is random.
       const { bytes } = await readForm(parseForm, c.req.raw, { file: UPLOAD_FIELD, maxBytes: MAX_ARCHIVE_BYTES });
-      const fields = await readSkillArchive(ports, bytes);
+      const fields = await readSkillArchive({ unpack, parseYaml }, bytes);
       return runOnce(IMPORT, runtime, request, { bytes, run: (ctx) => importSkill(ctx, fields, bytes) });
     });
   };
 };
 
-const routes = [
+export const skillImport = plainRoutes([
   uploadRoute({
     row: IMPORT,
     operationId: 'importSkill',
@@ -53,8 +52,4 @@ const routes = [
     answer: 'The new skill',
     handler: importRoute,
   }),
-];
-
-export const mountSkillImport = (app: Hono, runtime: Runtime, deps: SkillImportDeps): void =>
-  mountPlainRoutes(app, routes, { ...deps, runtime });
-export const skillImportPaths = documentPlainRoutes(routes);
+]);

@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { z } from 'zod';
 import { ACCEPT_PATH, acceptInvitation, findInvitee, InvitationAccept, issueInvitation } from '../../commands/tenants/invitation.ts';
 import { Timestamp } from '../../domain/fields.ts';
@@ -10,7 +10,7 @@ import { jsonContentOf, requestContentOf } from '../http/example.ts';
 import { readJsonBody } from '../http/json-body.ts';
 import { assertNoQuery, runOnce } from '../http/mount.ts';
 import { operation } from '../http/operation.ts';
-import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import { plainRoute, plainRoutes } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { parseOrRefuse } from '../http/validation.ts';
 
@@ -82,7 +82,7 @@ const accept =
     return attempt(c, () => runOnce(ACCEPT, runtime, request, { bytes, run: (ctx) => acceptInvitation(ctx, user_id, input) }));
   };
 
-const routes = [
+export const invitationRoutes = plainRoutes([
   plainRoute({
     method: 'post',
     path: ACCEPT_PATH,
@@ -109,8 +109,4 @@ const routes = [
     problems: [400, 401, 403, 404, 408, 409, 412, 413, 415, 422, 429, 503],
     handler: accept,
   }),
-];
-
-export const mountInvitations = (app: Hono, runtime: Runtime, deps: InvitationDeps): void =>
-  mountPlainRoutes(app, routes, { ...deps, runtime });
-export const invitationPaths = documentPlainRoutes(routes);
+]);

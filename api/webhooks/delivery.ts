@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { z } from 'zod';
 import { type BodyChunks, missingPayload, payloadText, type ReadDelivery, unreadableBody } from '../../commands/webhooks/delivery.ts';
 import type { ReadPreviews } from '../../commands/webhooks/delivery-preview.ts';
@@ -20,7 +20,7 @@ import { assertNoQuery } from '../http/mount.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation, type Read } from '../http/operation.ts';
 import { asOfQuery } from '../http/paging.ts';
-import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import { plainRoute, plainRoutes } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { abortOnError } from '../http/stream-response.ts';
 import { deliveryAsOf } from './delivery-as-of.ts';
@@ -154,7 +154,7 @@ async function* concatenate(first: Uint8Array, rest: BodyChunks) {
  * The route that returns the received bytes of a delivery. It is a plain route, because operations return only JSON.
  * Runners of the agent may use it, too.
  */
-const bodyRoutes = [
+export const deliveryBodies = plainRoutes([
   plainRoute({
     method: 'get',
     path: `${DELIVERY}/body`,
@@ -174,8 +174,4 @@ const bodyRoutes = [
     problems: [401, 403, 404, 422, 429, 503],
     handler: getDeliveryBody,
   }),
-];
-
-export const mountDeliveryBodies = (app: Hono, runtime: Runtime, readDelivery: ReadDelivery): void =>
-  mountPlainRoutes(app, bodyRoutes, { runtime, readDelivery });
-export const deliveryPaths = documentPlainRoutes(bodyRoutes);
+]);

@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { z } from 'zod';
 import { admitLarge, checkAddress, type DeliveryOutcome, receive } from '../../commands/webhooks/receive-delivery.ts';
 import type { BodyMemory, WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
@@ -8,7 +8,7 @@ import { CHUNK_BYTES, MAX_BODY_BYTES, type ReceivedBody } from '../../domain/web
 import type { HandshakeReply } from '../../domain/webhooks/handshake.ts';
 import { rejectTruncated } from '../http/json-body.ts';
 import { schemaOf } from '../http/json-schema.ts';
-import { documentPlainRoutes, headerParameter, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import { headerParameter, plainRoute, plainRoutes } from '../http/plain-route.ts';
 import { type AdmitBody, readLargeBody } from './large-body.ts';
 
 /**
@@ -16,7 +16,7 @@ import { type AdmitBody, readLargeBody } from './large-body.ts';
  * webhook URLs.
  */
 export type InboundWebhookDeps = {
-  readonly ports: WebhookPorts;
+  readonly deliveries: WebhookPorts;
   readonly address: (c: Context) => string | null;
   readonly publicUrl: string;
 };
@@ -31,23 +31,23 @@ type NodeEnv = {
 const ORIGIN = /^[a-z]+:\/\/[^/]*/;
 
 const receiveWebhook =
-  ({ ports, address, publicUrl }: InboundWebhookDeps) =>
+  ({ deliveries, address, publicUrl }: InboundWebhookDeps) =>
   async (c: Context): Promise<Response> => {
     const header = headersOf(c);
     const url = (): string => publicUrl + rawUrlOf(c).replace(ORIGIN, '');
     const head = { integration_id: c.req.param('integration_id')!, header, url, ip: address(c) };
     const receiveBody = (body: ReceivedBody, unpack: Unpack = {}) =>
-      receive(ports, { ...head, body, ...unpack }, (headers) => c.set('limits', headers));
+      receive(deliveries, { ...head, body, ...unpack }, (headers) => c.set('limits', headers));
     const readSmall = async () => new Uint8Array(await c.req.raw.arrayBuffer().catch(rejectTruncated));
     const declared = Number(header('content-length') ?? Number.NaN);
     const isSmall = declared <= CHUNK_BYTES;
     if (isSmall && header('content-encoding') === undefined) return respond(await receiveBody(await readSmall()));
     return respond(
       await withMemory(
-        (size) => admitLarge(ports, head, size),
+        (size) => admitLarge(deliveries, head, size),
         async (admit) => {
           const body = isSmall ? await readSmall() : await readLargeBody(c.req.raw, declared, admit);
-          return receiveBody(body, header('content-encoding') === undefined ? {} : unpackWith(ports, body, admit));
+          return receiveBody(body, header('content-encoding') === undefined ? {} : unpackWith(deliveries, body, admit));
         },
       ),
     );
@@ -125,10 +125,10 @@ const respondToDelivery = (result: DeliveryOutcome): Response => {
 };
 
 const checkWebhook =
-  ({ ports }: InboundWebhookDeps) =>
+  ({ deliveries }: InboundWebhookDeps) =>
   async (c: Context): Promise<Response> => {
     const method = c.req.method === 'HEAD' ? 'HEAD' : 'GET';
-    return respondToHandshake(await checkAddress(ports, c.req.param('integration_id')!, method, new URL(c.req.url).search.slice(1)));
+    return respondToHandshake(await checkAddress(deliveries, c.req.param('integration_id')!, method, new URL(c.req.url).search.slice(1)));
   };
 
 const outcomeRead = (outcomes: readonly DeliveryOutcome['outcome'][]) =>
@@ -166,7 +166,7 @@ const withTwiml = <Documented extends { readonly content: object }>({ content, .
  * The route to which providers send webhooks. It is a plain route, because it needs the raw bytes of the body, which
  * the provider has signed.
  */
-const routes = [
+export const inboundWebhook = plainRoutes([
   plainRoute({
     method: 'post',
     path: '/hooks/inbound/:integration_id',
@@ -225,7 +225,4 @@ const routes = [
     problems: [404, 429, 503],
     handler: checkWebhook,
   }),
-];
-
-export const mountInboundWebhook = (app: Hono, deps: InboundWebhookDeps): void => mountPlainRoutes(app, routes, deps);
-export const inboundWebhookPaths = documentPlainRoutes(routes);
+]);

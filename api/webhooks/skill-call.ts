@@ -1,18 +1,18 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { z } from 'zod';
 import { callSkill, type SkillCallOutcome } from '../../commands/webhooks/call-skill.ts';
 import type { SkillCallPorts } from '../../commands/webhooks/skill-call-ports.ts';
 import { MAX_CALL_BYTES } from '../../domain/webhooks/skill-call.ts';
 import { jsonContentOf } from '../http/example.ts';
 import { assertNotEncoded, readBytes } from '../http/json-body.ts';
-import { documentPlainRoutes, headerParameter, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import { headerParameter, plainRoute, plainRoutes } from '../http/plain-route.ts';
 import { headersOf } from './inbound-webhook.ts';
 
 /** The functions that the route needs from infra/. `address` returns the client's IP address. */
-export type SkillCallDeps = { readonly ports: SkillCallPorts; readonly address: (c: Context) => string | null };
+export type SkillCallDeps = { readonly skillCalls: SkillCallPorts; readonly address: (c: Context) => string | null };
 
 const receiveSkillCall =
-  ({ ports, address }: SkillCallDeps) =>
+  ({ skillCalls, address }: SkillCallDeps) =>
   async (c: Context): Promise<Response> => {
     const header = headersOf(c);
     const readBody = (): Promise<Uint8Array> => {
@@ -20,7 +20,7 @@ const receiveSkillCall =
       return readBytes(c.req.raw, MAX_CALL_BYTES);
     };
     const call = { webhook_id: c.req.param('webhook_id')!, header, ip: address(c), readBody };
-    const outcome = await callSkill(ports, call, (headers) => c.set('limits', headers));
+    const outcome = await callSkill(skillCalls, call, (headers) => c.set('limits', headers));
     if (outcome.isRepeat) c.set('isReplay', true);
     return respond(outcome);
   };
@@ -43,7 +43,7 @@ const SkillCallRead = z.object({
  * The route that external systems call to start a skill. It is a plain route, because its only credential is the token
  * of the webhook.
  */
-const routes = [
+export const skillCallRoutes = plainRoutes([
   plainRoute({
     method: 'post',
     path: '/hooks/skills/:webhook_id',
@@ -71,7 +71,4 @@ const routes = [
     problems: [400, 401, 413, 415, 422, 429, 503],
     handler: receiveSkillCall,
   }),
-];
-
-export const mountSkillCalls = (app: Hono, deps: SkillCallDeps): void => mountPlainRoutes(app, routes, deps);
-export const skillCallPaths = documentPlainRoutes(routes);
+]);

@@ -1,8 +1,8 @@
 // The types of the operations need the types that the application adds to Hono.
+
+import type { PlainRows, Rows } from '../../api/areas.ts';
 import type {} from '../../api/http/app.ts';
 import type { Answer, Problem, ReplyOf, Sent } from '../../api/http/ask.ts';
-import type { PlainRows } from '../../api/plain-routes.ts';
-import type { Rows } from '../../api/routes.ts';
 
 type AllRows = Rows & PlainRows;
 

@@ -5,10 +5,9 @@ import { createApp, failureResponse } from '../../api/http/app.ts';
 import type { Operations } from '../../api/http/operation.ts';
 import { readYourWrites } from '../../api/http/read-your-writes.ts';
 import type { Runtime } from '../../api/http/runtime.ts';
-import { mountDirectSignIn } from '../../api/identity/direct-sign-in.ts';
-import { mountSignIn } from '../../api/identity/sign-in.ts';
+import type { DirectSignInDeps } from '../../api/identity/direct-sign-in.ts';
+import type { SignInDeps } from '../../api/identity/sign-in.ts';
 import { createCookies } from '../../api/identity/sign-in-cookies.ts';
-import { mountInvitations } from '../../api/tenants/invitation.ts';
 import { createAuthorizer } from '../../commands/access/authorize.ts';
 import { createAuthenticator } from '../../commands/identity/authenticate.ts';
 import { createMembershipCheck } from '../../commands/identity/membership.ts';
@@ -27,8 +26,10 @@ import { accessRefusalWriter } from '../refusals/access-refusals.ts';
 import { createCpuBudgets } from '../threads/cpu-budget.ts';
 import { mountConsole } from './console.ts';
 import type { PlatformServices } from './platform-services.ts';
-import { type RequestAuthentication, requestAuthentication } from './request-authentication.ts';
+import { requestAuthentication } from './request-authentication.ts';
 import { createUsageRecorder } from './usage-recorder.ts';
+
+type SignInServices = SignInDeps & DirectSignInDeps & { readonly runtime: Runtime };
 
 export type ApplicationOptions = Pick<
   PlatformServices,
@@ -48,11 +49,8 @@ export type ApplicationOptions = Pick<
   | 'now'
 > & {
   readonly operations: Operations;
-  /**
-   * Mounts the routes that are not in the route tables. `attempt` counts failed attempts to sign in (see
-   * RequestAuthentication).
-   */
-  readonly plainRoutes: (app: Hono, runtime: Runtime, attempt: RequestAuthentication['attempt']) => void;
+  /** Adds the routes that are no operations. `services` are the ones that the application itself has. */
+  readonly mountPlain: (app: Hono, services: SignInServices) => void;
 };
 
 const SYSTEM = { kind: 'system', name: 'annals' } as const;
@@ -152,12 +150,8 @@ export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptio
     operations: parts.operations,
     runtime,
     mountPlain: (hono) => {
-      const signInDeps = { flow: signIn.flow, cookies, isMember, byCookie, attempt };
-      mountSignIn(hono, runtime, signInDeps);
-      mountDirectSignIn(hono, runtime, { ...signInDeps, byKey: authenticator.byKey });
-      mountInvitations(hono, runtime, { attempt });
+      parts.mountPlain(hono, { runtime, flow: signIn.flow, cookies, isMember, byCookie, attempt, byKey: authenticator.byKey });
       mountConsole(hono, { operations: parts.operations, cookies, hasIssuer: signIn.isForBrowsers, answerFailure });
-      parts.plainRoutes(hono, runtime, attempt);
     },
     corsOrigins: parts.corsOrigins,
     requestId: randomUUID,

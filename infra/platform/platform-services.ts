@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import type { Logger } from 'pino';
 import type { ReadHealth } from '../../api/operations/health.ts';
 import type { SystemDeps } from '../../api/operations/system-routes.ts';
-import type { OperationPorts } from '../../api/routes.ts';
+import type { OperationServices } from '../../api/services-of-areas.ts';
 import type { ScanPorts } from '../../commands/files/scan-file.ts';
 import type { FileHost } from '../../commands/memory/import-memory.ts';
 import type { Reads } from '../../projections/read-model.ts';
@@ -44,7 +44,7 @@ type Limits = {
 
 /** Services of others that operations call. Tests replace them. */
 type Providers = Pick<
-  OperationPorts,
+  OperationServices,
   'codeHost' | 'datasets' | 'payments' | 'testDatabase' | 'oauth' | 'createBrokerUser' | 'runnerBroker'
 > & {
   /** The hosts from which files are imported. */
@@ -71,7 +71,7 @@ export type PlatformServices = Basis &
   Limits &
   Providers &
   Observers &
-  Pick<OperationPorts, 'projectionAdmin' | 'mail'> & {
+  Pick<OperationServices, 'projectionAdmin' | 'mail'> & {
     /** Stores deliveries while the log cannot be reached. If it is absent, such deliveries are refused. */
     readonly spool?: WebhookDeps['spool'];
     /** `isFailing` returns whether the last append of a delivery failed. */

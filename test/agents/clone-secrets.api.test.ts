@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { plainPaths } from '../../api/areas.ts';
 import { openapi } from '../../api/http/openapi.ts';
-import { plainPaths } from '../../api/plain-routes.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';

@@ -1,5 +1,5 @@
+import { plainPaths } from '../../api/areas.ts';
 import { openapi } from '../../api/http/openapi.ts';
-import { plainPaths } from '../../api/plain-routes.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import type { Schema, Schemas } from '../fixtures/json-schema.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';

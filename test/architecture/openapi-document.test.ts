@@ -1,9 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { operationsOf, plainPaths } from '../../api/areas.ts';
 import { openapi } from '../../api/http/openapi.ts';
 import { PROBLEMS } from '../../api/http/problem.ts';
-import { plainPaths } from '../../api/plain-routes.ts';
-import { operationsOf } from '../../api/routes.ts';
 import { type Schema, type Schemas, schemaErrors } from '../fixtures/json-schema.ts';
 
 type Example = { readonly value: { readonly code: keyof typeof PROBLEMS; readonly status: number } };

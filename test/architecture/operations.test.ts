@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { plainPaths } from '../../api/plain-routes.ts';
-import { operationsOf } from '../../api/routes.ts';
+import { operationsOf, plainPaths } from '../../api/areas.ts';
 
 /** The operations that the platform must have, read from a file with one method and path on each line. */
 const required = readFileSync(join(import.meta.dirname, 'operations.txt'), 'utf8')

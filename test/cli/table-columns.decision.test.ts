@@ -1,8 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { operationsOf, plainPaths } from '../../api/areas.ts';
 import { openapi } from '../../api/http/openapi.ts';
-import { plainPaths } from '../../api/plain-routes.ts';
-import { operationsOf } from '../../api/routes.ts';
 import { tableOf } from '../../infra/cli/api/print-table.ts';
 
 type Schema = {

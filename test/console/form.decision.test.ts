@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { operationsOf } from '../../api/areas.ts';
 import { patternFor } from '../../api/console/field-pattern.ts';
 import { formOf, topFields } from '../../api/console/form.ts';
 import { bodyOf } from '../../api/console/form-body.ts';
@@ -7,7 +8,6 @@ import { bodyFields } from '../../api/console/form-fields.ts';
 import { assetUrl, element, htmlOf, tags } from '../../api/console/parts/tags.ts';
 import { jsonContentOf } from '../../api/http/example.ts';
 import { isRead, type Operation } from '../../api/http/operation.ts';
-import { operationsOf } from '../../api/routes.ts';
 import { submittedBy } from '../fixtures/html-form.ts';
 
 const operations = operationsOf({} as Parameters<typeof operationsOf>[0]);

@@ -1,8 +1,8 @@
 // share
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { plainPaths } from '../../api/areas.ts';
 import { openapi } from '../../api/http/openapi.ts';
-import { plainPaths } from '../../api/plain-routes.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { openShare } from '../fixtures/share.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';

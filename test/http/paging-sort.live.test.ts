@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
+import { plainPaths } from '../../api/areas.ts';
 import { openapi } from '../../api/http/openapi.ts';
-import { plainPaths } from '../../api/plain-routes.ts';
 import { comparePositions, type Position, parseToken } from '../../domain/event.ts';
 import type { Provider } from '../../domain/webhooks/provider.ts';
 import { sampleEvents } from '../../domain/webhooks/sample-delivery.ts';

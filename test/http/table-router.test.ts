@@ -1,8 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { operationsOf, plainPaths } from '../../api/areas.ts';
 import { tableRouter } from '../../api/http/table-router.ts';
-import { plainPaths } from '../../api/plain-routes.ts';
-import { operationsOf } from '../../api/routes.ts';
 
 /** Creates a router with these routes, each written as `METHOD /path`. The handler of a route is simply this text. */
 const routerOf = (...routes: readonly string[]) => {

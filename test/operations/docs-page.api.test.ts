@@ -1,9 +1,9 @@
 import { runInNewContext } from 'node:vm';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { plainPaths } from '../../api/areas.ts';
 import { openapi } from '../../api/http/openapi.ts';
 import { BOOT_SCRIPT } from '../../api/operations/docs-page.ts';
-import { plainPaths } from '../../api/plain-routes.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 
 type Parameter = { in: string; name: string; required: boolean; examples?: { default: { 'x-disabled': boolean } } };

@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createApp } from '../../api/http/app.ts';
 import type { Runtime } from '../../api/http/runtime.ts';
-import { mountSystemRoutes, type SystemDeps } from '../../api/operations/system-routes.ts';
+import { type SystemDeps, systemRoutes } from '../../api/operations/system-routes.ts';
 import { Refusal } from '../../domain/refusal.ts';
 
 /** The Accept headers that Firefox and Chrome send when the user opens a URL. */
@@ -15,7 +15,7 @@ const BROWSERS = [
 const app = createApp({
   operations: {},
   runtime: {} as Runtime,
-  mountPlain: (hono) => mountSystemRoutes(hono, {} as SystemDeps),
+  mountPlain: (hono) => systemRoutes.mount(hono, {} as SystemDeps),
   requestId: () => 'request',
   toRefusal: () => new Refusal('internal', 'failed'),
 });

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { plainPaths } from '../../api/areas.ts';
 import { openapi } from '../../api/http/openapi.ts';
 import type { PlainPaths } from '../../api/http/plain-route.ts';
-import { plainPaths } from '../../api/plain-routes.ts';
 import { issueKey } from '../../commands/identity/api-key.ts';
 import { registerUser } from '../../commands/identity/user.ts';
 import * as User from '../../domain/identity/user.ts';

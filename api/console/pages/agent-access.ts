@@ -1,5 +1,5 @@
+import type { Rows } from '../../areas.ts';
 import type { Answer, ReplyOf } from '../../http/ask.ts';
-import type { Rows } from '../../routes.ts';
 import { formLink } from '../action.ts';
 import { agentTab, agentTrail } from '../agent-frame.ts';
 import { page } from '../page.ts';

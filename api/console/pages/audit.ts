@@ -1,5 +1,5 @@
+import type { Rows } from '../../areas.ts';
 import type { Answer, ReplyOf } from '../../http/ask.ts';
-import type { Rows } from '../../routes.ts';
 import { page } from '../page.ts';
 import { AUDIT_FILTER_NAMES, AUDIT_FILTERS, auditEntry, entryFacts } from '../parts/audit-entry.ts';
 import { emptyState } from '../parts/empty-state.ts';

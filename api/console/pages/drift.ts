@@ -1,5 +1,5 @@
+import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
-import type { Rows } from '../../routes.ts';
 import { page } from '../page.ts';
 import { counted } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';

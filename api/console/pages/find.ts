@@ -1,6 +1,6 @@
+import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 import { isRead, type Operation } from '../../http/operation.ts';
-import type { Rows } from '../../routes.ts';
 import { navigationOf } from '../navigation.ts';
 import { page } from '../page.ts';
 import { emptyState } from '../parts/empty-state.ts';

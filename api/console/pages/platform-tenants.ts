@@ -1,5 +1,5 @@
+import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
-import type { Rows } from '../../routes.ts';
 import { formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';

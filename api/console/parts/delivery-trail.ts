@@ -1,5 +1,5 @@
+import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
-import type { Rows } from '../../routes.ts';
 import { counted } from './count-text.ts';
 import { shortId } from './short-id.ts';
 import { type Child, tags } from './tags.ts';

@@ -1,5 +1,5 @@
+import type { Rows } from '../../areas.ts';
 import type { Answer, ReplyOf } from '../../http/ask.ts';
-import type { Rows } from '../../routes.ts';
 import { type Child, tags } from './tags.ts';
 
 const { a, span } = tags;

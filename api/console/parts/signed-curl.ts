@@ -1,5 +1,5 @@
+import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
-import type { Rows } from '../../routes.ts';
 import { schemeOf } from './signature-schemes.ts';
 
 type Delivery = Pick<

@@ -1,0 +1,10 @@
+import type { Area } from '../services-of-areas.ts';
+import { agentRoleOperations } from './agent-roles.ts';
+import { effectiveAccessOperations } from './effective-access.ts';
+import { effectivePermissionOperations } from './effective-permissions.ts';
+
+export const accessArea = {
+  title: 'Access',
+  operations: () => ({ ...agentRoleOperations, ...effectivePermissionOperations, ...effectiveAccessOperations }),
+  plainRoutes: [],
+} satisfies Area;

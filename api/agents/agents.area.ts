@@ -1,0 +1,24 @@
+import type { Area, Needs } from '../services-of-areas.ts';
+import { agentOperations } from './agent.ts';
+import { agentHistoryOperations } from './agent-history.ts';
+import { agentModelOperations } from './agent-models.ts';
+import { agentSettingsOperations } from './agent-settings.ts';
+import { assistantOperations } from './assistant.ts';
+import { cloneAgentOperations } from './clone-agent.ts';
+import { codeRefOperationsOf } from './code-ref.ts';
+import { favoriteAgentOperations } from './favorite-agent.ts';
+
+export const agentsArea = {
+  title: 'Agents',
+  operations: ({ codeHost }: Needs<'codeHost'>) => ({
+    ...agentOperations,
+    ...assistantOperations,
+    ...cloneAgentOperations,
+    ...favoriteAgentOperations,
+    ...agentSettingsOperations,
+    ...codeRefOperationsOf(codeHost),
+    ...agentModelOperations,
+    ...agentHistoryOperations,
+  }),
+  plainRoutes: [],
+} satisfies Area;

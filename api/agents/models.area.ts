@@ -1,0 +1,9 @@
+import type { Area } from '../services-of-areas.ts';
+import { modelOperations } from './model.ts';
+import { modelHistoryOperations } from './model-history.ts';
+
+export const modelsArea = {
+  title: 'Language models',
+  operations: () => ({ ...modelOperations, ...modelHistoryOperations }),
+  plainRoutes: [],
+} satisfies Area;

@@ -1,0 +1,84 @@
+import type { Hono } from 'hono';
+import { accessArea } from './agents/access.area.ts';
+import { agentsArea } from './agents/agents.area.ts';
+import { modelsArea } from './agents/models.area.ts';
+import { auditArea } from './audit/audit.area.ts';
+import { autocompleteArea } from './autocomplete/autocomplete.area.ts';
+import { benchmarksArea } from './benchmarks/benchmarks.area.ts';
+import { billingArea } from './billing/billing.area.ts';
+import { credentialsArea } from './credentials/credentials.area.ts';
+import { filesArea } from './files/files.area.ts';
+import type { Operations } from './http/operation.ts';
+import type { PlainPaths, PlainRowsOf } from './http/plain-route.ts';
+import { apiKeysArea } from './identity/api-keys.area.ts';
+import { usersArea } from './identity/users.area.ts';
+import { mailArea } from './mail/mail.area.ts';
+import { marketplaceArea } from './marketplace/marketplace.area.ts';
+import { memoryArea } from './memory/memory.area.ts';
+import { operatorsArea } from './operations/operators.area.ts';
+import { runnersArea } from './runners/runners.area.ts';
+import { schedulesArea } from './schedule/schedules.area.ts';
+import type { Area, OperationServices, RouteServices } from './services-of-areas.ts';
+import { sessionsArea } from './sessions/sessions.area.ts';
+import { skillsArea } from './skills/skills.area.ts';
+import { chatSettingsArea } from './slack/chat-settings.area.ts';
+import { tenantsArea } from './tenants/tenants.area.ts';
+import { toolsArea } from './tools/tools.area.ts';
+import { skillWebhooksArea } from './webhooks/skill-webhooks.area.ts';
+import { webhooksArea } from './webhooks/webhooks.area.ts';
+
+/** All areas of the API, in the order of the OpenAPI document. */
+export const areas = [
+  agentsArea,
+  accessArea,
+  skillsArea,
+  skillWebhooksArea,
+  chatSettingsArea,
+  modelsArea,
+  toolsArea,
+  apiKeysArea,
+  webhooksArea,
+  runnersArea,
+  credentialsArea,
+  benchmarksArea,
+  mailArea,
+  memoryArea,
+  marketplaceArea,
+  autocompleteArea,
+  sessionsArea,
+  schedulesArea,
+  tenantsArea,
+  billingArea,
+  usersArea,
+  auditArea,
+  operatorsArea,
+  filesArea,
+] as const satisfies readonly Area[];
+
+type Intersection<Union> = (Union extends unknown ? (member: Union) => void : never) extends (member: infer All) => void ? All : never;
+
+type AreaRows = ReturnType<(typeof areas)[number]['operations']>;
+
+/** The types of all operations, by operation id. The console and clients check their calls against them. */
+export type Rows = Intersection<AreaRows>;
+
+/** The types of all plain routes, by operation id. */
+export type PlainRows = PlainRowsOf<(typeof areas)[number]['plainRoutes'][number]['paths']>;
+
+/** Returns all operations by their operation ids. */
+export const operationsOf = (services: OperationServices): Operations =>
+  Object.fromEntries(
+    (areas as readonly Area[]).flatMap(({ title, operations }) =>
+      Object.entries(operations(services)).map(([name, row]) => [name, { ...row, area: title }]),
+    ),
+  );
+
+const plainRoutes = (areas as readonly Area[]).flatMap((area) => area.plainRoutes);
+
+/** The OpenAPI entries of all plain routes. */
+export const plainPaths: PlainPaths = Object.assign({}, ...plainRoutes.map(({ paths }) => paths));
+
+/** Adds all plain routes to the application. */
+export const mountPlainRoutes = (app: Hono, services: RouteServices): void => {
+  for (const { mount } of plainRoutes) mount(app, services);
+};

@@ -1,0 +1,12 @@
+import type { Area } from '../services-of-areas.ts';
+import { auditExport } from './audit-export.ts';
+import { auditOperations } from './audit-log.ts';
+import { auditProofOperations } from './audit-proof.ts';
+import { eventOperations } from './event-log.ts';
+import { tenantChanges } from './tenant-changes.ts';
+
+export const auditArea = {
+  title: 'Audit',
+  operations: () => ({ ...auditOperations, ...auditProofOperations, ...eventOperations }),
+  plainRoutes: [auditExport, tenantChanges],
+} satisfies Area;

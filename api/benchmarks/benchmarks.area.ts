@@ -1,0 +1,13 @@
+import { findReadable } from '../files/readable-file.ts';
+import type { Area, Needs } from '../services-of-areas.ts';
+import { benchmarkOperationsOf } from './benchmark.ts';
+import { benchmarkRunOperationsOf } from './benchmark-run.ts';
+
+export const benchmarksArea = {
+  title: 'Benchmarks',
+  operations: ({ datasets }: Needs<'datasets'>) => ({
+    ...benchmarkOperationsOf({ assertReadable: findReadable }),
+    ...benchmarkRunOperationsOf(datasets),
+  }),
+  plainRoutes: [],
+} satisfies Area;

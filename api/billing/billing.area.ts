@@ -1,0 +1,21 @@
+import type { Area, Needs } from '../services-of-areas.ts';
+import { agentCostOperations } from './agent-costs.ts';
+import { budgetOperations } from './budget.ts';
+import { budgetUsageOperations } from './budget-usage.ts';
+import { costBreakdownOperations } from './cost-breakdown.ts';
+import { paymentWebhook } from './payment-webhook.ts';
+import { paymentOperationsOf } from './payments.ts';
+import { planOperations } from './plan.ts';
+
+export const billingArea = {
+  title: 'Billing',
+  operations: ({ payments }: Needs<'payments'>) => ({
+    ...budgetOperations,
+    ...agentCostOperations,
+    ...costBreakdownOperations,
+    ...budgetUsageOperations,
+    ...planOperations,
+    ...paymentOperationsOf(payments),
+  }),
+  plainRoutes: [paymentWebhook],
+} satisfies Area;

@@ -1,0 +1,15 @@
+import type { Area, Needs } from '../services-of-areas.ts';
+import { connectOperations } from './connect-provider.ts';
+import { credentialRequestOperations } from './credential-requests.ts';
+import { linkedIdentityOperations } from './linked-identities.ts';
+import { oauthCallback } from './oauth-callback.ts';
+
+export const credentialsArea = {
+  title: 'Credentials',
+  operations: ({ testDatabase, oauth, publicUrl }: Needs<'testDatabase' | 'oauth' | 'publicUrl'>) => ({
+    ...credentialRequestOperations,
+    ...linkedIdentityOperations(testDatabase),
+    ...connectOperations(oauth, publicUrl),
+  }),
+  plainRoutes: [oauthCallback],
+} satisfies Area;

@@ -1,0 +1,13 @@
+import type { Area } from '../services-of-areas.ts';
+import { allowedAccountOperations } from './allowed-account.ts';
+import { directSignIn } from './direct-sign-in.ts';
+import { meOperations } from './me.ts';
+import { mySignInOperations } from './my-sign-ins.ts';
+import { signInRoutes } from './sign-in.ts';
+import { userOperations } from './user.ts';
+
+export const usersArea = {
+  title: 'Users',
+  operations: () => ({ ...meOperations, ...mySignInOperations, ...userOperations, ...allowedAccountOperations }),
+  plainRoutes: [signInRoutes, directSignIn],
+} satisfies Area;

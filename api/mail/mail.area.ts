@@ -1,0 +1,13 @@
+import type { Area, Needs } from '../services-of-areas.ts';
+import { mailAttachments } from './attachment.ts';
+import { mailboxOperationsOf } from './mailbox.ts';
+import { messageOperationsOf } from './message.ts';
+
+export const mailArea = {
+  title: 'Mail',
+  operations: ({ mail, readDelivery }: Needs<'mail' | 'readDelivery'>) => ({
+    ...mailboxOperationsOf(mail),
+    ...messageOperationsOf(mail, readDelivery),
+  }),
+  plainRoutes: [mailAttachments],
+} satisfies Area;

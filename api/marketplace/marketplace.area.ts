@@ -1,0 +1,9 @@
+import type { Area, Needs } from '../services-of-areas.ts';
+import { marketplaceOperationsOf } from './listing.ts';
+import { versionUpload } from './publish-version.ts';
+
+export const marketplaceArea = {
+  title: 'Marketplace',
+  operations: ({ unpack, parseYaml }: Needs<'unpack' | 'parseYaml'>) => marketplaceOperationsOf({ unpack, parseYaml }),
+  plainRoutes: [versionUpload],
+} satisfies Area;

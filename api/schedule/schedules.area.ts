@@ -1,0 +1,11 @@
+import type { Area } from '../services-of-areas.ts';
+import { blackoutOperations } from './blackout.ts';
+import { cronJobOperations } from './cron-job.ts';
+import { cronOccurrenceOperations } from './cron-occurrences.ts';
+import { cronPreviewOperations } from './cron-preview.ts';
+
+export const schedulesArea = {
+  title: 'Schedules',
+  operations: () => ({ ...cronJobOperations, ...cronPreviewOperations, ...cronOccurrenceOperations, ...blackoutOperations }),
+  plainRoutes: [],
+} satisfies Area;

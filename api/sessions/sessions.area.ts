@@ -1,0 +1,10 @@
+import type { Area } from '../services-of-areas.ts';
+import { auditSessionOperations } from './audit-sessions.ts';
+import { sessionOperations } from './session.ts';
+import { sessionAttachments } from './session-attachment.ts';
+
+export const sessionsArea = {
+  title: 'Sessions',
+  operations: () => ({ ...sessionOperations, ...auditSessionOperations }),
+  plainRoutes: [sessionAttachments],
+} satisfies Area;

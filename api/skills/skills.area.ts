@@ -1,0 +1,11 @@
+import type { Area } from '../services-of-areas.ts';
+import { agentSkillOperations } from './agent-skills.ts';
+import { skillOperations } from './skill.ts';
+import { skillHistoryOperations } from './skill-history.ts';
+import { skillImport } from './skill-import.ts';
+
+export const skillsArea = {
+  title: 'Skills',
+  operations: () => ({ ...skillOperations, ...skillHistoryOperations, ...agentSkillOperations }),
+  plainRoutes: [skillImport],
+} satisfies Area;

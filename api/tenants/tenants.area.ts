@@ -1,0 +1,18 @@
+import type { Area, Needs } from '../services-of-areas.ts';
+import { eraseTenantOperations } from './erase-tenant.ts';
+import { invitationOperations, invitationRoutes } from './invitation.ts';
+import { memberOperations } from './member.ts';
+import { tenantOperations } from './tenant.ts';
+import { tenantHistoryOperations } from './tenant-history.ts';
+
+export const tenantsArea = {
+  title: 'Tenants',
+  operations: ({ erasure }: Needs<'erasure'>) => ({
+    ...tenantOperations,
+    ...eraseTenantOperations(erasure),
+    ...tenantHistoryOperations,
+    ...memberOperations,
+    ...invitationOperations,
+  }),
+  plainRoutes: [invitationRoutes],
+} satisfies Area;

@@ -1,0 +1,10 @@
+import type { Area } from '../services-of-areas.ts';
+import { agentToolOperations } from './agent-tools.ts';
+import { toolOperations } from './tool.ts';
+import { toolHistoryOperations } from './tool-history.ts';
+
+export const toolsArea = {
+  title: 'Tools',
+  operations: () => ({ ...toolOperations, ...toolHistoryOperations, ...agentToolOperations }),
+  plainRoutes: [],
+} satisfies Area;

@@ -1,0 +1,30 @@
+import { redactionOperations } from '../redaction/redaction-patterns.ts';
+import type { Area, Needs } from '../services-of-areas.ts';
+import { agentIntegrationOperations } from './agent-integrations.ts';
+import { deliveryBodies, deliveryOperationsOf } from './delivery.ts';
+import { guardrailOperations } from './guardrails.ts';
+import { inboundWebhook } from './inbound-webhook.ts';
+import { integrationOperations } from './integration.ts';
+import { replayOperations } from './replay.ts';
+import { testDeliveryOperationsOf } from './test-delivery.ts';
+import { tryGuardrailsOperationOf } from './try-guardrails.ts';
+
+export const webhooksArea = {
+  title: 'Webhooks in',
+  operations: ({
+    readDelivery,
+    readPreviews,
+    evaluateTrial,
+    deliveries,
+  }: Needs<'readDelivery' | 'readPreviews' | 'evaluateTrial' | 'deliveries'>) => ({
+    ...integrationOperations,
+    ...agentIntegrationOperations,
+    ...guardrailOperations,
+    ...tryGuardrailsOperationOf({ readDelivery, evaluate: evaluateTrial, clock: () => performance.now() }),
+    ...deliveryOperationsOf(readDelivery, readPreviews),
+    ...testDeliveryOperationsOf(deliveries),
+    ...replayOperations,
+    ...redactionOperations,
+  }),
+  plainRoutes: [inboundWebhook, deliveryBodies],
+} satisfies Area;
