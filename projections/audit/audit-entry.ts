@@ -1,7 +1,6 @@
 import * as Agent from '../../domain/agents/agent.ts';
 import * as AuditAnchor from '../../domain/audit/audit-anchor.ts';
 import * as AuditHead from '../../domain/audit/audit-head.ts';
-import * as Disclosure from '../../domain/audit/disclosure.ts';
 import * as LeafRule from '../../domain/audit/leaf-rule.ts';
 import * as BillingRecord from '../../domain/billing/billing-record.ts';
 import * as BudgetHour from '../../domain/billing/budget-hour.ts';
@@ -25,6 +24,7 @@ import * as Rejection from '../../domain/webhooks/rejection.ts';
 import * as SkillRefusal from '../../domain/webhooks/skill-refusal.ts';
 import * as SkillWebhook from '../../domain/webhooks/skill-webhook.ts';
 import * as TenantGuardrails from '../../domain/webhooks/tenant-guardrails.ts';
+import { AUDIT_RECORDS } from '../audit-records.ts';
 import type { Row } from '../projection.ts';
 
 /**
@@ -107,8 +107,9 @@ const RESOURCE_TYPES: Readonly<Record<string, string>> = {
  * user. Events about disclosures and budgets have separate streams, but are about the agent.
  */
 const resourceOf = ({ category, id, type }: Recorded, { user_id, agent_id }: Row): Row => {
-  if (type.startsWith('Member') && typeof user_id === 'string') return { resource_type: 'member', resource_id: user_id };
-  if (category === Disclosure.category || category === BudgetHour.category) return { resource_type: Agent.category, resource_id: agent_id };
+  const about = AUDIT_RECORDS.get(type)?.about;
+  if (about === 'member' && typeof user_id === 'string') return { resource_type: 'member', resource_id: user_id };
+  if (about === 'agent' || category === BudgetHour.category) return { resource_type: Agent.category, resource_id: agent_id };
   return { resource_type: RESOURCE_TYPES[category] ?? category, resource_id: id };
 };
 

@@ -1,29 +1,15 @@
-import * as Agent from '../../domain/agents/agent.ts';
-import * as Model from '../../domain/agents/model.ts';
 import { jsonEqual } from '../../domain/aggregate.ts';
-import * as Disclosure from '../../domain/audit/disclosure.ts';
-import * as Benchmark from '../../domain/benchmarks/benchmark.ts';
-import * as Plan from '../../domain/billing/plan.ts';
-import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
-import type { Recorded } from '../../domain/event.ts';
-import * as AllowedAccount from '../../domain/identity/allowed-account.ts';
-import * as ApiKey from '../../domain/identity/api-key.ts';
-import * as User from '../../domain/identity/user.ts';
-import * as Blackout from '../../domain/schedule/blackout.ts';
-import * as CronJob from '../../domain/schedule/cron-job.ts';
-import * as Skill from '../../domain/skills/skill.ts';
-import * as Tenant from '../../domain/tenants/tenant.ts';
-import * as Tool from '../../domain/tools/tool.ts';
-import * as Integration from '../../domain/webhooks/integration.ts';
+import { PLATFORM, type Recorded } from '../../domain/event.ts';
+import { SECRET } from '../audit-record.ts';
+import { AUDIT_RECORDS } from '../audit-records.ts';
 import { type Change, insertDerived, type Row, type RowRef } from '../projection.ts';
 import type { Table } from '../table.ts';
-import { SECRET, SUBJECT_FIELDS } from './subject-fields.ts';
 
 /**
- * The resources that audit log entries name and whose changes they show: users, members, agents, tenants, skills,
- * models, tools, plans, API keys, integrations and allowed accounts. A row has the state of a resource after the last
- * applied event. `of_tenant` is the tenant to which the resource belongs; null if it belongs to the platform. `fields`
- * is the JSON of its fields, without secrets and with long values shortened.
+ * The resources that audit log entries name and whose changes they show: those with events whose audit records have
+ * `fields`. A row has the state of a resource after the last applied event. `of_tenant` is the tenant to which the
+ * resource belongs; null if it belongs to the platform. `fields` is the JSON of its fields, without secrets and with
+ * long values shortened.
  */
 export const subjectTable = {
   name: 'subjects',
@@ -49,66 +35,20 @@ const shortened = (value: unknown): unknown => {
   return text.length <= MAX_VALUE_LENGTH ? value : `${text.slice(0, MAX_VALUE_LENGTH).toWellFormed()}…`;
 };
 
-/**
- * The types of the first events of subjects (the resources that events are about). The entries of these events show no
- * changes, because `meta` has the first values.
- */
-const FIRST_EVENTS: readonly string[] = [
-  'AgentCreated',
-  'AgentCloned',
-  'TenantCreated',
-  'MemberAdded',
-  'UserRegistered',
-  'ApiKeyCreated',
-  'IntegrationConnected',
-  'SkillCreated',
-  'SkillAuthored',
-  'SkillImported',
-  'SkillInstalled',
-  'AccountAllowed',
-  'ModelRegistered',
-  'PlanCreated',
-  'BenchmarkCreated',
-  'ToolRegistered',
-  'ToolReserved',
-  'CronJobCreated',
-  'BlackoutDeclared',
-];
-
-/**
- * For each category, a function that returns the tenant of a new subject; null if the subject belongs to the platform.
- */
-const TENANTS: Readonly<Record<string, (event: Recorded) => unknown>> = {
-  [Agent.category]: ({ tenant }) => tenant,
-  [Tool.category]: ({ tenant }) => tenant,
-  [LinkedIdentity.category]: ({ tenant }) => tenant,
-  [CronJob.category]: ({ tenant }) => tenant,
-  [Blackout.category]: ({ tenant }) => tenant,
-  [Tenant.category]: ({ id }) => id,
-  [Integration.category]: ({ data }) => (data as Row).tenant_id ?? null,
-  [ApiKey.category]: ({ data }) => (data as Row).tenant_id ?? null,
-  [Skill.category]: ({ tenant }) => tenant,
-  [User.category]: () => null,
-  [AllowedAccount.category]: () => null,
-  [Model.category]: () => null,
-  [Plan.category]: () => null,
-  [Benchmark.category]: () => null,
-};
-
 /** Returns whether an event in the stream of a tenant is about one of its members. */
-export const isAboutMember = ({ type, data }: Recorded): boolean => type.startsWith('Member') && 'user_id' in data;
+export const isAboutMember = ({ type, data }: Recorded): boolean => AUDIT_RECORDS.get(type)?.about === 'member' && 'user_id' in data;
 
 /** Returns the id of the subject that an event is about. */
 export const subjectIdOf = (event: Recorded): string => {
   const { user_id, agent_id } = event.data as Row;
-  if (event.category === Disclosure.category) return String(agent_id);
+  if (AUDIT_RECORDS.get(event.type)?.about === 'agent') return String(agent_id);
   return isAboutMember(event) ? membershipId(event.id, String(user_id)) : event.id;
 };
 
 const storedFields = (subject: Row | null): Row => (subject?.fields ? (JSON.parse(subject.fields as string) as Row) : {});
 
 const fieldsOf = ({ type, data }: Recorded): Row => {
-  const fields = SUBJECT_FIELDS[type]?.(data as Row) ?? {};
+  const fields = AUDIT_RECORDS.get(type)?.fields?.(data as Row) ?? {};
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, shortened(value)]));
 };
 
@@ -128,7 +68,8 @@ export const keyUserOf = ({ type, actor, id }: Recorded, key: Row | null): Row =
 
 /** Returns the changes that an event makes to its subject. `subject` is the row of the subject before the event. */
 export const changesOf = (event: Recorded, subject: Row | null): readonly FieldChange[] => {
-  if (!SUBJECT_FIELDS[event.type] || FIRST_EVENTS.includes(event.type)) return [];
+  const record = AUDIT_RECORDS.get(event.type);
+  if (!record?.fields || record.first) return [];
   const old = storedFields(subject);
   return Object.entries(fieldsOf(event)).flatMap(([name, to]) => {
     const from = name === 'secret' ? SECRET : (old[name] ?? null);
@@ -138,17 +79,24 @@ export const changesOf = (event: Recorded, subject: Row | null): readonly FieldC
 
 /** Returns the name that an event gives to its subject; undefined if it gives none. */
 export const newNameOf = ({ type, data }: Recorded): unknown => {
-  if (!SUBJECT_FIELDS[type]) return undefined;
-  const { name, label, email, display_name } = data as Row;
-  if (type.startsWith('Benchmark')) return display_name;
-  return name ?? label ?? (type === 'AccountAllowed' ? email : undefined);
+  const record = AUDIT_RECORDS.get(type);
+  if (!record?.fields) return undefined;
+  const fields = data as Row;
+  return record.name ? fields[record.name] : (fields.name ?? fields.label);
+};
+
+/** Returns the tenant of the subject whose first known event this is; null if it belongs to the platform. */
+const ofTenant = ({ tenant, type, data }: Recorded): unknown => {
+  if (tenant !== PLATFORM) return tenant;
+  // The streams of some resources of tenants belong to the platform. Their first events name the tenant.
+  return AUDIT_RECORDS.get(type)?.first ? ((data as Row).tenant_id ?? null) : null;
 };
 
 /**
  * Returns the change that an event makes to the row of its subject; an empty list if the event is not about a subject.
  */
 export const subjectChangesOf = (event: Recorded): readonly Change[] => {
-  if (!SUBJECT_FIELDS[event.type]) return [];
+  if (!AUDIT_RECORDS.get(event.type)?.fields) return [];
   const id = subjectIdOf(event);
   const { email } = event.data as Row;
   const complete = ({ old }: Readonly<Record<string, Row | null>>): Row => {
@@ -156,7 +104,7 @@ export const subjectChangesOf = (event: Recorded): readonly Change[] => {
       ([name, value]) => value !== null && name !== 'secret',
     );
     return {
-      of_tenant: old ? old.of_tenant : (TENANTS[event.category]?.(event) ?? null),
+      of_tenant: old ? old.of_tenant : ofTenant(event),
       name: newNameOf(event) ?? old?.name ?? null,
       email: email ?? old?.email ?? null,
       fields: JSON.stringify(Object.fromEntries(fields)),

@@ -4,7 +4,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type AnyAggregate, fold } from '../../domain/aggregate.ts';
 import { parseStream } from '../../domain/event.ts';
-import { SUMMARIES } from '../../projections/audit/audit-summary.ts';
+import { AUDIT_RECORDS } from '../../projections/audit-records.ts';
 import { openMemoryStore } from '../../projections/engine/memory-store.ts';
 import { projections } from '../../projections/registry.ts';
 import { root } from '../fixtures/child-process.ts';
@@ -47,7 +47,7 @@ const NOT_AUDITED = [
 ];
 
 test('the file of stored events contains at least one event of every type', () =>
-  assert.equal([...new Set(storedEvents.map(({ type }) => type))].sort(), [...Object.keys(SUMMARIES), ...NOT_AUDITED].sort()));
+  assert.equal([...new Set(storedEvents.map(({ type }) => type))].sort(), [...AUDIT_RECORDS.keys(), ...NOT_AUDITED].sort()));
 
 test('for each category, the aggregate can fold the streams of that category in the file of stored events', () => {
   for (const stream of new Set(storedEvents.map((event) => event.stream))) {

@@ -1,10 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as Agent from '../../domain/agents/agent.ts';
 import { linkRepo, pinCodeRef } from '../../domain/agents/code-ref.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
-import { SUMMARIES } from '../../projections/audit/audit-summary.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember, createSecondTenant } from '../fixtures/users.ts';
@@ -138,17 +136,6 @@ test("a tenant's audit log does not show the name of a user of another tenant wh
   const [ours] = await entries(`action=super_admin.access_opened`, '/admin/audit-logs', p.key);
   assert.is(ours!.actor.email, emailOf(String(ours!.actor.id)));
   assert.ok(ours!.summary.startsWith(`${ours!.actor.name} (${ours!.actor.email}) opened super-admin access`), ours!.summary);
-});
-
-test('for each type of stored event that the audit log shows, there is a summary text', () => {
-  const stored = readFileSync(`${import.meta.dirname}/../fixtures/stored-events.jsonl`, 'utf8');
-  const types = new Set([...stored.matchAll(/"type":"([A-Za-z]+)","data"/g)].map(([, type]) => type!));
-  assert.ok(types.size > 60);
-  const hidden = /^(?:AuditHead|IdempotencyKey|PlatformKey|DataKeyCreated|KeysRewrapped|DeliveryBodyPart|MessagesPublished)/;
-  assert.equal(
-    [...types].filter((type) => !hidden.test(type) && !SUMMARIES[type]),
-    [],
-  );
 });
 
 afterLastTest(() => p.close());

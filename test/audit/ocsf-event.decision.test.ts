@@ -2,7 +2,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AUDIT_FORMATS } from '../../api/audit/export-format.ts';
 import { actionOf } from '../../projections/audit/audit-entry.ts';
-import { SUMMARIES } from '../../projections/audit/audit-summary.ts';
+import type { AuditActivity } from '../../projections/audit-record.ts';
+import { AUDIT_RECORDS } from '../../projections/audit-records.ts';
 
 const AUDIT_ENTRY = {
   id: 'e1',
@@ -49,21 +50,41 @@ test('in OCSF events, actions on members, roles and super-admins and sign-ins ea
   }
 });
 
-/** Matches the audit log actions that do not create, read, update or delete anything. */
-const OTHER =
-  /[._](?:refused|refusals_counted|rejected|rejections_counted|redelivery_differed|started|attempt_failed|exhausted|fired|missed|occurrence_skipped|run_requested|succeeded|suppressed|threshold_reached)$/;
+const ACTIVITY_NAMES: Readonly<Record<AuditActivity, string | null>> = {
+  create: 'Create',
+  read: 'Read',
+  update: 'Update',
+  delete: 'Delete',
+  other: null,
+  logon: 'Logon',
+  logoff: 'Logoff',
+  add_user: 'Add User',
+  remove_user: 'Remove User',
+  assign_privileges: 'Assign Privileges',
+  revoke_privileges: 'Revoke Privileges',
+};
 
-test('every audit log action that creates, reads, updates or deletes something has the matching OCSF activity rather than Other', () => {
-  const isOther = (action: string): boolean => {
-    const entry = { ...AUDIT_ENTRY, action, meta: {}, resource_id: 'r1' };
-    return JSON.parse(AUDIT_FORMATS.ocsf.line(JSON.stringify(entry))).activity_id === 99;
-  };
-  const others = Object.keys(SUMMARIES).map(actionOf).filter(isOther);
-  assert.equal(
-    others.filter((action) => !OTHER.test(action)),
-    [],
-  );
-  assert.ok(others.includes('access.refused'));
+test('the OCSF event of every action has the activity, severity and status that the audit record of its event states', () => {
+  for (const [type, { activity, severity = 'informational', refused = false }] of AUDIT_RECORDS) {
+    const action = actionOf(type);
+    const event = JSON.parse(AUDIT_FORMATS.ocsf.line(JSON.stringify({ ...AUDIT_ENTRY, action, meta: {}, resource_id: 'r1' })));
+    assert.equal(
+      [event.activity_name, event.activity_id === 99, event.severity_id, event.status_id],
+      [
+        ACTIVITY_NAMES[activity] ?? action,
+        activity === 'other',
+        ['informational', 'low', 'medium', 'high'].indexOf(severity) + 1,
+        refused ? 2 : 1,
+      ],
+      type,
+    );
+  }
+});
+
+test('the OCSF event of an action that this version does not know has the activity Other', () => {
+  const entry = { ...AUDIT_ENTRY, action: 'robot.created', meta: {}, resource_id: 'r1' };
+  const event = JSON.parse(AUDIT_FORMATS.ocsf.line(JSON.stringify(entry)));
+  assert.equal([event.class_uid, event.activity_id, event.activity_name, event.severity_id], [6003, 99, 'robot.created', 1]);
 });
 
 test.run();

@@ -1,0 +1,23 @@
+import type { BenchmarkEvent } from '../../domain/benchmarks/benchmark.ts';
+import { type AuditOf, allFields } from '../audit-record.ts';
+
+export const benchmarkAudit = {
+  BenchmarkCreated: {
+    summary: 'added the benchmark {resource} to the catalogue',
+    activity: 'create',
+    first: true,
+    name: 'display_name',
+    fields: ({ generation: _, ...fields }) => ({ ...fields, retired: false }),
+  },
+  BenchmarkUpdated: {
+    summary: 'changed {fields} of the benchmark {resource}',
+    activity: 'update',
+    name: 'display_name',
+    fields: allFields,
+  },
+  BenchmarkRetired: {
+    summary: 'removed the benchmark {resource} from the catalogue',
+    activity: 'delete',
+    fields: () => ({ retired: true }),
+  },
+} satisfies AuditOf<BenchmarkEvent>;

@@ -1,0 +1,13 @@
+import type { SessionEvent } from '../../domain/sessions/session.ts';
+import type { AuditOf } from '../audit-record.ts';
+
+export const sessionAudit = {
+  SessionStarted: { summary: 'started a session of the agent {agent}', activity: 'other' },
+  MessageAppended: { summary: 'appended a message of the role {role} to a session of the agent {agent}', activity: 'create' },
+  UsageRecorded: { summary: 'recorded the use of a model in a session of the agent {agent}', activity: 'create' },
+  SessionAttachmentAdded: { summary: 'added the file {filename} to a session of the agent {agent}', activity: 'create' },
+  SessionCompleted: { summary: 'completed a session of the agent {agent}', activity: 'update' },
+  SessionFailed: { summary: 'ended a session of the agent {agent} as failed', activity: 'update' },
+  SessionCancelled: { summary: 'cancelled a session of the agent {agent}', activity: 'update' },
+  SessionExpired: { summary: 'expired a session of the agent {agent}', activity: 'update' },
+} satisfies AuditOf<SessionEvent>;
