@@ -7,6 +7,7 @@ import type { OAuthClients } from '../commands/credentials/oauth-clients.ts';
 import type { ScanPorts } from '../commands/files/scan-file.ts';
 import type { MailSettings } from '../commands/mail/send-mail.ts';
 import type { FileHost } from '../commands/memory/import-memory.ts';
+import type { RecordMemoryRead } from '../commands/memory/memory-reads.ts';
 import type { RunnerBroker } from '../commands/runners/runner-broker.ts';
 import type { CreateBrokerUser } from '../commands/runners/runner-credential.ts';
 import type { ImportPorts } from '../commands/skills/import-skill.ts';
@@ -48,6 +49,7 @@ export type OperationServices = ImportPorts & {
   readonly projectionAdmin: ProjectionAdmin;
   readonly readHealth: ReadHealth;
   readonly mail: MailSettings;
+  readonly recordMemoryRead: RecordMemoryRead;
 };
 
 /** What plain routes need from infra/. */

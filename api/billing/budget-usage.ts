@@ -122,7 +122,7 @@ export const budgetUsageOperations = {
     summary: "Read the use of an agent's hourly budget",
     details:
       'One item for each hour (UTC), the oldest first; at most 168 hours. With `limit_usd`, each reservation is decided anew in the order in which it was asked for; one that had been refused then counts until the hour ends.',
-    permit: 'agent:read',
+    permit: { all: ['agent:read'], runner: true },
     query: UsageQuery,
     reply: z.array(BudgetHourRead),
     noETag: true,

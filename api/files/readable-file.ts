@@ -1,6 +1,7 @@
+import { loadAgent } from '../../commands/agents/agent.ts';
 import { shownFilename } from '../../commands/files/filename.ts';
 import { brandPictureWithDigest } from '../../commands/files/picture.ts';
-import { seesAllSkills } from '../../commands/skills/agent-skills.ts';
+import { loadUsableSkills, seesAllSkills } from '../../commands/skills/agent-skills.ts';
 import { notFound } from '../../domain/refusal.ts';
 import { runFilesWithDigest } from '../../projections/benchmarks/benchmark-run.queries.ts';
 import { mailFilesWithDigest } from '../../projections/mail/message.queries.ts';
@@ -30,8 +31,8 @@ type HeldFile = AgentFile & { readonly permission: 'agent:chat:read' | 'agent:re
  */
 const filesOfAgents = async ({ reads, tenant }: Ctx, digest: string): Promise<HeldFile[]> => {
   const [ofSessions, ofMail, ofRuns, ofMemories] = await Promise.all([
-    filesWithDigest(reads, tenant, digest),
-    mailFilesWithDigest(reads, tenant, digest),
+    filesWithDigest(reads, { tenant_id: tenant, sha256: digest }),
+    mailFilesWithDigest(reads, { tenant_id: tenant, sha256: digest }),
     runFilesWithDigest(reads, tenant, digest),
     memoryFilesWithDigest(reads, tenant, digest),
   ]);
@@ -55,13 +56,29 @@ const findArchive = async (ctx: Ctx, digest: string): Promise<ReadableFile | nul
 };
 
 /**
- * Finds a file that the caller may read. This is a picture of the tenant; the archive of a skill that the caller may
+ * Finds a file that a runner may read: the archive of a skill that its agent may use, or a file in a session or in the
+ * mail of its agent. @throws Refusal not_found if there is no such file
+ */
+const findForRunner = async (ctx: Ctx, agent_id: string, digest: string): Promise<ReadableFile> => {
+  const { usable } = await loadUsableSkills(ctx, (await loadAgent(ctx, agent_id)).state);
+  const skill = usable.find(({ state }) => state.package_digest === digest);
+  if (skill) return { filename: `${skill.state.slug}.zip`, content_type: ZIP };
+  const selected = { tenant_id: ctx.tenant, sha256: digest, agent_id };
+  const [ofSessions, ofMail] = await Promise.all([filesWithDigest(ctx.reads, selected), mailFilesWithDigest(ctx.reads, selected)]);
+  const [file] = [...ofSessions, ...ofMail];
+  if (!file) throw notFound();
+  return file;
+};
+
+/**
+ * Finds a file that the caller may read. For a runner, see `findForRunner`. For a user, this is a picture of the tenant; the archive of a skill that the caller may
  * see, or of a listing of the tenant; a file of the memory of an agent that the caller may see; or a file in a session,
  * a mail message or a benchmark run of an agent whose sessions the caller may read.
  * @throws Refusal not_found if there is no such file, or the caller may see none of its agents; otherwise forbidden
  */
 export const findReadable = async (ctx: Ctx, digest: string): Promise<ReadableFile> => {
   if (!DIGEST.test(digest)) throw notFound();
+  if (ctx.principal.kind === 'runner') return findForRunner(ctx, ctx.principal.agent_id, digest);
   const ofTenant = (await brandPictureWithDigest(ctx, digest)) ?? (await findArchive(ctx, digest));
   if (ofTenant) return ofTenant;
   const files = await filesOfAgents(ctx, digest);

@@ -15,7 +15,7 @@ import { findReadable } from './readable-file.ts';
 const PATH = '/tenant/:tenant_id/files/:digest';
 
 const getFile = ({ runtime }: { readonly runtime: Runtime }) => {
-  const authorize = authorizeRequest({ method: 'get', path: PATH, permit: 'tenant:read' }, runtime);
+  const authorize = authorizeRequest({ method: 'get', path: PATH, permit: { all: ['tenant:read'], runner: 'in tenant' } }, runtime);
   return async (c: Context): Promise<Response> => {
     const { info, params } = await authorize(c);
     assertNoQuery(c);
@@ -37,7 +37,7 @@ export const storedFiles = plainRoutes([
     operationId: 'getFile',
     summary: 'Download a file',
     description:
-      'The digest is the SHA-256 of the file. Its type was found by its content, and browsers save it instead of displaying it. A response shorter than its `Content-Length` is incomplete. A `Range` of bytes is answered with 206.\n\nRequires the permission `agent:chat:read` on an agent with a session, a message or a benchmark run that has the file. For a file of a memory, `agent:read`; for a picture of the tenant, the archive of a skill that the caller may see, or the bundle of a listing of the tenant, `tenant:read`.',
+      'The digest is the SHA-256 of the file. Its type was found by its content, and browsers save it instead of displaying it. A response shorter than its `Content-Length` is incomplete. A `Range` of bytes is answered with 206.\n\nRequires the runner key of an agent with a session or a message that has the file, or with a skill whose archive it is; or the permission `agent:chat:read` on an agent with a session, a message or a benchmark run that has the file. For a file of a memory, `agent:read`; for a picture of the tenant, the archive of a skill that the caller may see, or the bundle of a listing of the tenant, `tenant:read`.',
     tag: 'Files',
     parameters: fileHeaders,
     responses: fileResponses,

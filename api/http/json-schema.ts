@@ -101,6 +101,7 @@ const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   benchmarks: 'The slug of the benchmark',
   listings: 'The id of the listing',
   imports: 'The id of the import',
+  memory: 'The id of the entry',
   versions: 'The version',
   connectors: 'The name of the connector: lower-case letters, digits and hyphens',
   'sign-ins': 'The id of the sign-in',

@@ -1,7 +1,8 @@
 import { readSegment } from '../../commands/memory/memory-segment.ts';
 import { entryIdOf, importIdRange, indexOfEntry, isEntryOf } from '../../domain/memory/entry-id.ts';
+import type { NewEntry } from '../../domain/memory/memory-entry.ts';
 import { type CursorKey, readCursorKey, writeCursor } from '../../projections/cursor.ts';
-import { type ImportedFile, importsOfMemory, MAX_IMPORTS } from '../../projections/memory/memory-import.queries.ts';
+import { type ImportedFile, importOfEntry, importsOfMemory, MAX_IMPORTS } from '../../projections/memory/memory-import.queries.ts';
 import { type Page, takeUpToPageSize } from '../../projections/read-model.ts';
 import type { Ctx } from '../http/operation.ts';
 import { type PageWindow, parseSort } from '../http/paging.ts';
@@ -30,6 +31,10 @@ const withStarts = ({ segments }: ImportedFile) => {
   });
 };
 
+/** Returns an entry in the form of the response schema MemoryEntry, as JSON. */
+const entryJson = ({ id: import_id, imported_at: created_at }: ImportedFile, index: number, { text, source }: NewEntry): string =>
+  JSON.stringify({ id: entryIdOf(import_id, index), import_id, text, source, created_at });
+
 /**
  * Yields the entries of one import in list order. If `after` is the key of an entry of this import, starts after that
  * entry.
@@ -48,8 +53,7 @@ async function* entriesOf(ctx: Ctx, file: ImportedFile, { descending, after, q }
     );
     for (const { text, source, index } of numbered) {
       if (!isLeft(index) || (q !== undefined && !`${text}\n${source}`.toLowerCase().includes(q))) continue;
-      const id = entryIdOf(import_id, index);
-      yield { key: [created_at, id], entry: JSON.stringify({ id, import_id, text, source, created_at }) };
+      yield { key: [created_at, entryIdOf(import_id, index)], entry: entryJson(file, index, { text, source }) };
     }
     yield { key: [created_at, entryIdOf(import_id, numbered.at(-1)!.index)], entry: null };
   }
@@ -77,10 +81,14 @@ async function* walk(ctx: Ctx, filter: MemoryFilter, options: Walk): AsyncGenera
 
 /**
  * Returns a page of the entries in the memory of an agent, newest first or in the order `sort`. With `q`, only entries
- * whose text or source contains this text, in upper or lower case.
+ * whose text or source contains this text, in upper or lower case. `count` is the number of entries of the page.
  * @throws Refusal invalid, unavailable, not_configured
  */
-export const memoryPage = async (ctx: Ctx, filter: MemoryFilter, { limit, cursor, sort }: PageWindow): Promise<Page> => {
+export const memoryPage = async (
+  ctx: Ctx,
+  filter: MemoryFilter,
+  { limit, cursor, sort }: PageWindow,
+): Promise<Page & { readonly count: number }> => {
   const { descending } = parseSort(sort, ['created_at']);
   const options = { descending, after: readCursorKey(cursor, 'timestamptz'), q: filter.q?.toLowerCase() };
   const found: { key: CursorKey; entry: string }[] = [];
@@ -93,5 +101,18 @@ export const memoryPage = async (ctx: Ctx, filter: MemoryFilter, { limit, cursor
   }
   const taken = takeUpToPageSize(found.slice(0, limit).map(({ entry }) => entry));
   if (taken.length < found.length) next = found[taken.length - 1]!.key;
-  return { body: `[${taken.join(',\n')}]`, next: next && writeCursor(next) };
+  return { body: `[${taken.join(',\n')}]`, next: next && writeCursor(next), count: taken.length };
+};
+
+/**
+ * Returns one entry in the memory of an agent as JSON; null if there is none with this id.
+ * @throws Refusal unavailable, not_configured
+ */
+export const findMemoryEntry = async (ctx: Ctx, agent_id: string, entry_id: string): Promise<string | null> => {
+  const file = await importOfEntry(ctx.reads, { tenant_id: ctx.tenant, agent_id, ...importIdRange(entry_id) });
+  const index = indexOfEntry(entry_id);
+  const segment = file && withStarts(file).find(({ start, entries }) => start <= index && index < start + entries);
+  if (!segment) return null;
+  const { text, source } = (await readSegment(ctx.blobs, segment.sha256))[index - segment.start]!;
+  return entryJson(file, index, { text, source });
 };

@@ -1,9 +1,9 @@
-import type { Area } from '../services-of-areas.ts';
+import type { Area, Needs } from '../services-of-areas.ts';
 import { memoryImport } from './import-memory.ts';
-import { memoryOperations } from './memory.ts';
+import { memoryOperationsOf } from './memory.ts';
 
 export const memoryArea = {
   title: 'Memory',
-  operations: () => memoryOperations,
+  operations: ({ recordMemoryRead }: Needs<'recordMemoryRead'>) => memoryOperationsOf(recordMemoryRead),
   plainRoutes: [memoryImport],
 } satisfies Area;

@@ -147,18 +147,23 @@ export const createAuthorizer = ({ cache, now }: AuthorizerDeps): Authorize => {
   };
 
   /**
-   * Returns whether the URL path names the agent of this runner.
-   * @throws Refusal tenant_suspended if its tenant is suspended
+   * Returns whether the URL path names the agent of this runner or, if `runner` is `in tenant`, its tenant.
+   * @throws Refusal tenant_suspended if its tenant is suspended, not_found if its agent is deleted
    */
-  const isOwnAgent = async (principal: Runner, { tenant_id, agent_id }: Scope): Promise<boolean> => {
+  const isOwnScope = async (
+    principal: Runner,
+    runner: true | 'in tenant',
+    { tenant_id, agent_id = runner === 'in tenant' ? principal.agent_id : undefined }: Scope,
+  ): Promise<boolean> => {
     if (principal.tenant_id !== tenant_id || principal.agent_id !== agent_id) return false;
     if ((await loadTenant(tenant_id)).is_suspended) throw new Refusal('tenant_suspended', 'The tenant is suspended');
+    if ((await cache.loadCached(Agent, tenant_id, principal.agent_id)).state.status !== 'live') throw notFound();
     return true;
   };
 
   return async (principal, permit, scope) => {
     const { all, runner, recentSignIn }: Exclude<Permit, string> = typeof permit === 'string' ? { all: [permit] } : permit;
-    if (runner && principal.kind === 'runner' && (await isOwnAgent(principal, scope))) return undefined;
+    if (runner && principal.kind === 'runner' && (await isOwnScope(principal, runner, scope))) return undefined;
     let as: 'guest' | undefined;
     for (const permission of all) as = (await authorizeOne(principal, permission, scope)) ?? as;
     if (recentSignIn) assertRecentSignIn(principal, now());

@@ -4,12 +4,12 @@ import * as Model from '../../domain/agents/model.ts';
 import * as Disclosure from '../../domain/audit/disclosure.ts';
 import { comparePositions, type Position, tokenOf } from '../../domain/event.ts';
 import { usdOf } from '../../domain/money.ts';
-import * as Skill from '../../domain/skills/skill.ts';
 import { requireRunner } from '../access/require-runner.ts';
 import { loadAgent } from '../agents/agent.ts';
 import type { CodeHost } from '../agents/code-host.ts';
 import type { Ctx, Loaded } from '../context.ts';
 import { agentCredentials } from '../credentials/linked-identity.ts';
+import { loadUsableSkills } from '../skills/agent-skills.ts';
 import { openSkillConfig } from '../skills/skill-config.ts';
 import { loadTools } from '../tools/tool.ts';
 
@@ -36,21 +36,14 @@ const modelsOf = async (ctx: Ctx, agent: Agent.Agent) => {
   };
 };
 
-/** Returns whether the agent may use a skill that it has: the skill is enabled, and no permission forbids it. */
-const mayUseSkill = ({ skills, skill_permissions }: Agent.Agent, id: string): boolean =>
-  skills[id]?.is_enabled === true && !skill_permissions.some(({ skill_id, allowed }) => skill_id === id && !allowed);
-
 /** Returns the skills that the agent may use, with their decrypted configuration for this agent. */
 const skillsOf = async (ctx: Ctx, agent: Loaded<Agent.Agent>) => {
-  const ids = Object.keys(agent.state.skills).filter((id) => mayUseSkill(agent.state, id));
-  const loaded = await Promise.all(ids.map((id) => ctx.load(Skill, id)));
+  const { usable, loaded } = await loadUsableSkills(ctx, agent.state);
   const skills = await Promise.all(
-    loaded
-      .filter(({ state }) => state.status === 'live')
-      .map(async ({ id, state: { slug, version, digest, instructions } }) => {
-        const config = await openSkillConfig(ctx, agent, id);
-        return { id, slug, version, digest, instructions, config };
-      }),
+    usable.map(async ({ id, state: { slug, version, digest, instructions } }) => {
+      const config = await openSkillConfig(ctx, agent, id);
+      return { id, slug, version, digest, instructions, config };
+    }),
   );
   return { skills, loaded };
 };

@@ -51,8 +51,13 @@ export const requireWriter = async (ctx: Ctx, session_id: string, others: Writer
   throw new Refusal('forbidden', others === 'runner' ? RUNNER_ONLY : RUNNER_OR_STARTER);
 };
 
-/** Checks that the caller may read a session. @throws Refusal not_found, forbidden */
+/**
+ * Checks that the caller may read a session: the runner of its agent may, and users who may read the chats of the agent.
+ * @throws Refusal not_found, forbidden, tenant_suspended
+ */
 export const requireReader = async (ctx: Ctx, session_id: string): Promise<void> => {
+  const { principal } = ctx;
+  if (principal.kind === 'runner') return requireOwnRunner(ctx, principal, session_id);
   const { state } = await loadSession(ctx, session_id);
   await ctx.require('agent:chat:read', state.agent_id);
 };

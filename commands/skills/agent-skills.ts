@@ -41,6 +41,20 @@ export const loadLiveSkills = async (ctx: Ctx, ids: readonly string[]): Promise<
   return new Map(loaded.filter(({ state }) => state.status === 'live').map(({ id, state }) => [id, state]));
 };
 
+/** Returns whether the agent may use a skill that it has: the skill is enabled, and no permission forbids it. */
+const mayUseSkill = ({ skills, skill_permissions }: Agent.Agent, id: string): boolean =>
+  skills[id]?.is_enabled === true && !skill_permissions.some(({ skill_id, allowed }) => skill_id === id && !allowed);
+
+/**
+ * Loads the skills that the agent may use. `loaded` also has those of them that are deleted, which nobody can use any
+ * more.
+ */
+export const loadUsableSkills = async (ctx: Ctx, agent: Agent.Agent) => {
+  const ids = Object.keys(agent.skills).filter((id) => mayUseSkill(agent, id));
+  const loaded = await Promise.all(ids.map((id) => ctx.load(Skill, id)));
+  return { usable: loaded.filter(({ state }) => state.status === 'live'), loaded };
+};
+
 type SkillRef = { readonly skill_id: string; readonly pointer: string };
 
 /**

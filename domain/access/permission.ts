@@ -41,11 +41,15 @@ export type TenantPermission = (typeof TENANT_PERMISSIONS)[number];
 export type Permission = 'none' | 'any' | 'platform' | TenantPermission | AgentPermission;
 
 /**
- * Who may call an operation: a caller who has this permission, or every permission in `all`. If `runner` is set, the
- * runner of the agent in the URL path may call the operation, too. If `recentSignIn` is set, a browser that signed in
- * at the issuer must have done so within MAX_SIGN_IN_AGE_MS; other credentials are not affected.
+ * Who may call an operation: a caller who has this permission, or every permission in `all`. If `runner` is true, the
+ * runner of the agent in the URL path may call the operation, too. If it is `in tenant`, every runner of the tenant in
+ * the path may; the operation must then check that the resource belongs to the agent of the runner. In both cases, the
+ * agent must not be deleted. If `recentSignIn` is set, a browser that signed in at the issuer must have done so within
+ * MAX_SIGN_IN_AGE_MS; other credentials are not affected.
  */
-export type Permit = Permission | { readonly all: readonly Permission[]; readonly runner?: true; readonly recentSignIn?: true };
+export type Permit =
+  | Permission
+  | { readonly all: readonly Permission[]; readonly runner?: true | 'in tenant'; readonly recentSignIn?: true };
 
 /** The maximum age of the sign-in of a browser for an operation that requires a recent sign-in, in milliseconds. */
 export const MAX_SIGN_IN_AGE_MS = 15 * 60_000;

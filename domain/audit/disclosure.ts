@@ -1,8 +1,9 @@
 import type { Recorded } from '../event.ts';
 
 /**
- * Requests in which a caller reads stored secrets of an agent. Each request has its own stream: an event in the stream
- * of the agent would change the agent's revision, although a read changes nothing. No event contains a secret.
+ * Requests in which a caller reads stored secrets of an agent, or a runner reads its memory. Each event has its own
+ * stream: in the stream of the agent, it would change the agent's revision, although a read changes nothing. No event
+ * contains a secret.
  */
 export const category = 'disclosure';
 
@@ -21,14 +22,16 @@ export type DisclosedRuntime = {
 
 export type DisclosureEvent =
   | { type: 'SkillConfigDisclosed'; data: { agent_id: string; skill_id: string } }
-  | { type: 'RuntimeDisclosed'; data: DisclosedRuntime };
+  | { type: 'RuntimeDisclosed'; data: DisclosedRuntime }
+  /** `entries` is the number of entries that the runner has read since the last such event of its key. */
+  | { type: 'MemoryDisclosed'; data: { agent_id: string; entries: number } };
 export type Disclosure = { recorded: DisclosureEvent['type'] | null };
 
 export const initial: Disclosure = { recorded: null };
 
 export const evolve = (_: Disclosure, { type }: Recorded<DisclosureEvent>): Disclosure => ({ recorded: type });
 
-/** Records which secrets a caller has read. Does nothing if the stream already has an event. */
+/** Records what a caller has read. Does nothing if the stream already has an event. */
 export const record =
   (event: DisclosureEvent) =>
   ({ recorded }: Disclosure): DisclosureEvent[] =>

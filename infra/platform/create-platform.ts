@@ -19,6 +19,7 @@ import { readDelivery as createDeliveryReader } from '../webhooks/read-delivery.
 import { skillCallPorts } from '../webhooks/skill-call-ports.ts';
 import { webhookPorts } from '../webhooks/webhook-ports.ts';
 import { createApplication } from './application.ts';
+import { createMemoryReadRecorder } from './memory-read-recorder.ts';
 import type { PlatformServices } from './platform-services.ts';
 
 /** The time limit in milliseconds for a trial run of rules on a past delivery. */
@@ -51,13 +52,14 @@ const uploadServices = (logger: PlatformServices['logger']) => ({
  * Creates the HTTP side of the platform: all operations and all routes, over the services that it is given. `deliveries`
  * receives signed deliveries. `systemContext` creates a context in which the platform itself is the actor.
  * `endStreams` ends the responses that have no end of their own, and must be called before the server is closed.
- * `recordRefusals` records the refusals that are still in memory. `close` does so, too, and closes everything that was
- * opened here, but none of the services.
+ * `recordRefusals` records the refusals that are still in memory, `recordMemoryReads` the reads of memories. `close`
+ * does so, too, and closes everything that was opened here, but none of the services.
  */
 export const createPlatform = (services: PlatformServices) => {
   const { log, vault, cache, logger, publicUrl, now = Date.now } = services;
   const { readDelivery, readPreviews, deliveries } = createDeliveryPath(services);
   const trials = createRuleEvaluator({ logger, timeLimitMs: TRIAL_TIME_LIMIT_MS });
+  const memoryReads = createMemoryReadRecorder({ logger, now });
   const skillCalls = skillCallPorts({ log, vault, cache, logger, deliveries });
   const changeStreams = createChangeStreams();
   const all = {
@@ -70,6 +72,7 @@ export const createPlatform = (services: PlatformServices) => {
     skillCalls,
     changeStreams,
     evaluateTrial: trials.evaluate,
+    recordMemoryRead: memoryReads.record,
     erasure: erasurePorts({ log, vault, now }),
   };
   const operations = operationsOf(all);
@@ -95,12 +98,14 @@ export const createPlatform = (services: PlatformServices) => {
     operations,
     deliveries,
     recordRefusals,
+    recordMemoryReads: memoryReads.close,
     endStreams: changeStreams.close,
     close: async (): Promise<void> => {
       changeStreams.close();
       await skillCalls.close();
       await deliveries.close();
       await trials.close();
+      await memoryReads.close();
       await application.close();
     },
   };

@@ -8,4 +8,5 @@ export const disclosureAudit = {
     about: 'agent',
   },
   RuntimeDisclosed: { summary: 'read the runtime of the agent {resource}', activity: 'read', about: 'agent' },
+  MemoryDisclosed: { summary: 'read {entries} entries of the memory of the agent {resource}', activity: 'read', about: 'agent' },
 } satisfies AuditOf<DisclosureEvent>;

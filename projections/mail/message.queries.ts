@@ -113,20 +113,24 @@ export const attachmentsOfMessages = async (reads: Reads, tenant_id: string, ids
 /** The maximum number of agents that are returned for one content. */
 const MAX_AGENTS = 200;
 
-const filesByDigest = defineQuery((db, { tenant_id, sha256 }: { tenant_id: string; sha256: string }) =>
+/** The files with a digest in a tenant; with `agent_id`, only those of this agent. */
+type Selected = { readonly tenant_id: string; readonly sha256: string; readonly agent_id?: string };
+
+const filesByDigest = defineQuery((db, { tenant_id, sha256, agent_id }: Selected) =>
   db
     .selectFrom('mail.attachments as attachment')
     .distinctOn('attachment.agent_id')
     .select(['attachment.agent_id', 'attachment.filename', 'attachment.content_type'])
     .where('attachment.tenant_id', '=', tenant_id)
     .where('attachment.sha256', '=', sha256)
+    .$if(agent_id !== undefined, (query) => query.where('attachment.agent_id', '=', agent_id!))
     .orderBy('attachment.agent_id')
     .limit(({ lit }) => lit(MAX_AGENTS)),
 );
 
-/** Returns the files with this digest in the mail of a tenant, one per agent. */
-export const mailFilesWithDigest = async (reads: Reads, tenant_id: string, sha256: string) =>
-  (await reads.rows(filesByDigest, { tenant_id, sha256 })).map(({ agent_id, filename, content_type }) => ({
+/** Returns the files with this digest in the mail of a tenant or one of its agents, one per agent. */
+export const mailFilesWithDigest = async (reads: Reads, selected: Selected) =>
+  (await reads.rows(filesByDigest, selected)).map(({ agent_id, filename, content_type }) => ({
     ...{ agent_id: agent_id!, filename: filename!, content_type: content_type! },
   }));
 

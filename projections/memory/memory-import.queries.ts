@@ -34,6 +34,14 @@ const oldestFirst = importsFrom('>=', 'asc');
 /** An import whose entries are in the memory of the agent. Its segments contain the entries in their order. */
 export type ImportedFile = { readonly id: string; readonly imported_at: string; readonly segments: readonly Segment[] };
 
+type ImportRow = { readonly id: string | null; readonly imported_at: string | null; readonly segments: string | null };
+
+const importedFile = ({ id, imported_at, segments }: ImportRow): ImportedFile => ({
+  id: id!,
+  imported_at: imported_at!,
+  segments: (JSON.parse(segments!) as { segments: Segment[] }).segments,
+});
+
 /**
  * Returns the imports whose entries are in the memory of an agent, ordered by time and id, ascending or descending.
  * With `at` and `id`, starts at the import with this time and id.
@@ -43,12 +51,28 @@ export const importsOfMemory = async (
   { descending, ...selected }: Selected & { readonly descending: boolean },
 ): Promise<ImportedFile[]> => {
   const rows = await reads.rows(descending ? newestFirst : oldestFirst, selected);
-  return rows.map(({ id, imported_at, segments }) => ({
-    id: id!,
-    imported_at: imported_at!,
-    segments: (JSON.parse(segments!) as { segments: Segment[] }).segments,
-  }));
+  return rows.map(importedFile);
 };
+
+type Range = { readonly tenant_id: string; readonly agent_id: string; readonly first: string; readonly last: string };
+
+const inRange = defineQuery((db, { tenant_id, agent_id, first, last }: Range) =>
+  db
+    .selectFrom('memory.imports as import')
+    .select(['import.id', 'import.imported_at', 'import.segments'])
+    .where('import.tenant_id', '=', tenant_id)
+    .where('import.id', '>=', first)
+    .where('import.id', '<=', last)
+    .where('import.agent_id', '=', agent_id)
+    .where('import.imported_at', 'is not', null),
+);
+
+/**
+ * Returns the import with an id between `first` and `last`, if its entries are in the memory of the agent; otherwise
+ * null. The range is that of an entry (see `importIdRange`).
+ */
+export const importOfEntry = async (reads: Reads, range: Range): Promise<ImportedFile | null> =>
+  (await reads.rows(inRange, range)).map(importedFile)[0] ?? null;
 
 const jobQuery = defineQuery((db, { tenant_id, id }: { tenant_id: string; id: string }) =>
   db

@@ -38,6 +38,8 @@ const EVENTS_OF_READS: Readonly<Record<string, string>> = {
   exportAuditLogs: 'AuditExported',
   readAgentSkillConfig: 'SkillConfigDisclosed',
   getAgentRuntime: 'RuntimeDisclosed',
+  listMemory: 'MemoryDisclosed',
+  getMemoryEntry: 'MemoryDisclosed',
 };
 
 /**

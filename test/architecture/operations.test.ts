@@ -31,6 +31,7 @@ const FURTHER = [
   'GET    /me/sign-ins',
   'GET    /problems/{type}',
   'GET    /tenant/{tenant_id}/agents/{agent_id}/budget/usage',
+  'GET    /tenant/{tenant_id}/agents/{agent_id}/memory/{entry_id}',
   'GET    /tenant/{tenant_id}/audit-logs/keys',
   'GET    /tenant/{tenant_id}/billing/costs',
   'GET    /tenant/{tenant_id}/changes',

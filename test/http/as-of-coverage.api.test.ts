@@ -31,6 +31,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listLinkedIdentities: 'a list that is not among those of decisions.md',
   listMessages: 'a list that is not among those of decisions.md; each of them has it',
   listMemory: 'a list that is not among those of decisions.md',
+  getMemoryEntry: 'an entry never changes',
   listTools: 'a list that is not among those of decisions.md; each of them has it',
   listWebhookIntegrations: 'a list that is not among those of decisions.md; each of them has it',
   listDeliveries: 'a list that is not among those of decisions.md; each of them has it',

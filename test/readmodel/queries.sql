@@ -2024,6 +2024,35 @@ limit
 offset
   $5;
 
+-- filesWithDigest: call
+select distinct
+  on ("attachment"."agent_id") "attachment"."agent_id",
+  "attachment"."doc"
+from
+  "sessions"."attachments" as "attachment"
+where
+  "attachment"."tenant_id" = $1
+  and "attachment"."sha256" = $2
+order by
+  "attachment"."agent_id"
+limit
+  200;
+
+-- filesWithDigest: of one agent
+select distinct
+  on ("attachment"."agent_id") "attachment"."agent_id",
+  "attachment"."doc"
+from
+  "sessions"."attachments" as "attachment"
+where
+  "attachment"."tenant_id" = $1
+  and "attachment"."sha256" = $2
+  and "attachment"."agent_id" = $3
+order by
+  "attachment"."agent_id"
+limit
+  200;
+
 -- sessionsOfDelivery: call
 select
   "session"."id"
@@ -2177,20 +2206,6 @@ from
   "agents"."agents" as "agent"
 where
   "agent"."tenant_id" = $1;
-
--- filesWithDigest: call
-select distinct
-  on ("attachment"."agent_id") "attachment"."agent_id",
-  "attachment"."doc"
-from
-  "sessions"."attachments" as "attachment"
-where
-  "attachment"."tenant_id" = $1
-  and "attachment"."sha256" = $2
-order by
-  "attachment"."agent_id"
-limit
-  200;
 
 -- integrationCount: call
 select
@@ -3745,6 +3760,22 @@ order by
 limit
   200;
 
+-- mailFilesWithDigest: of one agent
+select distinct
+  on ("attachment"."agent_id") "attachment"."agent_id",
+  "attachment"."filename",
+  "attachment"."content_type"
+from
+  "mail"."attachments" as "attachment"
+where
+  "attachment"."tenant_id" = $1
+  and "attachment"."sha256" = $2
+  and "attachment"."agent_id" = $3
+order by
+  "attachment"."agent_id"
+limit
+  200;
+
 -- mailDueAt: call
 select
   "message"."tenant_id",
@@ -3823,6 +3854,20 @@ order by
   "import"."id" desc
 limit
   20;
+
+-- importOfEntry: call
+select
+  "import"."id",
+  "import"."imported_at",
+  "import"."segments"
+from
+  "memory"."imports" as "import"
+where
+  "import"."tenant_id" = $1
+  and "import"."id" >= $2
+  and "import"."id" <= $3
+  and "import"."agent_id" = $4
+  and "import"."imported_at" is not null;
 
 -- memoryFilesWithDigest: call
 select distinct

@@ -153,11 +153,11 @@ POST   /agents/{source_id}/clone                                        agent:re
 GET    /tenant/{tenant_id}/agents/{agent_id}/runner                     agent:read
 GET    /tenant/{tenant_id}/agents/{agent_id}/runtime                    agent:read + runner only
 POST   /tenant/{tenant_id}/agents/{agent_id}/sessions                   agent:assign + runner
-GET    /tenant/{tenant_id}/agents/{agent_id}/sessions                   agent:chat:read
-GET    /tenant/{tenant_id}/sessions/{session_id}                        agent:chat:read on session
+GET    /tenant/{tenant_id}/agents/{agent_id}/sessions                   agent:chat:read + runner
+GET    /tenant/{tenant_id}/sessions/{session_id}                        agent:chat:read + runner on session
 POST   /tenant/{tenant_id}/sessions/{session_id}/messages               agent:assign + runner on session of starter
 POST   /tenant/{tenant_id}/sessions/{session_id}/attachments            agent:assign + runner on session of starter
-GET    /tenant/{tenant_id}/files/{digest}                               agent:chat:read on session
+GET    /tenant/{tenant_id}/files/{digest}                               agent:chat:read + runner on session
 POST   /tenant/{tenant_id}/sessions/{session_id}/complete               any + runner only on session
 POST   /tenant/{tenant_id}/sessions/{session_id}/fail                   any + runner only on session
 POST   /tenant/{tenant_id}/sessions/{session_id}/cancel                 agent:assign + runner on session
@@ -193,7 +193,8 @@ POST   /tenant/{tenant_id}/marketplace/install                          tenant:s
 GET    /marketplace                                                     any
 GET    /marketplace/{slug}                                              any
 POST   /tenant/{tenant_id}/agents/{agent_id}/memory/import               agent:settings:write
-GET    /tenant/{tenant_id}/agents/{agent_id}/memory                     agent:read
+GET    /tenant/{tenant_id}/agents/{agent_id}/memory                     agent:read + runner
+GET    /tenant/{tenant_id}/agents/{agent_id}/memory/{entry_id}          agent:read + runner
 DELETE /tenant/{tenant_id}/agents/{agent_id}/memory/imports/{id}        agent:settings:write
 GET    /tenant/{tenant_id}/benchmark-runs                               tenant:read
 POST   /tenant/{tenant_id}/benchmark-runs                               agent:assign in body
@@ -210,7 +211,7 @@ GET    /tenant/{tenant_id}/autocomplete                                 tenant:r
 GET    /v1/assistants                                                   any but runners
 GET    /tenant/{tenant_id}/billing/agent-costs                          tenant:billing:read
 GET    /tenant/{tenant_id}/billing/costs                                tenant:billing:read
-GET    /tenant/{tenant_id}/agents/{agent_id}/budget/usage               agent:read
+GET    /tenant/{tenant_id}/agents/{agent_id}/budget/usage               agent:read + runner
 POST   /tenant/{tenant_id}/billing/checkout-session                     tenant:billing:write
 POST   /tenant/{tenant_id}/billing/portal                               tenant:billing:write
 GET    /tenant/{tenant_id}/agents/{agent_id}/credential-requests        agent:read

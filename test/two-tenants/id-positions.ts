@@ -97,6 +97,7 @@ const NAMES: Readonly<Record<string, ResourceType>> = {
   connector: 'connector',
   listing_id: 'offered listing',
   import_id: 'memory import',
+  entry_id: 'memory entry',
   version: 'version',
   slug: 'listing slug',
   key: 'use case',

@@ -30,7 +30,7 @@ export type Variant = {
 
 const STATES: readonly State[] = ['foreign', 'missing', 'malformed', 'other type', 'sibling', 'hidden', 'suspended', 'closed'];
 /** Types of resources that belong to one agent. Probes also send ids of such resources of another agent. */
-const SIBLINGS: readonly ResourceType[] = ['runner key', 'runner credential', 'cron job'];
+const SIBLINGS: readonly ResourceType[] = ['runner key', 'runner credential', 'cron job', 'memory entry'];
 /** The types with a hidden resource in the dataset: one that only some callers may see, such as an admin-only agent. */
 const HIDDEN: readonly ResourceType[] = ['agent', 'model', 'skill'];
 /**

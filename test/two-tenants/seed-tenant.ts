@@ -1,5 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { entryIdOf } from '../../domain/memory/entry-id.ts';
 import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import { stripeEvent, stripeSignature, subscriptionOf } from '../fixtures/payment-platform.ts';
@@ -32,6 +33,7 @@ export type ResourceType =
   | 'version'
   | 'benchmark slug'
   | 'memory import'
+  | 'memory entry'
   | 'api key'
   | 'sign-in'
   | 'runner key'
@@ -226,6 +228,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
     'use case': 'coding',
     listing: listing.id,
     'memory import': memoryImport,
+    'memory entry': entryIdOf(memoryImport, 0),
     'api key': apiKey.id,
     'sign-in': await signInByKey(p, owner),
     'runner key': runnerKey.id,
@@ -246,9 +249,11 @@ export const seedTenant = async (p: Platform, slug: string) => {
     provider: 'github',
     event: p.log.events.find(({ category, tenant: of }) => category === 'agent' && of === id)!.event_id,
   };
+  const siblingImport = await importMemory(p, id, second, memory);
   const sibling: Resources = {
     'cron job': otherJob.id,
-    'memory import': await importMemory(p, id, second, memory),
+    'memory import': siblingImport,
+    'memory entry': entryIdOf(siblingImport, 0),
     'runner key': otherRunner.id,
     'runner credential': (await issueCredential(p, id, second)).id,
   };

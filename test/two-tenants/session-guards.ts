@@ -1,4 +1,4 @@
-import { type Mutant, mutant } from './guard.ts';
+import { type Mutant, mutant, mutantSeenBy } from './guard.ts';
 
 const ACCESS = 'commands/sessions/session-access.ts';
 
@@ -17,6 +17,20 @@ export const SESSION_GUARDS: readonly Mutant[] = [
   mutant('sessions: who started a session needs no permission', ACCESS, "return ctx.require('agent:assign', session.agent_id);", 'return;'),
   mutant('sessions: every member reads them', ACCESS, "  await ctx.require('agent:chat:read', state.agent_id);\n", ''),
   mutant('files: every member reads them', 'api/files/readable-file.ts', 'await ctx.may(file.permission, file.agent_id)', 'true'),
+  mutantSeenBy(
+    'runners/own-agent.api.test.ts',
+    'files: a runner reads those of other agents of its tenant',
+    'api/files/readable-file.ts',
+    'sha256: digest, agent_id };',
+    'sha256: digest };',
+  ),
+  mutantSeenBy(
+    'runners/own-agent.api.test.ts',
+    'sessions: the runner of a deleted agent reads them',
+    'commands/access/authorize.ts',
+    "if ((await cache.loadCached(Agent, tenant_id, principal.agent_id)).state.status !== 'live') throw notFound();",
+    '',
+  ),
   mutant(
     'the runner of a suspended tenant is accepted',
     'infra/platform/request-authentication.ts',

@@ -1,0 +1,67 @@
+import type { Logger } from 'pino';
+import type { Ctx } from '../../commands/context.ts';
+import type { RecordMemoryRead } from '../../commands/memory/memory-reads.ts';
+import * as Disclosure from '../../domain/audit/disclosure.ts';
+
+const HOUR_MS = 3_600_000;
+const FLUSH_INTERVAL_MS = 60_000;
+
+/**
+ * The reads of one runner key in one hour. `first` is done when the first read of the hour is recorded. `entries` is the
+ * number of entries of the later reads, which are not recorded yet; `ctx` is the context of the last one.
+ */
+type KeyHour = { readonly hour: number; readonly first: Promise<unknown>; readonly agent_id: string; ctx: Ctx; entries: number };
+
+const write = (ctx: Ctx, agent_id: string, entries: number): Promise<unknown> =>
+  ctx.transact(Disclosure, ctx.newId(), Disclosure.record({ type: 'MemoryDisclosed', data: { agent_id, entries } }), { expectNew: true });
+
+/**
+ * Records which runners read the memory of their agent, so that a runner that reads often does not fill the log. The
+ * first read of a runner key in an hour is recorded before its response; the number of entries of all later ones when
+ * the hour is over, or when the process ends.
+ */
+export const createMemoryReadRecorder = ({ logger, now }: { readonly logger: Pick<Logger, 'warn'>; readonly now: () => number }) => {
+  const hours = new Map<string, KeyHour>();
+  const hourOf = (): number => Math.floor(now() / HOUR_MS);
+
+  const finish = async ({ ctx, agent_id, entries }: KeyHour): Promise<void> => {
+    if (entries > 0)
+      await write(ctx, agent_id, entries).catch((error: Error) =>
+        logger.warn({ agent_id, entries, error: error.message }, 'reads of a memory could not be recorded and are lost'),
+      );
+  };
+
+  const flush = async (isLast: boolean): Promise<void> => {
+    const ended = [...hours].filter(([, { hour }]) => isLast || hour !== hourOf());
+    for (const [key_id] of ended) hours.delete(key_id);
+    await Promise.all(ended.map(([, known]) => finish(known)));
+  };
+
+  const timer = setInterval(() => void flush(false), FLUSH_INTERVAL_MS).unref();
+
+  const record: RecordMemoryRead = async (ctx, agent_id, entries) => {
+    const { principal } = ctx;
+    if (principal.kind !== 'runner' || entries === 0) return;
+    const known = hours.get(principal.key_id);
+    if (known?.hour === hourOf()) {
+      await known.first;
+      Object.assign(known, { ctx, entries: known.entries + entries });
+      return;
+    }
+    const first = write(ctx, agent_id, entries);
+    hours.set(principal.key_id, { hour: hourOf(), first, agent_id, ctx, entries: 0 });
+    await Promise.all([first, known && finish(known)]).catch((error: unknown) => {
+      hours.delete(principal.key_id);
+      throw error;
+    });
+  };
+
+  return {
+    record,
+    /** Records the reads that are not recorded yet. */
+    close: (): Promise<void> => {
+      clearInterval(timer);
+      return flush(true);
+    },
+  };
+};
