@@ -1,10 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { VARIABLE_ROWS } from '../variable-descriptions.ts';
 import type { ServiceName } from './systemd-unit.ts';
 
-const README = join(import.meta.dirname, '../../README.md');
 const NAME_WIDTH = 20;
-const ROW = /^\|((?: *`[A-Z][A-Z0-9_<>]*` *,?)+)\|([^|]*)\|([^|]*)\|$/gm;
 
 const OF_BOTH = [
   'ANNALS_DATA',
@@ -48,32 +45,21 @@ export const VARIABLES_OF: Readonly<Record<ServiceName, readonly string[]>> = {
   work: [...OF_BOTH, ...LOGGING_AND_METRICS, ...OF_WORK],
 };
 
-/** Removes Markdown marks and references to other sections of the README. */
-const plain = (text: string): string =>
-  text
-    .replace(/`|\*\*/g, '')
-    .replace(/ \(see [^)]*\)/g, '')
-    .trim();
+/** Removes Markdown marks, and references to pages of the documentation. */
+const plain = (text: string): string => text.replace(/`|\*\*/g, '').replace(/ \(see \[[^\]]*\]\([^)]*\)\)/g, '');
 
-type Variable = { readonly name: string; readonly meaning: string };
+/** Maps each variable to its meaning and its default. */
+const describedVariables = (): Map<string, string> =>
+  new Map(
+    VARIABLE_ROWS.flatMap(({ names, meaning, initial = '' }) => {
+      const defaults = names.length === 1 ? [plain(initial)] : plain(initial).split(', ');
+      return names.map((name, index) => [name, `${plain(meaning)}${defaults[index] ? ` (default: ${defaults[index]})` : ''}`] as const);
+    }),
+  );
 
-/**
- * Returns the rows of the table of variables in the README. If a row has several names with the same meaning, their
- * defaults are separated by commas.
- */
-const variablesIn = (readme: string): Variable[] =>
-  [...readme.matchAll(ROW)].flatMap(([, cell = '', meaning = '', defaults = '']) => {
-    const names = cell.match(/[A-Z][A-Z0-9_<>]*/g) ?? [];
-    const values = names.length === 1 ? [plain(defaults)] : plain(defaults).split(', ');
-    return names.map((name, index) => ({ name, meaning: `${plain(meaning)}${values[index] ? ` (default: ${values[index]})` : ''}` }));
-  });
-
-/**
- * Returns the text about the environment variables of a service, from the README.
- * @throws Error if there is no README
- */
+/** Returns the text about the environment variables of a service. */
 export const variableHelp = (service: ServiceName): string => {
-  const described = new Map(variablesIn(readFileSync(README, 'utf8')).map(({ name, meaning }) => [name, meaning]));
+  const described = describedVariables();
   const lines = VARIABLES_OF[service].map((name) => `  ${name.padEnd(NAME_WIDTH)} ${described.get(name) ?? ''}`.trimEnd());
   return ['ENVIRONMENT VARIABLES', '', ...lines, ''].join('\n');
 };
