@@ -43,7 +43,7 @@ const optionProblem = (option: string): string | null => {
   const at = option.indexOf('=');
   const [name, value] = [flat(option.slice(0, Math.max(at, 0))), option.slice(at + 1)];
   if (at < 1 || value === '') return 'must have options of the form name=value, separated by &';
-  if (!OPTIONS.has(name)) return 'has an option that the client does not know: see On clusters in the README';
+  if (!OPTIONS.has(name)) return 'has an option that the client does not know: see docs/clusters.md';
   if (BOOLEANS.has(name) && !/^(true|false)$/.test(value)) return 'must have true or false for tls, tlsVerifyCert and throwOnAppendFailure';
   if (name === 'tlsverifycert' && value === 'false')
     return 'cannot switch off the check of certificates: name the CA that signed them with tlsCAFile=<file>';

@@ -57,10 +57,9 @@ const judgeServer = async (connection: NatsConnection, address: Address, isServe
   if (await isServerOpen())
     return warn(
       `${summary}; every client can connect and read all messages, and credentials of runners cannot be revoked`,
-      'configure accounts on the server (see On clusters in the README)',
+      'configure accounts on the server (see docs/clusters.md)',
     );
-  if (runnersShareAccount(address))
-    return warn(`${summary}; ${SHARED_ACCOUNT}`, 'give runners a separate account (see On clusters in the README)');
+  if (runnersShareAccount(address)) return warn(`${summary}; ${SHARED_ACCOUNT}`, 'give runners a separate account (see docs/clusters.md)');
   return { ...ok(summary), figures: { stored_bytes: storage } };
 };
 
@@ -75,7 +74,7 @@ const DEFAULT_SYNC_INTERVAL = '2m';
  * configuration file, because a server does not report this setting to its clients.
  */
 export const checkSyncInterval = async (annalsData: string, natsUrl: string | undefined): Promise<Result> => {
-  if (natsUrl) return none('not checked: the server of NATS_URL does not report it (see sync_interval in the README, On clusters)');
+  if (natsUrl) return none('not checked: the server of NATS_URL does not report it (see sync_interval in docs/clusters.md)');
   const file = join(annalsData, 'nats/nats.conf');
   const configuration = readJson<{ jetstream?: { sync_interval?: string } }>(file);
   if (!configuration) return none(`not checked: ${file} does not exist yet`);

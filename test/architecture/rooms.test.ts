@@ -1,8 +1,7 @@
-import { globSync, readFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { basename, dirname, join, normalize, relative } from 'node:path';
 import { test } from 'uvu';
 import { equal } from 'uvu/assert';
-import { variableNames } from '../../infra/config.ts';
 import { CALLER_GUARDS } from '../two-tenants/caller-guards.ts';
 import { INVITATION_GUARDS } from '../two-tenants/invitation-guards.ts';
 import { RESOURCE_GUARDS } from '../two-tenants/resource-guards.ts';
@@ -13,7 +12,7 @@ import { FOLDERS } from './folders.ts';
 import { filesOf, importedFiles, importsOf, root, textOf, withoutComments } from './source-files.ts';
 
 /**
- * What each top-level source folder ('room', see README) may import: other rooms, and packages. The room domain may
+ * What each top-level source folder ('room', see docs/architecture.md) may import: other rooms, and packages. The room domain may
  * import node:zlib only to compute the CRC-32 checksum of API keys. The room infra is not listed, because it may import
  * anything.
  */
@@ -228,12 +227,5 @@ test('every line of code that the mutation tests replace still exists in its sou
     ),
     [],
   ));
-
-test("the README's table of environment variables lists exactly the variables that the code reads", () => {
-  const rows = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^\|(?: *`[A-Z][A-Z0-9_<>]*` *,?)+\|/gm)].flatMap(
-    (row) => row[0].match(/[A-Z][A-Z0-9_<>]*/g) ?? [],
-  );
-  equal([...rows].sort(), [...variableNames].sort());
-});
 
 test.run();

@@ -1,7 +1,7 @@
 // limit: 300 s for this file (test/run.ts)
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ import { targetsIn } from '../../infra/client/api-targets.ts';
 import { createClient, type OperationName, problemIn, type Reply } from '../../infra/client/create-client.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { root } from '../fixtures/child-process.ts';
+import { exampleOf } from '../fixtures/documents.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
@@ -29,22 +30,14 @@ const run = (...args: readonly string[]): Promise<{ stdout: string; stderr: stri
     throw new Error(`${error.message}\n${error.stdout}`);
   });
 
-/** Returns the first block of the README in this language that contains a word. */
-const readmeBlock = (language: string, word: string): string => {
-  const blocks = readFileSync(join(root, 'README.md'), 'utf8').matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'));
-  const found = [...blocks].find(([, code]) => code!.includes(word));
-  assert.ok(found, `the README has an example with ${word}`);
-  return found![1]!;
-};
-
-test("with the README's tsconfig, a program and the README's example compile; misspelt operations and fields, and missing path parameters do not", async () => {
+test('with the documented tsconfig, a program and the documented example compile; misspelt operations and fields, and missing path parameters do not', async () => {
   mkdirSync(join(dir, 'node_modules'));
   symlinkSync(root, join(dir, 'node_modules', 'annals'));
   symlinkSync(join(root, 'node_modules', '@types'), join(dir, 'node_modules', '@types'));
   writeFileSync(join(dir, 'package.json'), '{"type": "module"}');
   copyFileSync(join(root, 'test/fixtures/client-program.ts'), join(dir, 'program.ts'));
-  writeFileSync(join(dir, 'example.ts'), readmeBlock('ts', 'createClient'));
-  const settings = JSON.parse(readmeBlock('json', 'compilerOptions')) as object;
+  writeFileSync(join(dir, 'example.ts'), exampleOf('ts', 'createClient'));
+  const settings = JSON.parse(exampleOf('json', 'compilerOptions')) as object;
   writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify({ ...settings, files: ['program.ts', 'example.ts'] }));
   await run(join(root, 'node_modules/typescript/bin/tsc'), '--project', dir);
 });
@@ -59,7 +52,7 @@ test('the program creates agents although answers are lost, and lists, changes, 
   assert.is(p.eventsOf('AgentCreated').length, 2);
 });
 
-test("the README's example runs as it is printed", async () => {
+test('the documented example runs as it is printed', async () => {
   const { stdout } = await run('example.ts');
   assert.match(stdout, /somebody else has changed the agent/);
 });

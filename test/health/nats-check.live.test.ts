@@ -54,7 +54,7 @@ test(
       const { level, message, advice } = await checkNats(address, ADVICE);
       is(level, 'warn');
       match(message, 'set NATS_RUNNER_ACCOUNT_SEED');
-      match(advice!, 'On clusters');
+      match(advice!, 'docs/clusters.md');
     }
   }),
 );

@@ -10,11 +10,26 @@ const MAX_UNPROVEN = 14;
 
 /** The sections that promise nothing, with the reason. */
 const WITHOUT_PROMISES: Readonly<Record<string, string>> = {
-  'Audit proofs: what a signed head covers': 'says what the text is about',
-  'Fairness: what one tenant, address or stranger may take': 'says what the text is about',
-  'Webhook providers': 'says what the text is about',
-  'Inputs: what providers, mail programs and people send': 'says what the text is about',
-  'Reactors: positions, start, database sessions': 'says what the text is about',
+  ...Object.fromEntries(
+    [
+      ...['Audit proofs: what a signed head covers', 'Fairness: what one tenant, address or stranger may take', 'Webhook providers'],
+      ...['Inputs: what providers, mail programs and people send', 'Reactors: positions, start, database sessions', 'Webhooks'],
+      ...[
+        'Budgets, costs and payments',
+        'Clusters',
+        'Contributing',
+        'Operations',
+        'Performance',
+        'Runners',
+        'Sessions and benchmarks',
+        'The HTTP API',
+      ],
+      ...['Signing in, API keys and members', 'Skills, tools, memory and repositories', 'The audit log', 'Upgrade and uninstall'],
+    ].map((title) => [title, 'says what the page is about']),
+  ),
+  'Add a field': 'says what a developer does',
+  'Add a resource': 'says what a developer does',
+  Glossary: 'says what words mean',
 };
 
 const listed = promises();

@@ -1,6 +1,6 @@
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from '../fixtures/child-process.ts';
+import { documentFiles, documentText } from '../fixtures/documents.ts';
 
 /** A sentence of the documentation that a user can check, or a row of one of its tables, with its heading and its test. */
 export type Promised = {
@@ -15,7 +15,7 @@ export type Promised = {
   readonly unproven?: string;
 };
 
-/** The promises that are listed, in the order of the documentation. A promise that several tests prove is listed once for each. */
+/** The promises that are listed. A promise that several tests prove is listed once for each. */
 export const promises = (): Promised[] =>
   readFileSync(join(import.meta.dirname, 'promises.jsonl'), 'utf8')
     .trim()
@@ -28,7 +28,7 @@ const withoutCode = (text: string): string => text.replace(/^ *```.*?^ *```$/gms
 const inOneLine = (text: string): string => text.replace(/\s+/g, ' ');
 
 const sectionsOf = (file: string): Section[] =>
-  withoutCode(readFileSync(join(root, file), 'utf8'))
+  withoutCode(documentText(file))
     .split(/^(?=#{1,4} )/m)
     .map((text) => {
       const [, heading = '', rest = ''] = /^#+ ([^\n]*)\n(.*)$/s.exec(text) ?? [];
@@ -36,4 +36,4 @@ const sectionsOf = (file: string): Section[] =>
     });
 
 /** Returns the sections of the README and of docs/, without their code, each as one line. */
-export const documentedSections = (): Section[] => ['README.md', ...globSync('docs/**/*.md', { cwd: root }).sort()].flatMap(sectionsOf);
+export const documentedSections = (): Section[] => documentFiles.flatMap(sectionsOf);

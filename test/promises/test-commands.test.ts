@@ -6,24 +6,24 @@ import { equal, is, match, ok } from 'uvu/assert';
 import { variableNames } from '../../infra/config.ts';
 import { BROKER_OUTAGES } from '../faults/broker-faults.ts';
 import { root } from '../fixtures/child-process.ts';
+import { documentation, exampleOf } from '../fixtures/documents.ts';
 import { runOptions } from '../run-options.ts';
 import { RINGS, ringOf, selectedFiles } from '../test-files.ts';
-import { readme } from './readme.ts';
 
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
 
-test('every npm script that the README names exists', () => {
-  const named = [...readme.matchAll(/npm (?:run ([a-z:]+)|(start|test)\b)/g)].map(([, script, short]) => script ?? short!);
-  ok(named.length > 20, 'the README names scripts');
+test('every npm script that the documentation names exists', () => {
+  const named = [...documentation.matchAll(/npm (?:run ([a-z:]+)|(start|test)\b)/g)].map(([, script, short]) => script ?? short!);
+  ok(named.length > 20, 'the documentation names scripts');
   equal(
     named.filter((name) => scripts[name] === undefined),
     [],
   );
 });
 
-test('every fault that the README names exists', () => {
-  const named = [...readme.matchAll(/--only ([\w-]+)/g)].map(([, fault]) => fault!);
-  ok(named.length > 0, 'the README names a fault');
+test('every fault that the documentation names exists', () => {
+  const named = [...documentation.matchAll(/--only ([\w-]+)/g)].map(([, fault]) => fault!);
+  ok(named.length > 0, 'the documentation names a fault');
   equal(
     named.filter((fault) => !BROKER_OUTAGES.some((kind) => fault === `F12-${kind}`)),
     [],
@@ -55,17 +55,17 @@ test('parts of paths select files of all rings, and four quarters are all files'
   ok(Math.max(...sizes) - Math.min(...sizes) <= 1, `${sizes}`);
 });
 
-test('the benchmarks that the README names are listed by --help', () => {
+test('the benchmarks that the documentation names are listed by --help', () => {
   const { stdout, stderr, status } = spawnSync(process.execPath, ['test/bench/main.ts', '--help'], { cwd: root, encoding: 'utf8' });
   is(status, 0, stderr);
-  const [, named] = /--help` lists them: ([^)]*)\)/.exec(readme) ?? [];
+  const [, named] = /--help` lists them: ([^)]*)\)/.exec(documentation) ?? [];
   is(named, 'HTTP, event store, growth, rebuild, projection lag, delivery to runners');
   for (const name of ['W1', 'store', 'growth', 'rebuild', 'lag', 'delivery', 'proofs'])
     match(stdout, `npm run bench -- ${name === 'W1' ? '[W1' : name}`);
 });
 
-test('the container file of the README uses files, variables and a path that exist', () => {
-  const [, container = ''] = /^```dockerfile\n(.*?)^```$/ms.exec(readme) ?? [];
+test('the container file of the documentation uses files, variables and a path that exist', () => {
+  const container = exampleOf('dockerfile', 'FROM');
   for (const file of ['infra/ensure.mjs', 'infra/main.ts']) ok(container.includes(file) && existsSync(join(root, file)), file);
   const [, variables = ''] = /^ENV (.*)$/m.exec(container) ?? [];
   for (const [name] of variables.split(' ').map((each) => each.split('='))) ok(variableNames.includes(name!), name);

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ok } from 'uvu/assert';
-import { blocksOf } from './readme.ts';
+import { blocksOf } from '../fixtures/documents.ts';
 
-const TOUR = '## A five-minute tour';
+const TOUR = 'A five-minute tour';
 
 /**
  * A shell command that lists the deliveries of the tour. It is repeated until a rejected delivery is listed, because a
@@ -42,8 +42,8 @@ export const tourScript = (shell: string, dir: string): string => {
     waitFor('logically awesome'),
     `for _ in $(seq 1 100); do REFUSED=$(${DELIVERIES}); case $REFUSED in *rejected*) break;; esac; sleep 0.1; done; echo "$REFUSED"\n`,
     ...tour.slice(deliver + 1),
-    ...blocksOf('### Members'),
-    ...blocksOf('## Signing in'),
+    ...blocksOf('Members'),
+    ...blocksOf('Signing in'),
     `kill $RUNNER; wait $RUNNER; cat '${log}'\n`,
   ].join('\n');
 };

@@ -9,6 +9,7 @@ import { createSockets, post } from '../faults/load.ts';
 import { mainFile, type RunningPlatform } from '../faults/running-platform.ts';
 import { type Agent, createDataset, type Hook } from '../faults/tenants.ts';
 import { eventually, root, startProgram } from '../fixtures/child-process.ts';
+import { exampleOf } from '../fixtures/documents.ts';
 import { runningPlatform } from '../fixtures/running-platform.ts';
 
 const withPlatform = runningPlatform();
@@ -44,20 +45,14 @@ const doneDelivery = async (platform: RunningPlatform, agent: Agent, id: string)
   return found;
 };
 
-const exampleRunner = (): string => {
-  const [code] = /```ts\n([^`]*connectRunner.*?)^```$/ms.exec(readFileSync(join(root, 'README.md'), 'utf8'))?.slice(1) ?? [];
-  assert.ok(code, 'the README has an example of a runner');
-  return code!;
-};
-
-test("the README's example of a runner opens a session for a delivery, appends messages with tokens and cost, and completes the session", () =>
+test('the documented example of a runner opens a session for a delivery, appends messages with tokens and cost, and completes the session', () =>
   withPlatform(async (platform) => {
     const { agent, hook } = await oneAgent(platform);
     const dir = join(platform.dir, 'example');
     mkdirSync(join(dir, 'node_modules'), { recursive: true });
     symlinkSync(root, join(dir, 'node_modules', 'annals'));
     writeFileSync(join(dir, 'package.json'), '{"type": "module"}');
-    writeFileSync(join(dir, 'runner.ts'), exampleRunner());
+    writeFileSync(join(dir, 'runner.ts'), exampleOf('ts', 'connectRunner'));
     const env = { PATH: process.env.PATH, ANNALS_URL: platform.url, ANNALS_KEY: agent.runnerKey };
     platform.stopOnClose(startProgram(process.execPath, ['runner.ts'], { cwd: dir, env }));
 

@@ -6,7 +6,7 @@ import { checkHead, checkKeys, leafHash, nodeHash, rootFromPath, sha256Hex } fro
 const FORMAT = 'annals export v2';
 const EARLIER_FORMAT = 'annals export v1';
 const MAX_PROBLEMS = 20;
-/** Larger files are checked with the script of the README, because the browser reads the whole file into memory. */
+/** Larger files are checked with the script that docs/audit.md names, because the browser reads the whole file into memory. */
 const MAX_BYTES = 256 * 1024 * 1024;
 const LINE = /^\{"line":([1-9]\d{0,14}),"digest":"([\w-]{43})","(manifest|key|event|head|proof|end)":(\{.*\})\}$/s;
 
@@ -257,7 +257,7 @@ const define = () => {
     async check(file) {
       if (!globalThis.isSecureContext)
         return this.show('failed', 'Browsers check proofs only over https, or on the machine of the platform');
-      if (file.size > MAX_BYTES) return this.show('failed', 'The file is too large for this page: use the script of the README');
+      if (file.size > MAX_BYTES) return this.show('failed', 'The file is too large for this page: use the script that docs/audit.md names');
       this.show('busy', 'Checking…');
       try {
         const found = await checkExport(new Uint8Array(await file.arrayBuffer()));

@@ -51,7 +51,7 @@ const exportCard = (tenant_id: string, position: string | null) =>
     exportLinks(tenant_id, position),
     p(
       { class: 'quiet' },
-      'The file with proofs can be checked without this platform, with the script of the README, or here. `annals export` also writes all signed heads:',
+      'The file with proofs can be checked without this platform, with the script that docs/audit.md names, or here. `annals export` also writes all signed heads:',
     ),
     div({ class: 'copyable' }, pre(null, VERIFY), copyButton(VERIFY, 'the command')),
     exportCheck(tenant_id),

@@ -11,7 +11,7 @@ import { type Platform, sharedPlatform, withPlatform } from '../faults/platform.
 import { platformProcesses } from '../faults/platform-processes.ts';
 import { mainFile } from '../faults/running-platform.ts';
 import { eventually, type Program, root, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
-import { blocksOf, commandOf, readme } from './readme.ts';
+import { blocksOf, commandOf, documentation } from '../fixtures/documents.ts';
 import { tourDefinitions, tourScript } from './tour-script.ts';
 
 const onPlatform = sharedPlatform();
@@ -55,17 +55,25 @@ for (const shell of ['zsh', 'bash']) {
     continue;
   }
   const use = shell === 'bash' ? onPlatform : withPlatform;
-  test(`the commands of the tour in the README work in ${shell} exactly as they are printed`, () =>
-    use((platform) => runTour(shell, platform)));
+  test(`the commands of the tour work in ${shell} exactly as they are printed`, () => use((platform) => runTour(shell, platform)));
 }
 
-/** Makes a directory look like the checkout of the README whose platform has this data directory. */
+test('the commands of README.md send a delivery to a runner', () =>
+  onPlatform(async (platform) => {
+    await platform.firstTenant();
+    const variables = { ANNALS_URL: platform.url, ANNALS_KEY: await superAdminKey(platform) };
+    const running = startScript('bash', blocksOf('A webhook in one minute').join('\n'), platform.data, variables);
+    is(await running.ended, 0, running.output());
+    for (const pattern of [/^accepted c\w+$/m, /"specversion":"1\.0".*"providerevent":"push"/]) match(running.output(), pattern);
+  }));
+
+/** Makes a directory look like the checkout whose platform has this data directory. */
 const linkCheckout = (dir: string, data: string): void => {
   for (const name of ['infra', 'node_modules', 'package.json']) symlinkSync(join(root, name), join(dir, name));
   symlinkSync(data, join(dir, '.annals'));
 };
 
-/** The command of the README's block about backups that starts the restored platform, and so does not end. */
+/** The command of the block about backups that starts the restored platform, and so does not end. */
 const START_RESTORED = ' && ANNALS_DATA=restored npm start\n';
 /** A file that shows the state of the tenant, so that the state of the restored platform can be compared with it. */
 const stateTo = (file: string): string =>
@@ -75,10 +83,10 @@ const stateTo = (file: string): string =>
 const withEachNode = (command: string): string =>
   `for NODE in $(type -ap node | sort -u); do "$NODE" --version; "$NODE" ${command.slice('node '.length)}; done`;
 
-/** Returns the README's commands about the export and the backup of a platform, in the order in which a reader needs them. */
+/** Returns the commands of the documentation about the export and the backup of a platform, in the order in which a reader needs them. */
 const afterTourScript = (): string => {
-  const proofs = '### Audit proofs and export';
-  const backup = blocksOf('#### When the event store is down').find((commands) => commands.startsWith('annals backup'))!;
+  const proofs = 'Audit proofs and export';
+  const backup = blocksOf('Backup and restore').find((commands) => commands.startsWith('annals backup'))!;
   is(backup.endsWith(START_RESTORED), true, 'the block about backups ends with the start of the restored platform');
   return [
     tourDefinitions(),
@@ -87,7 +95,7 @@ const afterTourScript = (): string => {
     commandOf(proofs, 'annals verify --audit'),
     'cp infra/audit/verify-audit-export.mjs .',
     withEachNode(commandOf(proofs, 'node verify-audit-export.mjs')),
-    commandOf(proofs, 'ANNALS_DATA=/tmp/inspection annals import').replace('/tmp/', ''),
+    commandOf('Inspect an export', 'ANNALS_DATA=/tmp/inspection annals import').replace('/tmp/', ''),
     stateTo('before'),
     'mkdir elsewhere',
     backup.slice(0, -START_RESTORED.length),
@@ -144,8 +152,8 @@ test('after the tour, verify, export, verification, import and backup succeed, a
     }
   }));
 
-test('the commands of the README contain no comments and no unquoted wildcards, so that they also work when they are pasted into zsh', () => {
-  for (const [, commands] of readme.matchAll(/^```sh\n(.*?)^```$/gms)) {
+test('the commands of the documentation contain no comments and no unquoted wildcards, so that they also work when they are pasted into zsh', () => {
+  for (const [, commands] of documentation.matchAll(/^```sh\n(.*?)^```$/gms)) {
     // In an interactive zsh, # does not start a comment, and an unquoted word with ?, * or [ is treated as a file
     // pattern.
     const unquoted = commands!.replace(/'[^']*'|"(?:[^"\\]|\\.)*"/gs, '""');

@@ -5,12 +5,12 @@ import { equal, ok } from 'uvu/assert';
 import { GUARDRAIL_KINDS } from '../../domain/webhooks/guardrail-rule.ts';
 import { PROVIDERS } from '../../domain/webhooks/provider.ts';
 import { root } from '../fixtures/child-process.ts';
-import { readme } from './readme.ts';
+import { documentation } from '../fixtures/documents.ts';
 
-/** Returns the code spans in the first column of the README's table with the header row `head`. */
+/** Returns the code spans in the first column of the table with the header row `head`. */
 const firstColumn = (head: string): string[] => {
-  const [, table] = readme.split(`\n${head}\n`);
-  ok(table, `the README has no table ${head}`);
+  const [, table] = documentation.split(`\n${head}\n`);
+  ok(table, `the documentation has no table ${head}`);
   const rows = table.split('\n\n')[0]!.split('\n').slice(1);
   return rows.flatMap((row) => [...row.split(' | ')[0]!.matchAll(/`([^`]+)`/g)].map(([, text]) => text!));
 };
