@@ -81,7 +81,7 @@ export const VARIABLE_ROWS: readonly VariableRow[] = [
   {
     names: ['EGRESS_ALLOW'],
     meaning:
-      'hosts to which Annals sends requests although they are not on the internet: names or IP addresses, each also with a port, and ranges, separated by commas (see [Code repositories](skills.md#code-repositories))',
+      'hosts to which Annals sends requests although they are not on the internet: names or IP addresses, each also with a port, and ranges, separated by commas (see [Requests to your own network](configuration.md#requests-to-your-own-network))',
   },
   {
     names: ['AUDIT_ANCHOR_URL'],

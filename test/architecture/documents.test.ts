@@ -82,7 +82,8 @@ test('the table of environment variables in docs/configuration.md has the rows f
   const expected = VARIABLE_ROWS.map(({ names, meaning, initial }) =>
     ['', names.map((name) => `\`${name}\``).join(', '), meaning, initial ?? '', ''].join(' | ').replace(/ {2}/g, ' ').trim(),
   );
-  equal(documentText('docs/configuration.md').match(/^\| `.*$/gm), expected);
+  const [, table = ''] = documentText('docs/configuration.md').split('| variable | meaning | default |\n|---|---|---|\n');
+  equal(table.split('\n\n')[0]!.split('\n'), expected);
 });
 
 test('the described environment variables are exactly those that the code reads', () =>
