@@ -53,6 +53,17 @@ test('every relative link of the documentation leads to a file that exists, and 
   );
 });
 
+test('every file and folder of this repository that the documentation names exists', () => {
+  const named = documentFiles.flatMap((file) => [
+    ...documentText(file).matchAll(/`((?:api|commands|docs|domain|infra|projections|test)\/[\w./-]*)`/g),
+  ]);
+  ok(named.length > 30, `${named.length}`);
+  equal(
+    named.map(([, path]) => path!).filter((path) => !existsSync(join(root, path))),
+    [],
+  );
+});
+
 test('README.md links every page of the documentation', () => {
   const linked = new Set(linksOf('README.md').map((link) => resolved('README.md', link).target));
   equal(
