@@ -165,6 +165,18 @@ export type Ctx = {
 };
 
 /**
+ * The context of a reactor: the part of `Ctx` that needs no caller. `load` always reads the newest events from the log.
+ */
+export type ReactorCtx = Pick<Ctx, 'tenant' | 'actor' | 'at' | 'load' | 'transact'> & {
+  readonly inTenant: (tenant: string) => ReactorCtx;
+  /**
+   * Returns the same context with another seed. The ids of events are derived from their stream and the seed, so the
+   * log recognises a second append with the same seed as a repeat.
+   */
+  readonly withSeed: (seed: string) => ReactorCtx;
+};
+
+/**
  * Where an encrypted secret is stored. The location is part of what the encryption authenticates, so a secret that is
  * copied to another location cannot be decrypted there.
  */

@@ -1,12 +1,10 @@
 import type { AgentEvent } from '../../domain/agents/agent.ts';
 import * as Agent from '../../domain/agents/agent.ts';
-import type { Decision } from '../../domain/aggregate.ts';
-import { type Actor, comparePositions, PLATFORM, parseToken, type Recorded } from '../../domain/event.ts';
-import { Refusal } from '../../domain/refusal.ts';
+import { comparePositions, parseToken, type Recorded } from '../../domain/event.ts';
 import type { SkillEvent } from '../../domain/skills/skill.ts';
 import * as Skill from '../../domain/skills/skill.ts';
 import * as SkillWebhook from '../../domain/webhooks/skill-webhook.ts';
-import type { AggregateReader } from '../context.ts';
+import type { ReactorCtx } from '../context.ts';
 
 type Cause = Extract<AgentEvent | SkillEvent | SkillWebhook.SkillWebhookEvent, { type: (typeof hidingEventTypes)[number] }>;
 
@@ -19,29 +17,17 @@ export type HidingEvent = Recorded<Cause>;
  */
 export const hidingEventTypes = ['SkillDeleted', 'AgentSkillRevoked', 'SkillWebhookExposed'] as const;
 
-/**
- * Functions that load aggregates, and append the events that a decision about the webhook of a skill returns. They
- * throw Refusal.
- */
-export type HidingPorts = Pick<AggregateReader, 'load'> & {
-  readonly transact: (
-    skill_id: string,
-    decide: Decision<SkillWebhook.SkillWebhook, SkillWebhook.SkillWebhookEvent>,
-    meta: { readonly tenant: string; readonly actor: Actor; readonly at: string; readonly seed: string },
-  ) => Promise<unknown>;
-};
-
-const ACTOR: Actor = { kind: 'system', id: 'annals' };
-
 const skillIdOf = ({ type, id, data }: HidingEvent): string => (type === 'AgentSkillRevoked' ? data.skill_id : id);
 
 /**
  * Returns why the webhook must be hidden by the present state of the skill and the agent, regardless of the event; null
  * if it need not be hidden.
  */
-const presentReason = async ({ load }: HidingPorts, webhook: SkillWebhook.SkillWebhook): Promise<SkillWebhook.HiddenReason | null> => {
-  const { tenant_id, agent_id, id } = webhook;
-  const [skill, agent] = await Promise.all([load(Skill, tenant_id, id), load(Agent, tenant_id, agent_id)]);
+const presentReason = async (
+  { load }: ReactorCtx,
+  { agent_id, id }: SkillWebhook.SkillWebhook,
+): Promise<SkillWebhook.HiddenReason | null> => {
+  const [skill, agent] = await Promise.all([load(Skill, id), load(Agent, agent_id)]);
   if (skill.state.status === 'deleted') return 'skill_deleted';
   return agent.state.status === 'live' && !agent.state.skills[id] ? 'skill_revoked' : null;
 };
@@ -55,16 +41,13 @@ const wasRevokedBy = (event: HidingEvent, { agent_id, exposed_through }: SkillWe
 
 /**
  * Hides the webhook of a skill that was deleted, or taken from the webhook's agent. A repeat does nothing.
- * @throws Refusal unavailable
+ * @throws Refusal not_found if the stream of the webhook was deleted
  */
-export const hideSkillWebhook = async (ports: HidingPorts, event: HidingEvent, at: string): Promise<void> => {
+export const hideSkillWebhook = async (ctx: ReactorCtx, event: HidingEvent): Promise<void> => {
   const skill_id = skillIdOf(event);
-  const { state: webhook } = await ports.load(SkillWebhook, PLATFORM, skill_id);
+  const { state: webhook } = await ctx.load(SkillWebhook, skill_id);
   if (webhook.status !== 'exposed') return;
-  const reason = wasRevokedBy(event, webhook) ? 'skill_revoked' : await presentReason(ports, webhook);
-  if (!reason) return;
-  const meta = { tenant: webhook.tenant_id, actor: ACTOR, at, seed: event.event_id };
-  await ports.transact(skill_id, SkillWebhook.hideExposure(webhook.exposed_through, reason), meta).catch((error: unknown) => {
-    if (!(error instanceof Refusal) || error.code !== 'not_found') throw error;
-  });
+  const ofTenant = ctx.inTenant(webhook.tenant_id);
+  const reason = wasRevokedBy(event, webhook) ? 'skill_revoked' : await presentReason(ofTenant, webhook);
+  if (reason) await ofTenant.transact(SkillWebhook, skill_id, SkillWebhook.hideExposure(webhook.exposed_through, reason));
 };

@@ -5,7 +5,7 @@ import type { Blobs } from '../../commands/blobs.ts';
 import type { Loaded, TransactOptions } from '../../commands/context.ts';
 import type { Permit } from '../../domain/access/permission.ts';
 import type { Aggregate, Decision } from '../../domain/aggregate.ts';
-import { type Actor, type DomainEvent, type Metadata, PLATFORM, streamName, tokenOf } from '../../domain/event.ts';
+import { type Actor, type DomainEvent, type Metadata, streamName, tokenOf } from '../../domain/event.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import type { Reads } from '../../projections/read-model.ts';
@@ -13,6 +13,7 @@ import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import type { RateLimiter } from '../ratelimit/limiter.ts';
 import type { CpuBudgets } from '../threads/cpu-budget.ts';
+import { uniqueIdIn } from '../vault/tenant-ids.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { AggregateCache } from './aggregate-cache.ts';
 import { eventReader } from './events-at.ts';
@@ -20,6 +21,7 @@ import { type Execution, newExecution } from './execution.ts';
 import { createPastStates, withRefusals } from './past-state.ts';
 import { BASE36, BASE62, derivedText, randomText } from './random-text.ts';
 import { tenantChecks } from './tenant-checks.ts';
+import { tenantOf, tenantToLoad } from './tenant-of-stream.ts';
 import { createTransact, throwAsRefusal } from './transact.ts';
 
 export type ContextDeps = {
@@ -116,18 +118,6 @@ const findOnce = async <T>({ progress }: RequestState, find: () => Promise<T>): 
   return sideEffects[index] as T;
 };
 
-type AnyStream = { readonly platform?: boolean; readonly category: string };
-
-const tenantOf = ({ info }: RequestState, aggregate: AnyStream, tenant?: string): string =>
-  aggregate.platform ? PLATFORM : (tenant ?? info.tenant);
-
-/**
- * Returns the same as `tenantOf`, with one exception: if no tenant is given, a stream of the category `tenant` belongs
- * to the tenant whose id is that of the stream.
- */
-const tenantToLoad = (request: RequestState, aggregate: AnyStream, id: string, tenant?: string): string =>
-  tenantOf(request, aggregate, tenant ?? (aggregate.category === 'tenant' ? id : undefined));
-
 /** Returns the blob store of one tenant. Errors of the event log, which stores the encryption keys, become refusals. */
 const blobsOf = (store: BlobStore, tenant: string): Blobs => ({
   put: (content) => store.of(tenant).put(content).catch(throwAsRefusal),
@@ -148,7 +138,7 @@ const createAggregateAccess = ({ log, cache }: ContextDeps) => {
       decide: Decision<S, E>,
       options: TransactOptions<S> = {},
     ): Promise<Loaded<S>> => {
-      const tenant = tenantOf(request, aggregate, options.tenant);
+      const tenant = tenantOf(request.info.tenant, aggregate, options.tenant);
       const { seed, resumed, replay, touched } = executionOf(request);
       const { progress } = request;
       const index = progress.transactions++;
@@ -176,7 +166,7 @@ const createAggregateAccess = ({ log, cache }: ContextDeps) => {
     (request: RequestState): Ctx['load'] =>
     (aggregate, id, options = {}) => {
       const { info, progress } = request;
-      const tenant = tenantToLoad(request, aggregate, id, options.tenant);
+      const tenant = tenantToLoad(info.tenant, aggregate, id, options.tenant);
       if (info.asOf) return past.stateAtPosition(aggregate, tenant, id, info.asOf);
       const stream = streamName(aggregate.category, tenant, id);
       const replayed = progress.execution?.replay?.findLast((touched) => touched.stream === stream);
@@ -188,7 +178,7 @@ const createAggregateAccess = ({ log, cache }: ContextDeps) => {
   const history =
     (request: RequestState): Ctx['history'] =>
     (aggregate, id, options) =>
-      withRefusals(past.historyOf(aggregate, tenantOf(request, aggregate), id, options));
+      withRefusals(past.historyOf(aggregate, tenantOf(request.info.tenant, aggregate), id, options));
 
   const logEnd = async (): Promise<string | null> => {
     const [last] = await Array.fromAsync(withRefusals(log.readAll({ backwards: true, limit: 1 })));
@@ -240,7 +230,7 @@ export const createContextFactory = (deps: ContextDeps) => {
       },
       inTenant: (tenant) => contextOf({ ...request, info: { ...info, tenant } }),
       newId: () => `c${textFor(request, vault.digest, BASE36, 24)}`,
-      uniqueId: (kind, key, generation = 0, tenant = info.tenant) => vault.uniqueId(kind, tenant, key, generation),
+      uniqueId: uniqueIdIn(vault, info.tenant),
       random: (characters) => textFor(request, vault.digest, BASE62, characters),
       seal: (at, secret) => vault.seal(at, secret).catch(throwAsRefusal),
       open: (at, sealed) => vault.open(at, sealed).catch(throwAsRefusal),

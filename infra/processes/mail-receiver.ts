@@ -2,12 +2,13 @@ import type { Logger } from 'pino';
 import type { Ctx } from '../../commands/context.ts';
 import { recordReport } from '../../commands/mail/record-report.ts';
 import type { WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
-import { type Actor, PLATFORM } from '../../domain/event.ts';
+import type { Actor } from '../../domain/event.ts';
 import type { AggregateCache } from '../aggregates/aggregate-cache.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import type { SmtpReceiver } from '../mail/smtp-receiver.ts';
+import { uniqueIdIn } from '../vault/tenant-ids.ts';
 import type { Vault } from '../vault/vault.ts';
 
 const ACTOR: Actor = { kind: 'system', id: 'smtp' };
@@ -35,7 +36,7 @@ export const startMailReceiver = async (
     now: Date.now,
     reads: {
       load: cache.refresh,
-      uniqueId: (kind, key, generation, tenant = PLATFORM) => vault.uniqueId(kind, tenant, key, generation),
+      uniqueId: uniqueIdIn(vault),
     },
     intake: mailIntake(log, vault, { guardrails: ports.guardrails, actor: ACTOR }),
     putFile: (tenant, bytes) => blobs.of(tenant).put(bytes),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { deliverMail, type MailDeliveryPorts } from '../../commands/mail/deliver-mail.reactor.ts';
 import { openContent } from '../../commands/mail/message.ts';
 import type { MailIntake } from '../../commands/mail/receive-mail.ts';
-import { type Actor, PLATFORM } from '../../domain/event.ts';
+import type { Actor } from '../../domain/event.ts';
 import * as Mail from '../../domain/mail/mail.ts';
 import * as RedactionPatterns from '../../domain/redaction/redaction-patterns.ts';
 import * as TenantGuardrails from '../../domain/webhooks/tenant-guardrails.ts';
@@ -15,6 +15,7 @@ import type { Log } from '../eventstore/event-log.ts';
 import { mailIntake } from '../mail/mail-intake.ts';
 import { createSmtpClient } from '../mail/smtp-client.ts';
 import { createSlidingWindows } from '../ratelimit/sliding-windows.ts';
+import { uniqueIdIn } from '../vault/tenant-ids.ts';
 import type { Vault } from '../vault/vault.ts';
 import { guardrailPort } from '../webhooks/guardrail-port.ts';
 import { forEachConcurrently } from './cron-reactor-tools.ts';
@@ -53,7 +54,7 @@ const openDelivery = async ({ log, domain, smtpUrl, services, logger, now = Date
   const ports = (reads: Pick<Reads, 'rows'>): MailDeliveryPorts => ({
     domain,
     now,
-    reads: { load: cache.refresh, uniqueId: (kind, key, generation, tenant = PLATFORM) => vault.uniqueId(kind, tenant, key, generation) },
+    reads: { load: cache.refresh, uniqueId: uniqueIdIn(vault) },
     loadMail: async ({ tenant_id, id }) => (await cache.refresh(Mail, tenant_id, id)).state,
     openContent: ({ tenant_id: tenant, id }, sealed) => openContent(vault.open, { tenant, id }, sealed),
     filesOf: async ({ tenant_id }, agent_id, ids) => {

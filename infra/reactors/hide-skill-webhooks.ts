@@ -1,29 +1,6 @@
-import {
-  type HidingEvent,
-  type HidingPorts,
-  hideSkillWebhook,
-  hidingEventTypes,
-} from '../../commands/webhooks/hide-skill-webhooks.reactor.ts';
-import { PLATFORM } from '../../domain/event.ts';
-import * as SkillWebhook from '../../domain/webhooks/skill-webhook.ts';
-import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
-import { createTransact } from '../aggregates/transact.ts';
-import type { Log } from '../eventstore/event-log.ts';
+import { type HidingEvent, hideSkillWebhook, hidingEventTypes } from '../../commands/webhooks/hide-skill-webhooks.reactor.ts';
 import { type FollowerParts, followEvents } from './follow-events.ts';
-
-/**
- * Creates the ports with which the reactor works. They have no subscription to the log, so every state is read from the
- * log.
- */
-const hidingPorts = (log: Log): HidingPorts => {
-  const cache = openAggregateCache(log, []);
-  const transact = createTransact(log, cache);
-  return {
-    load: cache.refresh,
-    transact: (id, decide, { seed, ...meta }) =>
-      transact({ aggregate: SkillWebhook, tenant: PLATFORM, id, decide, meta: { ...meta, v: 1 }, seed }),
-  };
-};
+import { ignoreErased, reactorContext } from './reactor-context.ts';
 
 /**
  * Starts the reactor that hides the webhooks of skills that are deleted, or that were revoked from their agent. Calls
@@ -31,12 +8,12 @@ const hidingPorts = (log: Log): HidingPorts => {
  * this reactor.
  */
 export const startSkillWebhookHider = (parts: FollowerParts): { close: () => Promise<void> } => {
-  const ports = hidingPorts(parts.log);
+  const ctx = reactorContext(parts.log, { at: () => new Date().toISOString() });
   return followEvents(
     {
       name: 'skill webhooks',
       eventTypes: hidingEventTypes,
-      handle: (event) => hideSkillWebhook(ports, event as HidingEvent, new Date().toISOString()),
+      handle: (event) => hideSkillWebhook(ctx.withSeed(event.event_id), event as HidingEvent).catch(ignoreErased),
       failure: 'skill webhooks cannot be hidden now; trying again',
     },
     parts,

@@ -8,7 +8,7 @@ import { registerUser } from '../../commands/identity/user.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
-import { tenantCloser } from '../../infra/reactors/close-tenants.ts';
+import { closeTenants } from '../../infra/reactors/close-tenants.ts';
 import { deadline } from '../fixtures/load-factor.ts';
 import { CLIENT, startIssuer } from '../fixtures/oidc-issuer.ts';
 import { allowAccount, type SignInPlatform, SOMEBODY, signInTest } from '../fixtures/sign-in-platform.ts';
@@ -92,7 +92,8 @@ signInTest('a user is refused if their e-mail address is no longer allowed or th
  */
 const closeForGood = async ({ p }: SignInPlatform, ...tenants: readonly { id: string; tenant: string; key: string }[]): Promise<void> => {
   for (const { tenant, key } of tenants) await p.send('POST', `${tenant}/close`, { key, body: { reason: 'a test' } });
-  await tenantCloser(p.log)(
+  await closeTenants(
+    p.log,
     tenants.map(({ id }) => id),
     new Date(Date.now() + 31 * 86_400_000).toISOString(),
   );

@@ -5,7 +5,7 @@ import { openAggregateCache } from '../../infra/aggregates/aggregate-cache.ts';
 import { createTransact } from '../../infra/aggregates/transact.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
-import { startTenantCloser, tenantCloser } from '../../infra/reactors/close-tenants.ts';
+import { closeTenants, startTenantCloser } from '../../infra/reactors/close-tenants.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
 import { tenants } from '../../projections/tenants/tenant.ts';
 import { query, silentLogger, startProjectionPlatform, waitForProjection, waitUntil } from '../fixtures/live-projections.ts';
@@ -20,7 +20,7 @@ const reason = { reason: 'a test' };
 /** Runs the tenant closer as if the read model listed every tenant as due for closing. */
 const closeDue = async (p: TestPlatform): Promise<void> => {
   const ids = p.eventsOf('TenantCreated').map(({ id }) => id);
-  await tenantCloser(p.log)(ids, new Date(p.clock.now()).toISOString());
+  await closeTenants(p.log, ids, new Date(p.clock.now()).toISOString());
 };
 
 /** Creates a tenant with an agent, a runner key and a webhook integration. */

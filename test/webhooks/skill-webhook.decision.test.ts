@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { AggregateReader, Loaded } from '../../commands/context.ts';
-import { type HidingEvent, type HidingPorts, hideSkillWebhook } from '../../commands/webhooks/hide-skill-webhooks.reactor.ts';
+import type { ReactorCtx } from '../../commands/context.ts';
+import { type HidingEvent, hideSkillWebhook } from '../../commands/webhooks/hide-skill-webhooks.reactor.ts';
 import * as Agent from '../../domain/agents/agent.ts';
 import { NO_DIGEST } from '../../domain/digest.ts';
 import * as Skill from '../../domain/skills/skill.ts';
@@ -65,12 +65,13 @@ const reactTo = async (event: Partial<HidingEvent>, position: number, { webhook,
     [Skill, { ...Skill.initial, status: isDeleted ? 'deleted' : 'live' }],
   ]);
   const appended: SkillWebhook.SkillWebhookEvent[] = [];
-  const ports: HidingPorts = {
-    load: (async (aggregate: unknown) => ({ state: states.get(aggregate) }) as Loaded<never>) as AggregateReader['load'],
-    transact: async (_, decide) => void appended.push(...decide(state)),
-  };
+  const ctx = {
+    inTenant: () => ctx,
+    load: async (aggregate: unknown) => ({ state: states.get(aggregate) }),
+    transact: async (_: unknown, __: string, decide: ReturnType<typeof SkillWebhook.hideExposure>) => void appended.push(...decide(state)),
+  } as unknown as ReactorCtx;
   const at = { commit: BigInt(position), prepare: BigInt(position) };
-  await hideSkillWebhook(ports, { event_id: 'e', position: at, ...event } as HidingEvent, AT);
+  await hideSkillWebhook(ctx, { event_id: 'e', position: at, ...event } as HidingEvent);
   return appended.map(({ type, data }) => [type, (data as { reason?: string }).reason]);
 };
 
