@@ -1,37 +1,24 @@
-import { randomUUID } from 'node:crypto';
-import { finishImport, IMPORTER, type ImporterPorts } from '../../commands/memory/import-memory.reactor.ts';
-import * as MemoryImport from '../../domain/memory/memory-import.ts';
+import { finishImport } from '../../commands/memory/import-memory.reactor.ts';
+import type { Unpack } from '../../commands/skills/archive.ts';
 import { runningImports } from '../../projections/memory/memory-import.queries.ts';
-import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
-import { createTransact } from '../aggregates/transact.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { openOnce } from '../open-once.ts';
+import { reactorContext } from './reactor-context.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 1_000;
 const LOCK = 'reactor memory imports';
 
-type Services = { readonly blobs: BlobStore; readonly unpack: ImporterPorts['unpack'] };
+type Services = { readonly blobs: BlobStore; readonly unpack: Unpack };
 
 /** The parts that are needed to import files. `services` is called when the first import is requested. */
 export type MemoryImporterParts = TimedReactorParts & { readonly log: Log; readonly services: () => Promise<Services> };
 
-/** Creates the ports with which the reactor works. `now` returns the present time in milliseconds. */
-export const importerPorts = (log: Log, { blobs, unpack }: Services, now: () => number): ImporterPorts => {
-  const cache = openAggregateCache(log, []);
-  const transact = createTransact(log, cache);
-  return {
-    unpack,
-    blobsOf: blobs.of,
-    load: async ({ tenant_id, id }) => (await cache.refresh(MemoryImport, tenant_id, id)).state,
-    transact: async ({ tenant_id, id }, decide) => {
-      const at = new Date(now()).toISOString();
-      const meta = { tenant: tenant_id, actor: IMPORTER, at, v: 1 };
-      const { state } = await transact({ aggregate: MemoryImport, tenant: tenant_id, id, decide, meta, seed: randomUUID() });
-      return state;
-    },
-  };
+/** Returns the function that creates the context of the imports of a tenant. `now` returns milliseconds since 1970. */
+export const importContexts = (log: Log, blobs: BlobStore, now: () => number) => {
+  const ctx = reactorContext(log, { at: () => new Date(now()).toISOString() });
+  return (tenant: string) => ({ ...ctx.inTenant(tenant), blobs: blobs.of(tenant) });
 };
 
 /**
@@ -40,7 +27,7 @@ export const importerPorts = (log: Log, { blobs, unpack }: Services, now: () => 
  */
 export const startMemoryImporter = ({ log, services, ...parts }: MemoryImporterParts) => {
   const { logger, now = Date.now } = parts;
-  const openPorts = openOnce(async () => importerPorts(log, await services(), now));
+  const openServices = openOnce(services);
   return startTimedReactor(
     {
       lock: LOCK,
@@ -49,10 +36,11 @@ export const startMemoryImporter = ({ log, services, ...parts }: MemoryImporterP
       run: async (reads, at) => {
         const due = await runningImports(reads, at);
         if (due.length === 0) return false;
-        const ports = await openPorts();
-        for (const ref of due)
-          await finishImport(ports, ref).catch((error: Error) =>
-            logger.warn({ import: ref.id, reason: error.message }, 'a file cannot be imported into a memory now; trying again'),
+        const { blobs, unpack } = await openServices();
+        const contextOf = importContexts(log, blobs, now);
+        for (const { tenant_id, id } of due)
+          await finishImport(contextOf(tenant_id), { id, unpack }).catch((error: Error) =>
+            logger.warn({ import: id, reason: error.message }, 'a file cannot be imported into a memory now; trying again'),
           );
         return false;
       },

@@ -2,17 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { renewOrRevoke } from '../../commands/credentials/renew-tokens.reactor.ts';
-import { renewalPorts } from '../../infra/reactors/renew-tokens.ts';
+import { renewalContexts } from '../../infra/reactors/renew-tokens.ts';
 import { startOAuthPlatform } from '../fixtures/oauth-platform.ts';
 
 type Json = Record<string, unknown>;
 
 const { p, server, other, logged, oauthOf, created, createAgent, connect, close } = await startOAuthPlatform();
 
-const ports = renewalPorts(p.log, { oauth: oauthOf({ publicUrl: 'http://annals.test', now: () => p.clock.now() }), vault: p.vault }, () =>
-  p.clock.now(),
-);
-const handle = (id: unknown) => renewOrRevoke(ports, { tenant_id: p.tenant_id, id: id as string }, new Date(p.clock.now()).toISOString());
+const oauth = oauthOf({ publicUrl: 'http://annals.test', now: () => p.clock.now() });
+const ctx = renewalContexts(p.log, p.vault, () => p.clock.now())(p.tenant_id);
+const handle = (id: unknown) => renewOrRevoke(ctx, oauth, id as string, new Date(p.clock.now()).toISOString());
 
 test('an access token is renewed once, before it expires, and the runtime of the agent then contains the new token', async () => {
   const { path } = await createAgent();

@@ -2,11 +2,12 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { finishImport } from '../../commands/memory/import-memory.reactor.ts';
 import * as MemoryImport from '../../domain/memory/memory-import.ts';
+import { unpackZip } from '../../infra/archives/unpack-zip.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createMemoryPlatform, type Entry, fileOf, type Json, linesOf, textsOf } from '../fixtures/memory-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
-const { p, ports, newAgent, memoryOf, post, finishImports, imported, list, recorded } = await createMemoryPlatform();
+const { p, importContext, newAgent, memoryOf, post, finishImports, imported, list, recorded } = await createMemoryPlatform();
 
 test("the pages of a memory's list contain every entry once, newest first, or oldest first with sort=created_at", async () => {
   const agent = await newAgent();
@@ -68,7 +69,7 @@ test('an import that is undone before its job has run adds no entries to the mem
   const { id } = body as { id: string };
   assert.is((await p.send('DELETE', `${memoryOf(agent)}/imports/${id}`)).status, 204);
   await finishImports();
-  await finishImport(ports, { tenant_id: p.tenant_id, id });
+  await finishImport(importContext, { id, unpack: unpackZip });
   assert.equal(await list(agent), []);
   assert.is(((await p.send('GET', `${p.tenant}/jobs/${id}`)).body as Json).status, 'cancelled');
 });
@@ -78,22 +79,19 @@ test('a large import shows its progress; after a crash, another worker completes
   const texts = Array.from({ length: 25_000 }, (_, n) => `entry ${n} ${'z'.repeat(100)}`);
   const { body } = await post(agent, [fileOf(linesOf(...texts), 'a.jsonl')]);
   const { id } = body as { id: string };
-  const ref = { tenant_id: p.tenant_id, id };
   let appends = 0;
-  const crashing = {
-    ...ports,
-    transact: async (of: typeof ref, decide: Parameters<typeof ports.transact>[1]) => {
-      if (appends++ === 1) throw new Error('killed');
-      return ports.transact(of, decide);
-    },
+  const transact: typeof importContext.transact = async (...transaction) => {
+    if (appends++ === 1) throw new Error('killed');
+    return importContext.transact(...transaction);
   };
-  await finishImport(crashing, ref).catch((error: Error) => assert.is(error.message, 'killed'));
+  const file = { id, unpack: unpackZip };
+  await finishImport({ ...importContext, transact }, file).catch((error: Error) => assert.is(error.message, 'killed'));
   const job = (await p.send('GET', `${p.tenant}/jobs/${id}`)).body as { done: number; total: number; status: string };
   assert.equal([job.status, job.total], ['running', 25_000]);
   assert.ok(job.done >= 10_000 && job.done < 25_000, `${job.done}`);
   assert.equal(await list(agent), [], 'entries appear all at once');
-  await finishImport(ports, ref);
-  await finishImport(ports, ref);
+  await finishImport(importContext, file);
+  await finishImport(importContext, file);
   assert.is(p.eventsOf('MemoryImported').filter((event) => event.id === id).length, 1);
   assert.equal(textsOf(await list(agent, '?limit=2')), [texts[24_999], texts[24_998]]);
   assert.is(((await p.send('GET', `${p.tenant}/jobs/${id}`)).body as Json).done, 25_000);
@@ -115,8 +113,8 @@ test('if the stored file of an import is lost, the import fails with the reason'
   const agent = await newAgent();
   const { body } = await post(agent, [fileOf('lost')]);
   const { id } = body as { id: string };
-  const missing = { ...ports, blobsOf: (tenant: string) => ({ ...ports.blobsOf(tenant), get: async () => null }) };
-  await finishImport(missing, { tenant_id: p.tenant_id, id });
+  const missing = { ...importContext, blobs: { ...importContext.blobs, get: async () => null } };
+  await finishImport(missing, { id, unpack: unpackZip });
   const job = (await p.send('GET', `${p.tenant}/jobs/${id}`)).body as Json;
   assert.equal([job.status, job.error], ['failed', 'The file is no longer stored']);
 });

@@ -1,6 +1,6 @@
 import { finishImport } from '../../commands/memory/import-memory.reactor.ts';
 import { unpackZip } from '../../infra/archives/unpack-zip.ts';
-import { importerPorts } from '../../infra/reactors/import-memory.ts';
+import { importContexts } from '../../infra/reactors/import-memory.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import type { TestPlatform } from '../fixtures/users.ts';
 
@@ -16,6 +16,6 @@ export const importMemory = async (p: TestPlatform, tenant_id: string, agent: st
   });
   if (answer.status !== 202) throw new Error(`the import of the dataset was refused: ${answer.text}`);
   const { id } = answer.body as { id: string };
-  await finishImport(importerPorts(p.log, { blobs: p.blobs, unpack: unpackZip }, Date.now), { tenant_id, id });
+  await finishImport(importContexts(p.log, p.blobs, Date.now)(tenant_id), { id, unpack: unpackZip });
   return id;
 };
