@@ -1,20 +1,17 @@
-import { type AnchorPorts, anchorHead, type PostedHead } from '../../commands/audit/anchor-heads.reactor.ts';
-import * as AuditAnchor from '../../domain/audit/audit-anchor.ts';
+import { anchorHead, type PostedHead, type PostHead } from '../../commands/audit/anchor-heads.reactor.ts';
+import type { ReactorCtx } from '../../commands/context.ts';
 import * as AuditKey from '../../domain/audit/audit-key.ts';
-import { PLATFORM } from '../../domain/event.ts';
 import { headsToAnchor, MAX_HEADS_TO_ANCHOR } from '../../projections/audit/audit-head.queries.ts';
-import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
-import { createTransact } from '../aggregates/transact.ts';
 import { createBackoff } from '../backoff.ts';
 import type { GuardedClient } from '../egress/guarded-client.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import { reactorContext } from './reactor-context.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 10_000;
 const TIMEOUT_MS = 15_000;
 const RETRY_DELAY = { minMs: 5_000, maxMs: 300_000, jitter: 0.2 };
 const LOCK = 'reactor audit anchors';
-const ACTOR = { kind: 'system', id: 'annals' } as const;
 
 type Anchor = { readonly url: string; readonly client: Pick<GuardedClient, 'status'> };
 
@@ -24,26 +21,16 @@ type Anchor = { readonly url: string; readonly client: Pick<GuardedClient, 'stat
  */
 const anchorText = ({ head_id: _, ...head }: PostedHead): string => `${JSON.stringify(head)}\n`;
 
-/** Creates the ports with which the reactor works. `at` is the time of the events that it appends (RFC 3339 UTC). */
-const anchorPorts = (log: Log, { url, client }: Anchor, at: string): AnchorPorts => {
-  const cache = openAggregateCache(log, []);
-  const transact = createTransact(log, cache);
-  return {
-    post: async (head) => {
-      const headers = { 'content-type': 'application/json', 'idempotency-key': head.head_id };
-      const status = await client.status({ url, method: 'POST', headers, body: anchorText(head), totalMs: TIMEOUT_MS });
-      return { host: new URL(url).host, status };
-    },
-    load: async (tenant) => (await cache.load(AuditAnchor, tenant, tenant)).state,
-    transact: (tenant, { version, size }, decide) => {
-      const meta = { tenant, actor: ACTOR, at, v: 1 };
-      return transact({ aggregate: AuditAnchor, tenant, id: tenant, decide, meta, seed: version === 1 ? `${size}` : `${version} ${size}` });
-    },
+const postTo =
+  ({ url, client }: Anchor): PostHead =>
+  async (head) => {
+    const headers = { 'content-type': 'application/json', 'idempotency-key': head.head_id };
+    const status = await client.status({ url, method: 'POST', headers, body: anchorText(head), totalMs: TIMEOUT_MS });
+    return { host: new URL(url).host, status };
   };
-};
 
-const publicKeysIn = async (log: Log): Promise<ReadonlyMap<string, string>> => {
-  const { state } = await openAggregateCache(log, []).load(AuditKey, PLATFORM, AuditKey.KEYS_ID);
+const publicKeysIn = async (ctx: ReactorCtx): Promise<ReadonlyMap<string, string>> => {
+  const { state } = await ctx.load(AuditKey, AuditKey.KEYS_ID);
   return new Map(state.keys.map(({ key_id, public_key }) => [key_id, public_key]));
 };
 
@@ -68,9 +55,9 @@ export const startHeadAnchorer = ({ log, url, openClient, ...parts }: HeadAnchor
 
   const anchorAll = async (heads: readonly Omit<PostedHead, 'public_key'>[], at: string): Promise<void> => {
     client ??= await openClient();
-    const ports = anchorPorts(log, { url, client }, at);
-    const keys = await publicKeysIn(log);
-    for (const head of heads) await anchorHead(ports, { ...head, public_key: keys.get(head.key_id) ?? null });
+    const ctx = reactorContext(log, { at: () => at });
+    const keys = await publicKeysIn(ctx);
+    for (const head of heads) await anchorHead(ctx, postTo({ url, client }), { ...head, public_key: keys.get(head.key_id) ?? null });
   };
 
   return startTimedReactor(

@@ -11,7 +11,8 @@ import { type Recorded, tokenOf } from '../../domain/event.ts';
 import { openSigningKey } from '../../infra/audit/signing-key.ts';
 import { connectionConfig } from '../../infra/postgres/pool.ts';
 import { createSchema, createSystemTables } from '../../infra/projector/schema.ts';
-import { signingPorts } from '../../infra/reactors/sign-audit-heads.ts';
+import { reactorContext } from '../../infra/reactors/reactor-context.ts';
+import { headSigning } from '../../infra/reactors/sign-audit-heads.ts';
 import { createReads, type PostgresReads } from '../../infra/readmodel/postgres-read-model.ts';
 import { openVault } from '../../infra/vault/vault.ts';
 import { auditHeads } from '../../projections/audit/audit-head.ts';
@@ -100,11 +101,11 @@ const blocksRead = async (client: pg.Client): Promise<number> => {
 const measureHeads = async (client: pg.Client, reads: PostgresReads, count: number): Promise<[elapsed: number, processor: number]> => {
   const log = memoryLog();
   const vault = await openVault({ log, masterKeyFile: join(createTempDirectory().dir, 'master.key') });
-  const at = new Date().toISOString();
-  const ports = signingPorts(log, reads, await openSigningKey({ log, vault }), at);
+  const ctx = reactorContext(log, { at: () => new Date().toISOString() }).inTenant(TENANT);
+  const signing = headSigning(reads, await openSigningKey({ log, vault }));
   const before = process.cpuUsage();
   const startedAt = performance.now();
-  await signHeads(ports, TENANT, at);
+  await signHeads(ctx, signing);
   const elapsed = performance.now() - startedAt;
   const { user, system } = process.cpuUsage(before);
   await storeHeads(client, log.events.filter(({ category }) => category === AuditHead.category) as HeadEvent[]);

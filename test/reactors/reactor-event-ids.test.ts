@@ -1,0 +1,139 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { anchorHead } from '../../commands/audit/anchor-heads.reactor.ts';
+import { signHeads } from '../../commands/audit/sign-heads.reactor.ts';
+import type { ReactorCtx } from '../../commands/context.ts';
+import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
+import type { DomainEvent } from '../../domain/event.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import * as SkillWebhook from '../../domain/webhooks/skill-webhook.ts';
+import { closeTenants } from '../../infra/reactors/close-tenants.ts';
+import { startSkillWebhookHider } from '../../infra/reactors/hide-skill-webhooks.ts';
+import { startMailboxProvisioner } from '../../infra/reactors/provision-mailboxes.ts';
+import { reactorContext } from '../../infra/reactors/reactor-context.ts';
+import { renewalContexts } from '../../infra/reactors/renew-tokens.ts';
+import { at, ID, TENANT } from '../fixtures/given.ts';
+import { silentLogger, waitUntil } from '../fixtures/live-projections.ts';
+import { type MemoryLog, memoryLog } from '../fixtures/memory-log.ts';
+
+const AT = '2026-02-01T00:00:00.000Z';
+const CAUSE = '00000000-0000-4000-8000-000000000001';
+const HEAD = {
+  head_id: CAUSE,
+  tenant_id: TENANT,
+  size: 7,
+  root: 'r',
+  position: 'p',
+  at: AT,
+  signature: 's',
+  key_id: 'k',
+  public_key: null,
+};
+const EARLIER = { size: 3, root: 'r', position: '0:0', at: AT, signature: 's', key_id: 'k', consistency: [], peaks: [] };
+const meta = { tenant: TENANT, actor: { kind: 'system', id: 'test' }, at: at(0), v: 1 } as const;
+
+const record = (log: MemoryLog, stream: string, event: DomainEvent) => log.append(stream, 'none', [{ id: CAUSE, ...event, meta }]);
+const createTenant = async (log: MemoryLog): Promise<void> => {
+  const ctx = reactorContext(log, { at: () => at(0) }).inTenant(TENANT);
+  await ctx.transact(Tenant, TENANT, Tenant.create({ name: 'A', slug: 'a', plan_id: ID, billing_email: null, generation: 0 }, TENANT));
+};
+
+/** Runs a reactor that follows the log until it has appended an event. */
+const follow = async (log: MemoryLog, start: (parts: Parameters<typeof startSkillWebhookHider>[0]) => { close: () => Promise<void> }) => {
+  const positions = { read: async () => undefined, write: async () => {} };
+  const before = log.events.length;
+  const reactor = start({ log, logger: silentLogger, positions });
+  await waitUntil(
+    'it has appended an event',
+    async () => log.events.length,
+    (count) => count > before,
+  );
+  await reactor.close();
+};
+
+const sign = async (log: MemoryLog, ctx: ReactorCtx): Promise<void> => {
+  const leaf = { leaf: 'ab'.repeat(32), position: log.events[0]!.position };
+  const entriesAfter = async (_: string, position: string | null) => (position === null ? [leaf] : []);
+  await signHeads(ctx.inTenant(TENANT), { entriesAfter, sign: () => ({ signature: 's', key_id: 'k' }) });
+};
+
+const FAILED: LinkedIdentity.LinkedIdentityEvent = { type: 'IdentityRefreshFailed', data: { error: 'e' } };
+
+const post = async () => ({ host: 'anchors.example', status: 201 });
+
+/** For each reactor: what it does, the stream to which it appends an event, and the id of this event. */
+const REACTORS: Readonly<Record<string, { run: (log: MemoryLog, ctx: ReactorCtx) => Promise<unknown>; stream: string; id: string }>> = {
+  'close-tenants': {
+    run: async (log, ctx) => {
+      await createTenant(log);
+      await ctx.inTenant(TENANT).transact(Tenant, TENANT, Tenant.close('a test', AT));
+      await closeTenants(log, [TENANT], AT);
+    },
+    stream: `tenant-${TENANT}.${TENANT}`,
+    id: 'fc5a7a4f-cac2-8843-ab47-c721f8a20954',
+  },
+  'hide-skill-webhooks': {
+    run: async (log, ctx) => {
+      const exposure = { tenant_id: TENANT, agent_id: TENANT, digest: '1'.repeat(64) };
+      await ctx.inTenant(TENANT).transact(SkillWebhook, ID, SkillWebhook.expose(exposure));
+      await record(log, `agent-${TENANT}.${TENANT}`, { type: 'AgentSkillRevoked', data: { skill_id: ID } });
+      await follow(log, startSkillWebhookHider);
+    },
+    stream: `skillwebhook-platform.${ID}`,
+    id: '75f2dfd4-0711-86ac-a5b9-1e187a6e452c',
+  },
+  'provision-mailboxes': {
+    run: async (log) => {
+      await createTenant(log);
+      await record(log, `agent-${TENANT}.${ID}`, { type: 'AgentCreated', data: { slug: 'a' } });
+      const openVault = async () => ({ uniqueId: () => ID });
+      await follow(log, (parts) => startMailboxProvisioner({ ...parts, domain: 'mail.test', openVault }));
+    },
+    stream: `mailbox-platform.${ID}`,
+    id: '475f0b83-a6cd-85e2-adbc-f6201d0be43f',
+  },
+  'renew-tokens': {
+    run: (log) => renewalContexts(log, {} as never, () => Date.parse(AT))(TENANT).transact(LinkedIdentity, ID, () => [FAILED]),
+    stream: `linkedidentity-${TENANT}.${ID}`,
+    id: '88cf738b-174b-8a48-ad95-6019e6a8feb3',
+  },
+  'sign-audit-heads': {
+    run: async (log, ctx) => {
+      await createTenant(log);
+      await sign(log, ctx);
+    },
+    stream: `audithead-${TENANT}.${TENANT}`,
+    id: '7a5b9f47-eab0-8dc0-a4a4-c8914fcfc816',
+  },
+  'sign-audit-heads, after a change of the leaf rule': {
+    run: async (log, ctx) => {
+      await createTenant(log);
+      await record(log, `audithead-${TENANT}.${TENANT}`, { type: 'AuditHeadSigned', data: EARLIER });
+      await sign(log, ctx);
+    },
+    stream: `auditrule-${TENANT}.${TENANT}`,
+    id: 'e64078fc-db72-8f47-a0ab-0c9d90e1c2c6',
+  },
+  'anchor-audit-heads, version 1': {
+    run: (_, ctx) => anchorHead(ctx, post, { ...HEAD, version: 1 }),
+    stream: `auditanchor-${TENANT}.${TENANT}`,
+    id: '2b6506b6-a737-8ef4-a2c8-e63a6fb44442',
+  },
+  'anchor-audit-heads, version 2': {
+    run: (_, ctx) => anchorHead(ctx, post, { ...HEAD, version: 2 }),
+    stream: `auditanchor-${TENANT}.${TENANT}`,
+    id: '0e800f4e-542e-891e-a63d-68d84430c170',
+  },
+};
+
+for (const [name, { run, stream, id }] of Object.entries(REACTORS))
+  test(`an event of ${name} has the same id in every version, so a repeated append is recognised`, async () => {
+    const log = memoryLog();
+    await run(log, reactorContext(log, { at: () => AT }));
+    const last = log.events.at(-1)!;
+    assert.equal([last.stream, last.event_id], [stream, id]);
+    const { at: _, ...others } = last.meta;
+    assert.equal(others, { tenant: TENANT, actor: { kind: 'system', id: 'annals' }, v: 1 });
+  });
+
+test.run();
