@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { readYourWrites } from '../../api/http/read-your-writes.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import { loadFactor, repeatIfBusy } from '../fixtures/load-factor.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
@@ -12,31 +13,32 @@ const timed = async <T>(work: Promise<T>): Promise<{ result: T; ms: number }> =>
   return { result: await work, ms: performance.now() - startedAt };
 };
 
-test('a caller reads its own writes in lists and single resources, even if the projections lag', async () => {
-  const p = await createTestPlatform();
-  // Apply each event to the read models with a delay of 25 ms. Several events take several times as long, but a read
-  // waits for at most 250 ms.
-  p.projectionDelay.ms = 25;
-  for (let n = 0; n < 5; n++) {
-    const { status, body } = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: `one-${n}` } });
-    assert.is(status, 201);
-    const path = `${p.tenant}/agents/${(body as { id: string }).id}`;
-    assert.is((await p.send('GET', path)).status, 200);
-    await p.send('PATCH', path, { body: { name: 'Between' } });
-    const exported = await p.send('GET', `${p.tenant}/audit-logs/export`);
-    assert.is(exported.text.split('"agent.updated"').length - 1, 2 * n + 1);
-    await p.send('PATCH', path, { body: { name: 'Two' } });
-    assert.is(((await p.send('GET', path)).body as { name: string }).name, 'Two');
-    const listed = await p.send('GET', `${p.tenant}/agents?limit=1`);
-    assert.is((listed.body as { name: string }[])[0]!.name, 'Two');
-    assert.is(listed.headers.get('total-count'), String(n + 1));
-    await p.send('DELETE', path);
-    assert.is((await p.send('GET', path)).status, 404);
-    await p.send('POST', `${path}/restore`, { body: {} });
-    assert.is((await p.send('GET', path)).status, 200);
-  }
-  await p.close();
-});
+test('a caller reads its own writes in lists and single resources, even if the projections lag', () =>
+  repeatIfBusy(async () => {
+    const p = await createTestPlatform();
+    // Apply each event to the read models with a delay of 25 ms. Several events take several times as long, but a read
+    // waits for at most 250 ms.
+    p.projectionDelay.ms = 25;
+    for (let n = 0; n < 5; n++) {
+      const { status, body } = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: `one-${n}` } });
+      assert.is(status, 201);
+      const path = `${p.tenant}/agents/${(body as { id: string }).id}`;
+      assert.is((await p.send('GET', path)).status, 200);
+      await p.send('PATCH', path, { body: { name: 'Between' } });
+      const exported = await p.send('GET', `${p.tenant}/audit-logs/export`);
+      assert.is(exported.text.split('"agent.updated"').length - 1, 2 * n + 1);
+      await p.send('PATCH', path, { body: { name: 'Two' } });
+      assert.is(((await p.send('GET', path)).body as { name: string }).name, 'Two');
+      const listed = await p.send('GET', `${p.tenant}/agents?limit=1`);
+      assert.is((listed.body as { name: string }[])[0]!.name, 'Two');
+      assert.is(listed.headers.get('total-count'), String(n + 1));
+      await p.send('DELETE', path);
+      assert.is((await p.send('GET', path)).status, 404);
+      await p.send('POST', `${path}/restore`, { body: {} });
+      assert.is((await p.send('GET', path)).status, 200);
+    }
+    await p.close();
+  }));
 
 test("a tenant's agent count includes an agent that the caller has just created; if the projection needs more than 250 ms, a read with a Consistency-Token still waits until the agent is counted", async () => {
   const p = await createTestPlatform();
@@ -86,7 +88,7 @@ test('a read by a caller without recent writes does not wait for the projections
   await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: 'one' } });
   const { result, ms } = await fastest(() => p.send('GET', `${p.tenant}/agents`, { key: auditor.key }));
   assert.equal([result.status, result.body], [200, []]);
-  assert.ok(ms < 200, `${ms}`);
+  assert.ok(ms < 200 * loadFactor(), `${ms}`);
   await p.close();
 });
 
@@ -97,10 +99,10 @@ test("if a projection is far behind, the first read of a list by a caller waits 
   await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: 'one' } });
   const first = await timed(p.send('GET', `${p.tenant}/agents`));
   assert.equal(first.result.body, []);
-  assert.ok(first.ms > 240 && first.ms < 1_000, `${first.ms}`);
+  assert.ok(first.ms > 240 && first.ms < 1_000 * loadFactor(), `${first.ms}`);
   const second = await fastest(() => p.send('GET', `${p.tenant}/agents`));
   assert.equal(second.result.body, []);
-  assert.ok(second.ms < 200, `${second.ms}`);
+  assert.ok(second.ms < 200 * loadFactor(), `${second.ms}`);
   await p.close();
 });
 

@@ -152,13 +152,15 @@ test('the time to search a long text for instructions is proportional to the len
   ];
   const timeOf = (part: string, length: number): number => {
     const text = `prompt ${part.repeat(length / part.length)}`;
-    const start = process.cpuUsage();
-    findInjection(text);
-    const { user, system } = process.cpuUsage(start);
-    return user + system;
+    const times = [0, 1, 2].map(() => {
+      const start = process.cpuUsage();
+      findInjection(text);
+      const { user, system } = process.cpuUsage(start);
+      return user + system;
+    });
+    return Math.min(...times);
   };
   for (const part of parts) {
-    timeOf(part, 16_384);
     assert.ok(timeOf(part, 262_144) < 64 * Math.max(timeOf(part, 16_384), 5_000), part);
   }
 });
