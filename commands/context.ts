@@ -174,6 +174,7 @@ export type ReactorCtx = Pick<Ctx, 'tenant' | 'actor' | 'at' | 'load' | 'transac
    * log recognises a second append with the same seed as a repeat.
    */
   readonly withSeed: (seed: string) => ReactorCtx;
+  readonly withActor: (actor: Actor) => ReactorCtx;
 };
 
 /**

@@ -9,19 +9,12 @@ import { assertHeaders, type Headers, splitSecrets, withPresentSecrets } from '.
 import { secret } from '../../domain/secret.ts';
 import { loadAgent } from '../agents/agent.ts';
 import { checkOnce } from '../check-once.ts';
-import type { Ctx, Input, Loaded, SecretLocation } from '../context.ts';
+import type { Ctx, Input, Loaded } from '../context.ts';
 import type { CronJobCreate, CronJobDraft, CronJobUpdate } from './cron-job-fields.ts';
+import { headersLocation } from './secret-headers.ts';
 
 type JobPath = 'tenant_id' | 'agent_id' | 'id';
 type JobRef = { readonly agent_id: string; readonly id: string };
-
-/** Returns the location of the secret headers of a cron job. */
-export const headersLocation = (tenant: string, id: string): SecretLocation => ({
-  tenant,
-  category: CronJob.category,
-  id,
-  field: 'headers',
-});
 
 /** Loads a job of an agent. @throws Refusal not_found */
 export const loadCronJob = async (ctx: Ctx, { agent_id, id }: JobRef): Promise<Loaded<CronJob.CronJob>> => {

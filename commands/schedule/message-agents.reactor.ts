@@ -1,10 +1,9 @@
-import type { Decision } from '../../domain/aggregate.ts';
-import type * as CronJob from '../../domain/schedule/cron-job.ts';
+import * as CronJob from '../../domain/schedule/cron-job.ts';
 import * as CronRun from '../../domain/schedule/cron-run.ts';
 import { type CronDeliveryFacts, cronDelivery } from '../../domain/webhooks/cron-delivery.ts';
-import type { Delivery } from '../../domain/webhooks/delivery.ts';
-import type { DueRun } from './call-targets.reactor.ts';
-import { type InactiveReason, reasonNotToCall } from './scheduler.reactor.ts';
+import * as Delivery from '../../domain/webhooks/delivery.ts';
+import type { Ctx, ReactorCtx } from '../context.ts';
+import { type AgentChecks, reasonNotToCall } from './agent-checks.ts';
 
 /**
  * How the last message of a run ended, according to the read model: when and how, and when the broker had stored it.
@@ -16,28 +15,22 @@ export type Settlement = {
   readonly at: string;
 };
 
-/** The delivery of a run, identified by its tenant and id. */
-type DeliveryRef = { readonly tenant_id: string; readonly id: string };
+type MessageCtx = ReactorCtx & Pick<Ctx, 'uniqueId'>;
 
-/** The functions that are needed to send messages to agents. Times are in milliseconds, `at` is RFC 3339 UTC. */
-export type MessagePorts = {
-  readonly loadJob: (job: { readonly tenant_id: string; readonly id: string }) => Promise<CronJob.CronJob>;
-  readonly loadRun: (run: DueRun) => Promise<CronRun.CronRun>;
-  readonly loadDelivery: (delivery: DeliveryRef) => Promise<Delivery>;
-  readonly inactiveReason: (tenant_id: string, agent_id: string) => Promise<InactiveReason | null>;
-  /** Returns the id of the delivery of a run. The same run always has the same id. */
-  readonly deliveryIdOf: (run: DueRun) => string;
+/** A run of a job of the context's tenant. */
+type DueRun = { readonly id: string; readonly job_id: string };
+
+/** What is needed to send messages to agents besides the context. */
+export type AgentMessages = {
+  readonly agents: AgentChecks;
   /** Appends the first event of a delivery. Does nothing if the delivery exists. */
-  readonly createDelivery: (delivery: DeliveryRef, facts: CronDeliveryFacts, body: Uint8Array) => Promise<void>;
-  /**
-   * Sends the last message of a delivery again, with the same CloudEvents id. Does nothing if the last message is not
-   * `message_id`.
-   */
-  readonly repeatMessage: (delivery: DeliveryRef, message_id: string) => Promise<void>;
-  readonly transact: (run: DueRun, decide: Decision<CronRun.CronRun, CronRun.CronRunEvent>) => Promise<unknown>;
+  readonly createDelivery: (
+    delivery: { readonly tenant_id: string; readonly id: string },
+    facts: CronDeliveryFacts,
+    body: Uint8Array,
+  ) => Promise<void>;
   /** How long the broker keeps a message, in milliseconds. */
   readonly messageLifetimeMs: number;
-  readonly now: () => number;
 };
 
 const SETTLEMENT_ERRORS = {
@@ -46,46 +39,54 @@ const SETTLEMENT_ERRORS = {
   max_deliveries: 'The message was delivered the maximum number of times, but no runner of the agent has acknowledged it',
 } as const satisfies Record<Settlement['outcome'], string | null>;
 
-const isoTime = (ms: number): string => new Date(ms).toISOString();
-
-const jobOf = ({ tenant_id, job_id }: DueRun) => ({ tenant_id, id: job_id });
-
 /** Records the outcome of an attempt of a run. */
-const record = async (ports: MessagePorts, due: DueRun, run: CronRun.CronRun, error: string | null, ms: number): Promise<void> => {
-  const job = await ports.loadJob(jobOf(due));
+const record = async (ctx: ReactorCtx, { id, job_id }: DueRun, run: CronRun.CronRun, error: string | null, ms: number): Promise<void> => {
+  const { state: job } = await ctx.load(CronJob, job_id);
   const outcome = { status_code: null, error, ms };
-  await ports.transact(due, CronRun.recordAttempt(job, run.attempts.length + 1, outcome, isoTime(ports.now())));
+  await ctx.transact(CronRun, id, CronRun.recordAttempt(job, run.attempts.length + 1, outcome, ctx.at()));
 };
 
-/** Appends the first event of the delivery of a run, unless it exists. Returns the id of the delivery. */
-const createDelivery = async (ports: MessagePorts, due: DueRun, { target_agent_id, due_at }: CronRun.CronRun): Promise<string> => {
-  const id = ports.deliveryIdOf(due);
-  const job = await ports.loadJob(jobOf(due));
-  const message = { occurrence_id: due.id, due_at, agent_id: target_agent_id!, at: isoTime(ports.now()) };
-  const { facts, body } = cronDelivery(job, message);
-  await ports.createDelivery({ tenant_id: due.tenant_id, id }, facts, body);
+/**
+ * Appends the first event of the delivery of a run, unless it exists. Returns the id of the delivery, which is always
+ * the same for the same run.
+ */
+const createDelivery = async (
+  ctx: MessageCtx,
+  messages: AgentMessages,
+  due: DueRun,
+  { target_agent_id, due_at }: CronRun.CronRun,
+): Promise<string> => {
+  const id = ctx.uniqueId('crondelivery', due.id);
+  const { state: job } = await ctx.load(CronJob, due.job_id);
+  const { facts, body } = cronDelivery(job, { occurrence_id: due.id, due_at, agent_id: target_agent_id!, at: ctx.at() });
+  await messages.createDelivery({ tenant_id: ctx.tenant, id }, facts, body);
   return id;
 };
+
+/** Sends a message again, with the same CloudEvents id. Does nothing if it is not the last one of the delivery. */
+const repeatMessage = (ctx: ReactorCtx, delivery_id: string, message_id: string) =>
+  ctx.withSeed(`after ${message_id}`).transact(Delivery, delivery_id, Delivery.repeatLost(message_id));
 
 /**
  * Makes the due attempt of a run: sends a message to the agent. The first attempt creates a delivery. Later attempts
  * send its message again with the same id, so that a runner recognises a message that it has already processed. If the
  * attempt before has waited for an acknowledgement for as long as the broker keeps messages, that attempt has failed.
  */
-export const sendMessage = async (ports: MessagePorts, due: DueRun): Promise<void> => {
-  const run = await ports.loadRun(due);
-  const now = ports.now();
+export const sendMessage = async (ctx: MessageCtx, messages: AgentMessages, due: DueRun): Promise<void> => {
+  const { state: run } = await ctx.load(CronRun, due.id);
+  const now = ctx.at();
+  const { messageLifetimeMs } = messages;
   // The read model that lists due runs may be outdated, so this attempt may already have been made.
-  if (run.next_attempt_at === null || Date.parse(run.next_attempt_at) > now) return;
-  if (run.is_awaiting)
-    return record(ports, due, run, 'No runner of the agent has acknowledged the message in time', ports.messageLifetimeMs);
-  const reason = await reasonNotToCall(ports, await ports.loadJob(jobOf(due)), run.target_agent_id!);
-  if (reason) return record(ports, due, run, reason, 0);
-  const id = run.delivery_id ?? (await createDelivery(ports, due, run));
-  const delivery = { tenant_id: due.tenant_id, id };
-  if (run.message_id !== null) await ports.repeatMessage(delivery, run.message_id);
-  const { message_id } = await ports.loadDelivery(delivery);
-  await ports.transact(due, CronRun.recordSent({ delivery_id: id, message_id: message_id! }, isoTime(now + ports.messageLifetimeMs)));
+  if (run.next_attempt_at === null || run.next_attempt_at > now) return;
+  if (run.is_awaiting) return record(ctx, due, run, 'No runner of the agent has acknowledged the message in time', messageLifetimeMs);
+  const { state: job } = await ctx.load(CronJob, due.job_id);
+  const reason = await reasonNotToCall(messages.agents, job, run.target_agent_id!);
+  if (reason) return record(ctx, due, run, reason, 0);
+  const delivery_id = run.delivery_id ?? (await createDelivery(ctx, messages, due, run));
+  if (run.message_id !== null) await repeatMessage(ctx, delivery_id, run.message_id);
+  const { message_id } = (await ctx.load(Delivery, delivery_id)).state;
+  const expires_at = new Date(Date.parse(now) + messageLifetimeMs).toISOString();
+  await ctx.transact(CronRun, due.id, CronRun.recordSent({ delivery_id, message_id: message_id! }, expires_at));
 };
 
 const durationOf = ({ published_at, at }: Settlement): number =>
@@ -96,14 +97,14 @@ const durationOf = ({ published_at, at }: Settlement): number =>
  * If the delivery has a newer message, for example because of a redelivery, a message that was given up does not end
  * the attempt.
  */
-export const recordSettlement = async (ports: MessagePorts, due: DueRun, settlement: Settlement): Promise<void> => {
-  const run = await ports.loadRun(due);
+export const recordSettlement = async (ctx: ReactorCtx, due: DueRun, settlement: Settlement): Promise<void> => {
+  const { state: run } = await ctx.load(CronRun, due.id);
   if (!run.is_open) return;
   const error = SETTLEMENT_ERRORS[settlement.outcome];
   if (error !== null) {
     if (!run.is_awaiting || run.delivery_id === null) return;
-    const { message_id } = await ports.loadDelivery({ tenant_id: due.tenant_id, id: run.delivery_id });
+    const { message_id } = (await ctx.load(Delivery, run.delivery_id)).state;
     if (message_id !== settlement.message_id) return;
   }
-  await record(ports, due, run, error, durationOf(settlement));
+  await record(ctx, due, run, error, durationOf(settlement));
 };

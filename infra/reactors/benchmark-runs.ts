@@ -1,20 +1,16 @@
-import { randomUUID } from 'node:crypto';
 import { type JsMsg, type NatsConnection, NatsError } from 'nats';
 import {
   advanceRun,
   BENCHMARKS,
-  type BenchmarkRunPorts,
   type OpenRun,
   type Report,
   readReport,
   recordReports,
 } from '../../commands/benchmarks/benchmark-runs.reactor.ts';
-import * as BenchmarkRun from '../../domain/benchmarks/benchmark-run.ts';
+import { createAgentChecks } from '../../commands/schedule/agent-checks.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { reporterOf } from '../../domain/runners/score-report.ts';
 import { hasOpenRuns, MAX_ADVANCED_RUNS, runsToAdvance } from '../../projections/benchmarks/benchmark-run.queries.ts';
-import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
-import { createTransact } from '../aggregates/transact.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import { createCountedWarnings } from '../logging/counted-warnings.ts';
@@ -22,7 +18,8 @@ import { openScoreReports } from '../nats/score-reports.ts';
 import { openOnce } from '../open-once.ts';
 import type { SealedEvents } from '../vault/sealed-events.ts';
 import { deliveryAppender } from '../webhooks/append-delivery.ts';
-import { findInactiveReason, forEachConcurrently } from './cron-reactor-tools.ts';
+import { forEachConcurrently } from './for-each-concurrently.ts';
+import { reactorContext } from './reactor-context.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 1_000;
@@ -66,26 +63,16 @@ export type BenchmarkRunnerParts = TimedReactorParts & {
   readonly services: () => Promise<BenchmarkServices>;
 };
 
-const portsOf = (log: Log, { vault, blobs }: BenchmarkServices, now: () => number): BenchmarkRunPorts => {
-  const cache = openAggregateCache(log, []);
-  const transact = createTransact(log, cache);
+/** Creates the contexts of tenants, and what sends runs. `now` returns milliseconds since 1970. */
+const openTick = (log: Log, { vault, blobs }: BenchmarkServices, now: () => number) => {
+  const ctx = reactorContext(log, { actor: BENCHMARKS, at: () => new Date(now()).toISOString() });
   return {
-    now,
-    loadRun: async ({ tenant_id, id }) => (await cache.load(BenchmarkRun, tenant_id, id)).state,
-    inactiveReason: findInactiveReason(cache),
-    readContent: async (tenant_id, sha256) => {
-      const blob = await blobs.of(tenant_id).get(sha256);
-      if (!blob) throw new Refusal('unavailable', `the stored content ${sha256} is missing`);
-      return Buffer.concat(await Array.fromAsync(blob.content));
-    },
-    storeContent: async (tenant_id, content) => (await blobs.of(tenant_id).put(content)).sha256,
-    createDelivery: deliveryAppender(log, vault, TRIGGERED),
-    transact: ({ tenant_id: tenant, id }, actor, decide) => {
-      const meta = { tenant, actor, at: new Date(now()).toISOString(), v: 1 };
-      return transact({ aggregate: BenchmarkRun, tenant, id, decide, meta, seed: randomUUID() });
-    },
+    contextOf: (tenant: string) => ({ ...ctx.inTenant(tenant), blobs: blobs.of(tenant) }),
+    messages: { agents: createAgentChecks(ctx), createDelivery: deliveryAppender(log, vault, TRIGGERED) },
   };
 };
+
+type ContextOf = ReturnType<typeof openTick>['contextOf'];
 
 const OUTCOMES: Readonly<Record<string, OpenRun['outcome']>> = { done: 'acknowledged', dead: 'given_up' };
 
@@ -107,12 +94,10 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
    * Records the results of one run. Results that still cannot be recorded after several attempts, although all services
    * work, are dropped.
    */
-  const recordGroup = async (ports: BenchmarkRunPorts, received: readonly Received[]): Promise<void> => {
+  const recordGroup = async (contextOf: ContextOf, received: readonly Received[]): Promise<void> => {
     try {
-      await recordReports(
-        ports,
-        received.map(({ report }) => report),
-      );
+      const reports = received.map(({ report }) => report);
+      await recordReports(contextOf(reports[0]!.tenant), reports);
       await Promise.all(received.map(({ message }) => message.ackAck()));
     } catch (error) {
       if (isTemporary(error)) throw error;
@@ -121,7 +106,7 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
     }
   };
 
-  const recordBatch = async (ports: BenchmarkRunPorts, messages: readonly JsMsg[]): Promise<void> => {
+  const recordBatch = async (contextOf: ContextOf, messages: readonly JsMsg[]): Promise<void> => {
     const received = messages.map((message) => {
       const reporter = reporterOf(message.subject);
       return { message, report: reporter && readReport(reporter, message.data) };
@@ -130,20 +115,20 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
     for (const { message } of wrong) warnOfWrong(message.subject);
     await Promise.all(wrong.map(({ message }) => message.ackAck()));
     const groups = Object.groupBy(received.filter(isValid), ({ report: { tenant, agent, run_id } }) => `${tenant} ${agent} ${run_id}`);
-    await forEachConcurrently(Object.values(groups), (group) => recordGroup(ports, group!));
+    await forEachConcurrently(Object.values(groups), (group) => recordGroup(contextOf, group!));
   };
 
   /**
    * Records the published results.
    * @returns whether all results are recorded that were published before the call
    */
-  const recordPublished = async (ports: BenchmarkRunPorts): Promise<boolean> => {
+  const recordPublished = async (contextOf: ContextOf): Promise<boolean> => {
     const reports = await openReports();
     try {
       for (let batch = 0; batch < MAX_BATCHES; batch++) {
         const messages = await reports.next();
         if (messages.length === 0) return await reports.isDrained();
-        await recordBatch(ports, messages);
+        await recordBatch(contextOf, messages);
       }
       return false;
     } catch (error) {
@@ -164,15 +149,15 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
         const isIdle = !(await hasOpenRuns(reads));
         // Late results must be removed even if no run is open. So the stream is also checked then, but less often.
         if (isIdle && !hasBacklog && (idleTicks++ % IDLE_TICKS !== 0 || (await reports.isDrained()))) return false;
-        const ports = portsOf(log, await openServices(), now);
+        const { contextOf, messages } = openTick(log, await openServices(), now);
         const runs = await runsToAdvance(reads, at);
-        const isDrained = await recordPublished(ports);
+        const isDrained = await recordPublished(contextOf);
         hasBacklog = !isDrained;
         // A runner publishes its results before it acknowledges the message of the run. So if this message was
         // acknowledged or given up, record the published results before the run is handled.
         const ready = runs.filter(({ status }) => isDrained || !OUTCOMES[status ?? '']);
         await forEachConcurrently(ready, ({ tenant_id, id, status }) =>
-          advanceRun(ports, { tenant_id, id, has_delivery: status !== null, outcome: OUTCOMES[status ?? ''] ?? null }).catch(
+          advanceRun(contextOf(tenant_id), messages, { id, has_delivery: status !== null, outcome: OUTCOMES[status ?? ''] ?? null }).catch(
             (error: Error) => logger.warn({ run: id, reason: error.message }, 'a benchmark run cannot continue now; trying again'),
           ),
         );

@@ -1,18 +1,14 @@
-import { type CallPorts, callTarget, type DueRun } from '../../commands/schedule/call-targets.reactor.ts';
+import { createAgentChecks } from '../../commands/schedule/agent-checks.ts';
+import { callTarget, type DueRun, type TargetRequest } from '../../commands/schedule/call-targets.reactor.ts';
 import { SCHEDULER } from '../../commands/schedule/scheduler.reactor.ts';
-import * as CronJob from '../../domain/schedule/cron-job.ts';
-import * as CronRun from '../../domain/schedule/cron-run.ts';
-import type { Headers } from '../../domain/schedule/request-headers.ts';
 import { callsDueAt, MAX_DUE_CALLS } from '../../projections/schedule/cron-job.queries.ts';
-import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
-import { createTransact } from '../aggregates/transact.ts';
 import { type GuardedClient, MAX_REQUESTS } from '../egress/guarded-client.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { openOnce } from '../open-once.ts';
 import { createCallQueue } from '../schedule/call-queue.ts';
 import { sendToTarget } from '../schedule/target-client.ts';
 import type { Vault } from '../vault/vault.ts';
-import { findInactiveReason } from './cron-reactor-tools.ts';
+import { reactorContext } from './reactor-context.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 1_000;
@@ -29,37 +25,22 @@ export type TargetCallerParts = TimedReactorParts & {
   readonly services: () => Promise<{ readonly client: GuardedClient; readonly vault: Pick<Vault, 'open'> }>;
 };
 
-const callPorts = (log: Log, { client, vault }: Awaited<ReturnType<TargetCallerParts['services']>>, now: () => number): CallPorts => {
-  const cache = openAggregateCache(log, []);
-  const transact = createTransact(log, cache);
-  return {
-    now,
-    loadJob: async ({ tenant_id, id }) => (await cache.refresh(CronJob, tenant_id, id)).state,
-    loadRun: async ({ tenant_id, id }) => (await cache.refresh(CronRun, tenant_id, id)).state,
-    inactiveReason: findInactiveReason(cache),
-    headersOf: async ({ tenant_id, id, headers, sealed_headers }) => {
-      if (sealed_headers === null) return headers;
-      const opened = await vault.open({ tenant: tenant_id, category: CronJob.category, id, field: 'headers' }, sealed_headers);
-      return { ...headers, ...(JSON.parse(opened.reveal()) as Headers) };
-    },
-    send: (request) => sendToTarget(client, request),
-    transact: ({ tenant_id, id }, decide) => {
-      const at = new Date(now()).toISOString();
-      const meta = { tenant: tenant_id, actor: SCHEDULER, at, v: 1 };
-      return transact({ aggregate: CronRun, tenant: tenant_id, id, decide, meta, seed: `attempt ${at}` });
-    },
-  };
+/** Returns the function that calls the target of a run. `now` returns milliseconds since 1970. */
+export const createCaller = (log: Log, { client, vault }: Awaited<ReturnType<TargetCallerParts['services']>>, now: () => number) => {
+  const ctx = reactorContext(log, { actor: SCHEDULER, at: () => new Date(now()).toISOString(), seed: (at) => `attempt ${at}` });
+  const calls = { agents: createAgentChecks(ctx), send: (request: TargetRequest) => sendToTarget(client, request) };
+  return ({ tenant_id, ...run }: DueRun): Promise<void> => callTarget({ ...ctx.inTenant(tenant_id), open: vault.open }, calls, run);
 };
 
 /**
- * Creates the function that returns ports. The ports remember what they have read, so after one second, new ones are
- * returned.
+ * Returns a function that creates a value, and creates it again if it is older than one second. So what a caller of
+ * targets remembers about agents is at most that old.
  */
-const renewedPorts = (create: () => CallPorts): (() => CallPorts) => {
-  let known: { readonly ports: CallPorts; readonly until: number } | undefined;
+const renewed = <T>(create: () => T): (() => T) => {
+  let known: { readonly value: T; readonly until: number } | undefined;
   return () => {
-    if (!known || performance.now() > known.until) known = { ports: create(), until: performance.now() + INTERVAL_MS };
-    return known.ports;
+    if (!known || performance.now() > known.until) known = { value: create(), until: performance.now() + INTERVAL_MS };
+    return known.value;
   };
 };
 
@@ -102,13 +83,13 @@ export const startTargetCaller = ({ log, services, ...parts }: TargetCallerParts
   const open = openOnce(async () => {
     const given = await services();
     client = given.client;
-    return renewedPorts(() => callPorts(log, given, now));
+    return renewed(() => createCaller(log, given, now));
   });
 
   const calls = createCalls(async (run) => {
     if (isClosed) return;
     try {
-      await callTarget((await open())(), run);
+      await (await open())()(run);
     } catch (error) {
       logger.warn({ run: run.id, reason: (error as Error).message }, 'a target of a cron job cannot be called now; trying again');
     }

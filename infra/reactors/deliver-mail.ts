@@ -18,7 +18,7 @@ import { createSlidingWindows } from '../ratelimit/sliding-windows.ts';
 import { uniqueIdIn } from '../vault/tenant-ids.ts';
 import type { Vault } from '../vault/vault.ts';
 import { guardrailPort } from '../webhooks/guardrail-port.ts';
-import { forEachConcurrently } from './cron-reactor-tools.ts';
+import { forEachConcurrently } from './for-each-concurrently.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 1_000;

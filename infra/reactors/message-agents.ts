@@ -1,19 +1,15 @@
-import { randomUUID } from 'node:crypto';
-import type { DueRun } from '../../commands/schedule/call-targets.reactor.ts';
-import { type MessagePorts, recordSettlement, type Settlement, sendMessage } from '../../commands/schedule/message-agents.reactor.ts';
+import { createAgentChecks } from '../../commands/schedule/agent-checks.ts';
+import { recordSettlement, type Settlement, sendMessage } from '../../commands/schedule/message-agents.reactor.ts';
 import { SCHEDULER } from '../../commands/schedule/scheduler.reactor.ts';
-import * as CronJob from '../../domain/schedule/cron-job.ts';
-import * as CronRun from '../../domain/schedule/cron-run.ts';
-import * as Delivery from '../../domain/webhooks/delivery.ts';
 import { MAX_DUE_RUNS, messagesDueAt, settledRunsOf } from '../../projections/schedule/cron-job.queries.ts';
-import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
-import { createTransact } from '../aggregates/transact.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { MAX_MESSAGE_AGE_MS } from '../nats/jetstream.ts';
 import { openOnce } from '../open-once.ts';
+import { uniqueIdIn } from '../vault/tenant-ids.ts';
 import type { Vault } from '../vault/vault.ts';
 import { deliveryAppender } from '../webhooks/append-delivery.ts';
-import { findInactiveReason, forEachConcurrently } from './cron-reactor-tools.ts';
+import { forEachConcurrently } from './for-each-concurrently.ts';
+import { reactorContext } from './reactor-context.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 1_000;
@@ -28,37 +24,6 @@ export type AgentMessengerParts = TimedReactorParts & {
 };
 
 const TRIGGERED = { type: 'CronJobTriggered', actor: SCHEDULER, seed: 'triggered' } as const;
-
-const messagePorts = (log: Log, vault: MessengerVault, now: () => number): MessagePorts => {
-  const cache = openAggregateCache(log, []);
-  const transact = createTransact(log, cache);
-  const metaOf = (tenant: string) => ({ tenant, actor: SCHEDULER, at: new Date(now()).toISOString(), v: 1 });
-  return {
-    now,
-    messageLifetimeMs: MAX_MESSAGE_AGE_MS,
-    loadJob: async ({ tenant_id, id }) => (await cache.refresh(CronJob, tenant_id, id)).state,
-    loadRun: async ({ tenant_id, id }) => (await cache.refresh(CronRun, tenant_id, id)).state,
-    loadDelivery: async ({ tenant_id, id }) => (await cache.refresh(Delivery, tenant_id, id)).state,
-    inactiveReason: findInactiveReason(cache),
-    deliveryIdOf: ({ tenant_id, id }) => vault.uniqueId('crondelivery', tenant_id, id),
-    createDelivery: deliveryAppender(log, vault, TRIGGERED),
-    repeatMessage: async ({ tenant_id, id }, message_id) => {
-      const meta = metaOf(tenant_id);
-      await transact({
-        aggregate: Delivery,
-        tenant: tenant_id,
-        id,
-        decide: Delivery.repeatLost(message_id),
-        meta,
-        seed: `after ${message_id}`,
-      });
-    },
-    transact: ({ tenant_id, id }, decide) => {
-      const meta = metaOf(tenant_id);
-      return transact({ aggregate: CronRun, tenant: tenant_id, id, decide, meta, seed: randomUUID() });
-    },
-  };
-};
 
 type SettledRun = Awaited<ReturnType<typeof settledRunsOf>>[number];
 
@@ -95,14 +60,15 @@ export const startAgentMessenger = ({ log, openVault, ...parts }: AgentMessenger
         const settled = await settledRunsOf(reads);
         const due = await messagesDueAt(reads, at);
         if (settled.length + due.length === 0) return false;
-        const ports = messagePorts(log, await vault(), now);
-        const refOf = ({ tenant_id, id, job_id }: { tenant_id: string; id: string; job_id: string | null }): DueRun => ({
-          tenant_id,
-          id,
-          job_id: job_id!,
-        });
-        await forEachRun(settled, (run) => recordSettlement(ports, refOf(run), settlementOf(run)));
-        await forEachRun(due, (run) => sendMessage(ports, refOf(run)));
+        const opened = await vault();
+        const ctx = reactorContext(log, { actor: SCHEDULER, at: () => new Date(now()).toISOString() });
+        const contextOf = (tenant: string) => ({ ...ctx.inTenant(tenant), uniqueId: uniqueIdIn(opened, tenant) });
+        const createDelivery = deliveryAppender(log, opened, TRIGGERED);
+        const messages = { agents: createAgentChecks(ctx), createDelivery, messageLifetimeMs: MAX_MESSAGE_AGE_MS };
+        await forEachRun(settled, (run) =>
+          recordSettlement(ctx.inTenant(run.tenant_id), { id: run.id, job_id: run.job_id! }, settlementOf(run)),
+        );
+        await forEachRun(due, ({ tenant_id, id, job_id }) => sendMessage(contextOf(tenant_id), messages, { id, job_id: job_id! }));
         return settled.length === MAX_DUE_RUNS || due.length === MAX_DUE_RUNS;
       },
     },

@@ -28,7 +28,7 @@ const throwErased = (error: unknown): never => {
   throw error;
 };
 
-type State = { readonly tenant: string; readonly seed: (at: string) => string };
+type State = { readonly tenant: string; readonly actor: Actor; readonly seed: (at: string) => string };
 
 /**
  * Creates the context of a reactor, in the tenant PLATFORM. It has no subscription to the log and remembers what it has
@@ -39,19 +39,20 @@ export const reactorContext = (log: Log, { actor = ANNALS, at, seed = () => rand
   const transact = createTransact(log, cache);
   const contextOf = (state: State): ReactorCtx => ({
     tenant: state.tenant,
-    actor,
+    actor: state.actor,
     at,
     load: (aggregate, id, options) =>
       cache.refresh(aggregate, tenantToLoad(state.tenant, aggregate, id, options?.tenant), id).catch(throwErased),
     transact: (aggregate, id, decide, options = {}) => {
-      const meta = { tenant: options.tenant ?? state.tenant, actor, at: at(), v: 1 };
+      const meta = { tenant: options.tenant ?? state.tenant, actor: state.actor, at: at(), v: 1 };
       const tenant = tenantOf(state.tenant, aggregate, options.tenant);
       return transact({ ...options, aggregate, tenant, id, decide, meta, seed: state.seed(meta.at) }).catch(throwErased);
     },
     inTenant: (tenant) => contextOf({ ...state, tenant }),
     withSeed: (fixed) => contextOf({ ...state, seed: () => fixed }),
+    withActor: (other) => contextOf({ ...state, actor: other }),
   });
-  return contextOf({ tenant: PLATFORM, seed });
+  return contextOf({ tenant: PLATFORM, actor, seed });
 };
 
 /** Ignores the refusal which means that the resource was erased. @throws any other error */

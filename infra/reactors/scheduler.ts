@@ -1,17 +1,13 @@
-import { decideDue, SCHEDULER, type SchedulerPorts } from '../../commands/schedule/scheduler.reactor.ts';
-import * as Agent from '../../domain/agents/agent.ts';
-import * as BudgetHour from '../../domain/billing/budget-hour.ts';
-import * as CronJob from '../../domain/schedule/cron-job.ts';
-import * as CronRun from '../../domain/schedule/cron-run.ts';
+import { createAgentChecks, memoized } from '../../commands/schedule/agent-checks.ts';
+import { decideDue, SCHEDULER } from '../../commands/schedule/scheduler.reactor.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { blackoutsOf } from '../../projections/schedule/blackout.queries.ts';
 import { jobsDueAt, jobsWithOpenRun, MAX_DUE_JOBS } from '../../projections/schedule/cron-job.queries.ts';
-import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
-import { createTransact } from '../aggregates/transact.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { createLruMap } from '../lru-map.ts';
 import { parseCron } from '../schedule/cron-expression.ts';
-import { findInactiveReason, forEachConcurrently, memoized } from './cron-reactor-tools.ts';
+import { forEachConcurrently } from './for-each-concurrently.ts';
+import { reactorContext } from './reactor-context.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 1_000;
@@ -22,26 +18,11 @@ const MAX_REMEMBERED = 20_000;
 /** The number of jobs for which one query finds the open runs. */
 const BATCH = 500;
 
-/** Creates the ports for one tick of the scheduler. `at` is the time of the tick (RFC 3339 UTC). */
-export const schedulerPorts = (log: Log, reads: Pick<Reads, 'rows'>, at: string): Omit<SchedulerPorts, 'hasOpenRun'> => {
-  const cache = openAggregateCache(log, []);
-  const transact = createTransact(log, cache);
-  return {
-    parseCron,
-    loadJob: async ({ tenant_id, id }) => (await cache.refresh(CronJob, tenant_id, id)).state,
-    inactiveReason: findInactiveReason(cache),
-    blackouts: memoized((tenant_id) => blackoutsOf(reads, tenant_id)),
-    isBudgetSpent: memoized(async (tenant, id) => {
-      const { hourly_limit_micros: limit_micros } = (await cache.load(Agent, tenant, id!)).state;
-      if (limit_micros === null) return false;
-      const hour = await cache.refresh(BudgetHour, tenant, BudgetHour.budgetHourId(id!, at));
-      return BudgetHour.isSpent(hour.state, { agent_id: id!, limit_micros, at });
-    }),
-    transact: ({ tenant_id, id }, decide) => {
-      const meta = { tenant: tenant_id, actor: SCHEDULER, at, v: 1 };
-      return transact({ aggregate: CronRun, tenant: tenant_id, id, decide, meta, seed: SEED, expectNew: true });
-    },
-  };
+/** Creates the context of one tick, and what the scheduler needs besides it. `at` is the time of the tick (RFC 3339 UTC). */
+export const openTick = (log: Log, reads: Pick<Reads, 'rows'>, at: string) => {
+  const ctx = reactorContext(log, { actor: SCHEDULER, at: () => at, seed: () => SEED });
+  const blackouts = memoized((tenant_id) => blackoutsOf(reads, tenant_id));
+  return { ctx, scheduling: { parseCron, agents: createAgentChecks(ctx), blackouts } };
 };
 
 /**
@@ -75,7 +56,7 @@ export const startScheduler = ({ log, ...parts }: TimedReactorParts & { readonly
       failure: 'cron jobs cannot be decided now; trying again',
       run: async (reads, at) => {
         const due = await jobsDueAt(reads, at);
-        const ports = schedulerPorts(log, reads, at);
+        const { ctx, scheduling } = openTick(log, reads, at);
         const undecided = due.filter((job) => !isDecided(job, at));
         for (let start = 0; start < undecided.length; start += BATCH) {
           const jobs = undecided.slice(start, start + BATCH);
@@ -83,10 +64,10 @@ export const startScheduler = ({ log, ...parts }: TimedReactorParts & { readonly
             reads,
             jobs.map(({ id }) => id),
           );
-          const batchPorts = { ...ports, hasOpenRun: ({ id }: { readonly id: string }) => withOpenRun.has(id) };
+          const ofBatch = { ...scheduling, hasOpenRun: (id: string) => withOpenRun.has(id) };
           await forEachConcurrently(jobs, async ({ tenant_id, id, next_fire_at, schedule_revision }) => {
             const job = { tenant_id, id, next_fire_at: next_fire_at!, schedule_revision: schedule_revision! };
-            const next = await decideDue(batchPorts, job, at);
+            const next = await decideDue(ctx, ofBatch, job);
             if (next !== undefined) decided.set(id, { plan: planOf(job), next });
           });
         }

@@ -1,6 +1,6 @@
 import type { SealedText, SecretLocation } from '../../commands/context.ts';
 import { identitySecret } from '../../commands/credentials/linked-identity.ts';
-import { headersLocation } from '../../commands/schedule/cron-job.ts';
+import { headersLocation } from '../../commands/schedule/secret-headers.ts';
 import { skillConfigLocation } from '../../commands/skills/skill-config.ts';
 import { secretLocation } from '../../commands/webhooks/integration.ts';
 import * as Agent from '../../domain/agents/agent.ts';

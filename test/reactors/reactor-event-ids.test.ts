@@ -3,15 +3,20 @@ import * as assert from 'uvu/assert';
 import { anchorHead } from '../../commands/audit/anchor-heads.reactor.ts';
 import { signHeads } from '../../commands/audit/sign-heads.reactor.ts';
 import type { ReactorCtx } from '../../commands/context.ts';
+import { sendMessage } from '../../commands/schedule/message-agents.reactor.ts';
+import { SCHEDULER } from '../../commands/schedule/scheduler.reactor.ts';
 import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
 import type { DomainEvent } from '../../domain/event.ts';
+import * as CronRun from '../../domain/schedule/cron-run.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import * as SkillWebhook from '../../domain/webhooks/skill-webhook.ts';
+import { createCaller } from '../../infra/reactors/call-targets.ts';
 import { closeTenants } from '../../infra/reactors/close-tenants.ts';
 import { startSkillWebhookHider } from '../../infra/reactors/hide-skill-webhooks.ts';
 import { startMailboxProvisioner } from '../../infra/reactors/provision-mailboxes.ts';
 import { reactorContext } from '../../infra/reactors/reactor-context.ts';
 import { renewalContexts } from '../../infra/reactors/renew-tokens.ts';
+import { openTick } from '../../infra/reactors/scheduler.ts';
 import { at, ID, TENANT } from '../fixtures/given.ts';
 import { silentLogger, waitUntil } from '../fixtures/live-projections.ts';
 import { type MemoryLog, memoryLog } from '../fixtures/memory-log.ts';
@@ -32,7 +37,8 @@ const HEAD = {
 const EARLIER = { size: 3, root: 'r', position: '0:0', at: AT, signature: 's', key_id: 'k', consistency: [], peaks: [] };
 const meta = { tenant: TENANT, actor: { kind: 'system', id: 'test' }, at: at(0), v: 1 } as const;
 
-const record = (log: MemoryLog, stream: string, event: DomainEvent) => log.append(stream, 'none', [{ id: CAUSE, ...event, meta }]);
+const record = (log: MemoryLog, stream: string, event: DomainEvent, facts?: Record<string, unknown>) =>
+  log.append(stream, 'none', [{ id: CAUSE, ...event, meta: { ...meta, ...(facts && { facts }) } }]);
 const createTenant = async (log: MemoryLog): Promise<void> => {
   const ctx = reactorContext(log, { at: () => at(0) }).inTenant(TENANT);
   await ctx.transact(Tenant, TENANT, Tenant.create({ name: 'A', slug: 'a', plan_id: ID, billing_email: null, generation: 0 }, TENANT));
@@ -61,8 +67,18 @@ const FAILED: LinkedIdentity.LinkedIdentityEvent = { type: 'IdentityRefreshFaile
 
 const post = async () => ({ host: 'anchors.example', status: 201 });
 
+const MISSED: CronRun.CronRunEvent = { type: 'CronMissed', data: {} as never };
+const RUN_TO_REPEAT: CronRun.CronRunEvent[] = [
+  { type: 'CronFired', data: { job_id: ID, agent_id: ID, due_at: at(0), target_agent_id: ID } as never },
+  { type: 'CronMessageSent', data: { job_id: ID, delivery_id: ID, message_id: CAUSE, expires_at: AT } },
+  { type: 'CronAttemptFailed', data: { job_id: ID, status_code: null, error: 'e', ms: 0, next_attempt_at: AT } },
+];
+const ACTIVE = { inactiveReason: async () => null, isBudgetSpent: async () => false };
+
 /** For each reactor: what it does, the stream to which it appends an event, and the id of this event. */
-const REACTORS: Readonly<Record<string, { run: (log: MemoryLog, ctx: ReactorCtx) => Promise<unknown>; stream: string; id: string }>> = {
+const REACTORS: Readonly<
+  Record<string, { run: (log: MemoryLog, ctx: ReactorCtx) => Promise<unknown>; stream: string; id: string; actor?: string }>
+> = {
   'close-tenants': {
     run: async (log, ctx) => {
       await createTenant(log);
@@ -91,6 +107,36 @@ const REACTORS: Readonly<Record<string, { run: (log: MemoryLog, ctx: ReactorCtx)
     },
     stream: `mailbox-platform.${ID}`,
     id: '475f0b83-a6cd-85e2-adbc-f6201d0be43f',
+  },
+  scheduler: {
+    run: (log) =>
+      openTick(log, { rows: async () => [] }, AT)
+        .ctx.inTenant(TENANT)
+        .transact(CronRun, ID, () => [MISSED]),
+    stream: `cronrun-${TENANT}.${ID}`,
+    id: 'ccf994a9-ffd6-839d-ae23-abd0179be115',
+    actor: 'scheduler',
+  },
+  'call-targets': {
+    run: async (log) => {
+      await record(log, `cronrun-${TENANT}.${ID}`, { type: 'CronFired', data: { job_id: ID, agent_id: ID, due_at: at(0) } });
+      await createCaller(log, { vault: {} } as never, () => Date.parse(AT))({ tenant_id: TENANT, id: ID, job_id: ID });
+    },
+    stream: `cronrun-${TENANT}.${ID}`,
+    id: '47a94ebc-ffc9-872f-a88c-945841a12bde',
+    actor: 'scheduler',
+  },
+  'message-agents, if a message is repeated': {
+    run: async (log, ctx) => {
+      await record(log, `delivery-${TENANT}.${ID}`, { type: 'CronJobTriggered', data: new Uint8Array() }, { agent_id: ID });
+      await ctx.inTenant(TENANT).transact(CronRun, ID, () => RUN_TO_REPEAT);
+      const messages = { agents: ACTIVE, createDelivery: async () => {}, messageLifetimeMs: 1 };
+      const ofScheduler = { ...ctx.inTenant(TENANT).withActor(SCHEDULER), uniqueId: () => ID };
+      await sendMessage(ofScheduler, messages, { id: ID, job_id: ID });
+    },
+    stream: `delivery-${TENANT}.${ID}`,
+    id: '719186a3-6010-851d-a132-57fa77da1615',
+    actor: 'scheduler',
   },
   'renew-tokens': {
     run: (log) => renewalContexts(log, {} as never, () => Date.parse(AT))(TENANT).transact(LinkedIdentity, ID, () => [FAILED]),
@@ -126,14 +172,14 @@ const REACTORS: Readonly<Record<string, { run: (log: MemoryLog, ctx: ReactorCtx)
   },
 };
 
-for (const [name, { run, stream, id }] of Object.entries(REACTORS))
+for (const [name, { run, stream, id, actor = 'annals' }] of Object.entries(REACTORS))
   test(`an event of ${name} has the same id in every version, so a repeated append is recognised`, async () => {
     const log = memoryLog();
     await run(log, reactorContext(log, { at: () => AT }));
-    const last = log.events.at(-1)!;
-    assert.equal([last.stream, last.event_id], [stream, id]);
+    const last = log.events.findLast((event) => event.stream === stream)!;
+    assert.is(last.event_id, id);
     const { at: _, ...others } = last.meta;
-    assert.equal(others, { tenant: TENANT, actor: { kind: 'system', id: 'annals' }, v: 1 });
+    assert.equal(others, { tenant: TENANT, actor: { kind: 'system', id: actor }, v: 1 });
   });
 
 test.run();

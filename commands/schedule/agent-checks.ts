@@ -1,0 +1,64 @@
+import * as Agent from '../../domain/agents/agent.ts';
+import * as BudgetHour from '../../domain/billing/budget-hour.ts';
+import type * as CronJob from '../../domain/schedule/cron-job.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import type { ReactorCtx } from '../context.ts';
+
+/** The reason why no job of an agent fires, and why nothing is sent to the agent. */
+export type InactiveReason = 'tenant_suspended' | 'agent_inactive';
+
+/** The reasons as texts for people. */
+export const INACTIVE_TEXTS: Readonly<Record<InactiveReason, string>> = {
+  agent_inactive: 'The agent is inactive or deleted',
+  tenant_suspended: 'The tenant is suspended or closed',
+};
+
+/** Returns a function that calls `find` only once for each key. */
+export const memoized = <T>(find: (...key: [string, string?]) => Promise<T>): ((...key: [string, string?]) => Promise<T>) => {
+  const found = new Map<string, Promise<T>>();
+  return (...key) => {
+    const name = key.join('\0');
+    const known = found.get(name) ?? find(...key);
+    found.set(name, known);
+    return known;
+  };
+};
+
+/** Creates functions that check agents of any tenant. They load each tenant and each agent only once. */
+export const createAgentChecks = (ctx: Pick<ReactorCtx, 'load' | 'at'>) => {
+  const tenantIsActive = memoized(async (id) => (await ctx.load(Tenant, id)).state.status === 'active');
+  const agentOf = memoized(async (tenant, id) => {
+    const { status, is_active, hourly_limit_micros } = (await ctx.load(Agent, id!, { tenant })).state;
+    return { isActive: status === 'live' && is_active, limit_micros: hourly_limit_micros };
+  });
+  return {
+    /** Returns the reason why nothing is sent to the agent at present; null if there is none. */
+    inactiveReason: async (tenant_id: string, agent_id: string): Promise<InactiveReason | null> => {
+      if (!(await tenantIsActive(tenant_id))) return 'tenant_suspended';
+      return (await agentOf(tenant_id, agent_id)).isActive ? null : 'agent_inactive';
+    },
+    /** Returns whether the budget of the agent for this hour is used up. */
+    isBudgetSpent: memoized(async (tenant, agent_id) => {
+      const { limit_micros } = await agentOf(tenant, agent_id);
+      if (limit_micros === null) return false;
+      const at = ctx.at();
+      const hour = await ctx.load(BudgetHour, BudgetHour.budgetHourId(agent_id!, at), { tenant });
+      return BudgetHour.isSpent(hour.state, { agent_id: agent_id!, limit_micros, at });
+    }),
+  };
+};
+
+export type AgentChecks = ReturnType<typeof createAgentChecks>;
+
+/**
+ * Returns the reason why an attempt of a run must not call its target, as a text for people; null if it may call it.
+ */
+export const reasonNotToCall = async (
+  { inactiveReason }: AgentChecks,
+  { tenant_id, status }: CronJob.CronJob,
+  agent_id: string,
+): Promise<string | null> => {
+  if (status === 'archived') return 'The cron job was deleted';
+  const reason = await inactiveReason(tenant_id, agent_id);
+  return reason && INACTIVE_TEXTS[reason];
+};
