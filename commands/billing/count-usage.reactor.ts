@@ -1,8 +1,8 @@
-import type * as Agent from '../../domain/agents/agent.ts';
-import type { Decision } from '../../domain/aggregate.ts';
+import * as Agent from '../../domain/agents/agent.ts';
 import * as BudgetHour from '../../domain/billing/budget-hour.ts';
 import type { Actor, Recorded } from '../../domain/event.ts';
 import type * as Session from '../../domain/sessions/session.ts';
+import type { ReactorCtx } from '../context.ts';
 
 /** The types of the events that the reactor handles. */
 export const countedEventTypes = ['UsageRecorded', 'AgentBudgetChanged', 'AgentRestored'] as const;
@@ -11,13 +11,6 @@ export type CountedEvent = Recorded<Extract<Session.SessionEvent | Agent.AgentEv
 
 /** The actor of the events that count usage. */
 export const BUDGET_COUNTER: Actor = { kind: 'system', id: 'budgets' };
-
-export type CountingPorts = {
-  /** Returns the agent's present hourly limit; null if it has none. */
-  readonly limitOf: (tenant: string, agent_id: string) => Promise<number | null>;
-  /** Appends the events that the decision about the hour returns. */
-  readonly transact: (tenant: string, id: string, decide: Decision<BudgetHour.BudgetHour, BudgetHour.BudgetEvent>) => Promise<unknown>;
-};
 
 /**
  * The costs of one agent in one hour, for each session. `pending` are the sessions whose costs have changed and are not
@@ -40,19 +33,24 @@ const MAX_KNOWN_LIMITS = 10_000;
 /** Usage is kept in memory for this many milliseconds. When the reactor starts, it reads the events of this period. */
 export const COUNTED_MS = 2 * HOUR_MS;
 
+/** Returns the present hourly limit of an agent; null if it has none. */
+type LimitOf = (ctx: ReactorCtx, agent_id: string) => Promise<number | null>;
+
+const presentLimit: LimitOf = async (ctx, agent_id) => (await ctx.load(Agent, agent_id)).state.hourly_limit_micros;
+
 /**
  * Records the changed costs of one hour of an agent. If the agent has no limit, they are kept in memory, because the
  * agent can get a limit during the hour.
  */
-const recordHour = async (ports: CountingPorts, counted: AgentHour, at: string): Promise<void> => {
+const recordHour = async (ctx: ReactorCtx, counted: AgentHour, at: string, limitOf: LimitOf): Promise<void> => {
   counted.isDue = false;
-  const { tenant, agent_id, hour, costs, pending } = counted;
-  const limit_micros = await ports.limitOf(tenant, agent_id);
+  const { agent_id, hour, costs, pending } = counted;
+  const limit_micros = await limitOf(ctx, agent_id);
   if (limit_micros === null) return;
   const id = BudgetHour.budgetHourId(agent_id, hour);
   do {
     const sessions = [...pending].slice(0, MAX_SESSIONS).map((session_id) => ({ session_id, cost_micros: costs.get(session_id)! }));
-    await ports.transact(tenant, id, BudgetHour.countUsage(sessions, { agent_id, limit_micros, at }, hour));
+    await ctx.transact(BudgetHour, id, BudgetHour.countUsage(sessions, { agent_id, limit_micros, at }, hour));
     for (const { session_id, cost_micros } of sessions) if (costs.get(session_id) === cost_micros) pending.delete(session_id);
     if (sessions.length < MAX_SESSIONS) return;
   } while (pending.size > 0);
@@ -67,22 +65,16 @@ export const createUsageCounter = () => {
   const hours = new Map<string, AgentHour>();
   const limits = new Map<string, Promise<number | null>>();
 
-  /**
-   * Returns ports whose `limitOf` remembers the limit of an agent until the limit changes. If looking it up fails,
-   * nothing is remembered.
-   */
-  const withKnownLimits = (ports: CountingPorts): CountingPorts => ({
-    ...ports,
-    limitOf: (tenant, agent_id) => {
-      const known = limits.get(agent_id);
-      if (known) return known;
-      if (limits.size >= MAX_KNOWN_LIMITS) limits.clear();
-      const asked = ports.limitOf(tenant, agent_id);
-      limits.set(agent_id, asked);
-      asked.catch(() => limits.delete(agent_id));
-      return asked;
-    },
-  });
+  /** Remembers the limit of an agent until it changes. If looking it up fails, nothing is remembered. */
+  const knownLimit: LimitOf = (ctx, agent_id) => {
+    const known = limits.get(agent_id);
+    if (known) return known;
+    if (limits.size >= MAX_KNOWN_LIMITS) limits.clear();
+    const asked = presentLimit(ctx, agent_id);
+    limits.set(agent_id, asked);
+    asked.catch(() => limits.delete(agent_id));
+    return asked;
+  };
 
   const hourOf = (tenant: string, agent_id: string, at: string): AgentHour => {
     const key = `${tenant} ${BudgetHour.budgetHourId(agent_id, at)}`;
@@ -109,12 +101,13 @@ export const createUsageCounter = () => {
       counted.pending.add(event.id);
       counted.isDue = true;
     },
-    /** Records the changed totals. If recording a total fails, the next call records it. @throws Error of the ports */
-    record: async (ports: CountingPorts, now: string): Promise<void> => {
+    /** Records the changed totals. If recording a total fails, the next call records it. @throws Error of the context */
+    record: async (ctx: ReactorCtx): Promise<void> => {
+      const now = ctx.at();
       const oldest = new Date(Date.parse(now) - COUNTED_MS).toISOString();
       for (const [key, counted] of hours) {
         if (counted.isDue)
-          await recordHour(withKnownLimits(ports), counted, now).catch((error: unknown) => {
+          await recordHour(ctx.inTenant(counted.tenant), counted, now, knownLimit).catch((error: unknown) => {
             counted.isDue = true;
             throw error;
           });

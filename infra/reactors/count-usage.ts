@@ -1,19 +1,14 @@
-import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import {
   BUDGET_COUNTER,
   COUNTED_MS,
   type CountedEvent,
-  type CountingPorts,
   countedEventTypes,
   createUsageCounter,
 } from '../../commands/billing/count-usage.reactor.ts';
-import * as Agent from '../../domain/agents/agent.ts';
-import * as BudgetHour from '../../domain/billing/budget-hour.ts';
-import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
-import { createTransact } from '../aggregates/transact.ts';
 import { createBackoff } from '../backoff.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import { reactorContext } from './reactor-context.ts';
 import { positionBefore } from './resume-position.ts';
 import { createUntilDone } from './until-done.ts';
 
@@ -27,19 +22,6 @@ export type UsageCounterParts = {
   readonly intervalMs?: number;
 };
 
-const countingPorts = (log: Log, now: () => number): CountingPorts => {
-  const cache = openAggregateCache(log, []);
-  const transact = createTransact(log, cache);
-  return {
-    limitOf: async (tenant, agent_id) => (await cache.refresh(Agent, tenant, agent_id)).state.hourly_limit_micros,
-    transact: (tenant, id, decide) => {
-      const at = new Date(now()).toISOString();
-      const meta = { tenant, actor: BUDGET_COUNTER, at, v: 1 };
-      return transact({ aggregate: BudgetHour, tenant, id, decide, meta, seed: randomUUID() });
-    },
-  };
-};
-
 /**
  * Starts the reactor that counts the costs of the messages of sessions against the hourly budgets of their agents. It
  * records when budgets are used up. Any number of processes can run this reactor.
@@ -48,10 +30,10 @@ export const startUsageCounter = ({ log, logger, now = Date.now, intervalMs = IN
   const closing = new AbortController();
   const { signal } = closing;
   const counter = createUsageCounter();
-  const ports = countingPorts(log, now);
   const retry = createBackoff(RETRY);
   const pause = createBackoff({ minMs: intervalMs, maxMs: intervalMs });
   const timeNow = (): string => new Date(now()).toISOString();
+  const ctx = reactorContext(log, { actor: BUDGET_COUNTER, at: timeNow });
 
   const onFailure = (error: Error): void => logger.debug({ error: error.message }, 'usage cannot be counted now; trying again');
   const untilDone = createUntilDone({ signal, retry, onFailure });
@@ -74,7 +56,7 @@ export const startUsageCounter = ({ log, logger, now = Date.now, intervalMs = IN
     // incomplete until then.
     await caughtUp.promise;
     while (!signal.aborted) {
-      await untilDone(() => counter.record(ports, timeNow()));
+      await untilDone(() => counter.record(ctx));
       await pause.wait(signal);
     }
     await subscription.stop();
