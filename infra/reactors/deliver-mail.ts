@@ -1,15 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import { deliverMail, type MailDeliveryPorts } from '../../commands/mail/deliver-mail.reactor.ts';
-import { openContent } from '../../commands/mail/message.ts';
-import type { MailIntake } from '../../commands/mail/receive-mail.ts';
+import type { ReactorCtx } from '../../commands/context.ts';
+import { deliverMail, type MailDelivery } from '../../commands/mail/deliver-mail.reactor.ts';
 import type { Actor } from '../../domain/event.ts';
-import * as Mail from '../../domain/mail/mail.ts';
 import * as RedactionPatterns from '../../domain/redaction/redaction-patterns.ts';
 import * as TenantGuardrails from '../../domain/webhooks/tenant-guardrails.ts';
 import { attachmentsWithIds, MAX_DUE_MAIL, mailDueAt } from '../../projections/mail/message.queries.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
-import { createTransact } from '../aggregates/transact.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { mailIntake } from '../mail/mail-intake.ts';
@@ -19,6 +15,7 @@ import { uniqueIdIn } from '../vault/tenant-ids.ts';
 import type { Vault } from '../vault/vault.ts';
 import { guardrailPort } from '../webhooks/guardrail-port.ts';
 import { forEachConcurrently } from './for-each-concurrently.ts';
+import { reactorContext } from './reactor-context.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 1_000;
@@ -40,44 +37,42 @@ export type MailDelivererParts = TimedReactorParts & {
 
 const NOT_CONFIGURED = 'not_configured';
 
-/** Creates the ports that are needed to deliver mail, except the read models. */
+/** Returns the context in which the mail of a tenant is delivered. */
+export const mailContext = (ctx: ReactorCtx, vault: Pick<Vault, 'open' | 'uniqueId'>, tenant: string) => ({
+  ...ctx.inTenant(tenant),
+  open: vault.open,
+  uniqueId: uniqueIdIn(vault, tenant),
+});
+
+/** Opens what is needed to deliver mail, except the read models. */
 const openDelivery = async ({ log, domain, smtpUrl, services, logger, now = Date.now }: MailDelivererParts) => {
   const { vault, blobs } = await services();
-  const cache = openAggregateCache(log, []);
-  const transact = createTransact(log, cache);
+  const ctx = reactorContext(log, { actor: ACTOR, at: () => new Date(now()).toISOString() });
   // A subscription keeps the rules of tenants in this cache up to date. So they need not be read for each message.
   const rules = openAggregateCache(log, [RedactionPatterns, TenantGuardrails], { cacheAbsent: [RedactionPatterns, TenantGuardrails] });
   await rules.start();
   const guardrails = guardrailPort({ cache: rules, logger, windows: createSlidingWindows() });
-  const intake: MailIntake = mailIntake(log, vault, { guardrails, actor: ACTOR });
+  const intake = mailIntake(log, vault, { guardrails, actor: ACTOR });
   const smtp = smtpUrl === undefined ? null : createSmtpClient(smtpUrl, blobs);
-  const ports = (reads: Pick<Reads, 'rows'>): MailDeliveryPorts => ({
+  const deliveryOf = (reads: Pick<Reads, 'rows'>): MailDelivery => ({
     domain,
-    now,
-    reads: { load: cache.refresh, uniqueId: uniqueIdIn(vault) },
-    loadMail: async ({ tenant_id, id }) => (await cache.refresh(Mail, tenant_id, id)).state,
-    openContent: ({ tenant_id: tenant, id }, sealed) => openContent(vault.open, { tenant, id }, sealed),
-    filesOf: async ({ tenant_id }, agent_id, ids) => {
+    filesOf: async (owner, ids) => {
       if (ids.length === 0) return [];
-      const found = await attachmentsWithIds(reads, { tenant_id, agent_id }, ids);
+      const found = await attachmentsWithIds(reads, owner, ids);
       return ids
         .flatMap((id) => found.filter((one) => one.id === id))
         .map(({ id: attachment_id, message_id: _, ...file }) => ({ ...file, attachment_id }));
     },
-    intake: async () => intake,
+    intake,
     sendOut: async (mail) =>
       smtp ? smtp.send(mail) : mail.envelope.map((address) => ({ address, reason: NOT_CONFIGURED, isPermanent: false })),
-    transact: ({ tenant_id: tenant, id }, decide) => {
-      const meta = { tenant, actor: ACTOR, at: new Date(now()).toISOString(), v: 1 };
-      return transact({ aggregate: Mail, tenant, id, decide, meta, seed: randomUUID() });
-    },
   });
   const close = async (): Promise<void> => {
     smtp?.close();
     await guardrails.close();
     await rules.close();
   };
-  return { ports, close };
+  return { contextOf: (tenant: string) => mailContext(ctx, vault, tenant), deliveryOf, close };
 };
 
 /** Starts the reactor that delivers the mail that agents send. Only one process does this at a time. */
@@ -99,10 +94,11 @@ export const startMailDeliverer = (parts: MailDelivererParts) => {
       run: async (reads, at) => {
         const due = await mailDueAt(reads, at);
         if (due.length === 0) return false;
-        const ports = (await open()).ports(reads);
-        await forEachConcurrently(due, (mail) =>
-          deliverMail(ports, mail).catch((error: Error) =>
-            logger.warn({ mail: mail.id, reason: error.message }, 'a message cannot be delivered now; trying again'),
+        const { contextOf, deliveryOf } = await open();
+        const delivery = deliveryOf(reads);
+        await forEachConcurrently(due, ({ tenant_id, id }) =>
+          deliverMail(contextOf(tenant_id), delivery, id).catch((error: Error) =>
+            logger.warn({ mail: id, reason: error.message }, 'a message cannot be delivered now; trying again'),
           ),
         );
         return due.length === MAX_DUE_MAIL;
