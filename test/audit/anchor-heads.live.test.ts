@@ -1,5 +1,5 @@
 // limit: 240 s for this file (test/run.ts)
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -10,10 +10,9 @@ import * as assert from 'uvu/assert';
 import { verifyAuditExport } from '../../infra/audit/verify-audit-export.mjs';
 import { exportTenant } from '../../infra/cli/export-tenant.ts';
 import { checkAnchor, withPostgres } from '../../infra/health/health-checks.ts';
-import { openPlatform } from '../faults/platform.ts';
-import { ADMIN_KEY } from '../faults/running-platform.ts';
-import { withTempDirectory } from '../fixtures/child-process.ts';
+import { ADMIN_KEY, type RunningPlatform } from '../faults/running-platform.ts';
 import { deadline } from '../fixtures/load-factor.ts';
+import { withProcessPlatform } from '../fixtures/process-platform.ts';
 
 type Head = { size: number; anchored_at: string | null };
 type Request = { path: string; key: string; body: string };
@@ -34,15 +33,21 @@ const openAnchor = async () => {
   return { requests, port, close: () => new Promise((resolve) => server.close(resolve)) };
 };
 
+type Anchor = Awaited<ReturnType<typeof openAnchor>>;
+
+/** Runs a test with a receiver for heads, and a platform with these settings. */
+const withAnchor = async (
+  settings: (anchor: Anchor) => NodeJS.ProcessEnv,
+  use: (platform: RunningPlatform, anchor: Anchor) => Promise<void>,
+): Promise<void> => {
+  const anchor = await openAnchor();
+  await withProcessPlatform((platform) => use(platform, anchor), settings(anchor)).finally(anchor.close);
+};
+
 test('each signed head of an audit log is posted until the receiver accepts it, and then never again; the API shows when the head was accepted', () =>
-  withTempDirectory(async (dir) => {
-    const anchor = await openAnchor();
-    const platform = await openPlatform(dir, {
-      AUDIT_ANCHOR_URL: `http://127.0.0.1:${anchor.port}/heads?token=a`,
-      EGRESS_ALLOW: `127.0.0.1:${anchor.port}`,
-    });
-    try {
-      await platform.start();
+  withAnchor(
+    ({ port }) => ({ AUDIT_ANCHOR_URL: `http://127.0.0.1:${port}/heads?token=a`, EGRESS_ALLOW: `127.0.0.1:${port}` }),
+    async (platform, anchor) => {
       const { id } = await platform.firstTenant();
       const heads = async (): Promise<Head[]> => JSON.parse((await platform.call('GET', `/tenant/${id}/audit-logs/heads`)).text) as Head[];
       let shown: Head[] = [];
@@ -65,24 +70,19 @@ test('each signed head of an audit log is posted until the receiver accepts it, 
       await sleep(12_000);
       assert.is(anchor.requests.length, count);
       assert.is((await heads()).length, shown.length);
-      const [file, anchors] = [join(dir, 'tenant.jsonl'), join(dir, 'anchors.jsonl')];
+      const [file, anchors] = [join(platform.dir, 'tenant.jsonl'), join(platform.dir, 'anchors.jsonl')];
       writeFileSync(anchors, anchor.requests.map(({ body }) => body).join(''));
       assert.is(await exportTenant({ tenant: id, to: file, wait: false, url: platform.url, key: ADMIN_KEY }), 0);
       assert.ok((await verifyAuditExport(file, { anchors })).ok);
       const { public_key, tenant_id } = JSON.parse(first!.body) as { public_key: string; tenant_id: string };
       assert.equal([public_key.length, tenant_id], [43, id]);
-    } finally {
-      await platform.close();
-      await anchor.close();
-    }
-  }));
+    },
+  ));
 
 test('no signed head of an audit log is sent if AUDIT_ANCHOR_URL is an address on this machine that EGRESS_ALLOW does not name', () =>
-  withTempDirectory(async (dir) => {
-    const anchor = await openAnchor();
-    const platform = await openPlatform(dir, { AUDIT_ANCHOR_URL: `http://127.0.0.1:${anchor.port}/heads` });
-    try {
-      await platform.start();
+  withAnchor(
+    ({ port }) => ({ AUDIT_ANCHOR_URL: `http://127.0.0.1:${port}/heads` }),
+    async (platform, anchor) => {
       const { id } = await platform.firstTenant();
       for (const isOver = deadline(60_000); !isOver(); await sleep(500))
         if ((await platform.call('GET', `/tenant/${id}/audit-logs/heads`)).text !== '[]') break;
@@ -90,7 +90,7 @@ test('no signed head of an audit log is sent if AUDIT_ANCHOR_URL is an address o
       assert.equal(anchor.requests, []);
       const [head] = JSON.parse((await platform.call('GET', `/tenant/${id}/audit-logs/heads`)).text) as Head[];
       assert.is(head!.anchored_at, null);
-      const databaseUrl = readFileSync(join(platform.data, 'postgres', 'url'), 'utf8').trim();
+      const databaseUrl = platform.serviceVariables().DATABASE_URL;
       const check = (url: string | undefined, now: number) => withPostgres(databaseUrl, (client) => checkAnchor(client, url, now));
       const hour = 3_600_000;
       assert.is((await check(undefined, Date.now())).level, 'none');
@@ -98,10 +98,7 @@ test('no signed head of an audit log is sent if AUDIT_ANCHOR_URL is an address o
       const failed = await check('https://anchor.test/', Date.now() + hour);
       assert.is(failed.level, 'fail');
       assert.match(failed.message, /^anchor\.test has not received \d+ heads? of the audit logs, the oldest of 20/);
-    } finally {
-      await platform.close();
-      await anchor.close();
-    }
-  }));
+    },
+  ));
 
 test.run();

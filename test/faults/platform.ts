@@ -1,11 +1,10 @@
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import { freePort } from '../../infra/supervision/ports.ts';
 import { type Program, startProgram, withTempDirectory } from '../fixtures/child-process.ts';
 import { loadFactor } from '../fixtures/load-factor.ts';
 import { platformProcesses } from './platform-processes.ts';
-import { connectPlatform, MAX_TRIES, mainFile, platformEnvironment } from './running-platform.ts';
+import { connectPlatform, mainFile, platformEnvironment } from './running-platform.ts';
 
 const STOP_TIMEOUT_MS = 30_000;
 
@@ -32,22 +31,8 @@ export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {
     return code;
   };
 
-  /**
-   * Returns the tenant that the platform creates when it starts for the first time. Waits until the read models show
-   * it.
-   */
-  const firstTenant = async (): Promise<{ readonly id: string }> => {
-    for (let tries = 1; ; tries++) {
-      const [tenant] = JSON.parse((await connected.call('GET', '/admin/tenants')).text) as { id: string }[];
-      if (tenant) return tenant;
-      if (tries === MAX_TRIES) throw new Error('the read models do not show the first tenant');
-      await sleep(200);
-    }
-  };
-
   return {
     ...connected,
-    firstTenant,
     start,
     stop,
     endRemainingProcesses,

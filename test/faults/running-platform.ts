@@ -63,11 +63,17 @@ export const platformEnvironment = ({ url, data }: PlatformPlace, variables: Nod
   ...variables,
 });
 
-/** Returns functions that use a platform that runs in this place. `variables` are those of its environment. */
-export const connectPlatform = (place: PlatformPlace, variables: NodeJS.ProcessEnv = {}) => {
+/**
+ * Returns functions that use a platform that runs in this place. `variables` are those of its environment, `services`
+ * those with which another process reaches its services.
+ */
+export const connectPlatform = (
+  place: PlatformPlace,
+  variables: NodeJS.ProcessEnv = {},
+  services = () => serviceVariables(place.data, variables.EVENTSTORE_URL),
+) => {
   const { url, data } = place;
   const env = platformEnvironment(place, variables);
-  const services = () => serviceVariables(data, variables.EVENTSTORE_URL);
   const otherPrograms: Stoppable[] = [];
 
   /** Starts another `work` process that uses the same services. Resolves when its output matches `ready`. */
@@ -104,8 +110,22 @@ export const connectPlatform = (place: PlatformPlace, variables: NodeJS.ProcessE
     }
   };
 
+  /**
+   * Returns the tenant that the platform creates when it starts for the first time. Waits until the read models show
+   * it.
+   */
+  const firstTenant = async (): Promise<{ readonly id: string }> => {
+    for (let tries = 1; ; tries++) {
+      const [tenant] = JSON.parse((await call('GET', '/admin/tenants')).text) as { id: string }[];
+      if (tenant) return tenant;
+      if (tries === MAX_TRIES) throw new Error('the read models do not show the first tenant');
+      await sleep(200);
+    }
+  };
+
   return {
     ...place,
+    firstTenant,
     startServeProcess,
     startWorkProcess,
     call,
