@@ -2,10 +2,17 @@ import { z } from 'zod';
 import type { CodeHost } from '../../commands/agents/code-host.ts';
 import type { OAuthClients } from '../../commands/credentials/oauth-clients.ts';
 import { type RuntimeSources, readRuntime, recordDisclosure } from '../../commands/runners/agent-runtime.ts';
+import type { Unpack } from '../../commands/skills/archive.ts';
+import { createPackageFiles } from '../../commands/skills/package-files.ts';
+import { sha256Of } from '../../domain/digest.ts';
 import { idOf } from '../../domain/id.ts';
+import { Refusal } from '../../domain/refusal.ts';
 import { AgentBudgetRead, AgentRead } from '../../projections/agents/agent.ts';
+import { memorySummary } from '../../projections/memory/memory-import.queries.ts';
+import { memoryImports } from '../../projections/memory/memory-import.ts';
 import { ToolRead } from '../../projections/tools/tool.ts';
 import { type Ctx, operation } from '../http/operation.ts';
+import { boundedMap } from '../http/scoped-cache.ts';
 
 const anyObject = z.record(z.string(), z.unknown());
 
@@ -18,18 +25,46 @@ const RuntimeModel = z.object({
   priority: z.int().meta({ description: 'The place in this list; 0 is the primary model' }),
 });
 
+const SHA256 = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
+
+const RuntimeSkillFile = z.object({
+  path: z.string().meta({ description: 'The path in the archive', examples: ['scripts/notes.sh'] }),
+  size_bytes: z.int().meta({ description: 'The size of the unpacked file', examples: [1_024] }),
+  sha256: z.string().meta({ description: 'The SHA-256 of the unpacked file, in hex', examples: [SHA256] }),
+});
+
+const RuntimeMemory = z.object({
+  entries: z.int().meta({ description: 'How many entries the memory has', examples: [120] }),
+  digest: z.string().meta({
+    description: 'Changes whenever entries are added or removed, so that a runner knows when to read the memory again',
+    examples: [SHA256],
+  }),
+  url: z.string().meta({
+    description: 'Where the runner reads the memory',
+    examples: ['https://annals.example.com/tenant/cx4n0qq6swaykccpuavupuuiu/agents/czgfdv4q2z6ftmeita38ua7fz/memory'],
+  }),
+});
+
 const RuntimeSkill = z.object({
   id: idOf('skill'),
   slug: z.string().meta({ description: 'The unique name of the skill in its tenant', examples: ['release-notes'] }),
   version: z.int().meta({ description: 'The version of the skill; 1 at first', examples: [1] }),
   digest: z.string().meta({
     description: 'The SHA-256 of the content of the skill, in hex',
-    examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+    examples: [SHA256],
   }),
   instructions: z.string().meta({ description: 'What the agent does with the skill', examples: ['Write the release notes.'] }),
   config: anyObject
     .nullable()
     .meta({ description: 'The configuration for this agent; null if there is none', examples: [{ channel: 'releases' }] }),
+  package_digest: z
+    .string()
+    .nullable()
+    .meta({ description: 'The SHA-256 of the zip archive of an imported skill; null if it has none', examples: [SHA256] }),
+  files: z
+    .array(RuntimeSkillFile)
+    .nullable()
+    .meta({ description: 'The files in the archive; null if there is no archive, or if it cannot be read now' }),
 });
 
 const RuntimeCredential = z.object({
@@ -61,14 +96,29 @@ export const AgentRuntime = z
     credentials: z.array(RuntimeCredential).meta({ description: "The agent's credentials at other services", examples: [[]] }),
     repo: RuntimeRepo.nullable().meta({ description: "The agent's code; null if no repository is linked" }),
     budget: AgentBudgetRead.meta({ description: 'What the agent may spend' }),
+    memory: RuntimeMemory.nullable().meta({ description: 'The memory of the agent; null while the read models cannot be reached' }),
   })
   .meta({ id: 'AgentRuntime' });
 
 const HEX_DIGITS_OF_ETAG = 32;
+/** The number of archives whose lists of files one process remembers. */
+const MAX_KNOWN_PACKAGES = 100;
+
+/** Returns a summary of the memory of an agent; null while the read models cannot be reached. */
+const memoryOf = async (ctx: Ctx, agent_id: string) => {
+  try {
+    const { entries, changes } = await memorySummary(ctx.reads, { tenant_id: ctx.tenant, agent_id });
+    const digest = sha256Of(Buffer.from(`${agent_id} ${changes}`));
+    return { entries, digest, url: `${ctx.publicUrl}/tenant/${ctx.tenant}/agents/${agent_id}/memory` };
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'unavailable') return null;
+    throw error;
+  }
+};
 
 const runtimeOf = async (ctx: Ctx, agent_id: string, sources: RuntimeSources) => {
   const runtime = await readRuntime(ctx, agent_id, sources);
-  const body = JSON.stringify(AgentRuntime.parse(runtime));
+  const body = JSON.stringify(AgentRuntime.parse({ ...runtime, memory: await memoryOf(ctx, agent_id) }));
   // The digest is made with a secret key. So the ETag reveals nothing about the secrets in the body.
   const etag = `"${ctx.digest(body).slice(0, HEX_DIGITS_OF_ETAG)}"`;
   return { body, etag, position: runtime.position, record: () => recordDisclosure(ctx, runtime) };
@@ -78,15 +128,19 @@ const runtimeOf = async (ctx: Ctx, agent_id: string, sources: RuntimeSources) =>
  * Creates the operation that returns an agent's runtime: all that its runner needs to run it. `codeHost` has the tokens
  * of git hosts.
  */
-export const agentRuntimeOperationsOf = (codeHost: CodeHost, oauth: Pick<OAuthClients, 'configured'>) => ({
-  getAgentRuntime: operation({
-    method: 'get',
-    path: '/tenant/:tenant_id/agents/:agent_id/runtime',
-    summary: 'Read all that the runner of an agent needs',
-    details: 'With secrets in clear text. Each read is recorded, except for one that If-None-Match answers with 304.',
-    permit: { all: ['agent:read'], runner: true },
-    permissionNote: "Requires the agent's runner key.",
-    reply: AgentRuntime,
-    run: (ctx, { agent_id }) => runtimeOf(ctx, agent_id, { tokenFor: codeHost.tokenFor, providers: oauth.configured }),
-  }),
-});
+export const agentRuntimeOperationsOf = (codeHost: CodeHost, oauth: Pick<OAuthClients, 'configured'>, unpack: Unpack) => {
+  const packageFiles = createPackageFiles(unpack, boundedMap(MAX_KNOWN_PACKAGES));
+  return {
+    getAgentRuntime: operation({
+      method: 'get',
+      path: '/tenant/:tenant_id/agents/:agent_id/runtime',
+      summary: 'Read all that the runner of an agent needs',
+      details: 'With secrets in clear text. Each read is recorded, except for one that If-None-Match answers with 304.',
+      permit: { all: ['agent:read'], runner: true },
+      permissionNote: "Requires the agent's runner key.",
+      reply: AgentRuntime,
+      projection: memoryImports.name,
+      run: (ctx, { agent_id }) => runtimeOf(ctx, agent_id, { tokenFor: codeHost.tokenFor, providers: oauth.configured, packageFiles }),
+    }),
+  };
+};

@@ -3,12 +3,14 @@ import { agentRuntimeOperationsOf } from './agent-runtime.ts';
 import { runnerCredentialOperations } from './runner-credential.ts';
 import { runnerPresenceOperations } from './runner-presence.ts';
 
+type Services = 'createBrokerUser' | 'runnerBroker' | 'codeHost' | 'oauth' | 'unpack';
+
 export const runnersArea = {
   title: 'Runners',
-  operations: ({ createBrokerUser, runnerBroker, codeHost, oauth }: Needs<'createBrokerUser' | 'runnerBroker' | 'codeHost' | 'oauth'>) => ({
+  operations: ({ createBrokerUser, runnerBroker, codeHost, oauth, unpack }: Needs<Services>) => ({
     ...runnerCredentialOperations(createBrokerUser),
     ...runnerPresenceOperations(runnerBroker),
-    ...agentRuntimeOperationsOf(codeHost, oauth),
+    ...agentRuntimeOperationsOf(codeHost, oauth, unpack),
   }),
   plainRoutes: [],
 } satisfies Area;

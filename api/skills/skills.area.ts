@@ -3,9 +3,10 @@ import { agentSkillOperations } from './agent-skills.ts';
 import { skillOperations } from './skill.ts';
 import { skillHistoryOperations } from './skill-history.ts';
 import { skillImport } from './skill-import.ts';
+import { skillPackages } from './skill-package.ts';
 
 export const skillsArea = {
   title: 'Skills',
   operations: () => ({ ...skillOperations, ...skillHistoryOperations, ...agentSkillOperations }),
-  plainRoutes: [skillImport],
+  plainRoutes: [skillImport, skillPackages],
 } satisfies Area;

@@ -10,6 +10,7 @@ import type { CodeHost } from '../agents/code-host.ts';
 import type { Ctx, Loaded } from '../context.ts';
 import { agentCredentials } from '../credentials/linked-identity.ts';
 import { loadUsableSkills } from '../skills/agent-skills.ts';
+import type { PackageFiles } from '../skills/package-files.ts';
 import { openSkillConfig } from '../skills/skill-config.ts';
 import { loadTools } from '../tools/tool.ts';
 
@@ -36,13 +37,14 @@ const modelsOf = async (ctx: Ctx, agent: Agent.Agent) => {
   };
 };
 
-/** Returns the skills that the agent may use, with their decrypted configuration for this agent. */
-const skillsOf = async (ctx: Ctx, agent: Loaded<Agent.Agent>) => {
+/** Returns the skills that the agent may use, with their decrypted configuration for this agent and their files. */
+const skillsOf = async (ctx: Ctx, agent: Loaded<Agent.Agent>, packageFiles: PackageFiles) => {
   const { usable, loaded } = await loadUsableSkills(ctx, agent.state);
   const skills = await Promise.all(
-    usable.map(async ({ id, state: { slug, version, digest, instructions } }) => {
+    usable.map(async ({ id, state: { slug, version, digest, instructions, package_digest } }) => {
       const config = await openSkillConfig(ctx, agent, id);
-      return { id, slug, version, digest, instructions, config };
+      const files = package_digest === null ? null : await packageFiles(ctx.blobs, package_digest);
+      return { id, slug, version, digest, instructions, config, package_digest, files };
     }),
   );
   return { skills, loaded };
@@ -73,8 +75,15 @@ export const readModelChain = async (ctx: Ctx, agent: Loaded<Agent.Agent>) => {
   return { primary: models[0]?.model_id ?? null, position: tokenOf(newestOf([agent, ...loaded])) };
 };
 
-/** What a runtime contains besides data of the log: the tokens for git hosts, and the names of the OAuth providers. */
-export type RuntimeSources = { readonly tokenFor: CodeHost['tokenFor']; readonly providers: readonly string[] };
+/**
+ * What a runtime contains besides data of the log: the tokens for git hosts, the names of the OAuth providers, and the
+ * files of skills.
+ */
+export type RuntimeSources = {
+  readonly tokenFor: CodeHost['tokenFor'];
+  readonly providers: readonly string[];
+  readonly packageFiles: PackageFiles;
+};
 
 /** Everything that a runner needs to run its agent. Secrets are in clear text. */
 export type AgentRuntime = Awaited<ReturnType<typeof readRuntime>>;
@@ -85,13 +94,13 @@ export type AgentRuntime = Awaited<ReturnType<typeof readRuntime>>;
  * budget.
  * @throws Refusal not_found if the agent does not exist, forbidden if the caller does not use its runner key
  */
-export const readRuntime = async (ctx: Ctx, agent_id: string, { tokenFor, providers }: RuntimeSources) => {
+export const readRuntime = async (ctx: Ctx, agent_id: string, { tokenFor, providers, packageFiles }: RuntimeSources) => {
   await requireRunner(ctx, agent_id);
   const agent = await loadAgent(ctx, agent_id);
   const { state } = agent;
   const [models, skills, tools, identities] = await Promise.all([
     modelsOf(ctx, state),
-    skillsOf(ctx, agent),
+    skillsOf(ctx, agent, packageFiles),
     toolsOf(ctx, state),
     agentCredentials(ctx, agent_id, providers),
   ]);
@@ -115,7 +124,12 @@ export const recordDisclosure = (ctx: Ctx, { agent, position, models, skills, to
     agent_id: agent.id,
     position,
     models: models.map(({ model_id }) => model_id),
-    skills: skills.map(({ id, version, config }) => ({ skill_id: id, version, has_config: config !== null })),
+    skills: skills.map(({ id, version, config, package_digest }) => ({
+      skill_id: id,
+      version,
+      has_config: config !== null,
+      package_digest,
+    })),
     tools: tools.map(({ id }) => id),
     credentials: credentials.map(({ provider, label }) => ({ provider, label })),
     repo_token_of: repo?.token ? repo.url : null,

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import { idOf } from '../../domain/id.ts';
-import { invalid } from '../../domain/refusal.ts';
+import { invalid, notFound } from '../../domain/refusal.ts';
 import { assertGranted, grantSkill, MAX_SKILLS, replacePermissions, revokeSkill } from '../../domain/skills/agent-skills.ts';
 import * as Skill from '../../domain/skills/skill.ts';
+import { requireRunner } from '../access/require-runner.ts';
 import { loadAgent } from '../agents/agent.ts';
 import { checkOnce } from '../check-once.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
@@ -53,6 +54,18 @@ export const loadUsableSkills = async (ctx: Ctx, agent: Agent.Agent) => {
   const ids = Object.keys(agent.skills).filter((id) => mayUseSkill(agent, id));
   const loaded = await Promise.all(ids.map((id) => ctx.load(Skill, id)));
   return { usable: loaded.filter(({ state }) => state.status === 'live'), loaded };
+};
+
+/**
+ * Loads one of the skills that the agent may use, for its runner.
+ * @throws Refusal not_found, forbidden if the caller uses no runner key
+ */
+export const loadUsableSkill = async (ctx: Ctx, { agent_id, skill_id }: Record<'agent_id' | 'skill_id', string>): Promise<Skill.Skill> => {
+  await requireRunner(ctx, agent_id);
+  const { state: agent } = await loadAgent(ctx, agent_id);
+  const { state: skill } = await ctx.load(Skill, skill_id);
+  if (!mayUseSkill(agent, skill_id) || skill.status !== 'live') throw notFound();
+  return skill;
 };
 
 type SkillRef = { readonly skill_id: string; readonly pointer: string };

@@ -13,7 +13,8 @@ export type DisclosedRuntime = {
   /** The log position of the newest event that the runtime includes, as a consistency token. */
   position: string;
   models: readonly string[];
-  skills: readonly { skill_id: string; version: number; has_config: boolean }[];
+  /** `package_digest` is the SHA-256 of the skill's archive, if it has one. Events of earlier versions do not have it. */
+  skills: readonly { skill_id: string; version: number; has_config: boolean; package_digest?: string | null }[];
   tools: readonly string[];
   credentials: readonly { provider: string; label: string }[];
   /** The URL of the repository for which the runtime contains an access token; null if it contains none. */

@@ -74,6 +74,30 @@ const inRange = defineQuery((db, { tenant_id, agent_id, first, last }: Range) =>
 export const importOfEntry = async (reads: Reads, range: Range): Promise<ImportedFile | null> =>
   (await reads.rows(inRange, range)).map(importedFile)[0] ?? null;
 
+type AgentRef = { readonly tenant_id: string; readonly agent_id: string };
+
+const summary = defineQuery((db, { tenant_id, agent_id }: AgentRef) =>
+  db
+    .selectFrom('memory.changes as memory')
+    .select(({ selectFrom }) => [
+      'memory.changes',
+      selectFrom('memory.imports as import')
+        .select(({ fn, cast, lit }) => cast<number>(fn.coalesce(fn.sum('import.entries'), lit(0)), 'integer').as('entries'))
+        .where('import.tenant_id', '=', tenant_id)
+        .where('import.agent_id', '=', agent_id)
+        .where('import.imported_at', 'is not', null)
+        .as('entries'),
+    ])
+    .where('memory.tenant_id', '=', tenant_id)
+    .where('memory.agent_id', '=', agent_id),
+);
+
+/** Returns how many entries the memory of an agent has, and how often it has changed. @throws Refusal unavailable */
+export const memorySummary = async (reads: Reads, agent: AgentRef): Promise<{ entries: number; changes: number }> => {
+  const [found] = await reads.rows(summary, agent);
+  return { entries: found?.entries ?? 0, changes: Number(found?.changes ?? 0) };
+};
+
 const jobQuery = defineQuery((db, { tenant_id, id }: { tenant_id: string; id: string }) =>
   db
     .selectFrom('memory.imports as import')

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import * as MemoryImport from '../../domain/memory/memory-import.ts';
-import { insert, type Projection, patch } from '../projection.ts';
+import { add, type Change, insert, type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
 import { Job } from '../webhooks/replay-job.ts';
 
@@ -34,7 +34,7 @@ const Segments = z.object({ segments: z.array(z.object({ sha256: z.string(), ent
 /**
  * `sha256`, `source` and `format` describe the imported file; after the import was undone, `sha256` is null.
  * `imported_at` is null unless the entries are in the memory of the agent. `running_since` is null unless the import is
- * running.
+ * running. `entries` is the number of entries that the import has added to the memory.
  */
 export const table = {
   name: 'imports',
@@ -49,6 +49,7 @@ export const table = {
     format: 'text',
     imported_at: 'timestamptz',
     running_since: 'timestamptz',
+    entries: 'integer',
   },
   docs: { job: Job, segments: Segments },
   indexes: [
@@ -58,12 +59,24 @@ export const table = {
   ],
 } as const satisfies Table;
 
+/** How often the memory of an agent has changed: by imports, and by the undoing of imports. */
+const changeTable = {
+  name: 'changes',
+  key: ['tenant_id', 'agent_id'],
+  columns: { tenant_id: 'text', agent_id: 'text' },
+  counters: ['changes'],
+  countersOnly: true,
+  docs: {},
+} as const satisfies Table;
+
+const changed = (tenant_id: string, agent_id: string): Change => add('changes', { tenant_id, agent_id }, { changes: 1 });
+
 /** The imports into the memories of agents. The texts are only in the file store. */
 export const memoryImports = {
   name: 'memory',
-  version: 3,
+  version: 4,
   categories: [MemoryImport.category],
-  tables: [table],
+  tables: [table, changeTable],
   on: {
     MemoryImportStarted: ({ id, tenant: tenant_id, at, data: { agent_id, entries, sha256, source, format } }) =>
       insert('imports', {
@@ -82,22 +95,26 @@ export const memoryImports = {
           target_agent_id: null,
           per_second: null,
         },
-        ...{ created_at: at, finished_at: null, running_since: at, imported_at: null, segments: [] },
+        ...{ created_at: at, finished_at: null, running_since: at, imported_at: null, entries: 0, segments: [] },
       }),
     MemoryImportAdvanced: ({ id, tenant: tenant_id, data: { done } }) => patch('imports', { tenant_id, id }, { done }),
-    MemoryImported: ({ id, tenant: tenant_id, at, data: { entries, segments } }) =>
+    MemoryImported: ({ id, tenant: tenant_id, at, data: { agent_id, entries, segments } }) => [
       patch(
         'imports',
         { tenant_id, id },
-        { status: 'done', done: entries, segments, running_since: null, imported_at: at, finished_at: at },
+        { status: 'done', done: entries, entries, segments, running_since: null, imported_at: at, finished_at: at },
       ),
+      changed(tenant_id, agent_id),
+    ],
     MemoryImportFailed: ({ id, tenant: tenant_id, at, data: { error } }) =>
       patch('imports', { tenant_id, id }, { status: 'failed', error, running_since: null, finished_at: at }),
-    MemoryImportUndone: ({ id, tenant: tenant_id, at }) =>
+    MemoryImportUndone: ({ id, tenant: tenant_id, at, data: { agent_id } }) => [
       patch(
         'imports',
         { tenant_id, id },
-        { status: 'cancelled', segments: [], sha256: null, running_since: null, imported_at: null, finished_at: at },
+        { status: 'cancelled', segments: [], sha256: null, entries: 0, running_since: null, imported_at: null, finished_at: at },
       ),
+      changed(tenant_id, agent_id),
+    ],
   },
 } as const satisfies Projection<MemoryImport.MemoryImportEvent>;

@@ -32,6 +32,7 @@ const FURTHER = [
   'GET    /problems/{type}',
   'GET    /tenant/{tenant_id}/agents/{agent_id}/budget/usage',
   'GET    /tenant/{tenant_id}/agents/{agent_id}/memory/{entry_id}',
+  'GET    /tenant/{tenant_id}/agents/{agent_id}/skills/{skill_id}/package',
   'GET    /tenant/{tenant_id}/audit-logs/keys',
   'GET    /tenant/{tenant_id}/billing/costs',
   'GET    /tenant/{tenant_id}/changes',

@@ -65,6 +65,7 @@ const RESPONSES: { readonly [Name in OperationName as Reply<Name> extends Respon
   getDeliveryBody: true,
   getFile: true,
   getMailAttachment: true,
+  getSkillPackage: true,
   readBrandFavicon: true,
   readBrandLogo: true,
   readDocs: true,

@@ -69,6 +69,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   previewCronJob: 'the future',
   getAgentRuntime: 'what the runner needs now',
   getDeliveryBody: 'bytes that never change',
+  getSkillPackage: 'bytes that never change',
   getFile: 'bytes that never change',
   getMailAttachment: 'bytes that never change',
 };
@@ -76,7 +77,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
 const dataset = await createDataset();
 const { own } = dataset;
 const send = (path: string, headers = {}) =>
-  dataset.send('GET', path, { key: path.endsWith('/runtime') ? dataset.keys.runner : dataset.keys.owner, headers });
+  dataset.send('GET', path, { key: /\/(?:runtime|package)$/.test(path) ? dataset.keys.runner : dataset.keys.owner, headers });
 const end = (): string => tokenOf(dataset.log.events.at(-1)!.position);
 
 /** Records that the runner has acknowledged the delivery, which then appears in reads of the delivery. */
@@ -153,7 +154,7 @@ test('an as-of read at the end of the log returns the header Projection-Position
 });
 
 test("every JSON response to a read of a tenant's data has the header Projection-Position", async () => {
-  const bytes = ['exportAuditLogs', 'streamTenantChanges', 'getDeliveryBody', 'getFile', 'getMailAttachment'];
+  const bytes = ['exportAuditLogs', 'streamTenantChanges', 'getDeliveryBody', 'getFile', 'getMailAttachment', 'getSkillPackage'];
   for (const call of tenantReads.filter(({ operationId }) => !bytes.includes(operationId))) {
     const answer = await send(`${pathOf(call)}${call.path.endsWith('/diff') ? '?from=0:0' : ''}`);
     assert.is(answer.status, 200, `${call.operationId}: ${answer.text}`);

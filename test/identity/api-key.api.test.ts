@@ -170,9 +170,9 @@ test("a runner key allows only a runner's operations: reading its agent, its run
         ...(method === 'get' || method === 'delete' ? {} : { body: {} }),
       });
     const [own, foreign] = [await ask(agent), await ask(other)];
-    // A change of another agent's session or reservation gets the same response as one of a missing session or
-    // reservation.
-    const refused = method === 'post' && /:(session|reservation)_id/.test(path) ? 404 : 403;
+    // Another agent's session or reservation gets the same response as a missing one.
+    const isByResource = name === 'getSession' || (method === 'post' && /:(session|reservation)_id/.test(path));
+    const refused = isByResource ? 404 : 403;
     if (path !== '/me') assert.is(foreign.status, refused, `${name} of another agent: ${foreign.status}`);
     if (own.status !== 403) open.add(name);
   }
@@ -184,8 +184,13 @@ test("a runner key allows only a runner's operations: reading its agent, its run
     'failSession',
     'getAgent',
     'getAgentRuntime',
+    'getMemoryEntry',
+    'getSession',
     'issueRunnerCredential',
+    'listMemory',
     'listRunnerCredentials',
+    'listSessions',
+    'readBudgetUsage',
     'readMe',
     'requestCredential',
     'reserveBudget',

@@ -3869,6 +3869,25 @@ where
   and "import"."agent_id" = $4
   and "import"."imported_at" is not null;
 
+-- memorySummary: call
+select
+  "memory"."changes",
+  (
+    select
+      cast(coalesce(sum("import"."entries"), 0) as integer) as "entries"
+    from
+      "memory"."imports" as "import"
+    where
+      "import"."tenant_id" = $1
+      and "import"."agent_id" = $2
+      and "import"."imported_at" is not null
+  ) as "entries"
+from
+  "memory"."changes" as "memory"
+where
+  "memory"."tenant_id" = $3
+  and "memory"."agent_id" = $4;
+
 -- memoryFilesWithDigest: call
 select distinct
   on ("import"."agent_id") "import"."agent_id",

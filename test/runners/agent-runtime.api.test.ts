@@ -84,7 +84,18 @@ test('the runtime of an agent contains its settings, models, skills with their d
   assert.match(String(digest), /^[0-9a-f]{64}$/);
   assert.equal(
     [skills.length, rest],
-    [1, { id: skill, slug: 'notes', version: 1, instructions: 'Do notes', config: { token: CANARIES.skill } }],
+    [
+      1,
+      {
+        id: skill,
+        slug: 'notes',
+        version: 1,
+        instructions: 'Do notes',
+        config: { token: CANARIES.skill },
+        package_digest: null,
+        files: null,
+      },
+    ],
   );
   assert.equal([tools.length, tools[0]!.name, tools[0]!.configuration], [1, 'send', { channel: 'alerts' }]);
   assert.equal([repo, budget, credentials], [null, { hourly_limit_usd: 2.5 }, []]);
@@ -150,7 +161,7 @@ test('each read of a runtime is recorded with the list of what it contained, exc
     agent_id: agent.split('/').at(-1),
     position: (first.body as Runtime).position,
     models: [primary],
-    skills: [{ skill_id: skill, version: 1, has_config: true }],
+    skills: [{ skill_id: skill, version: 1, has_config: true, package_digest: null }],
     tools: [tool],
     credentials: [],
     repo_token_of: 'https://git.example.com/a.git',

@@ -1,4 +1,6 @@
 import { hash } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { entryIdOf } from '../../domain/memory/entry-id.ts';
@@ -54,7 +56,9 @@ const get = (path: string, key: string) => p.send('GET', path, { key });
 const fileOf = (content: string | Uint8Array): string => `${p.tenant}/files/${digestOf(content)}`;
 
 /** The reads of a runner whose path names its agent, and those whose path names a resource of the agent. */
-const pathsByAgent = ({ agent, importId }: Furnished): string[] => [
+const pathsByAgent = ({ agent, importId, skill }: Furnished): string[] => [
+  `${agent}/runtime`,
+  `${agent}/skills/${skill}/package`,
   `${agent}/memory`,
   `${agent}/memory?q=two`,
   `${agent}/memory/${entryIdOf(importId, 1)}`,
@@ -114,13 +118,79 @@ test('a file that several agents hold is read by the runner of each of them, and
 });
 
 test('a runner reads the archive of a skill only while its agent may use the skill', async () => {
-  const status = async () => (await get(fileOf(one.archive), one.runner.key)).status;
+  const paths = [fileOf(one.archive), `${one.agent}/skills/${one.skill}/package`];
+  const status = async () => (await Promise.all(paths.map((path) => get(path, one.runner.key)))).map((answer) => answer.status);
   const grant = (is_enabled: boolean) => created(`${one.agent}/skills`, { skill_id: one.skill, is_enabled });
-  assert.is(await status(), 200);
+  assert.equal(await status(), [200, 200]);
   await grant(false);
-  assert.is(await status(), 404);
+  assert.equal(await status(), [404, 404]);
   await grant(true);
-  assert.is(await status(), 200);
+  assert.equal(await status(), [200, 200]);
+});
+
+type Runtime = {
+  skills: { id: string; package_digest: string; files: Json[] }[];
+  memory: { entries: number; digest: string; url: string };
+};
+const runtimeOf = async ({ agent, runner }: Furnished): Promise<Runtime> => {
+  const { status, body, text } = await get(`${agent}/runtime`, runner.key);
+  assert.is(status, 200, text);
+  return body as Runtime;
+};
+
+test('the runtime lists the files of a skill, and the archive is sent as it was uploaded, with its digest as the ETag', async () => {
+  const { agent, runner } = one;
+  const archive = skillArchive('with-files', [
+    { name: 'scripts/run.sh', content: 'echo run' },
+    { name: 'empty.txt', content: '' },
+  ]);
+  const { id } = await upload(`${p.tenant}/skills/import`, { name: 'upload', content: archive });
+  await created(`${agent}/skills`, { skill_id: id });
+  const described = (await runtimeOf(one)).skills.find((skill) => skill.id === id)!;
+  assert.is(described.package_digest, digestOf(archive));
+  assert.equal(described.files.slice(1), [
+    { path: 'scripts/run.sh', size_bytes: 8, sha256: digestOf('echo run') },
+    { path: 'empty.txt', size_bytes: 0, sha256: digestOf('') },
+  ]);
+  const path = `${agent}/skills/${id}/package`;
+  const response = await p.app.request(path, { headers: { authorization: `Bearer ${runner.key}` } });
+  assert.equal(Buffer.from(await response.arrayBuffer()), archive);
+  const etag = response.headers.get('etag')!;
+  assert.equal([etag, response.headers.get('content-type')], [`"${digestOf(archive)}"`, 'application/zip']);
+  assert.is((await p.send('GET', path, { key: runner.key, headers: { 'if-none-match': etag } })).status, 304);
+  assert.is((await p.send('GET', path)).status, 403, 'a person');
+  const written = (await created(`${p.tenant}/skills`, { name: 'W', slug: 'w', description: 'd', instructions: 'i' })).id;
+  await created(`${agent}/skills`, { skill_id: written });
+  const without = await get(`${agent}/skills/${written}/package`, runner.key);
+  assert.is(without.status, 404);
+  assert.match(without.text, /not imported from an archive/);
+  const disclosed = p.eventsOf('RuntimeDisclosed').at(-1)!.data as unknown as { skills: Json[] };
+  assert.ok(disclosed.skills.some(({ skill_id, package_digest }) => skill_id === id && package_digest === digestOf(archive)));
+});
+
+test('a runner gets the rest of the runtime while the archive of a skill cannot be read', async () => {
+  const content = skillArchive('unreadable');
+  const { id } = await upload(`${p.tenant}/skills/import`, { name: 'upload', content });
+  await created(`${one.agent}/skills`, { skill_id: id });
+  rmSync(join(p.dataDirectory, 'blobs'), { recursive: true });
+  const described = (await runtimeOf(one)).skills.find((skill) => skill.id === id)!;
+  assert.equal([described.package_digest, described.files], [digestOf(content), null]);
+});
+
+test('the digest of the memory in the runtime changes with every import and every undoing, and with nothing else', async () => {
+  const agent = await furnishedAgent('digest');
+  const summaries = [(await runtimeOf(agent)).memory, (await runtimeOf(agent)).memory];
+  const more = await imported(agent.id, linesOf('more'), 'more.jsonl');
+  summaries.push((await runtimeOf(agent)).memory);
+  await p.send('DELETE', `${memoryOf(agent.id)}/imports/${more}`);
+  summaries.push((await runtimeOf(agent)).memory);
+  assert.equal(
+    summaries.map(({ entries }) => entries),
+    [3, 3, 4, 3],
+  );
+  assert.is(new Set(summaries.map(({ digest }) => digest)).size, 3);
+  assert.is(summaries[0]!.digest, summaries[1]!.digest);
+  assert.is(summaries[0]!.url, `http://annals.test${memoryOf(agent.id)}`);
 });
 
 test('a runner reads neither imported files of the memory nor what is not of its agent', async () => {

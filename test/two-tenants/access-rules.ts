@@ -147,6 +147,7 @@ POST   /tenant/{tenant_id}/agents/{agent_id}/skills                     agent:sk
 DELETE /tenant/{tenant_id}/agents/{agent_id}/skills/{skill_id}          agent:skills:write
 GET    /tenant/{tenant_id}/agents/{agent_id}/skills/{skill_id}/config   agent:skills:write
 PATCH  /tenant/{tenant_id}/agents/{agent_id}/skills/{skill_id}/config   agent:skills:write
+GET    /tenant/{tenant_id}/agents/{agent_id}/skills/{skill_id}/package  agent:read + runner only
 GET    /tenant/{tenant_id}/agents/{agent_id}/skill-permissions          agent:read
 PUT    /tenant/{tenant_id}/agents/{agent_id}/skill-permissions          agent:skills:write
 POST   /agents/{source_id}/clone                                        agent:read & tenant:agents:create in a tenant of the caller

@@ -118,6 +118,13 @@ const uploadFile = async (p: Platform, path: string, key: string, content: strin
   return (answer.body as { sha256: string }).sha256;
 };
 
+const importSkill = async (p: Platform, tenant: string, key: string, name: string): Promise<string> => {
+  const raw = formBody({ name: 'upload', filename: 'a.zip', content: skillArchive(name) });
+  const answer = await p.send('POST', `${tenant}/skills/import`, { key, raw, headers: { 'content-type': FORM_TYPE } });
+  if (answer.status !== 201) throw new Error(`the skill of the dataset was refused: ${answer.text}`);
+  return (answer.body as { id: string }).id;
+};
+
 const addAttachment = async (p: Platform, path: string, key: string): Promise<string> => {
   const raw = formBody({ name: 'file', filename: 'a.txt', content: 'Mail' });
   const answer = await p.send('POST', path, { key, raw, headers: { 'content-type': FORM_TYPE } });
@@ -179,7 +186,8 @@ export const seedTenant = async (p: Platform, slug: string) => {
   const apiKey = await request(p, 'POST', `${tenant}/api-keys`, keys.admin, { name: 'spare' });
   const integration = await post('/webhook-integrations', { provider: 'github', agent_id: agent, label: 'Repo' });
   const skillFields = { name: 'Skill', description: 'A skill', instructions: 'Do it' };
-  const skill = (await post('/skills', { ...skillFields, slug: 'public', visibility: 'public' })).id;
+  const skill = await importSkill(p, tenant, owner, 'public');
+  await request(p, 'PATCH', `${tenant}/skills/${skill}`, owner, { visibility: 'public' });
   const privateSkill = (await post('/skills', { ...skillFields, slug: 'private' })).id;
   await post(`/agents/${agent}/skills`, { skill_id: skill });
   const { token: skillToken } = await request(p, 'PUT', `${tenant}/skills/${skill}/webhook`, owner, { agent_id: agent });
