@@ -2,15 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createSockets, post } from '../faults/load.ts';
-import { type Platform, withPlatform } from '../faults/platform.ts';
+import type { RunningPlatform } from '../faults/running-platform.ts';
 import { createDataset, type Tenant } from '../faults/tenants.ts';
 import { eventually } from '../fixtures/child-process.ts';
+import { withProcessPlatform } from '../fixtures/process-platform.ts';
 
 /**
  * Appends a damaged data key to the keys of the tenant. No master key can decrypt it. Processes that start after this
  * read it.
  */
-const damageKeys = async (platform: Platform, { id }: Tenant): Promise<void> => {
+const damageKeys = async (platform: RunningPlatform, { id }: Tenant): Promise<void> => {
   const log = platform.openLog();
   const stream = `key-${id}.vault`;
   const last = await log.last(stream);
@@ -21,7 +22,7 @@ const damageKeys = async (platform: Platform, { id }: Tenant): Promise<void> => 
 };
 
 test("while a tenant's data key cannot be decrypted, a new process answers its deliveries with 503, serves other tenants, and reports the key at /readyz", () =>
-  withPlatform(async (platform) => {
+  withProcessPlatform(async (platform) => {
     const readiness = async (base: string) => {
       const answer = await fetch(`${base}/readyz`);
       return { status: answer.status, degraded: ((await answer.json()) as { degraded: string[] }).degraded };
