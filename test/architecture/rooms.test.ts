@@ -155,6 +155,23 @@ test('findCycle returns the nodes of a cycle that a graph contains', () => {
   equal(findCycle(graph), ['b', 'c', 'd', 'b']);
 });
 
+test('api/areas.ts lists every area, and leads to every file that defines operations or plain routes', () => {
+  equal(
+    importedFiles('api/areas.ts')
+      .filter((file) => file.endsWith('.area.ts'))
+      .sort(),
+    filesOf('api')
+      .filter((file) => file.endsWith('.area.ts'))
+      .sort(),
+  );
+  const reached = new Set(['api/areas.ts']);
+  for (const file of reached) for (const next of fileGraph.get(file) ?? []) reached.add(next);
+  equal(
+    filesOf('api').filter((file) => /\b(?:operation\(\{|plainRoutes\(\[)/.test(withoutComments(file)) && !reached.has(file)),
+    [],
+  );
+});
+
 test('every file name in infra is unique', () => {
   const names = filesOf('infra').map((file) => basename(file));
   equal(
