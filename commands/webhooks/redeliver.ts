@@ -5,7 +5,7 @@ import { conflict, invalid } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
 import { checkOnce } from '../check-once.ts';
-import type { AggregateReader, Ctx, Input, Loaded } from '../context.ts';
+import type { Ctx, Input, Loaded, ReactorCtx } from '../context.ts';
 import { acceptsDeliveries, isActive } from './delivery-eligibility.ts';
 
 export const Redeliver = z
@@ -49,18 +49,12 @@ export type DeadMessage = {
   readonly message_id: string;
 };
 
-/** How commands of the operator read and write streams. These functions need no caller and no request. */
-export type OperatorPorts = Pick<AggregateReader, 'load'> & {
-  /** Appends the events that the decision returns. @returns the state after them @throws Refusal */
-  readonly decide: (dead: DeadMessage, decision: (delivery: Delivery.Delivery) => Delivery.DeliveryEvent[]) => Promise<Delivery.Delivery>;
-};
-
 /** Returns the reason why a message that was given up or lost must not be sent again; null if it can be sent. */
-const obstacleOf = async ({ load }: OperatorPorts, { tenant, agent_id, delivery_id, message_id }: DeadMessage): Promise<string | null> => {
+const obstacleOf = async ({ load }: ReactorCtx, { tenant, agent_id, delivery_id, message_id }: DeadMessage): Promise<string | null> => {
   const [owner, agent, delivery] = await Promise.all([
-    load(Tenant, tenant, tenant),
-    load(Agent, tenant, agent_id),
-    load(Delivery, tenant, delivery_id),
+    load(Tenant, tenant, { tenant }),
+    load(Agent, agent_id, { tenant }),
+    load(Delivery, delivery_id, { tenant }),
   ]);
   if (!acceptsDeliveries(owner.state)) return 'its tenant is suspended or closed';
   if (!isActive(agent.state)) return 'its agent is inactive or deleted';
@@ -78,12 +72,12 @@ type Decision = (delivery: Delivery.Delivery) => Delivery.DeliveryEvent[];
  * such a reason.
  * @throws Refusal unavailable
  */
-const sendAgain = async (ports: OperatorPorts, message: DeadMessage, decision: Decision, dryRun: boolean): Promise<SentAgain> => {
-  const obstacle = await obstacleOf(ports, message);
+const sendAgain = async (ctx: ReactorCtx, message: DeadMessage, decision: Decision, dryRun: boolean): Promise<SentAgain> => {
+  const obstacle = await obstacleOf(ctx, message);
   if (obstacle) return { skipped: obstacle };
   if (dryRun) return { message_id: null };
-  const { message_id } = await ports.decide(message, decision);
-  return { message_id };
+  const { state } = await ctx.transact(Delivery, message.delivery_id, decision, { tenant: message.tenant });
+  return { message_id: state.message_id };
 };
 
 /**
@@ -91,8 +85,8 @@ const sendAgain = async (ports: OperatorPorts, message: DeadMessage, decision: D
  * however often this is called. With `dryRun`, only checks whether it would be sent.
  * @throws Refusal unavailable
  */
-export const redeliverDead = (ports: OperatorPorts, dead: DeadMessage, dryRun: boolean): Promise<SentAgain> =>
-  sendAgain(ports, dead, Delivery.requeueDead(dead.message_id, dead.agent_id), dryRun);
+export const redeliverDead = (ctx: ReactorCtx, dead: DeadMessage, dryRun: boolean): Promise<SentAgain> =>
+  sendAgain(ctx, dead, Delivery.requeueDead(dead.message_id, dead.agent_id), dryRun);
 
 /**
  * Sends a message again that the broker lost before a runner acknowledged it. Each lost message is sent again only
@@ -100,5 +94,5 @@ export const redeliverDead = (ports: OperatorPorts, dead: DeadMessage, dryRun: b
  * delivery twice. With `dryRun`, only checks whether it would be sent.
  * @throws Refusal unavailable
  */
-export const redriveLost = (ports: OperatorPorts, lost: DeadMessage, dryRun: boolean): Promise<SentAgain> =>
-  sendAgain(ports, lost, Delivery.repeatLost(lost.message_id), dryRun);
+export const redriveLost = (ctx: ReactorCtx, lost: DeadMessage, dryRun: boolean): Promise<SentAgain> =>
+  sendAgain(ctx, lost, Delivery.repeatLost(lost.message_id), dryRun);

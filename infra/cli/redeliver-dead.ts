@@ -7,7 +7,7 @@ import { shownValue } from '../../domain/shown-value.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { openOperatorPorts } from '../reactors/operator-ports.ts';
+import { reactorContext } from '../reactors/reactor-context.ts';
 import { usageError } from './arguments.ts';
 import { locateServices } from './locate-services.ts';
 import { createResendReport } from './resend-report.ts';
@@ -73,9 +73,9 @@ export const redeliverDeliveries = async (config: Config, options: RedeliverOpti
   const log = openLog(locateServices(config).eventstoreUrl);
   try {
     await log.ping();
-    const ports = openOperatorPorts(log, ACTOR);
+    const ctx = reactorContext(log, { actor: ACTOR, at: () => new Date().toISOString() });
     const report = createResendReport(options);
-    for (const dead of await deadMessages(log, selection)) report.add(dead, await redeliverDead(ports, dead, options.dryRun));
+    for (const dead of await deadMessages(log, selection)) report.add(dead, await redeliverDead(ctx, dead, options.dryRun));
     return report.end();
   } finally {
     await log.close();

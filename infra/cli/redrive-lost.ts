@@ -17,7 +17,7 @@ import { errorReason } from '../nats/jetstream-errors.ts';
 import { readOutstandingIds } from '../nats/outstanding-messages.ts';
 import { printError } from '../processes/exit.ts';
 import { acknowledgedIdsSince, createIdSet } from '../reactors/acknowledged-ids.ts';
-import { openOperatorPorts } from '../reactors/operator-ports.ts';
+import { reactorContext } from '../reactors/reactor-context.ts';
 import { positionBefore, resumePosition } from '../reactors/resume-position.ts';
 import { usageError } from './arguments.ts';
 import { locateServices } from './locate-services.ts';
@@ -153,12 +153,12 @@ const createProgress = (total: number) => {
 
 /** Sends lost messages again. @returns the exit code: 1 if the event store refused some of them */
 const sendAll = async (log: Log, lost: readonly Unsettled[], options: RedriveOptions): Promise<number> => {
-  const ports = openOperatorPorts(log, ACTOR);
+  const ctx = reactorContext(log, { actor: ACTOR, at: () => new Date().toISOString() });
   const report = createResendReport(options);
   const progress = createProgress(lost.length);
   for (const [index, message] of lost.entries()) {
     progress(index);
-    report.add(message, await redriveLost(ports, message, options.dryRun).catch((error: Error) => error));
+    report.add(message, await redriveLost(ctx, message, options.dryRun).catch((error: Error) => error));
   }
   return report.end();
 };

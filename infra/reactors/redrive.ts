@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import type { Logger } from 'pino';
-import { type DeadMessage, type OperatorPorts, redriveLost } from '../../commands/webhooks/redeliver.ts';
+import type { ReactorCtx } from '../../commands/context.ts';
+import { type DeadMessage, redriveLost } from '../../commands/webhooks/redeliver.ts';
 import { type Position, sortKey } from '../../domain/event.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import {
@@ -15,7 +16,7 @@ import { ADVISORY_STREAM, MAX_MESSAGE_AGE_MS, manager, readTip } from '../nats/j
 import { errorReason } from '../nats/jetstream-errors.ts';
 import { outstandingCount, readOutstandingIds } from '../nats/outstanding-messages.ts';
 import { acknowledgedIdsSince, createIdSet } from './acknowledged-ids.ts';
-import { openOperatorPorts } from './operator-ports.ts';
+import { reactorContext } from './reactor-context.ts';
 import { resumePosition } from './resume-position.ts';
 
 const INTERVAL_MS = 60_000;
@@ -54,7 +55,7 @@ export type RedriveParts = {
 type LostMessage = DeadMessage & { readonly place: string };
 
 type Redrive = Required<RedriveParts> & {
-  readonly ports: OperatorPorts;
+  readonly ctx: ReactorCtx;
   /** The ids of the messages that were missing in the previous search. */
   suspects: ReadonlySet<string>;
 };
@@ -110,12 +111,12 @@ const unsettledIn = async (log: Log, lost: readonly LostMessage[], signal: Abort
   return lost.filter(({ message_id }) => !settled.has(message_id));
 };
 
-const sendAgain = async ({ ports, logger }: Redrive, lost: readonly LostMessage[], signal: AbortSignal): Promise<void> => {
+const sendAgain = async ({ ctx, logger }: Redrive, lost: readonly LostMessage[], signal: AbortSignal): Promise<void> => {
   const waiting = [...lost];
   const counts = { sent: 0, skipped: 0 };
   const work = async (): Promise<void> => {
     for (let message = waiting.shift(); message && !signal.aborted; message = waiting.shift())
-      counts['skipped' in (await redriveLost(ports, message, false)) ? 'skipped' : 'sent']++;
+      counts['skipped' in (await redriveLost(ctx, message, false)) ? 'skipped' : 'sent']++;
   };
   try {
     await Promise.all(Array.from({ length: CONCURRENCY }, work));
@@ -153,7 +154,12 @@ const runOnce = async (redrive: Redrive, signal: AbortSignal): Promise<void> => 
 export const startRedrive = (parts: RedriveParts): { close: () => Promise<void> } => {
   const defaults = { intervalMs: INTERVAL_MS, overdueMs: OVERDUE_MS };
   const { intervalMs, logger, log, isResponsible } = { ...defaults, ...parts };
-  const redrive: Redrive = { ...defaults, ...parts, ports: openOperatorPorts(log, ACTOR), suspects: new Set() };
+  const redrive: Redrive = {
+    ...defaults,
+    ...parts,
+    ctx: reactorContext(log, { actor: ACTOR, at: () => new Date().toISOString() }),
+    suspects: new Set(),
+  };
   const closing = new AbortController();
   const { signal } = closing;
 

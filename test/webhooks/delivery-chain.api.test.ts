@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { redriveLost } from '../../commands/webhooks/redeliver.ts';
 import { tokenOf } from '../../domain/event.ts';
-import { openOperatorPorts } from '../../infra/reactors/operator-ports.ts';
+import { reactorContext } from '../../infra/reactors/reactor-context.ts';
 import { advanceReplays } from '../../infra/reactors/replay-deliveries.ts';
 import { runningJobs } from '../../projections/webhooks/replay-job.queries.ts';
 import { waitUntil } from '../fixtures/nats-server.ts';
@@ -28,6 +28,8 @@ const show = async (id: string, query = ''): Promise<Json> => {
 const stepsOf = ({ causation }: Json): Json[] => causation as Json[];
 const user = p.eventsOf('IntegrationConnected')[0]!.actor;
 
+const redriving = () => reactorContext(p.log, { actor: { kind: 'system', id: 'redrive' }, at: () => new Date().toISOString() });
+
 test('the details of a delivery show each step from the provider to a session, with the actor and the cause of the step', async () => {
   const id = await deliver('first');
   await made(`deliveries/${id}/redeliver`, {});
@@ -39,9 +41,8 @@ test('the details of a delivery show each step from the provider to a session, w
   const requested = p.eventsOf('DeliveriesReplayRequested').find((event) => event.id === job.id)!;
 
   const replayed = p.eventsOf('DeliveryRequeued').at(-1)!;
-  const ports = openOperatorPorts(p.log, { kind: 'system', id: 'redrive' });
   const lost = { tenant: p.tenant_id, agent_id: agent.id, delivery_id: id, message_id: replayed.event_id };
-  await redriveLost(ports, lost, false);
+  await redriveLost(redriving(), lost, false);
   await p.waitForProjections();
   const session = (await p.startSession({ delivery_id: id })).split('/').at(-1)!;
 
@@ -90,6 +91,20 @@ test('the details of a rejected delivery contain a single step, which is its rej
   const [{ id } = {}] = await rejected();
   const shown = await show(id as string);
   assert.equal([shown.cause, stepsOf(shown).map(({ type, agent_id }) => [type, agent_id])], [null, [['WebhookRejected', agent.id]]]);
+});
+
+test('a lost message is not sent again once its agent is inactive, even if others were sent again before', async () => {
+  const ctx = redriving();
+  const lost = async () => {
+    const delivery_id = await deliver('lost');
+    const { event_id } = p.eventsOf('WebhookAccepted').find(({ id }) => id === delivery_id)!;
+    return { tenant: p.tenant_id, agent_id: agent.id, delivery_id, message_id: event_id };
+  };
+  const [first, second] = [await lost(), await lost()];
+  assert.ok('message_id' in (await redriveLost(ctx, first, false)));
+  assert.equal(await redriveLost(ctx, first, false), { skipped: 'it was sent again already' });
+  await p.send('PATCH', `${p.tenant}/agents/${agent.id}`, { body: { is_active: false } });
+  assert.equal(await redriveLost(ctx, second, false), { skipped: 'its agent is inactive or deleted' });
 });
 
 test.run();
