@@ -73,7 +73,7 @@ export const redeliverDeliveries = async (config: Config, options: RedeliverOpti
   const log = openLog(locateServices(config).eventstoreUrl);
   try {
     await log.ping();
-    const ctx = reactorContext(log, { actor: ACTOR, at: () => new Date().toISOString() });
+    const ctx = reactorContext(log, { actor: ACTOR });
     const report = createResendReport(options);
     for (const dead of await deadMessages(log, selection)) report.add(dead, await redeliverDead(ctx, dead, options.dryRun));
     return report.end();

@@ -153,7 +153,7 @@ const createProgress = (total: number) => {
 
 /** Sends lost messages again. @returns the exit code: 1 if the event store refused some of them */
 const sendAll = async (log: Log, lost: readonly Unsettled[], options: RedriveOptions): Promise<number> => {
-  const ctx = reactorContext(log, { actor: ACTOR, at: () => new Date().toISOString() });
+  const ctx = reactorContext(log, { actor: ACTOR });
   const report = createResendReport(options);
   const progress = createProgress(lost.length);
   for (const [index, message] of lost.entries()) {

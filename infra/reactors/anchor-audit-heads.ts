@@ -55,7 +55,7 @@ export const startHeadAnchorer = ({ log, url, openClient, ...parts }: HeadAnchor
 
   const anchorAll = async (heads: readonly Omit<PostedHead, 'public_key'>[], at: string): Promise<void> => {
     client ??= await openClient();
-    const ctx = reactorContext(log, { at: () => at });
+    const ctx = reactorContext(log, { at });
     const keys = await publicKeysIn(ctx);
     for (const head of heads) await anchorHead(ctx, postTo({ url, client }), { ...head, public_key: keys.get(head.key_id) ?? null });
   };

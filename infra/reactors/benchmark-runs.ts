@@ -65,7 +65,7 @@ export type BenchmarkRunnerParts = TimedReactorParts & {
 
 /** Creates the contexts of tenants, and what sends runs. `now` returns milliseconds since 1970. */
 const openTick = (log: Log, { vault, blobs }: BenchmarkServices, now: () => number) => {
-  const ctx = reactorContext(log, { actor: BENCHMARKS, at: () => new Date(now()).toISOString() });
+  const ctx = reactorContext(log, { actor: BENCHMARKS, now });
   return {
     contextOf: (tenant: string) => ({ ...ctx.inTenant(tenant), blobs: blobs.of(tenant) }),
     messages: { agents: createAgentChecks(ctx), createDelivery: deliveryAppender(log, vault, TRIGGERED) },

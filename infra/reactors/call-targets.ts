@@ -27,7 +27,7 @@ export type TargetCallerParts = TimedReactorParts & {
 
 /** Returns the function that calls the target of a run. `now` returns milliseconds since 1970. */
 export const createCaller = (log: Log, { client, vault }: Awaited<ReturnType<TargetCallerParts['services']>>, now: () => number) => {
-  const ctx = reactorContext(log, { actor: SCHEDULER, at: () => new Date(now()).toISOString(), seed: (at) => `attempt ${at}` });
+  const ctx = reactorContext(log, { actor: SCHEDULER, now, seed: (at) => `attempt ${at}` });
   const calls = { agents: createAgentChecks(ctx), send: (request: TargetRequest) => sendToTarget(client, request) };
   return ({ tenant_id, ...run }: DueRun): Promise<void> => callTarget({ ...ctx.inTenant(tenant_id), open: vault.open }, calls, run);
 };

@@ -10,7 +10,7 @@ const SEED = 'closed';
 
 /** Closes those of the tenants that are due at `at` (RFC 3339 UTC) according to their events. */
 export const closeTenants = async (log: Log, ids: readonly string[], at: string): Promise<void> => {
-  const ctx = reactorContext(log, { at: () => at, seed: () => SEED });
+  const ctx = reactorContext(log, { at, seed: SEED });
   for (const id of ids) await closeTenant(ctx, id).catch(ignoreErased);
 };
 

@@ -32,8 +32,7 @@ export const startUsageCounter = ({ log, logger, now = Date.now, intervalMs = IN
   const counter = createUsageCounter();
   const retry = createBackoff(RETRY);
   const pause = createBackoff({ minMs: intervalMs, maxMs: intervalMs });
-  const timeNow = (): string => new Date(now()).toISOString();
-  const ctx = reactorContext(log, { actor: BUDGET_COUNTER, at: timeNow });
+  const ctx = reactorContext(log, { actor: BUDGET_COUNTER, now });
 
   const onFailure = (error: Error): void => logger.debug({ error: error.message }, 'usage cannot be counted now; trying again');
   const untilDone = createUntilDone({ signal, retry, onFailure });
@@ -45,7 +44,7 @@ export const startUsageCounter = ({ log, logger, now = Date.now, intervalMs = IN
     const subscription = log.follow({
       from: start.position,
       filter: { eventTypes: countedEventTypes },
-      event: (event) => counter.apply(event as CountedEvent, timeNow()),
+      event: (event) => counter.apply(event as CountedEvent, ctx.at()),
       caughtUp: caughtUp.resolve,
     });
     signal.addEventListener('abort', () => caughtUp.resolve());

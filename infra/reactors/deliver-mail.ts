@@ -47,7 +47,7 @@ export const mailContext = (ctx: ReactorCtx, vault: Pick<Vault, 'open' | 'unique
 /** Opens what is needed to deliver mail, except the read models. */
 const openDelivery = async ({ log, domain, smtpUrl, services, logger, now = Date.now }: MailDelivererParts) => {
   const { vault, blobs } = await services();
-  const ctx = reactorContext(log, { actor: ACTOR, at: () => new Date(now()).toISOString() });
+  const ctx = reactorContext(log, { actor: ACTOR, now });
   // A subscription keeps the rules of tenants in this cache up to date. So they need not be read for each message.
   const rules = openAggregateCache(log, [RedactionPatterns, TenantGuardrails], { cacheAbsent: [RedactionPatterns, TenantGuardrails] });
   await rules.start();

@@ -8,7 +8,7 @@ import { ignoreErased, reactorContext } from './reactor-context.ts';
  * this reactor.
  */
 export const startSkillWebhookHider = (parts: FollowerParts): { close: () => Promise<void> } => {
-  const ctx = reactorContext(parts.log, { at: () => new Date().toISOString() });
+  const ctx = reactorContext(parts.log);
   return followEvents(
     {
       name: 'skill webhooks',

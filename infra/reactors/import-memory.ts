@@ -17,7 +17,7 @@ export type MemoryImporterParts = TimedReactorParts & { readonly log: Log; reado
 
 /** Returns the function that creates the context of the imports of a tenant. `now` returns milliseconds since 1970. */
 export const importContexts = (log: Log, blobs: BlobStore, now: () => number) => {
-  const ctx = reactorContext(log, { at: () => new Date(now()).toISOString() });
+  const ctx = reactorContext(log, { now });
   return (tenant: string) => ({ ...ctx.inTenant(tenant), blobs: blobs.of(tenant) });
 };
 

@@ -15,7 +15,7 @@ type ProvisionerParts = FollowerParts & {
  */
 export const startMailboxProvisioner = (parts: ProvisionerParts): { close: () => Promise<void> } => {
   const { log, domain, openVault } = parts;
-  const ctx = reactorContext(log, { at: () => new Date().toISOString() });
+  const ctx = reactorContext(log);
   return followEvents(
     {
       name: 'mailboxes',

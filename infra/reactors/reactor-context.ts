@@ -13,13 +13,15 @@ const ANNALS: Actor = { kind: 'system', id: 'annals' };
 export type ReactorEvents = {
   /** By default, the platform itself. */
   readonly actor?: Actor;
-  /** Returns the time of an event when the event is appended (RFC 3339 UTC). */
-  readonly at: () => string;
+  /** The time of the events (RFC 3339 UTC). By default, each event gets the time at which it is appended. */
+  readonly at?: string;
+  /** Returns the present time in milliseconds. */
+  readonly now?: () => number;
   /**
-   * Returns the seed of the ids of the events that are appended at the time `at`. By default, the seed is random: the
-   * state of the stream must then refuse a repeat.
+   * The seed of the ids of the events, or a function that returns it for the time of an append. By default, it is
+   * random: the state of the stream must then refuse a repeat.
    */
-  readonly seed?: (at: string) => string;
+  readonly seed?: string | ((at: string) => string);
 };
 
 /** @throws Refusal not_found if the stream was deleted; all other errors unchanged, because logs show their details */
@@ -28,15 +30,17 @@ const throwErased = (error: unknown): never => {
   throw error;
 };
 
-type State = { readonly tenant: string; readonly actor: Actor; readonly seed: (at: string) => string };
+type State = { readonly tenant: string; readonly actor: Actor; readonly seed: string | ((at: string) => string) };
 
 /**
  * Creates the context of a reactor, in the tenant PLATFORM. It has no subscription to the log and remembers what it has
  * read, so a reactor with a lot to read creates one for each run.
  */
-export const reactorContext = (log: Log, { actor = ANNALS, at, seed = () => randomUUID() }: ReactorEvents): ReactorCtx => {
+export const reactorContext = (log: Log, events: ReactorEvents = {}): ReactorCtx => {
+  const { at: fixedTime, now = Date.now } = events;
+  const at = (): string => fixedTime ?? new Date(now()).toISOString();
   const cache = openAggregateCache(log, []);
-  const transact = createTransact(log, cache);
+  const runTransaction = createTransact(log, cache);
   const contextOf = (state: State): ReactorCtx => ({
     tenant: state.tenant,
     actor: state.actor,
@@ -44,15 +48,17 @@ export const reactorContext = (log: Log, { actor = ANNALS, at, seed = () => rand
     load: (aggregate, id, options) =>
       cache.refresh(aggregate, tenantToLoad(state.tenant, aggregate, id, options?.tenant), id).catch(throwErased),
     transact: (aggregate, id, decide, options = {}) => {
-      const meta = { tenant: options.tenant ?? state.tenant, actor: state.actor, at: at(), v: 1 };
+      const { actor, seed } = state;
+      const meta = { tenant: options.tenant ?? state.tenant, actor, at: at(), v: 1 };
       const tenant = tenantOf(state.tenant, aggregate, options.tenant);
-      return transact({ ...options, aggregate, tenant, id, decide, meta, seed: state.seed(meta.at) }).catch(throwErased);
+      const seedText = typeof seed === 'string' ? seed : seed(meta.at);
+      return runTransaction({ ...options, aggregate, tenant, id, decide, meta, seed: seedText }).catch(throwErased);
     },
     inTenant: (tenant) => contextOf({ ...state, tenant }),
-    withSeed: (fixed) => contextOf({ ...state, seed: () => fixed }),
-    withActor: (other) => contextOf({ ...state, actor: other }),
+    withSeed: (seed) => contextOf({ ...state, seed }),
+    withActor: (actor) => contextOf({ ...state, actor }),
   });
-  return contextOf({ tenant: PLATFORM, actor, seed });
+  return contextOf({ tenant: PLATFORM, actor: events.actor ?? ANNALS, seed: events.seed ?? (() => randomUUID()) });
 };
 
 /** Ignores the refusal which means that the resource was erased. @throws any other error */

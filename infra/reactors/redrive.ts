@@ -157,7 +157,7 @@ export const startRedrive = (parts: RedriveParts): { close: () => Promise<void> 
   const redrive: Redrive = {
     ...defaults,
     ...parts,
-    ctx: reactorContext(log, { actor: ACTOR, at: () => new Date().toISOString() }),
+    ctx: reactorContext(log, { actor: ACTOR }),
     suspects: new Set(),
   };
   const closing = new AbortController();

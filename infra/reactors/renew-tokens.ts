@@ -19,7 +19,7 @@ export type TokenRenewerParts = TimedReactorParts & {
 
 /** Returns the function that creates the context of a tenant. `now` returns the present time in milliseconds. */
 export const renewalContexts = (log: Log, { open, seal }: Pick<Vault, 'open' | 'seal'>, now: () => number) => {
-  const ctx = reactorContext(log, { at: () => new Date(now()).toISOString(), seed: (at) => `renewal ${at}` });
+  const ctx = reactorContext(log, { now, seed: (at) => `renewal ${at}` });
   return (tenant: string) => ({ ...ctx.inTenant(tenant), open, seal });
 };
 

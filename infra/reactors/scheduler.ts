@@ -20,7 +20,7 @@ const BATCH = 500;
 
 /** Creates the context of one tick, and what the scheduler needs besides it. `at` is the time of the tick (RFC 3339 UTC). */
 export const openTick = (log: Log, reads: Pick<Reads, 'rows'>, at: string) => {
-  const ctx = reactorContext(log, { actor: SCHEDULER, at: () => at, seed: () => SEED });
+  const ctx = reactorContext(log, { actor: SCHEDULER, at, seed: SEED });
   const blackouts = memoized((tenant_id) => blackoutsOf(reads, tenant_id));
   return { ctx, scheduling: { parseCron, agents: createAgentChecks(ctx), blackouts } };
 };

@@ -45,7 +45,7 @@ export const startHeadSigner = ({ log, openKey, ...parts }: Parts) =>
           const { due, next }: CheckedTenants = await tenantsWithUnsignedEntries(reads, before, after);
           if (due.length > 0) sign ??= await openKey();
           for (const tenant of due)
-            await signHeads(reactorContext(log, { at: () => at }).inTenant(tenant), headSigning(reads, sign!)).catch(ignoreErased);
+            await signHeads(reactorContext(log, { at }).inTenant(tenant), headSigning(reads, sign!)).catch(ignoreErased);
           after = next;
         }
         return false;

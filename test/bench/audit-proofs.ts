@@ -101,7 +101,7 @@ const blocksRead = async (client: pg.Client): Promise<number> => {
 const measureHeads = async (client: pg.Client, reads: PostgresReads, count: number): Promise<[elapsed: number, processor: number]> => {
   const log = memoryLog();
   const vault = await openVault({ log, masterKeyFile: join(createTempDirectory().dir, 'master.key') });
-  const ctx = reactorContext(log, { at: () => new Date().toISOString() }).inTenant(TENANT);
+  const ctx = reactorContext(log).inTenant(TENANT);
   const signing = headSigning(reads, await openSigningKey({ log, vault }));
   const before = process.cpuUsage();
   const startedAt = performance.now();

@@ -40,7 +40,7 @@ const meta = { tenant: TENANT, actor: { kind: 'system', id: 'test' }, at: at(0),
 const record = (log: MemoryLog, stream: string, event: DomainEvent, facts?: Record<string, unknown>) =>
   log.append(stream, 'none', [{ id: CAUSE, ...event, meta: { ...meta, ...(facts && { facts }) } }]);
 const createTenant = async (log: MemoryLog): Promise<void> => {
-  const ctx = reactorContext(log, { at: () => at(0) }).inTenant(TENANT);
+  const ctx = reactorContext(log, { at: at(0) }).inTenant(TENANT);
   await ctx.transact(Tenant, TENANT, Tenant.create({ name: 'A', slug: 'a', plan_id: ID, billing_email: null, generation: 0 }, TENANT));
 };
 
@@ -175,7 +175,7 @@ const REACTORS: Readonly<
 for (const [name, { run, stream, id, actor = 'annals' }] of Object.entries(REACTORS))
   test(`an event of ${name} has the same id in every version, so a repeated append is recognised`, async () => {
     const log = memoryLog();
-    await run(log, reactorContext(log, { at: () => AT }));
+    await run(log, reactorContext(log, { at: AT }));
     const last = log.events.findLast((event) => event.stream === stream)!;
     assert.is(last.event_id, id);
     const { at: _, ...others } = last.meta;

@@ -11,7 +11,7 @@ const AT = '2026-02-01T00:00:00.000Z';
 /** Returns a log with these tenants. `closes_at` is null for a tenant that is not closing. */
 const logWith = async (tenants: Readonly<Record<string, string | null>>) => {
   const log = memoryLog();
-  const ctx = reactorContext(log, { at: () => '2026-01-01T00:00:00.000Z' });
+  const ctx = reactorContext(log, { at: '2026-01-01T00:00:00.000Z' });
   for (const [id, closes_at] of Object.entries(tenants)) {
     const created = { name: id, slug: id, plan_id: PLATFORM, billing_email: null, generation: 0 };
     await ctx.inTenant(id).transact(Tenant, id, Tenant.create(created, id));

@@ -28,7 +28,7 @@ const show = async (id: string, query = ''): Promise<Json> => {
 const stepsOf = ({ causation }: Json): Json[] => causation as Json[];
 const user = p.eventsOf('IntegrationConnected')[0]!.actor;
 
-const redriving = () => reactorContext(p.log, { actor: { kind: 'system', id: 'redrive' }, at: () => new Date().toISOString() });
+const redriving = () => reactorContext(p.log, { actor: { kind: 'system', id: 'redrive' } });
 
 test('the details of a delivery show each step from the provider to a session, with the actor and the cause of the step', async () => {
   const id = await deliver('first');
