@@ -3,7 +3,6 @@ import { Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import {
   type CountProgress,
-  type Erasure,
   type ErasureRecord,
   type EventCounts,
   receiptText,
@@ -12,7 +11,7 @@ import {
   recordKeyDestroyed,
   startErasure,
 } from '../../domain/tenants/tenant-erasure.ts';
-import type { Ctx, Input } from '../context.ts';
+import type { Ctx, Input, Loaded } from '../context.ts';
 import type { Reason } from './tenant.ts';
 
 /**
@@ -50,9 +49,6 @@ export type ErasurePorts = {
   readonly sign: (text: string, key_id: string | undefined) => Promise<PlatformSignature>;
 };
 
-/** Makes one decision about the tenant, appends its events, and returns the state of the erasure after them. */
-export type ChangeErasure = (decide: Decision<Tenant.Tenant, Tenant.TenantEvent>) => Promise<Erasure>;
-
 /** Runs a step that has an effect outside of the streams. */
 type RunStep = Ctx['sideEffect'];
 
@@ -61,18 +57,20 @@ const COUNT_AGAIN_SECONDS = 10;
 /**
  * Continues an erasure that has started: destroys the data key, counts the events, and records the result. Each step is
  * recorded before the next one starts, so that another call can continue after a crash.
- * @returns the state of the erasure, in which `record` is null if not all events are counted yet
+ * @returns the tenant, whose erasure has no `record` if not all events are counted yet
  */
 export const advanceErasure = async (
+  { transact }: Pick<Ctx, 'transact'>,
   ports: ErasurePorts,
   tenant_id: string,
-  change: ChangeErasure,
   run: RunStep = (step) => step(),
-): Promise<Erasure> => {
-  const started = await change(() => []);
-  if (started.record) return started;
-  const { key, counted, record } = started.key ? started : await change(recordKeyDestroyed(await run(() => ports.destroyKey(tenant_id))));
-  if (record) return { ...started, record };
+): Promise<Loaded<Tenant.Tenant>> => {
+  const change = (decide: Decision<Tenant.Tenant, Tenant.TenantEvent>) => transact(Tenant, tenant_id, decide);
+  let loaded = await change(() => []);
+  if (loaded.state.erasure!.record) return loaded;
+  if (!loaded.state.erasure!.key) loaded = await change(recordKeyDestroyed(await run(() => ports.destroyKey(tenant_id))));
+  const { key, counted, record } = loaded.state.erasure!;
+  if (record) return loaded;
   const { counts, progress } = await run(() => ports.countEvents(tenant_id, counted, key!.position));
   if (progress) return change(recordCounted(progress));
   return change(recordErased(counts, await run(ports.newestKeyId)));
@@ -97,12 +95,9 @@ export const receiptOf = async ({ sign }: ErasurePorts, tenant_id: string, recor
 export const eraseTenant =
   (ports: ErasurePorts) =>
   async (ctx: Ctx, { tenant_id, reason }: Input<typeof Reason, 'tenant_id'>) => {
-    let loaded = await ctx.transact(Tenant, tenant_id, startErasure(reason));
-    const change: ChangeErasure = async (decide) => {
-      loaded = await ctx.transact(Tenant, tenant_id, decide);
-      return loaded.state.erasure!;
-    };
-    const { record } = await advanceErasure(ports, tenant_id, change, ctx.sideEffect);
+    await ctx.transact(Tenant, tenant_id, startErasure(reason));
+    const loaded = await advanceErasure(ctx, ports, tenant_id, ctx.sideEffect);
+    const { record } = loaded.state.erasure!;
     if (!record) {
       const detail = 'The data key is destroyed. The events of the tenant are still being counted: repeat the request to get the receipt';
       throw new Refusal('unavailable', detail, { retryAfter: COUNT_AGAIN_SECONDS });

@@ -1,14 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NatsConnection } from 'nats';
 import type pg from 'pg';
-import { advanceErasure, type ChangeErasure, type ErasurePorts } from '../../commands/tenants/erase-tenant.ts';
-import { type Actor, parseToken } from '../../domain/event.ts';
+import { advanceErasure, type ErasurePorts } from '../../commands/tenants/erase-tenant.ts';
+import { parseToken } from '../../domain/event.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { completeErasure, type ErasureRecord, type RemovedRemains } from '../../domain/tenants/tenant-erasure.ts';
-import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
-import { createTransact } from '../aggregates/transact.ts';
 import type { BlobBackend } from '../blobs/blob-backend.ts';
 import { removeTenantBlobs } from '../blobs/remove-tenant-blobs.ts';
 import { erasurePorts } from '../erasure/erasure-ports.ts';
@@ -19,11 +16,11 @@ import { eraseTenantRows, type OnStep, projectionsBehind, rebuildsBehind } from 
 import type { LazyVault } from '../vault/lazy-vault.ts';
 import { dataKeyStream } from '../vault/wrapped-keys.ts';
 import { type FollowerParts, followEvents } from './follow-events.ts';
+import { reactorContext } from './reactor-context.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 2_000;
 const LOCK = 'reactor tenant erasures';
-const ACTOR: Actor = { kind: 'system', id: 'annals' };
 /**
  * The command that frees disk space in an external event store. The operator of the event store must run it on every
  * node.
@@ -121,16 +118,11 @@ const portsOf = ({ log, vault }: ErasureReactorParts, now: () => number): Erasur
  * @returns false if not all events of the tenant are counted yet, so that another attempt must continue
  */
 export const finishErasure = async (parts: ErasureReactorParts, tenant: string, now: () => number): Promise<boolean> => {
-  const { log } = parts;
-  const transact = createTransact(log, openAggregateCache(log, []));
-  const change: ChangeErasure = async (decide) => {
-    const meta = { tenant, actor: ACTOR, at: new Date(now()).toISOString(), v: 1 };
-    const { state } = await transact({ aggregate: Tenant, tenant, id: tenant, decide, meta, seed: randomUUID() });
-    return state.erasure!;
-  };
-  const { record, is_completed } = await advanceErasure(portsOf(parts, now), tenant, change);
+  const ctx = reactorContext(parts.log, { now }).inTenant(tenant);
+  const { state } = await advanceErasure(ctx, portsOf(parts, now), tenant);
+  const { record, is_completed } = state.erasure!;
   if (!record) return false;
-  if (!is_completed) await change(completeErasure(await removeRemains(parts, tenant, record)));
+  if (!is_completed) await ctx.transact(Tenant, tenant, completeErasure(await removeRemains(parts, tenant, record)));
   return true;
 };
 
