@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { entryIdOf } from '../../domain/memory/entry-id.ts';
+import { unpackZip } from '../../infra/archives/unpack-zip.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import { createMemoryPlatform, type Entry, type Json, linesOf, textsOf } from '../fixtures/memory-platform.ts';
@@ -154,7 +155,13 @@ test('the runtime lists the files of a skill, and the archive is sent as it was 
   ]);
   const path = `${agent}/skills/${id}/package`;
   const response = await p.app.request(path, { headers: { authorization: `Bearer ${runner.key}` } });
-  assert.equal(Buffer.from(await response.arrayBuffer()), archive);
+  const received = Buffer.from(await response.arrayBuffer());
+  assert.equal(received, archive);
+  const { kept } = await unpackZip(received, { isKept: () => true, maxBytes: 1_000_000 });
+  assert.equal(
+    [...kept].map(([name, bytes]) => ({ path: name, size_bytes: bytes.length, sha256: digestOf(bytes) })),
+    described.files,
+  );
   const etag = response.headers.get('etag')!;
   assert.equal([etag, response.headers.get('content-type')], [`"${digestOf(archive)}"`, 'application/zip']);
   assert.is((await p.send('GET', path, { key: runner.key, headers: { 'if-none-match': etag } })).status, 304);
