@@ -13,9 +13,12 @@ import { createClient, type OperationName, problemIn, type Reply } from '../../i
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { root } from '../fixtures/child-process.ts';
 import { exampleOf } from '../fixtures/documents.ts';
+import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
+import { skillArchive } from '../fixtures/zip-archive.ts';
+import { importMemory } from '../two-tenants/seed-memory.ts';
 
 const p = await createTestPlatform();
 const server = createAdaptorServer({ fetch: p.app.fetch }).listen(0, '127.0.0.1');
@@ -25,20 +28,22 @@ const tenant_id = p.tenant_id;
 
 const { dir } = createTempDirectory();
 const env = { ...process.env, NO_COLOR: '1', ANNALS_URL: url, ANNALS_KEY: p.key, TENANT: tenant_id };
-const run = (...args: readonly string[]): Promise<{ stdout: string; stderr: string }> =>
-  promisify(execFile)(process.execPath, args, { cwd: dir, env }).catch((error: Error & { stdout?: string }) => {
+const run = (...args: readonly string[]): Promise<{ stdout: string; stderr: string }> => runAs({}, ...args);
+const runAs = (more: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<{ stdout: string; stderr: string }> =>
+  promisify(execFile)(process.execPath, args, { cwd: dir, env: { ...env, ...more } }).catch((error: Error & { stdout?: string }) => {
     throw new Error(`${error.message}\n${error.stdout}`);
   });
 
-test('with the documented tsconfig, a program and the documented example compile; misspelt operations and fields, and missing path parameters do not', async () => {
+test('with the documented tsconfig, a program and the documented examples compile; misspelt operations and fields, and missing path parameters do not', async () => {
   mkdirSync(join(dir, 'node_modules'));
   symlinkSync(root, join(dir, 'node_modules', 'annals'));
   symlinkSync(join(root, 'node_modules', '@types'), join(dir, 'node_modules', '@types'));
   writeFileSync(join(dir, 'package.json'), '{"type": "module"}');
   copyFileSync(join(root, 'test/fixtures/client-program.ts'), join(dir, 'program.ts'));
-  writeFileSync(join(dir, 'example.ts'), exampleOf('ts', 'createClient'));
+  writeFileSync(join(dir, 'example.ts'), exampleOf('ts', 'updateAgent'));
+  writeFileSync(join(dir, 'runner.ts'), exampleOf('ts', 'getSkillPackage'));
   const settings = JSON.parse(exampleOf('json', 'compilerOptions')) as object;
-  writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify({ ...settings, files: ['program.ts', 'example.ts'] }));
+  writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify({ ...settings, files: ['program.ts', 'example.ts', 'runner.ts'] }));
   await run(join(root, 'node_modules/typescript/bin/tsc'), '--project', dir);
 });
 
@@ -55,6 +60,18 @@ test('the program creates agents although answers are lost, and lists, changes, 
 test('the documented example runs as it is printed', async () => {
   const { stdout } = await run('example.ts');
   assert.match(stdout, /somebody else has changed the agent/);
+});
+
+test('the documented example of a runner reads the memory and the archive of a skill, with a runner key', async () => {
+  const agent = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as { id: string }).id;
+  const path = `${p.tenant}/agents/${agent}`;
+  const { key } = (await p.send('POST', `${path}/runner-keys`, { body: { name: 'r' } })).body as { key: string };
+  await importMemory(p, tenant_id, agent, { key: p.key, text: 'Every release is tagged.' });
+  const raw = formBody({ name: 'upload', filename: 'a.zip', content: skillArchive('notes') });
+  const imported = await p.send('POST', `${p.tenant}/skills/import`, { raw, headers: { 'content-type': FORM_TYPE } });
+  await p.send('POST', `${path}/skills`, { body: { skill_id: (imported.body as { id: string }).id } });
+  const { stdout } = await runAs({ ANNALS_KEY: key, AGENT: agent }, 'runner.ts');
+  assert.match(stdout, /a\.txt Every release is tagged\.\nnotes \d+ \[.*SKILL\.md.*\]\n1\n/s);
 });
 
 /** The operations whose reply is the response itself. The compiler demands that the list is complete. */

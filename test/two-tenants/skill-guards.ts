@@ -53,6 +53,13 @@ export const SKILL_GUARDS: readonly Mutant[] = [
     "if (visibility === 'public' && agent.skill_visibility_scope === 'private_only')",
     'if (false)',
   ),
+  mutantSeenBy(
+    'runners/own-agent.api.test.ts',
+    'skills: a runner fetches archives of skills that its agent may not use',
+    'commands/skills/agent-skills.ts',
+    "if (!mayUseSkill(agent, skill_id) || skill.status !== 'live') throw notFound();",
+    "if (skill.status !== 'live') throw notFound();",
+  ),
   mutant(
     'skills: a viewer reads a configuration',
     'api/skills/agent-skills.ts',
