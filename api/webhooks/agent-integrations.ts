@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { loadAgent } from '../../commands/agents/agent.ts';
 import { OAUTH_PROVIDERS } from '../../domain/credentials/oauth-provider.ts';
-import { PROVIDER_LABELS } from '../../domain/webhooks/provider-labels.ts';
+import { PROVIDER_DEFINITIONS } from '../../domain/webhooks/provider.ts';
 import { linkedProvidersOf } from '../../projections/credentials/linked-identity.queries.ts';
 import { linkedIdentities } from '../../projections/credentials/linked-identity.ts';
 import { readCursorKey, writeCursor } from '../../projections/cursor.ts';
@@ -26,10 +26,9 @@ const AgentIntegrationRead = z
  * Maps the identifiers of all providers to their names. Some providers send webhooks; others only support connecting an
  * account.
  */
-const LABELS: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(Object.entries(OAUTH_PROVIDERS).map(([provider, { label }]) => [provider, label])),
-  ...PROVIDER_LABELS,
-};
+const LABELS: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries({ ...OAUTH_PROVIDERS, ...PROVIDER_DEFINITIONS }).map(([provider, { label }]) => [provider, label]),
+);
 const SORTED_PROVIDERS = Object.keys(LABELS).toSorted();
 
 /** Lists every provider, ordered by identifier. @throws Refusal not_found, invalid */

@@ -4,8 +4,9 @@ import { admitLarge, checkAddress, type DeliveryOutcome, receive } from '../../c
 import type { BodyMemory, WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
 import type { WebhookRequest } from '../../commands/webhooks/webhook-request.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { CHUNK_BYTES, MAX_BODY_BYTES, type ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
-import type { HandshakeReply } from '../../domain/webhooks/handshake.ts';
+import type { HandshakeReply } from '../../domain/webhooks/conventions/provider-definition.ts';
+import type { ReceivedBody } from '../../domain/webhooks/conventions/received-body.ts';
+import { CHUNK_BYTES, MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import { rejectTruncated } from '../http/json-body.ts';
 import { schemaOf } from '../http/json-schema.ts';
 import { headerParameter, plainRoute, plainRoutes } from '../http/plain-route.ts';

@@ -1,6 +1,7 @@
 import type { BodyMemory } from '../../commands/webhooks/webhook-ports.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { CHUNK_BYTES, MAX_BODY_BYTES, type ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
+import type { ReceivedBody } from '../../domain/webhooks/conventions/received-body.ts';
+import { CHUNK_BYTES, MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import { rejectTruncated } from '../http/json-body.ts';
 
 /** Reserves memory for a body of `size` bytes. @throws Refusal if the body is too large */

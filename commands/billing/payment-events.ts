@@ -5,8 +5,8 @@ import { Id25 } from '../../domain/id.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { recordSubscription } from '../../domain/tenants/tenant-subscription.ts';
+import { stripe } from '../../domain/webhooks/providers/stripe.ts';
 import { isFresh, verifySignature } from '../../domain/webhooks/signature.ts';
-import { signatureSchemes } from '../../domain/webhooks/signature-schemes.ts';
 import type { Ctx } from '../context.ts';
 import type { FindPlan } from './checkout.ts';
 
@@ -16,7 +16,7 @@ export type PaymentEventOutcome = 'recorded' | 'duplicate' | 'ignored';
 /** A request of the payment provider. `header` returns a header by its lower-case name. */
 export type PaymentEventRequest = { readonly body: Uint8Array; readonly header: (name: string) => string | undefined };
 
-const scheme = signatureSchemes.stripe;
+const { scheme } = stripe;
 
 /**
  * Checks that the payment provider has signed a request with one of these secrets, and that the signed time differs

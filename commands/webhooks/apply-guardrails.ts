@@ -5,7 +5,7 @@ import { bodyContent } from '../../domain/webhooks/body-content.ts';
 import type { InspectedBody, Media } from '../../domain/webhooks/body-inspection.ts';
 import { CAUSE_NAME, type Cause, namedCauses } from '../../domain/webhooks/causation.ts';
 import { contentSignals, contentVerdicts } from '../../domain/webhooks/content-checks.ts';
-import { chunksOf } from '../../domain/webhooks/delivery-body.ts';
+import { chunksOf } from '../../domain/webhooks/conventions/received-body.ts';
 import { type BlockReason, block, type GuardrailVerdict, pass } from '../../domain/webhooks/guardrail.ts';
 import { MAX_CAUSATION_DEPTH } from '../../domain/webhooks/guardrail-rule.ts';
 import type { GuardedSource } from '../../domain/webhooks/integration.ts';

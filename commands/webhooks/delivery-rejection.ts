@@ -1,11 +1,12 @@
 import { cleanDisplayText } from '../../domain/fields.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import type { SignedRequest } from '../../domain/webhooks/conventions/signature-scheme.ts';
 import { MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import { type DeliveryIdentity, eventName, isDeliveryId } from '../../domain/webhooks/delivery-identity.ts';
 import { anyHeader } from '../../domain/webhooks/header-name.ts';
 import { missingHeaders, type ProviderPreset } from '../../domain/webhooks/provider-preset.ts';
 import type { Rejection, RejectionReason } from '../../domain/webhooks/rejection.ts';
-import type { SignatureFault, SignedRequest } from '../../domain/webhooks/signature.ts';
+import type { SignatureFault } from '../../domain/webhooks/signature.ts';
 import { signatureFormFault } from '../../domain/webhooks/signature-form.ts';
 import { type AddressedRequest, userAgentOf } from './webhook-request.ts';
 

@@ -1,7 +1,6 @@
 import { secret } from '../../domain/secret.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
-import type { Provider } from '../../domain/webhooks/provider.ts';
-import { PROVIDER_LABELS } from '../../domain/webhooks/provider-labels.ts';
+import { PROVIDER_DEFINITIONS, type Provider } from '../../domain/webhooks/provider.ts';
 import { createSecret } from '../../domain/webhooks/provider-secret.ts';
 import type { Ctx } from '../context.ts';
 import { secretLocation } from './integration.ts';
@@ -9,7 +8,13 @@ import { secretLocation } from './integration.ts';
 /** Returns the settings of an integration that the platform creates itself. */
 const settingsOf = (provider: Provider, agent_id: string) => {
   const source = { provider, delivery_id_source: null, options: {} };
-  return { ...source, agent_id, label: PROVIDER_LABELS[provider], event_filter: [], replay_guard: Integration.defaultReplayGuard(source) };
+  return {
+    ...source,
+    agent_id,
+    label: PROVIDER_DEFINITIONS[provider].label,
+    event_filter: [],
+    replay_guard: Integration.defaultReplayGuard(source),
+  };
 };
 
 /**

@@ -5,7 +5,7 @@ import { displayText, integer, text } from '../../domain/fields.ts';
 import { Id25, idOf } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
-import { FieldSource, IntegrationOptions } from '../../domain/webhooks/custom-scheme.ts';
+import { FieldSource, IntegrationOptions } from '../../domain/webhooks/conventions/integration-options.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import { PROVIDERS } from '../../domain/webhooks/provider.ts';
 import { createSecret, readSecret } from '../../domain/webhooks/provider-secret.ts';

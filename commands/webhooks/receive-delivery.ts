@@ -1,11 +1,11 @@
 import { Refusal } from '../../domain/refusal.ts';
 import { isQueryProbe, isSignedProbe, isUnsignedProbe } from '../../domain/webhooks/address-probe.ts';
 import type { InspectedBody, Media } from '../../domain/webhooks/body-inspection.ts';
+import type { HandshakeReply, ProviderAnswer } from '../../domain/webhooks/conventions/provider-definition.ts';
 import { MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
-import type { HandshakeReply } from '../../domain/webhooks/handshake.ts';
 import { handshakeReply } from '../../domain/webhooks/handshake.ts';
 import type { Integration } from '../../domain/webhooks/integration.ts';
-import { type ProviderAnswer, providerAnswer } from '../../domain/webhooks/provider-answer.ts';
+import { providerAnswer } from '../../domain/webhooks/provider-answer.ts';
 import { identityOf, isLate, isTimely, type ProviderPreset, presetOf } from '../../domain/webhooks/provider-preset.ts';
 import type { MatchedSecret, SigningKeys } from '../../domain/webhooks/signature.ts';
 import { identityFault, type RejectionFault, refusalOf, rejectionOf, signatureFault, tooLarge } from './delivery-rejection.ts';

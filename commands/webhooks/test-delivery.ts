@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { displayText } from '../../domain/fields.ts';
 import { conflict, invalid } from '../../domain/refusal.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
+import { PROVIDER_DEFINITIONS } from '../../domain/webhooks/provider.ts';
 import { presetOf } from '../../domain/webhooks/provider-preset.ts';
 import { sampleEvents, sampleOf, sampleRequest } from '../../domain/webhooks/sample-delivery.ts';
 import { canSign, signatureHeaders } from '../../domain/webhooks/sign-delivery.ts';
@@ -24,7 +25,8 @@ const USER_AGENT = 'annals-test-delivery';
 const sampleFor = (integration: Integration.Integration, event: string | null | undefined) => {
   const { provider } = integration;
   if (!canSign(presetOf(integration).scheme)) {
-    const detail = `Only ${provider === 'discord' ? 'Discord' : 'the sender'} can sign: the secret of this integration is a public key`;
+    const { label, secret } = PROVIDER_DEFINITIONS[provider];
+    const detail = `Only ${secret?.form === 'public_key' ? label : 'the sender'} can sign: the secret of this integration is a public key`;
     throw conflict('/path/id', 'cannot_sign', detail);
   }
   const sample = sampleOf(provider, event ?? undefined);

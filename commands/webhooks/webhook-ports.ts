@@ -2,13 +2,14 @@ import type { SlackConfig } from '../../domain/slack/slack-config.ts';
 import type { BodyQuestion, InspectedBody } from '../../domain/webhooks/body-inspection.ts';
 import type { Cause } from '../../domain/webhooks/causation.ts';
 import type { Coding } from '../../domain/webhooks/content-coding.ts';
+import type { ReceivedBody } from '../../domain/webhooks/conventions/received-body.ts';
+import type { SignatureScheme, SignedRequest } from '../../domain/webhooks/conventions/signature-scheme.ts';
 import type { DeliveryEvent, DeliveryFacts } from '../../domain/webhooks/delivery.ts';
-import type { ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
 import type { CheckedBody, RuleSubject, RulesResult } from '../../domain/webhooks/guardrail-evaluation.ts';
 import type { GuardedSource, Integration } from '../../domain/webhooks/integration.ts';
 import type { Rejection } from '../../domain/webhooks/rejection.ts';
 import type { RuleSet } from '../../domain/webhooks/rule-set.ts';
-import type { SignatureScheme, SignedRequest, SigningKeys, Verification } from '../../domain/webhooks/signature.ts';
+import type { SigningKeys, Verification } from '../../domain/webhooks/signature.ts';
 import type { RateLimit } from '../../domain/webhooks/sliding-window.ts';
 
 /** Called with the values of the response headers RateLimit-Policy (`policy`) and RateLimit (`state`). */

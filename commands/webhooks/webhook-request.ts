@@ -1,9 +1,10 @@
 import { storedUserAgent } from '../../domain/user-agent.ts';
 import type { Coding } from '../../domain/webhooks/content-coding.ts';
-import type { ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
+import type { ReceivedBody } from '../../domain/webhooks/conventions/received-body.ts';
+import type { SignedRequest } from '../../domain/webhooks/conventions/signature-scheme.ts';
 import type { DeliveryIdentity } from '../../domain/webhooks/delivery-identity.ts';
 import type { Integration } from '../../domain/webhooks/integration.ts';
-import type { MatchedSecret, SignedRequest } from '../../domain/webhooks/signature.ts';
+import type { MatchedSecret } from '../../domain/webhooks/signature.ts';
 
 /**
  * An HTTP request of a provider. The body contains the bytes as they were received or, if they were packed or not in

@@ -1,4 +1,5 @@
 import { streamName } from '../event.ts';
+import type { ReceivedBody } from './conventions/received-body.ts';
 
 /**
  * The bodies that are too large for one event. Each stream contains the chunks of one body. The name of the stream
@@ -12,12 +13,6 @@ export const CHUNK_BYTES = 900_000;
 /** The maximum size of the body of a delivery: 25 MiB. */
 export const MAX_BODY_BYTES = 26_214_400;
 
-/** A body of more than CHUNK_BYTES, as received: its size in bytes, and its bytes in chunks of CHUNK_BYTES. */
-export type ChunkedBody = { readonly length: number; readonly chunks: readonly Uint8Array[] };
-
-/** The bytes of a body as received. Only a body of more than CHUNK_BYTES is held in chunks. */
-export type ReceivedBody = Uint8Array | ChunkedBody;
-
 /**
  * Returns these bytes as a body. If they are too many for one event, the body is divided into chunks, which share the
  * memory of `bytes`.
@@ -27,8 +22,6 @@ export const receivedBody = (bytes: Uint8Array): ReceivedBody => {
   const count = Math.ceil(bytes.length / CHUNK_BYTES);
   return { length: bytes.length, chunks: Array.from({ length: count }, (_, part) => chunkAt(bytes, part)) };
 };
-
-export const chunksOf = (body: ReceivedBody): readonly Uint8Array[] => (body instanceof Uint8Array ? [body] : body.chunks);
 
 /** The data of the event are a chunk of the body. The log contains them encrypted (see sealed-data.ts). */
 export type DeliveryBodyEvent = { type: 'DeliveryBodyPart'; data: Uint8Array };

@@ -1,12 +1,6 @@
 import type { InspectedBody } from './body-inspection.ts';
-import { firstHeader, type SignedRequest } from './signature.ts';
-
-/**
- * Where a request contains its delivery id or its event name: in the first of `headers` that is present or, if none is,
- * in the first of the body fields `pointers` that exists. `orDigest` is whether the SHA-256 of the body is the id if
- * there is no such field, either.
- */
-export type ValueSource = { readonly headers: readonly string[]; readonly pointers: readonly string[]; readonly orDigest?: true };
+import { firstHeader, type SignedRequest } from './conventions/signature-scheme.ts';
+import type { ValueSource } from './conventions/value-source.ts';
 
 /** The delivery id and the event name of a request, as received: each can be missing or malformed. */
 export type DeliveryIdentity = { readonly delivery: string | undefined; readonly event: string | undefined };

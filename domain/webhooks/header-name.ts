@@ -1,7 +1,14 @@
-/** The parts of header names that are not written with one capital letter at their start. */
-const SPELLINGS: Readonly<Record<string, string>> = { github: 'GitHub', pagerduty: 'PagerDuty', uuid: 'UUID' };
+import { PROVIDER_DEFINITIONS } from './provider.ts';
 
-const spelled = (part: string): string => SPELLINGS[part] ?? part.charAt(0).toUpperCase() + part.slice(1);
+/** The parts of header names that are not written with one capital letter at their start. */
+const SPELLINGS: ReadonlyMap<string, string> = new Map(
+  ['UUID', ...Object.values(PROVIDER_DEFINITIONS).flatMap(({ headerSpelling }) => headerSpelling ?? [])].map((spelling) => [
+    spelling.toLowerCase(),
+    spelling,
+  ]),
+);
+
+const spelled = (part: string): string => SPELLINGS.get(part) ?? part.charAt(0).toUpperCase() + part.slice(1);
 
 /** Returns the name of a header as people write it, such as `X-GitHub-Delivery`. */
 const shownHeader = (name: string): string => name.split('-').map(spelled).join('-');

@@ -1,9 +1,11 @@
 import { changedFields, jsonEqual } from '../aggregate.ts';
 import type { Recorded } from '../event.ts';
 import { invalid, Refusal } from '../refusal.ts';
-import { checkIdSource, checkOptions, type IntegrationOptions } from './custom-scheme.ts';
+import type { IntegrationOptions } from './conventions/integration-options.ts';
+import { checkIdSource } from './conventions/source-checks.ts';
 import type { GuardrailRule } from './guardrail-rule.ts';
 import type { Provider } from './provider.ts';
+import { checkOptions } from './provider-options.ts';
 import { presetOf } from './provider-preset.ts';
 import { readSecret, usesPublicKey } from './provider-secret.ts';
 

@@ -1,12 +1,13 @@
 import type { FormUse, InspectedBody } from './body-inspection.ts';
-import { type IntegrationOptions, schemeOf } from './custom-scheme.ts';
-import type { DeliveryIdentity, ValueSource } from './delivery-identity.ts';
+import type { IntegrationSettings, ProviderDefinition } from './conventions/provider-definition.ts';
+import { firstHeader, type SignatureScheme, type SignedRequest } from './conventions/signature-scheme.ts';
+import type { ValueSource } from './conventions/value-source.ts';
+import type { DeliveryIdentity } from './delivery-identity.ts';
 import { valueFrom } from './delivery-identity.ts';
 import { handshakePointers } from './handshake.ts';
-import type { Provider } from './provider.ts';
+import { PROVIDER_DEFINITIONS, PROVIDERS, type Provider } from './provider.ts';
 import { sameBytesAge } from './retry-schedule.ts';
-import { firstHeader, isFresh, isWithin, type SignatureScheme, type SignedRequest } from './signature.ts';
-import { signatureSchemes } from './signature-schemes.ts';
+import { isFresh, isWithin } from './signature.ts';
 
 /**
  * The field of a body that contains the time of signing in Unix milliseconds. It may differ from the present by
@@ -14,60 +15,11 @@ import { signatureSchemes } from './signature-schemes.ts';
  */
 type BodyTimestamp = { readonly pointer: string; readonly toleranceSeconds: number; readonly maxAgeSeconds: number };
 
-type ProviderConventions = {
+/** How the deliveries of an integration are verified and read. */
+export type ProviderPreset = {
   readonly delivery: ValueSource;
   readonly event: ValueSource;
-  /** `fields` means that the fields of a form are the data. If absent, a form must have a field `payload` with JSON. */
-  readonly forms?: 'fields';
   readonly bodyTimestamp?: BodyTimestamp;
-  /** Whether the provider also signs the header with the delivery id. A delivery id in the body is always signed. */
-  readonly isIdSigned?: true;
-};
-
-const header = (...headers: string[]): ValueSource => ({ headers, pointers: [] });
-const field = (...pointers: string[]): ValueSource => ({ headers: [], pointers });
-/**
- * Returns the source for a delivery id in the body. If the body has none of these fields, the digest of the body is the
- * id.
- */
-const idField = (...pointers: string[]): ValueSource => ({ headers: [], pointers, orDigest: true });
-
-/** Maps each provider to where its deliveries contain their id and event name. */
-const CONVENTIONS: Readonly<Record<Exclude<Provider, 'custom_hmac'>, ProviderConventions>> = {
-  // Gitea and Forgejo send the headers of GitHub, too; Gogs sends only its own.
-  github: {
-    delivery: header('x-github-delivery', 'x-gitea-delivery', 'x-forgejo-delivery', 'x-gogs-delivery'),
-    event: header('x-github-event', 'x-gitea-event', 'x-forgejo-event', 'x-gogs-event'),
-  },
-  gitlab: { delivery: header('webhook-id'), event: header('x-gitlab-event'), isIdSigned: true },
-  // GitLab before 17.4 sends only the last one.
-  gitlab_token: { delivery: header('idempotency-key', 'x-gitlab-event-uuid'), event: header('x-gitlab-event') },
-  // https://confluence.atlassian.com/bitbucketserver/event-payload-938025882.html: the second one is that of Data Center.
-  bitbucket: { delivery: header('x-request-uuid', 'x-request-id'), event: header('x-event-key') },
-  jira: { delivery: header('x-atlassian-webhook-identifier', 'x-request-id'), event: field('/webhookEvent') },
-  slack: { delivery: idField('/event_id', '/trigger_id'), event: field('/event/type', '/type', '/command'), forms: 'fields' },
-  zoom: { delivery: idField(), event: field('/event') },
-  stripe: { delivery: idField('/id'), event: field('/type') },
-  linear: {
-    delivery: header('linear-delivery'),
-    event: { headers: ['linear-event'], pointers: ['/type'] },
-    bodyTimestamp: { pointer: '/webhookTimestamp', toleranceSeconds: 60, maxAgeSeconds: sameBytesAge('linear') },
-  },
-  shopify: { delivery: header('x-shopify-event-id', 'x-shopify-webhook-id'), event: header('x-shopify-topic') },
-  twilio: {
-    delivery: { headers: ['i-twilio-idempotency-token'], pointers: [], orDigest: true },
-    event: field('/EventType', '/MessageStatus', '/CallStatus'),
-    forms: 'fields',
-  },
-  discord: { delivery: idField('/id'), event: field('/event/type', '/type') },
-  pagerduty: { delivery: header('x-webhook-id'), event: field('/event/event_type') },
-  sentry: { delivery: header('request-id'), event: header('sentry-hook-resource') },
-  intercom: { delivery: idField('/id'), event: field('/topic') },
-  standard_webhooks: { delivery: header('webhook-id', 'svix-id'), event: field('/type'), isIdSigned: true },
-};
-
-/** How the deliveries of an integration are verified and read. */
-export type ProviderPreset = Omit<ProviderConventions, 'forms' | 'isIdSigned'> & {
   readonly scheme: SignatureScheme;
   readonly forms: FormUse;
   readonly isIdSigned: boolean;
@@ -94,25 +46,20 @@ export const missingHeaders = (
 };
 
 /** The fields of an integration that its preset depends on. */
-export type PresetOwner = {
-  readonly provider: Provider;
-  readonly delivery_id_source: string | null;
-  readonly options: IntegrationOptions;
+export type PresetOwner = IntegrationSettings & { readonly provider: Provider };
+
+const conventionsOf = (owner: PresetOwner): ProviderDefinition => {
+  const definition = PROVIDER_DEFINITIONS[owner.provider];
+  return { ...definition, ...definition.withSettings?.(owner) };
 };
 
-const sourceOf = (source: string): ValueSource => (source.startsWith('/') ? idField(source) : header(source.toLowerCase()));
-
-const customConventions = ({ delivery_id_source: source, options }: PresetOwner): ProviderConventions => ({
-  delivery: source === null ? idField() : sourceOf(source),
-  event: options.event_source === undefined ? field() : { ...sourceOf(options.event_source), orDigest: undefined },
-  forms: 'fields',
-});
-
-const conventionsOf = (owner: PresetOwner): ProviderConventions =>
-  owner.provider === 'custom_hmac' ? customConventions(owner) : CONVENTIONS[owner.provider];
+const bodyTimestampOf = ({ bodyTimestamp, retries }: ProviderDefinition): BodyTimestamp | undefined =>
+  bodyTimestamp && { ...bodyTimestamp, maxAgeSeconds: retries?.signs === 'same' ? sameBytesAge(retries) : bodyTimestamp.toleranceSeconds };
 
 const buildPreset = (owner: PresetOwner): ProviderPreset => {
-  const { delivery, event, forms = 'payload', bodyTimestamp, isIdSigned = false } = conventionsOf(owner);
+  const conventions = conventionsOf(owner);
+  const { scheme, delivery, event, forms = 'payload', isIdSigned = false } = conventions;
+  const bodyTimestamp = bodyTimestampOf(conventions);
   const handshake = handshakePointers(owner.provider);
   const needsBody = delivery.orDigest === true || bodyTimestamp !== undefined || handshake.length > 0;
   const pointers = [...delivery.pointers, ...event.pointers, ...handshake, ...(bodyTimestamp ? [bodyTimestamp.pointer] : [])];
@@ -120,7 +67,7 @@ const buildPreset = (owner: PresetOwner): ProviderPreset => {
     delivery,
     event,
     ...(bodyTimestamp && { bodyTimestamp }),
-    scheme: schemeOf(owner.provider, owner.options),
+    scheme,
     forms,
     isIdSigned: isIdSigned || delivery.headers.length === 0,
     pointers: [...new Set(pointers)],
@@ -129,9 +76,8 @@ const buildPreset = (owner: PresetOwner): ProviderPreset => {
 };
 
 const GITHUB: PresetOwner = { provider: 'github', delivery_id_source: null, options: {} };
-const presets = new Map(
-  Object.keys(signatureSchemes).map((provider) => [provider, buildPreset({ ...GITHUB, provider: provider as Provider })]),
-);
+/** The presets of integrations without settings of their own. */
+const presets = new Map(PROVIDERS.map((provider) => [provider, buildPreset({ ...GITHUB, provider })]));
 const customPresets = new WeakMap<PresetOwner, ProviderPreset>();
 
 /**
@@ -139,8 +85,8 @@ const customPresets = new WeakMap<PresetOwner, ProviderPreset>();
  * deliveries are then checked like those of `github`, so that the check takes the same time as for a known one.
  */
 export const presetOf = (owner: PresetOwner | null): ProviderPreset => {
-  const { provider, options } = owner ?? GITHUB;
-  const preset = Object.keys(options).length === 0 ? presets.get(provider) : undefined;
+  const { provider, delivery_id_source, options } = owner ?? GITHUB;
+  const preset = delivery_id_source === null && Object.keys(options).length === 0 ? presets.get(provider) : undefined;
   return preset ?? customPresetOf(owner!);
 };
 

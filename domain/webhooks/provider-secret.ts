@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 import { cleanPasted, hiddenCharacter, trimPasted, unquoted } from '../pasted-text.ts';
 import { invalid } from '../refusal.ts';
-import type { IntegrationOptions } from './custom-scheme.ts';
+import type { IntegrationOptions } from './conventions/integration-options.ts';
+import type { ProviderSecret } from './conventions/provider-definition.ts';
 import { isEd25519Key } from './ed25519-key.ts';
-import type { Provider } from './provider.ts';
+import { PROVIDER_DEFINITIONS, type Provider } from './provider.ts';
 
 /** The minimum length of a secret that a user chooses, in bytes. */
 const MIN_SECRET_BYTES = 24;
@@ -13,50 +14,25 @@ const MIN_SECRET_BYTES = 24;
  */
 const SECRET_LENGTH = 43;
 
-/** Maps each provider that creates the secret or key itself to the name that the provider uses for it. */
-const ISSUED: Partial<Record<Provider, string>> = {
-  slack: 'signing secret',
-  zoom: 'secret token',
-  stripe: 'signing secret',
-  linear: 'signing secret',
-  shopify: 'client secret',
-  twilio: 'auth token',
-  discord: 'public key',
-  pagerduty: 'signing secret',
-  sentry: 'client secret',
-  intercom: 'client secret',
-};
-
-/** Other values of these providers, which people take for the secret. Nothing is ever signed with them. */
-const MISTAKEN: Partial<Record<Provider, readonly (readonly [RegExp, string])[]>> = {
-  slack: [[/^x(?:ox[a-z]|app)-/, 'a token']],
-  stripe: [
-    [/^(?:sk|rk|pk)_(?:live|test)_/, 'an API key'],
-    [/^(?:we|acct)_\w{10,}$/, 'an id'],
-  ],
-  linear: [[/^lin_(?:api|oauth)_/, 'an API key']],
-  shopify: [[/^shp(?:at|ca|pa|ua)_/, 'an access token']],
-  twilio: [[/^[A-Z]{2}[0-9a-f]{32}$/, 'a SID']],
-  sentry: [[/^sntry[a-z]_/, 'an auth token']],
-};
-
 const HEX_KEY = /^[0-9a-f]{64}$/i;
 const STANDARD_SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 const STANDARD_PUBLIC_KEY = /^whpk_([A-Za-z0-9+/]{43}=)$/;
 const VISIBLE_ASCII = /^[ -~]+$/;
 
-const usesWhsec = (provider: Provider): boolean => provider === 'standard_webhooks' || provider === 'gitlab';
+const secretOf = (provider: Provider): ProviderSecret => PROVIDER_DEFINITIONS[provider].secret ?? {};
+
+const usesWhsec = (provider: Provider): boolean => secretOf(provider).form === 'whsec';
 
 /** Returns whether the secret is the public key of the sender. */
 export const usesPublicKey = (provider: Provider, { algorithm }: IntegrationOptions): boolean =>
-  provider === 'discord' || algorithm === 'ed25519';
+  secretOf(provider).form === 'public_key' || algorithm === 'ed25519';
 
 /** Returns whether a text can be decoded: its padding may be absent, but not wrong. */
 const isBase64 = (text: string): boolean => (text.endsWith('=') ? text.length % 4 === 0 : text.length % 4 !== 1);
 
 const checkStandardSecret = (provider: Provider, secret: string): void => {
   if (secret.startsWith('whsk_')) throw invalid('/secret', 'is the private key of the sender: only the sender may know it');
-  if (secret.startsWith('whpk_') && provider === 'standard_webhooks')
+  if (secret.startsWith('whpk_') && PROVIDER_DEFINITIONS[provider].options?.includes('algorithm'))
     throw invalid('/secret', 'is a public key: set options.algorithm to ed25519 to use it');
   const encoded = STANDARD_SECRET.exec(secret)?.[1];
   const size = encoded === undefined || !isBase64(encoded) ? 0 : Buffer.from(encoded, 'base64').length;
@@ -64,7 +40,7 @@ const checkStandardSecret = (provider: Provider, secret: string): void => {
 };
 
 const checkPublicKey = (provider: Provider, secret: string): void => {
-  const isStandard = provider === 'standard_webhooks';
+  const isStandard = usesWhsec(provider);
   const encoded = (isStandard ? STANDARD_PUBLIC_KEY.exec(secret)?.[1] : HEX_KEY.exec(secret)?.[0]) ?? '';
   const form = isStandard ? 'whpk_ and base64' : '64 hexadecimal digits';
   if (encoded === '') throw invalid('/secret', `must be the public key of the sender: ${form}`);
@@ -86,14 +62,15 @@ const MASK = /[•●∙]{3}|^[*·.…\s]+$/;
 
 const checkAlone = (provider: Provider, secret: string): void => {
   if (MASK.test(secret)) throw invalid('/secret', 'is what pages show instead of a secret: let the page show it, and copy it then');
-  if (!ISSUED[provider] && !usesWhsec(provider)) return;
+  if (!secretOf(provider).issuedAs && !usesWhsec(provider)) return;
   const found = NOT_ALONE.find(([form]) => form.test(secret))?.[1];
   if (found) throw invalid('/secret', `${found}: copy only the secret`);
 };
 
 const checkMistaken = (provider: Provider, secret: string): void => {
-  const mistaken = MISTAKEN[provider]?.find(([form]) => form.test(secret));
-  if (mistaken) throw invalid('/secret', `is ${mistaken[1]} of ${provider}: copy the ${ISSUED[provider]} instead`);
+  const { mistaken, issuedAs } = secretOf(provider);
+  const found = mistaken?.find(([form]) => form.test(secret))?.[1];
+  if (found) throw invalid('/secret', `is ${found} of ${provider}: copy the ${issuedAs} instead`);
 };
 
 /** Checks a secret that is sent as it is, in a header. HTTP has no place for other characters. */
@@ -121,19 +98,20 @@ const cleanSecret = (isFixedForm: boolean, pasted: string): string => {
  * @throws Refusal invalid if no delivery could be verified with the secret, or if it is too short
  */
 export const readSecret = (provider: Provider, options: IntegrationOptions, pasted: string | undefined): string | undefined => {
+  const { issuedAs, form } = secretOf(provider);
   const isPublic = usesPublicKey(provider, options);
   if (pasted === undefined) {
-    const name = ISSUED[provider] ?? (isPublic ? 'public key' : undefined);
+    const name = issuedAs ?? (isPublic ? 'public key' : undefined);
     if (name) throw invalid('/secret', `is required: copy the ${name} from ${provider}`, 'required');
     return undefined;
   }
-  const secret = cleanSecret(isPublic || usesWhsec(provider) || ISSUED[provider] !== undefined, pasted);
+  const secret = cleanSecret(isPublic || usesWhsec(provider) || issuedAs !== undefined, pasted);
   checkAlone(provider, secret);
   checkMistaken(provider, secret);
-  if (provider === 'gitlab_token') checkToken(secret);
+  if (form === 'token') checkToken(secret);
   if (isPublic) checkPublicKey(provider, secret);
   else if (usesWhsec(provider)) checkStandardSecret(provider, secret);
-  else if (!ISSUED[provider] && Buffer.byteLength(secret) < MIN_SECRET_BYTES)
+  else if (!issuedAs && Buffer.byteLength(secret) < MIN_SECRET_BYTES)
     throw invalid('/secret', `must have at least ${MIN_SECRET_BYTES} bytes`, 'too_small');
   return secret;
 };

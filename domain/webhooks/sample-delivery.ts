@@ -1,22 +1,14 @@
-import type { Provider } from './provider.ts';
+import type { Sample } from './conventions/provider-definition.ts';
+import { PROVIDER_DEFINITIONS, PROVIDERS, type Provider } from './provider.ts';
 import type { PresetOwner } from './provider-preset.ts';
-import samples from './provider-samples.json' with { type: 'json' };
 
-/**
- * A delivery from the documentation of its provider, shortened. `headers` are only those with the delivery id and the
- * event name. `id` and `event` are the values that the platform reads from the delivery; if `id` is `digest`, the
- * delivery id is the SHA-256 of the body.
- */
-export type ProviderSample = {
-  readonly provider: Provider;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body: string;
-  readonly id: string;
-  readonly event: string | null;
-};
+/** A sample with the name of its provider. */
+export type ProviderSample = Sample & { readonly provider: Provider };
 
 /** The sample deliveries, at least three for every provider. */
-export const PROVIDER_SAMPLES = samples as unknown as readonly ProviderSample[];
+export const PROVIDER_SAMPLES: readonly ProviderSample[] = PROVIDERS.flatMap((provider) =>
+  PROVIDER_DEFINITIONS[provider].samples.map((sample) => ({ provider, ...sample })),
+);
 
 const samplesOf = (provider: Provider): readonly ProviderSample[] => PROVIDER_SAMPLES.filter((sample) => sample.provider === provider);
 
@@ -47,11 +39,13 @@ export type SampleRequest = { readonly headers: Readonly<Record<string, string>>
  */
 const MARK = 'annals_test';
 const FORM = 'application/x-www-form-urlencoded';
-/**
- * The field in the bodies of samples that must contain the time of signing. The stored samples have 0 there, which is
- * replaced.
- */
-const UNSET_TIME = '"webhookTimestamp":0';
+
+/** Sets the field with the time of signing, if the body must have one. The samples have 0 there. */
+const setTime = (provider: Provider, body: string, at: string): string => {
+  const pointer = PROVIDER_DEFINITIONS[provider].bodyTimestamp?.pointer;
+  const name = pointer && `"${pointer.slice(1)}":`;
+  return name ? body.replace(`${name}0`, `${name}${Date.parse(at)}`) : body;
+};
 
 const markBody = (body: string, id: string, isForm: boolean): string => {
   if (isForm) return `${MARK}=${id}&${body}`;
@@ -90,7 +84,7 @@ export const sampleRequest = (owner: PresetOwner, sample: ProviderSample, id: st
   const fresh = (text: string): string => (sample.id === 'digest' ? text : text.replaceAll(sample.id, id));
   const named = Object.entries(sample.headers ?? {}).map(([name, value]): [string, string] => [name, fresh(value)]);
   const headers: Record<string, string> = { 'content-type': 'application/json', ...Object.fromEntries(named) };
-  const body = fresh(sample.body).replace(UNSET_TIME, `"webhookTimestamp":${Date.parse(at)}`);
+  const body = setTime(owner.provider, fresh(sample.body), at);
   const request = { headers, body: markBody(body, id, headers['content-type']!.startsWith(FORM)) };
   if (owner.provider !== 'custom_hmac') return request;
   const withEvent = placeValue(request, owner.options.event_source, 'test');

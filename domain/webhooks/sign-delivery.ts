@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { SignatureScheme, SignedRequest } from './signature.ts';
+import type { SignatureScheme, SignedRequest } from './conventions/signature-scheme.ts';
 
 /** Returns whether the key with which deliveries are verified can also sign them. A public key cannot. */
 export const canSign = ({ algorithm }: SignatureScheme): boolean => algorithm !== 'ed25519';

@@ -1,6 +1,7 @@
 import { counted } from '../counted.ts';
+import { firstHeader, type SignatureScheme, type SignedRequest } from './conventions/signature-scheme.ts';
 import { anyHeader } from './header-name.ts';
-import { firstHeader, parseSignatures, SIGNATURE_BYTES, type SignatureScheme, type SignedRequest, timestampOf } from './signature.ts';
+import { parseSignatures, SIGNATURE_BYTES, timestampOf } from './signature.ts';
 
 /** Returns the form of one signature, as a text for people. */
 const formOf = ({ prefix = '', encoding, algorithm, separator }: SignatureScheme): string => {

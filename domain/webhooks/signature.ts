@@ -1,15 +1,11 @@
 import { createHmac, createPublicKey, hash, timingSafeEqual, verify } from 'node:crypto';
-import type { ReceivedBody } from './delivery-body.ts';
-
-/**
- * A request as received. `header` returns the value of a header by its lower-case name; several values are joined with
- * `, `. `url` returns the public URL to which the request was sent, including its query.
- */
-export type SignedRequest = {
-  readonly header: (name: string) => string | undefined;
-  readonly url: () => string;
-  readonly body: ReceivedBody;
-};
+import {
+  firstHeader,
+  type SignatureAlgorithm,
+  type SignatureScheme,
+  type SignedRequest,
+  type SignedTimestamp,
+} from './conventions/signature-scheme.ts';
 
 /**
  * The keys of one integration, as bytes: HMAC secrets, tokens or public keys. `previous` is null if no previous secret
@@ -23,44 +19,6 @@ export type MatchedSecret = 'current' | 'previous';
 export type Verification =
   | { readonly ok: true; readonly matched: MatchedSecret; readonly reason: null }
   | { readonly ok: false; readonly matched: null; readonly reason: SignatureFault };
-
-/** `token` means that the header contains the secret itself. */
-export type SignatureAlgorithm = 'sha256' | 'sha1' | 'sha512' | 'ed25519' | 'token';
-
-/** How a request contains its time of signing. The first group of `shape` matches the Unix time in seconds. */
-export type SignedTimestamp = { readonly headers: readonly string[]; readonly shape: RegExp; readonly toleranceSeconds: number };
-
-/** How a provider signs its deliveries. */
-export type SignatureScheme = {
-  /**
-   * The lower-case names of the headers that can contain the signature. If a request has several of them, the first
-   * name in this list counts.
-   */
-  readonly headers: readonly string[];
-  /**
-   * The separator between signatures, if the header can contain several; signatures that do not match `shape` are then
-   * ignored. Absent if the header contains one signature.
-   */
-  readonly separator?: string;
-  /** The pattern of one signature. Its first group matches the encoded signature. */
-  readonly shape: RegExp;
-  /** The text before the encoded signature; an empty text if absent. It is needed only to sign. */
-  readonly prefix?: string;
-  readonly encoding: 'hex' | 'base64' | 'utf8';
-  readonly algorithm: SignatureAlgorithm;
-  /** Converts a secret to the key that verifies signatures. */
-  readonly key: (secret: string) => Uint8Array;
-  readonly timestamp?: SignedTimestamp;
-  /**
-   * Returns the signed bytes as a list of parts; null if a part of the request is missing or malformed. `timestamp` is
-   * the text of the signed timestamp, or an empty text if the scheme has none.
-   */
-  readonly message: (request: SignedRequest, timestamp: string) => readonly Uint8Array[] | null;
-  /** The scheme of requests that have none of `headers`, for the same keys. */
-  readonly otherwise?: SignatureScheme;
-  /** Returns other bytes that the provider may have signed instead of those that `message` has returned, which it gets. */
-  readonly alternatives?: (request: SignedRequest, message: readonly Uint8Array[]) => readonly (readonly Uint8Array[])[];
-};
 
 const MAX_HEADER_LENGTH = 4096;
 const MAX_SIGNATURES = 10;
@@ -141,15 +99,6 @@ export const isFresh = ({ timestamp }: SignatureScheme, request: SignedRequest, 
  */
 export const isWithin = (ms: number, at: string, toleranceSeconds: number): boolean =>
   Math.abs(Date.parse(at) - ms) <= toleranceSeconds * 1000;
-
-/** Returns the value of the first of these headers that the request has and that is not empty. */
-export const firstHeader = ({ header }: Pick<SignedRequest, 'header'>, names: readonly string[]): string | undefined => {
-  for (const name of names) {
-    const value = header(name);
-    if (value) return value;
-  }
-  return undefined;
-};
 
 /** Returns the text of the signed time of a request; null if it is missing or malformed. */
 export const timestampOf = ({ headers, shape }: SignedTimestamp, request: SignedRequest): string | null =>

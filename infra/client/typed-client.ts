@@ -1,7 +1,6 @@
 // The types of the operations need the types that the application adds to Hono.
 
 import type { PlainRows, Rows } from '../../api/areas.ts';
-import type {} from '../../api/http/app.ts';
 import type { Answer, Problem, ReplyOf, Sent } from '../../api/http/ask.ts';
 
 type AllRows = Rows & PlainRows;

@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import type { ReceivedContent } from '../../commands/webhooks/webhook-ports.ts';
 import { bodyContent } from '../../domain/webhooks/body-content.ts';
 import { contentSignals, contentVerdicts } from '../../domain/webhooks/content-checks.ts';
-import { chunksOf, type ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
+import { chunksOf, type ReceivedBody } from '../../domain/webhooks/conventions/received-body.ts';
 import { compileRules, type EvaluateRules, type RuleSubject, type RulesResult } from '../../domain/webhooks/guardrail-evaluation.ts';
 import type { RuleSet } from '../../domain/webhooks/rule-set.ts';
 import { createLruMap } from '../lru-map.ts';

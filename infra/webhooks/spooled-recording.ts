@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { blockAsReplay } from '../../commands/webhooks/evaluate-delivery.ts';
 import type { NewDelivery, RecordedDelivery, RecordingPort } from '../../commands/webhooks/webhook-ports.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import type { ChunkedBody } from '../../domain/webhooks/delivery-body.ts';
+import type { ChunkedBody } from '../../domain/webhooks/conventions/received-body.ts';
 import { createOutageLog } from '../logging/outage-log.ts';
 import { createCircuitBreaker } from '../spool/circuit-breaker.ts';
 import { type DrainOptions, type DrainResult, startSpoolDrain } from '../spool/drain-spool.ts';

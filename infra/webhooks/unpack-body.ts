@@ -3,7 +3,7 @@ import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, 
 import type { SizeLimit } from '../../commands/webhooks/webhook-ports.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Coding } from '../../domain/webhooks/content-coding.ts';
-import { chunksOf, type ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
+import { chunksOf, type ReceivedBody } from '../../domain/webhooks/conventions/received-body.ts';
 
 /** The size of the pieces in which unpacked bytes are passed on. */
 const PIECE_BYTES = 65_536;

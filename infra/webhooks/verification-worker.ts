@@ -1,7 +1,8 @@
 import type { KeyObject } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 import { type BodyQuestion, type InspectedBody, inspectBody } from '../../domain/webhooks/body-inspection.ts';
-import { type ChunkedBody, MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
+import type { ChunkedBody } from '../../domain/webhooks/conventions/received-body.ts';
+import { MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import { matchSecret, type SignatureClaim } from '../../domain/webhooks/signature.ts';
 import { sealBytes } from '../vault/sealed-bytes.ts';
 

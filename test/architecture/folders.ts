@@ -70,7 +70,7 @@ const INFRA_FOLDERS = [
 
 /** The subfolders of each top-level source folder ('room'). If you add an area or a driver, add its folder here. */
 export const FOLDERS: Record<string, string[]> = {
-  domain: AREAS,
+  domain: [...AREAS, 'webhooks/conventions', 'webhooks/providers'],
   commands: AREAS,
   projections: [...AREAS, 'engine'],
   api: [...AREAS, 'http', 'console', 'console/pages', 'console/parts', 'console/browser'],

@@ -6,10 +6,11 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { signedCurl } from '../../api/console/parts/signed-curl.ts';
 import { inspectBody, mediaOf } from '../../domain/webhooks/body-inspection.ts';
-import type { IntegrationOptions } from '../../domain/webhooks/custom-scheme.ts';
+import type { IntegrationOptions } from '../../domain/webhooks/conventions/integration-options.ts';
+import type { SignedRequest } from '../../domain/webhooks/conventions/signature-scheme.ts';
 import { PROVIDERS, type Provider } from '../../domain/webhooks/provider.ts';
 import { identityOf, isTimely, presetOf } from '../../domain/webhooks/provider-preset.ts';
-import { type SignedRequest, verifySignature } from '../../domain/webhooks/signature.ts';
+import { verifySignature } from '../../domain/webhooks/signature.ts';
 import { createProviderPayloads } from '../fixtures/provider-payloads.ts';
 import { SIGNERS } from '../fixtures/provider-signatures.ts';
 

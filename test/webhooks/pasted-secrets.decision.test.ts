@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Refusal } from '../../domain/refusal.ts';
-import type { IntegrationOptions } from '../../domain/webhooks/custom-scheme.ts';
+import type { IntegrationOptions } from '../../domain/webhooks/conventions/integration-options.ts';
 import { isEd25519Key } from '../../domain/webhooks/ed25519-key.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import { PROVIDERS, type Provider } from '../../domain/webhooks/provider.ts';

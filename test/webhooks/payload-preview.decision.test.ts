@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { deliveryPreview } from '../../commands/webhooks/delivery-preview.ts';
 import { contentOf } from '../../domain/webhooks/body-inspection.ts';
 import { payloadPreview } from '../../domain/webhooks/payload-preview.ts';
-import samples from '../../domain/webhooks/provider-samples.json' with { type: 'json' };
+import { PROVIDER_SAMPLES as samples } from '../../domain/webhooks/sample-delivery.ts';
 
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';

@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal } from 'uvu/assert';
+import type { RetrySchedule } from '../../domain/webhooks/conventions/provider-definition.ts';
 import { anyHeader } from '../../domain/webhooks/header-name.ts';
 import { PROVIDERS, type Provider } from '../../domain/webhooks/provider.ts';
 import { presetOf } from '../../domain/webhooks/provider-preset.ts';
-import { RETRIES, type RetrySchedule, sameBytesAge } from '../../domain/webhooks/retry-schedule.ts';
+import { RETRIES, sameBytesAge } from '../../domain/webhooks/retry-schedule.ts';
 import { root } from '../fixtures/child-process.ts';
 
 const docs = readFileSync(join(root, 'docs/webhook-providers.md'), 'utf8');
@@ -47,7 +48,7 @@ const presetFor = (provider: Provider) => presetOf({ provider, delivery_id_sourc
 
 const windowOf = (provider: keyof typeof RETRIES): string => {
   const { scheme, bodyTimestamp } = presetFor(provider);
-  if (bodyTimestamp) return `${sameBytesAge(provider)} s`;
+  if (bodyTimestamp) return `${sameBytesAge(RETRIES[provider]!)} s`;
   return scheme.timestamp ? `${scheme.timestamp.toleranceSeconds} s` : 'no time is signed';
 };
 

@@ -1,7 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { RetrySchedule } from '../../domain/webhooks/conventions/provider-definition.ts';
 import { factsOf } from '../../domain/webhooks/delivery.ts';
-import { lastAttemptSeconds, RETRIES, type RetrySchedule } from '../../domain/webhooks/retry-schedule.ts';
+import { lastAttemptSeconds, RETRIES } from '../../domain/webhooks/retry-schedule.ts';
 import { createProviderPayloads, type ProviderPayload } from '../fixtures/provider-payloads.ts';
 import { assertAnswer, providerRequests } from '../fixtures/provider-requests.ts';
 import { SIGNERS } from '../fixtures/provider-signatures.ts';

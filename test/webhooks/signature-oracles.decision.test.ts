@@ -13,9 +13,9 @@ import twilio from 'twilio';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { inspectBody } from '../../domain/webhooks/body-inspection.ts';
+import type { SignedRequest } from '../../domain/webhooks/conventions/signature-scheme.ts';
 import type { Provider } from '../../domain/webhooks/provider.ts';
 import { isTimely, type ProviderPreset, presetOf } from '../../domain/webhooks/provider-preset.ts';
-import type { SignedRequest } from '../../domain/webhooks/signature.ts';
 import { verifySignature } from '../../domain/webhooks/signature.ts';
 import { openShare } from '../fixtures/share.ts';
 

@@ -3,11 +3,11 @@ import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { github as githubProvider } from '../../domain/webhooks/providers/github.ts';
 import { type SigningKeys, verifySignature } from '../../domain/webhooks/signature.ts';
-import { signatureSchemes } from '../../domain/webhooks/signature-schemes.ts';
 import { openShare } from '../fixtures/share.ts';
 
-const { github } = signatureSchemes;
+const github = githubProvider.scheme;
 const keysOf = (current: string, previous: string | null = null): SigningKeys => ({
   current: github.key(current),
   previous: previous === null ? null : github.key(previous),

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { presetOf } from '../../domain/webhooks/provider-preset.ts';
+import { otherTwilioMessages } from '../../domain/webhooks/providers/twilio-message.ts';
+import { signedUrls } from '../../domain/webhooks/providers/twilio-urls.ts';
 import { verifySignature } from '../../domain/webhooks/signature.ts';
-import { otherTwilioMessages } from '../../domain/webhooks/twilio-message.ts';
-import { signedUrls } from '../../domain/webhooks/twilio-urls.ts';
 
 const TOKEN = 'a secret of more than 24 bytes';
 const HOOK = 'https://annals.test/hooks/inbound/h';

@@ -1,12 +1,12 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
+import { providerLabel } from '../../webhooks/provider-setup.ts';
 import { formLink } from '../action.ts';
 import { agentCalls, agentParams, agentTab, agentTrail } from '../agent-frame.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { panel } from '../parts/problem-panel.ts';
-import { providerName } from '../parts/setup-steps.ts';
 import { type Column, tableOf } from '../parts/table.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
@@ -26,7 +26,7 @@ const rowOf = ({ id, label, provider, is_paused, paused_reason, last_delivery_at
     td(
       { class: 'main-cell' },
       a({ class: 'row-link', href: tenantPath(params.tenant_id!, `/integrations/${id}`) }, span({ class: 'event' }, label)),
-      div({ class: 'quiet' }, providerName(provider), is_paused && paused_reason ? ` · ${paused_reason}` : ''),
+      div({ class: 'quiet' }, providerLabel(provider), is_paused && paused_reason ? ` · ${paused_reason}` : ''),
     ),
     td({ class: 'state-cell' }, badge(is_paused ? 'paused' : 'active')),
     td({ class: 'number' }, ago(last_delivery_at)),

@@ -1,5 +1,6 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
+import { providerLabel } from '../../webhooks/provider-setup.ts';
 import { formLink } from '../action.ts';
 import { agentNames, namesIn } from '../names.ts';
 import { page } from '../page.ts';
@@ -11,7 +12,6 @@ import { icon } from '../parts/icon.ts';
 import { NO_OUTCOMES, OUTCOMES, type Outcomes, sumOf } from '../parts/outcome-counts.ts';
 import { pager } from '../parts/pager.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
-import { providerName } from '../parts/setup-steps.ts';
 import { tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
@@ -49,7 +49,7 @@ const rowOf = (
     td(
       { class: 'main-cell' },
       a({ href: at(`/integrations/${id}`), class: 'row-link' }, span({ class: 'event' }, label)),
-      div({ class: 'quiet' }, providerName(provider), is_paused && paused_reason ? ` · ${paused_reason}` : ''),
+      div({ class: 'quiet' }, providerLabel(provider), is_paused && paused_reason ? ` · ${paused_reason}` : ''),
     ),
     td({ class: 'state-cell' }, badge(is_paused ? 'paused' : 'active')),
     td({ class: 'wide-only' }, icon('bot'), ' ', agents.get(agent_id) ?? 'an agent'),

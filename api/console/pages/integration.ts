@@ -1,5 +1,6 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
+import { canSendSample, providerLabel } from '../../webhooks/provider-setup.ts';
 import { actionButton, formLink } from '../action.ts';
 import { historyLink } from '../history-link.ts';
 import { agentNames, namesIn } from '../names.ts';
@@ -11,7 +12,7 @@ import { card, facts } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
 import { outcomeCounts } from '../parts/outcome-counts.ts';
 import { panel, problemPanel } from '../parts/problem-panel.ts';
-import { canSendSample, providerName, setupSteps } from '../parts/setup-steps.ts';
+import { setupSteps } from '../parts/setup-steps.ts';
 import { copyButton, shortId } from '../parts/short-id.ts';
 import { tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
@@ -31,7 +32,7 @@ const addressCard = ({ url, provider, last_delivery_at }: Integration) =>
     div({ class: 'copyable' }, pre(null, url), copyButton(url, 'the address')),
     details(
       { class: 'setup', open: last_delivery_at === null },
-      summary({ class: 'button small' }, `Set up ${providerName(provider)}`),
+      summary({ class: 'button small' }, `Set up ${providerLabel(provider)}`),
       setupSteps(provider),
     ),
   );
@@ -70,7 +71,7 @@ const factsOf = (integration: Integration, agentName: string | undefined, { para
     integration;
   return facts({
     Integration: shortId(id),
-    Provider: providerName(provider),
+    Provider: providerLabel(provider),
     Agent: a({ href: tenantPath(params.tenant_id!, `/agents/${agent_id}`) }, agentName ?? 'Open the agent'),
     'Last delivery': ago(last_delivery_at),
     Paused: is_paused ? (paused_reason ?? 'without a reason') : null,
@@ -127,7 +128,7 @@ export const integrationPage = page({
           span(null, value.label, ' ', badge(value.is_paused ? 'paused' : 'active')),
           value.is_paused
             ? `Deliveries are recorded as blocked: ${value.paused_reason ?? 'no reason was given'}`
-            : providerName(value.provider),
+            : providerLabel(value.provider),
           ...actionsOf(visit, value),
           historyLink(visit, value.id),
         ),

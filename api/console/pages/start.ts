@@ -1,5 +1,6 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
+import { canSendSample, providerLabel } from '../../webhooks/provider-setup.ts';
 import { actionButton, formLink } from '../action.ts';
 import { type Progress, readProgress } from '../first-steps.ts';
 import { page } from '../page.ts';
@@ -8,7 +9,7 @@ import { stateOf } from '../parts/delivery-row.ts';
 import { heading } from '../parts/heading.ts';
 import { icon } from '../parts/icon.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
-import { canSendSample, providerName, setupSteps } from '../parts/setup-steps.ts';
+import { setupSteps } from '../parts/setup-steps.ts';
 import { copyButton } from '../parts/short-id.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago, between } from '../parts/time.ts';
@@ -68,7 +69,7 @@ const integrationStep = (visit: Visit, { agent, integration }: Progress): Step =
   const content = integration
     ? div(
         { class: 'stack' },
-        p(null, strong(null, integration.label), ` expects ${providerName(integration.provider)} at this address:`),
+        p(null, strong(null, integration.label), ` expects ${providerLabel(integration.provider)} at this address:`),
         div({ class: 'copyable' }, code(null, address), copyButton(address, 'the address')),
         details({ class: 'setup' }, summary({ class: 'button small' }, 'Where to paste it'), setupSteps(integration.provider)),
         integration.is_paused ? pausedNote(visit, integration) : null,

@@ -1,6 +1,6 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
-import { schemeOf } from './signature-schemes.ts';
+import { curlScheme } from '../../webhooks/curl-scheme.ts';
 
 type Delivery = Pick<
   ReplyOf<Rows['getDelivery']>,
@@ -53,7 +53,7 @@ export const signedCurl = (
   { origin, tenant_id }: { readonly origin: string; readonly tenant_id: string },
 ): SignedCurl | null => {
   const { id, provider, event, content_type, integration_id, payload_missing } = delivery;
-  const scheme = schemeOf(provider, integration);
+  const scheme = curlScheme(provider, integration);
   if (!scheme || delivery.outcome === 'rejected' || (payload_missing !== null && payload_missing !== 'too_large')) return null;
   const { template, signature, algorithm, key, encoding } = scheme;
   const times = scheme.bodyTime

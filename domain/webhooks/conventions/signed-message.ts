@@ -1,5 +1,5 @@
-import { chunksOf } from './delivery-body.ts';
-import { firstHeader, type SignatureScheme, type SignedRequest } from './signature.ts';
+import { chunksOf } from './received-body.ts';
+import { firstHeader, type SignatureScheme, type SignedRequest } from './signature-scheme.ts';
 
 /** The placeholders in the template of a signed message, without their braces. */
 export const MESSAGE_FIELDS = ['body', 'timestamp', 'id'] as const;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { chunksOf, type ReceivedBody } from './delivery-body.ts';
-import type { SignatureScheme, SignedRequest } from './signature.ts';
+import { chunksOf, type ReceivedBody } from '../conventions/received-body.ts';
+import type { SignatureScheme, SignedRequest } from '../conventions/signature-scheme.ts';
 import { signedUrls } from './twilio-urls.ts';
 
 const bytesOf = (body: ReceivedBody): Uint8Array => (body instanceof Uint8Array ? body : Buffer.concat(chunksOf(body)));

@@ -1,0 +1,17 @@
+import { findDefinition, type Provider } from '../../domain/webhooks/provider.ts';
+import { usesPublicKey } from '../../domain/webhooks/provider-secret.ts';
+
+/** Returns the name of a provider as people know it. */
+export const providerLabel = (provider: string): string => findDefinition(provider)?.label ?? provider;
+
+/** Returns the steps that connect a provider with the URL of an integration; none if there is no such provider. */
+export const setupOf = (provider: string): readonly string[] => findDefinition(provider)?.setup ?? [];
+
+type KeyOwner = { readonly provider: string; readonly options: { readonly algorithm?: string | undefined } };
+
+/**
+ * Whether the platform can sign a test delivery. It cannot if the secret is the public key of the sender, because then
+ * only the sender can sign.
+ */
+export const canSendSample = ({ provider, options }: KeyOwner): boolean =>
+  !usesPublicKey(provider as Provider, options as Parameters<typeof usesPublicKey>[1]);

@@ -1,0 +1,14 @@
+/**
+ * Where a request contains its delivery id or its event name: in the first of `headers` that is present or, if none is,
+ * in the first of the body fields `pointers` that exists. `orDigest` is whether the SHA-256 of the body is the id if
+ * there is no such field, either.
+ */
+export type ValueSource = { readonly headers: readonly string[]; readonly pointers: readonly string[]; readonly orDigest?: true };
+
+export const header = (...headers: string[]): ValueSource => ({ headers, pointers: [] });
+export const field = (...pointers: string[]): ValueSource => ({ headers: [], pointers });
+/**
+ * Returns the source for a delivery id in the body. If the body has none of these fields, the digest of the body is the
+ * id.
+ */
+export const idField = (...pointers: string[]): ValueSource => ({ headers: [], pointers, orDigest: true });
