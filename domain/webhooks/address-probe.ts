@@ -1,5 +1,4 @@
-import type { SignatureScheme, SignedRequest } from './conventions/signature-scheme.ts';
-import { firstHeader } from './conventions/signature-scheme.ts';
+import { firstHeader, type SignatureScheme, type SignedRequest } from './conventions/signature-scheme.ts';
 import { PROVIDER_DEFINITIONS, type Provider } from './provider.ts';
 
 /** A probe is not longer than this, in bytes. */
