@@ -4,7 +4,6 @@ import { HTTPException } from 'hono/http-exception';
 import type { Principal } from '../../domain/principal.ts';
 import { notFound, Refusal } from '../../domain/refusal.ts';
 import { endedAttempts } from './attempt-cookies.ts';
-import type { AuthorizedRequest } from './authorize-request.ts';
 import { corsMiddleware } from './cors.ts';
 import { mount } from './mount.ts';
 import type { Operations } from './operation.ts';
@@ -27,20 +26,6 @@ export type AppOptions = {
   /** Called for every response. */
   readonly onResponse?: (c: Context, status: number, milliseconds: number) => void;
 };
-
-declare module 'hono' {
-  interface ContextVariableMap {
-    requestId: string;
-    /** The authenticated caller; undefined while the request is not authenticated. */
-    principal: Principal | undefined;
-    /** The authorized request, for the handler that runs after the query is validated. Undefined at any other time. */
-    authorizedRequest: AuthorizedRequest | undefined;
-    /** The values of the RateLimit-Policy and RateLimit headers of the response. */
-    limits: { readonly policy: string; readonly state: string } | undefined;
-    /** Whether the response is a repeat, because an earlier request had the same Idempotency-Key. */
-    isReplay: boolean | undefined;
-  }
-}
 
 type NodeBindings = {
   readonly incoming?: { readonly headers: Readonly<Record<string, string | string[] | undefined>> };

@@ -18,6 +18,21 @@ export type AuthorizedRequest = {
   readonly id: string | undefined;
 };
 
+// It stands here because whoever imports a route, such as a program with the typed client, also compiles this file.
+declare module 'hono' {
+  interface ContextVariableMap {
+    requestId: string;
+    /** The authenticated caller; undefined while the request is not authenticated. */
+    principal: Principal | undefined;
+    /** The authorized request, for the handler that runs after the query is validated. Undefined at any other time. */
+    authorizedRequest: AuthorizedRequest | undefined;
+    /** The values of the RateLimit-Policy and RateLimit headers of the response. */
+    limits: { readonly policy: string; readonly state: string } | undefined;
+    /** Whether the response is a repeat, because an earlier request had the same Idempotency-Key. */
+    isReplay: boolean | undefined;
+  }
+}
+
 const anonymous = { kind: 'system', name: 'nobody' } as const;
 
 const ifMatchOf = (header: string | undefined): RequestInfo['ifMatch'] => {

@@ -152,17 +152,14 @@ test('the time to search a long text for instructions is proportional to the len
   ];
   const timeOf = (part: string, length: number): number => {
     const text = `prompt ${part.repeat(length / part.length)}`;
-    const times = [0, 1, 2].map(() => {
-      const start = process.cpuUsage();
-      findInjection(text);
-      const { user, system } = process.cpuUsage(start);
-      return user + system;
-    });
-    return Math.min(...times);
+    const start = process.cpuUsage();
+    findInjection(text);
+    const { user, system } = process.cpuUsage(start);
+    return user + system;
   };
-  for (const part of parts) {
-    assert.ok(timeOf(part, 262_144) < 64 * Math.max(timeOf(part, 16_384), 5_000), part);
-  }
+  const isProportional = (part: string): boolean => timeOf(part, 262_144) < 64 * Math.max(timeOf(part, 16_384), 5_000);
+  // Other work on the same processors can slow a single measurement down.
+  for (const part of parts) assert.ok(isProportional(part) || isProportional(part) || isProportional(part), part);
 });
 
 test.run();

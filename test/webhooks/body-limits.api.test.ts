@@ -23,6 +23,9 @@ const hook = await p.send('POST', `${p.tenant}/webhook-integrations`, {
 });
 const { id } = hook.body as { id: string };
 
+/** Collecting the garbage takes about as long as this if the process has a large heap. */
+const SAMPLE_INTERVAL_MS = 20;
+
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
@@ -72,7 +75,7 @@ const sendBody = async (path: string, size: number, limit: number, headers: Reco
     // Collecting the garbage takes long, so it is done only if it can make a difference.
     collectGarbage();
     if (allocated() - before > limit) grown = Math.max(grown, allocated() - before);
-  }, 5);
+  }, SAMPLE_INTERVAL_MS);
   const { stdout } = await promisify(execFile)(process.execPath, [
     '-e',
     CLIENT,
