@@ -2,8 +2,8 @@ import type { DomainEvent } from '../domain/event.ts';
 import type { Row } from './projection.ts';
 
 /**
- * What an event does, as an activity of the Open Cybersecurity Schema Framework (OCSF). `other` stands for everything
- * that OCSF has no activity for.
+ * The activity of an event in the Open Cybersecurity Schema Framework (OCSF). `other` is used if the framework has no
+ * activity for the event.
  */
 export type AuditActivity =
   | 'create'

@@ -1,4 +1,4 @@
-import type { Area } from '../services-of-areas.ts';
+import type { Area } from '../area.ts';
 import { agentRoleOperations } from './agent-roles.ts';
 import { effectiveAccessOperations } from './effective-access.ts';
 import { effectivePermissionOperations } from './effective-permissions.ts';

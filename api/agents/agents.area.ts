@@ -1,4 +1,4 @@
-import type { Area, Needs } from '../services-of-areas.ts';
+import type { Area, Needs } from '../area.ts';
 import { agentOperations } from './agent.ts';
 import { agentHistoryOperations } from './agent-history.ts';
 import { agentModelOperations } from './agent-models.ts';

@@ -1,4 +1,4 @@
-import type { Area } from '../services-of-areas.ts';
+import type { Area } from '../area.ts';
 import { auditExport } from './audit-export.ts';
 import { auditOperations } from './audit-log.ts';
 import { auditProofOperations } from './audit-proof.ts';

@@ -1,4 +1,4 @@
-import type { Area } from '../services-of-areas.ts';
+import type { Area } from '../area.ts';
 import { autocompleteOperations } from './autocomplete.ts';
 
 export const autocompleteArea = {

@@ -1,5 +1,5 @@
+import type { Area, Needs } from '../area.ts';
 import { findReadable } from '../files/readable-file.ts';
-import type { Area, Needs } from '../services-of-areas.ts';
 import { benchmarkOperationsOf } from './benchmark.ts';
 import { benchmarkRunOperationsOf } from './benchmark-run.ts';
 

@@ -1,4 +1,4 @@
-import type { Area, Needs } from '../services-of-areas.ts';
+import type { Area, Needs } from '../area.ts';
 import { agentCostOperations } from './agent-costs.ts';
 import { budgetOperations } from './budget.ts';
 import { budgetUsageOperations } from './budget-usage.ts';

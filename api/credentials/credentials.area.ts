@@ -1,4 +1,4 @@
-import type { Area, Needs } from '../services-of-areas.ts';
+import type { Area, Needs } from '../area.ts';
 import { connectOperations } from './connect-provider.ts';
 import { credentialRequestOperations } from './credential-requests.ts';
 import { linkedIdentityOperations } from './linked-identities.ts';

@@ -1,4 +1,4 @@
-import type { Area } from '../services-of-areas.ts';
+import type { Area } from '../area.ts';
 import { pictures } from './picture.ts';
 import { fileScan } from './scan.ts';
 import { storedFiles } from './stored-file.ts';

@@ -18,7 +18,8 @@ export type AuthorizedRequest = {
   readonly id: string | undefined;
 };
 
-// It stands here because whoever imports a route, such as a program with the typed client, also compiles this file.
+// Declared here because every program that imports a route compiles this file, also a program of a customer that uses the
+// typed client.
 declare module 'hono' {
   interface ContextVariableMap {
     requestId: string;

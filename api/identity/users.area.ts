@@ -1,4 +1,4 @@
-import type { Area } from '../services-of-areas.ts';
+import type { Area } from '../area.ts';
 import { allowedAccountOperations } from './allowed-account.ts';
 import { directSignIn } from './direct-sign-in.ts';
 import { meOperations } from './me.ts';

@@ -1,4 +1,4 @@
-import type { Area, Needs } from '../services-of-areas.ts';
+import type { Area, Needs } from '../area.ts';
 import { mailAttachments } from './attachment.ts';
 import { mailboxOperationsOf } from './mailbox.ts';
 import { messageOperationsOf } from './message.ts';

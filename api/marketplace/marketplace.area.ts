@@ -1,4 +1,4 @@
-import type { Area, Needs } from '../services-of-areas.ts';
+import type { Area, Needs } from '../area.ts';
 import { marketplaceOperationsOf } from './listing.ts';
 import { versionUpload } from './publish-version.ts';
 

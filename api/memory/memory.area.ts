@@ -1,4 +1,4 @@
-import type { Area, Needs } from '../services-of-areas.ts';
+import type { Area, Needs } from '../area.ts';
 import { memoryImport } from './import-memory.ts';
 import { memoryOperationsOf } from './memory.ts';
 

@@ -1,4 +1,4 @@
-import type { Area, Needs } from '../services-of-areas.ts';
+import type { Area, Needs } from '../area.ts';
 import { healthOperations } from './health.ts';
 import { projectionAdminOperations } from './projection-admin.ts';
 import { systemRoutes } from './system-routes.ts';

@@ -1,4 +1,4 @@
-import type { Area, Needs } from '../services-of-areas.ts';
+import type { Area, Needs } from '../area.ts';
 import { agentRuntimeOperationsOf } from './agent-runtime.ts';
 import { runnerCredentialOperations } from './runner-credential.ts';
 import { runnerPresenceOperations } from './runner-presence.ts';

@@ -1,4 +1,4 @@
-import type { Area } from '../services-of-areas.ts';
+import type { Area } from '../area.ts';
 import { blackoutOperations } from './blackout.ts';
 import { cronJobOperations } from './cron-job.ts';
 import { cronOccurrenceOperations } from './cron-occurrences.ts';

@@ -1,4 +1,4 @@
-import type { Area } from '../services-of-areas.ts';
+import type { Area } from '../area.ts';
 import { auditSessionOperations } from './audit-sessions.ts';
 import { sessionOperations } from './session.ts';
 import { sessionAttachments } from './session-attachment.ts';

@@ -1,4 +1,4 @@
-import type { Area } from '../services-of-areas.ts';
+import type { Area } from '../area.ts';
 import { agentSkillOperations } from './agent-skills.ts';
 import { skillOperations } from './skill.ts';
 import { skillHistoryOperations } from './skill-history.ts';

@@ -1,4 +1,4 @@
-import type { Area } from '../services-of-areas.ts';
+import type { Area } from '../area.ts';
 import { slackConfigOperations } from './slack-config.ts';
 
 export const chatSettingsArea = {

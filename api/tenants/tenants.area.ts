@@ -1,4 +1,4 @@
-import type { Area, Needs } from '../services-of-areas.ts';
+import type { Area, Needs } from '../area.ts';
 import { eraseTenantOperations } from './erase-tenant.ts';
 import { invitationOperations, invitationRoutes } from './invitation.ts';
 import { memberOperations } from './member.ts';

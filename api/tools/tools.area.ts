@@ -1,4 +1,4 @@
-import type { Area } from '../services-of-areas.ts';
+import type { Area } from '../area.ts';
 import { agentToolOperations } from './agent-tools.ts';
 import { toolOperations } from './tool.ts';
 import { toolHistoryOperations } from './tool-history.ts';

@@ -1,4 +1,4 @@
-import type { Area } from '../services-of-areas.ts';
+import type { Area } from '../area.ts';
 import { skillCallRoutes } from './skill-call.ts';
 import { skillWebhookOperations } from './skill-webhook.ts';
 

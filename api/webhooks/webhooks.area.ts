@@ -1,5 +1,5 @@
+import type { Area, Needs } from '../area.ts';
 import { redactionOperations } from '../redaction/redaction-patterns.ts';
-import type { Area, Needs } from '../services-of-areas.ts';
 import { agentIntegrationOperations } from './agent-integrations.ts';
 import { deliveryBodies, deliveryOperationsOf } from './delivery.ts';
 import { guardrailOperations } from './guardrails.ts';

@@ -46,10 +46,7 @@ export const loadLiveSkills = async (ctx: Ctx, ids: readonly string[]): Promise<
 const mayUseSkill = ({ skills, skill_permissions }: Agent.Agent, id: string): boolean =>
   skills[id]?.is_enabled === true && !skill_permissions.some(({ skill_id, allowed }) => skill_id === id && !allowed);
 
-/**
- * Loads the skills that the agent may use. `loaded` also has those of them that are deleted, which nobody can use any
- * more.
- */
+/** Loads the skills that the agent may use. `usable` contains only the live ones, `loaded` also the deleted ones. */
 export const loadUsableSkills = async (ctx: Ctx, agent: Agent.Agent) => {
   const ids = Object.keys(agent.skills).filter((id) => mayUseSkill(agent, id));
   const loaded = await Promise.all(ids.map((id) => ctx.load(Skill, id)));

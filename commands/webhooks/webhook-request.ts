@@ -35,7 +35,7 @@ export type VerifiedRequest = AddressedRequest & {
   readonly id: string;
   /** When the request was received, as RFC 3339 UTC with milliseconds. */
   readonly receivedAt: string;
-  /** Whether the request was signed too long ago for a first attempt: the provider tries again, or somebody sends a copy. */
+  /** Whether the signature is too old for a first attempt. Then it is a retry of the provider, or a copy. */
   readonly isLate: boolean;
   readonly matchedSecret: MatchedSecret | null;
 };

@@ -115,7 +115,10 @@ export const isTimely = ({ scheme, bodyTimestamp }: ProviderPreset, request: Sig
   return isWithin(signedAt, at, bodyTimestamp.toleranceSeconds) || (age > 0 && age <= bodyTimestamp.maxAgeSeconds * 1_000);
 };
 
-/** Returns whether a timely delivery is too old for a first attempt: the provider tries again, or somebody sends a copy. */
+/**
+ * Returns whether a delivery is within the accepted age, but too old to be the first attempt. Then it is a retry of the
+ * provider, or a copy that somebody else sends.
+ */
 export const isLate = ({ bodyTimestamp }: ProviderPreset, at: string, body?: InspectedBody): boolean =>
   bodyTimestamp !== undefined &&
   body !== undefined &&

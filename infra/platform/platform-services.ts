@@ -1,8 +1,8 @@
 import type { Context } from 'hono';
 import type { Logger } from 'pino';
+import type { OperationServices } from '../../api/area.ts';
 import type { ReadHealth } from '../../api/operations/health.ts';
 import type { SystemDeps } from '../../api/operations/system-routes.ts';
-import type { OperationServices } from '../../api/services-of-areas.ts';
 import type { ScanPorts } from '../../commands/files/scan-file.ts';
 import type { FileHost } from '../../commands/memory/import-memory.ts';
 import type { Reads } from '../../projections/read-model.ts';

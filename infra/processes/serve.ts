@@ -76,13 +76,18 @@ const healthReport = (config: Config, connections: Connections, isFailing: () =>
 const openServices = async (config: Config, logger: Logger, metrics: ServeMetrics) => {
   const { publicUrl, corsOrigins, mailDomain, smtpUrl } = config;
   const connections = await openConnections(config, logger, metrics.onAppend);
-  const { log, vault, reads, quotas, windows, broker, blobFailure, blobPlace, spool } = connections;
+  const { log, cache, vault, reads, blobs, projectionAdmin, quotas, windows, broker, blobFailure, blobPlace, spool } = connections;
   const checks = { event_store: () => log.ping().then(() => true), postgres: reads.healthy, nats: broker.isHealthy };
   metrics.addServices({ ...checks, ...(blobPlace && { file_store: async () => (await blobFailure()) === null }) }, vault);
   const egress = createGuardedClient({ allow: config.egressAllow });
   const runnerBroker = openRunnerBroker(broker, config);
   const services: PlatformServices = {
-    ...connections,
+    log,
+    cache,
+    vault,
+    reads,
+    blobs,
+    projectionAdmin,
     logger,
     publicUrl,
     corsOrigins,

@@ -185,12 +185,12 @@ const checkRefusals = async ({ platform, hooks }: Deployment): Promise<string[]>
  */
 export const runKills = async (deployment: Deployment, rounds: number): Promise<OutageReport> => {
   const { platform, hooks } = deployment;
-  const { sent, roundsBetween, unansweredOnDisk } = await killAtCommit(platform, hooks, rounds);
+  const { sent, kills, roundsBetween, unansweredOnDisk } = await killAtCommit(platform, hooks, rounds);
   const { findings, figures } = await judge(deployment, sent);
   return {
     findings,
     figures: {
-      kills: rounds,
+      kills,
       'kills between commit and answer': roundsBetween,
       'on the disk without answer': unansweredOnDisk,
       ...figures,

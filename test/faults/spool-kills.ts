@@ -25,6 +25,7 @@ const STABLE_AFTER_MS = 3_500;
 
 export type KillReport = {
   readonly sent: readonly SentDelivery[];
+  readonly kills: number;
   /**
    * The number of rounds in which the process was killed at the wanted moment: the spool on disk contained unanswered
    * deliveries.
@@ -68,7 +69,8 @@ export const killAtCommit = async (platform: KillablePlatform, hooks: readonly H
   const sent: SentDelivery[] = [];
   let roundsBetween = 0;
   let unansweredOnDisk = 0;
-  for (let round = 0; round < rounds || (roundsBetween === 0 && round < rounds + MAX_MORE_ROUNDS); round++) {
+  let kills = 0;
+  for (; kills < rounds || (roundsBetween === 0 && kills < rounds + MAX_MORE_ROUNDS); kills++) {
     const burst = Array.from({ length: BURST }, (_, index): SentDelivery => {
       const number = sent.length + index;
       return { number, hook: hooks[number % hooks.length]!, deliveryId: randomUUID(), body: JSON.stringify({ number }), answers: [] };
@@ -90,5 +92,5 @@ export const killAtCommit = async (platform: KillablePlatform, hooks: readonly H
     await untilDrained(platform);
     await stable;
   }
-  return { sent, roundsBetween, unansweredOnDisk };
+  return { sent, kills, roundsBetween, unansweredOnDisk };
 };

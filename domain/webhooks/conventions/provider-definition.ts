@@ -11,8 +11,8 @@ export type PreviewCandidate = readonly [name: string, ...pointers: string[]];
 /** How a provider sends a delivery again. */
 export type RetrySchedule = {
   /**
-   * `same`: every attempt has the same bytes and the same signature. `anew`: every attempt is signed for itself, with
-   * the time of the attempt if the provider signs a time.
+   * `same`: all attempts have the same signature. `anew`: the provider signs each attempt again. If it signs a time, that
+   * is the time of the attempt.
    */
   readonly signs: 'same' | 'anew';
   /**
@@ -57,8 +57,8 @@ export type AddressProbe = {
 };
 
 /**
- * What a provider gets when its delivery is recorded. `outcome`: the id and the outcome as JSON. `twiml`: a document in
- * which no instruction stands. `empty`: no body.
+ * What a provider gets when its delivery is recorded. `outcome`: the id and the outcome as JSON. `twiml`: an empty
+ * TwiML document, with which Twilio does nothing. `empty`: no body.
  */
 export type ProviderAnswer = { readonly status: 200 | 202 | 204; readonly body: 'outcome' | 'twiml' | 'empty' };
 
