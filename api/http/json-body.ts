@@ -1,5 +1,6 @@
 import { withoutByteOrderMark } from '../../domain/byte-order-mark.ts';
 import { foreignCharsets, parseContentType } from '../../domain/content-type.ts';
+import { jsonFault } from '../../domain/json-fault.ts';
 import { scanJson } from '../../domain/json-scanner.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { shownValue } from '../../domain/shown-value.ts';
@@ -118,7 +119,7 @@ const parseStrictJson = (text: string): unknown => {
 const assertJson = (bytes: Uint8Array): void => {
   const result = scanJson(bytes, MAX_DEPTH);
   if (result === 'too_deep') throw invalid('', `the body is nested deeper than ${MAX_DEPTH} levels`, 'too_deep');
-  if (result === 'not_json') throw new Refusal('malformed', 'The body is not valid JSON');
+  if (result === 'not_json') throw new Refusal('malformed', `The body is not valid JSON: ${jsonFault(bytes)}`);
 };
 
 /**

@@ -1,4 +1,5 @@
-import { findDefinition } from '../../domain/webhooks/provider.ts';
+import { findDefinition, type Provider } from '../../domain/webhooks/provider.ts';
+import { usesPublicKey } from '../../domain/webhooks/provider-secret.ts';
 
 /** Returns the name of a provider as people know it. */
 export const providerLabel = (provider: string): string => findDefinition(provider)?.label ?? provider;
@@ -6,14 +7,11 @@ export const providerLabel = (provider: string): string => findDefinition(provid
 /** Returns the steps that connect a provider with the URL of an integration; none if there is no such provider. */
 export const setupOf = (provider: string): readonly string[] => findDefinition(provider)?.setup ?? [];
 
-/**
- * Whether the platform can sign a test delivery. It cannot if the secret is the public key of the sender, because then
- * only the sender can sign.
- */
+/** Whether the platform can sign a test delivery. If the secret is a public key, only the sender can sign. */
 export const canSendSample = ({
   provider,
   options,
 }: {
   readonly provider: string;
-  readonly options: { readonly algorithm?: string | undefined };
-}): boolean => findDefinition(provider)?.secret?.form !== 'public_key' && options.algorithm !== 'ed25519';
+  readonly options: Parameters<typeof usesPublicKey>[1];
+}): boolean => findDefinition(provider) !== undefined && !usesPublicKey(provider as Provider, options);

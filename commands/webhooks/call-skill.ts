@@ -72,12 +72,12 @@ const isObject = (json: ReceivedBody): boolean => {
 };
 
 /** Checks the body of a call. @throws Refusal malformed, invalid */
-const checkBody = ({ json, isNotUtf8 }: InspectedBody, body: ReceivedBody): void => {
+const checkBody = ({ json, isNotUtf8, fault: cause }: InspectedBody, body: ReceivedBody): void => {
   const fault = (code: string, message: string) =>
     rejected('invalid', 'The body is not valid', { errors: [{ pointer: '', code, message }] });
   if (json === 'too_deep') throw fault('too_deep', 'the body is nested deeper than 64 levels');
   if (isNotUtf8) throw rejected('malformed', 'The body is not valid UTF-8');
-  if (json !== 'json') throw rejected('malformed', 'The body is not valid JSON');
+  if (json !== 'json') throw rejected('malformed', `The body is not valid JSON: ${cause}`);
   if (!isObject(body)) throw fault('invalid_type', 'must be a JSON object');
 };
 

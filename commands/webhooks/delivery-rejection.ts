@@ -26,6 +26,10 @@ export const identityFault = ({ delivery, event }: DeliveryIdentity): RejectionC
   return event && eventName(event) === null ? 'event_malformed' : null;
 };
 
+const MAX_CONTENT_TYPE_LENGTH = 255;
+/** The reasons that depend on the content type. */
+const BODY_CAUSES: ReadonlySet<RejectionReason> = new Set(['unsupported_media_type', 'unsupported_encoding', 'body_malformed']);
+
 /**
  * Returns what is recorded about a rejected request. `size_bytes` is the size of the body, as received or as
  * Content-Length announced it.
@@ -42,10 +46,9 @@ export const rejectionOf = (
   provider_delivery_id: isDeliveryId(identity.delivery ?? '') ? identity.delivery! : null,
   event: eventName(identity.event),
   size_bytes,
-  ...(note === undefined ? {} : { note, ...contentTypeField(request) }),
+  ...(note !== undefined && { note }),
+  ...(BODY_CAUSES.has(reason) && contentTypeField(request)),
 });
-
-const MAX_CONTENT_TYPE_LENGTH = 255;
 
 const contentTypeField = ({ header }: AddressedRequest['request']): { content_type?: string } => {
   const shown = cleanDisplayText(header('content-type') ?? '', MAX_CONTENT_TYPE_LENGTH);

@@ -38,9 +38,13 @@ type OpenedRequest = { readonly request: WebhookRequest; readonly media: Media; 
  * Verifies the signature of a request, and makes its body readable.
  * @throws Refusal not_found, unauthorized, unsupported_media_type, malformed, too_large, unavailable
  */
-const openRequest = async (ports: WebhookPorts, received: WebhookRequest, integration: Integration | null): Promise<OpenedRequest> => {
+const openRequest = async (
+  ports: WebhookPorts,
+  received: WebhookRequest,
+  integration: Integration | null,
+  preset: ProviderPreset,
+): Promise<OpenedRequest> => {
   const { verification } = ports;
-  const preset = presetOf(integration);
   const receivedAt = ports.now();
   const keys = integration && (await verification.signingKeys(integration, receivedAt));
   const verifying = verification.verify(preset.scheme, received, keys);
@@ -69,9 +73,10 @@ export const receive = async (
 ): Promise<DeliveryOutcome | HandshakeReply> => {
   const { eligibility, verification, recording } = ports;
   const found = await eligibility.integration(received.integration_id);
-  if (found && isUnsignedProbe(found.provider, presetOf(found).scheme, received)) return answerCheck(recording, found, PROBE_REPLY);
-  const { request, media, signed, key } = await openRequest(ports, received, found);
-  const { integration, preset, receivedAt, matched } = signed;
+  const preset = presetOf(found);
+  if (found && isUnsignedProbe(found.provider, preset.scheme, received)) return answerCheck(recording, found, PROBE_REPLY);
+  const { request, media, signed, key } = await openRequest(ports, received, found, preset);
+  const { integration, receivedAt, matched } = signed;
   const question = { media, forms: preset.forms, pointers: preset.pointers };
   const body = preset.needsBody ? await verification.inspectBody(question, request.body) : undefined;
   if (!isTimely(preset, request, receivedAt, body)) throw reject(ports, signed, { reason: 'timestamp_out_of_range' });

@@ -11,14 +11,16 @@ const shortBody = ({ body }: SignedRequest): string | null =>
 /** Returns whether a request is an unsigned check of the address, which has no content. */
 export const isUnsignedProbe = (provider: Provider, scheme: SignatureScheme, request: SignedRequest): boolean => {
   const { probe } = PROVIDER_DEFINITIONS[provider];
-  const body = probe ? shortBody(request) : null;
-  return body !== null && !firstHeader(request, scheme.headers) && probe!.isUnsigned(request, body);
+  if (!probe || firstHeader(request, scheme.headers)) return false;
+  const body = shortBody(request);
+  return body !== null && probe.isUnsigned(request, body);
 };
 
 /** Returns whether a signed request is a check of the address. That of Bitbucket is recorded, as the ping of GitHub is. */
 export const isSignedProbe = (provider: Provider, request: SignedRequest): boolean => {
-  const body = shortBody(request);
-  return body !== null && isQueryProbe(provider, body);
+  const isForm = PROVIDER_DEFINITIONS[provider].probe?.isForm;
+  const body = isForm ? shortBody(request) : null;
+  return body !== null && isForm!(body);
 };
 
 /** Returns whether the query of a GET request is a check of the address. */

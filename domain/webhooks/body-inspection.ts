@@ -2,10 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { withoutByteOrderMark } from '../byte-order-mark.ts';
 import { foreignCharsets, isJsonMediaType, parseContentType } from '../content-type.ts';
+import { jsonFault } from '../json-fault.ts';
 import { type JsonVerdict, scanJson } from '../json-scanner.ts';
 import { parseExactNumbers } from './exact-json.ts';
-import { payloadOf } from './form-payload.ts';
-import { jsonFault } from './json-fault.ts';
+import { hasPayload, payloadOf } from './form-payload.ts';
 import { type FieldText, fieldName, jsonFields } from './json-fields.ts';
 
 export type Media = 'json' | 'form';
@@ -65,30 +65,46 @@ export type InspectedBody = {
  * the size of the body.
  */
 export const inspectBody = (question: BodyQuestion, body: Uint8Array): InspectedBody => {
-  const json = jsonOf(question, body);
-  const inspected = { sha256: hash('sha256', body, 'hex'), json, ...fieldsOf(question, json, body) };
+  const bytes = jsonIn(question.media, body);
+  const json = verdictOf(question.forms, bytes);
+  const inspected = { sha256: hash('sha256', body, 'hex'), json, ...fieldsOf(question, json, json === 'form' ? body : bytes) };
   if (json !== 'not_json') return inspected;
-  const bytes = withoutByteOrderMark(jsonIn(question.media, body));
-  if (!isUtf8(bytes)) return { ...inspected, isNotUtf8: true };
-  const hasNoJson = question.media === 'form' && !payloadOf(body);
-  return { ...inspected, fault: hasNoJson ? 'the form has no field payload with it' : jsonFault(bytes) };
+  return isUtf8(withoutByteOrderMark(bytes ?? body))
+    ? { ...inspected, fault: faultOf(question.media, bytes, body) }
+    : { ...inspected, isNotUtf8: true };
+};
+
+/** Returns why a body is not JSON. `bytes` is what should be JSON; null if the body is a form without it. */
+const faultOf = (media: Media, bytes: Uint8Array | null, body: Uint8Array): string => {
+  if (bytes) return media === 'form' ? `in the field payload, ${jsonFault(bytes)}` : jsonFault(bytes);
+  return hasPayload(body) ? 'the field payload has invalid percent-encoding' : 'the form has no field payload';
 };
 
 /**
  * Returns whether a body is JSON that is not nested too deeply. If the provider sends JSON in the field `payload` of a
  * form, this field is checked.
  */
-export const jsonOf = ({ media, forms }: Pick<BodyQuestion, 'media' | 'forms'>, body: Uint8Array): BodyVerdict => {
-  const json = media === 'json' ? body : payloadOf(body);
-  if (json) return scanJson(withoutByteOrderMark(json));
+export const jsonOf = ({ media, forms }: Pick<BodyQuestion, 'media' | 'forms'>, body: Uint8Array): BodyVerdict =>
+  verdictOf(forms, jsonIn(media, body));
+
+const verdictOf = (forms: FormUse, bytes: Uint8Array | null): BodyVerdict => {
+  if (bytes) return scanJson(withoutByteOrderMark(bytes));
   return forms === 'fields' ? 'form' : 'not_json';
 };
 
+/** Returns the bytes of a body that should be JSON; null if it is a form without a readable field `payload`. */
+const jsonIn = (media: Media, body: Uint8Array): Uint8Array | null => (media === 'json' ? body : payloadOf(body));
+
 const NO_FIELDS = { fields: {} };
 
-const fieldsOf = ({ media, pointers }: BodyQuestion, verdict: BodyVerdict, body: Uint8Array): Pick<InspectedBody, 'fields' | 'unclear'> => {
-  if (pointers.length === 0 || verdict === 'not_json' || verdict === 'too_deep') return NO_FIELDS;
-  const found = verdict === 'form' ? formTexts(body, pointers) : jsonFields(withoutByteOrderMark(jsonIn(media, body)), pointers);
+/** Reads the requested fields. `bytes` is the form or the JSON that contains them; null if there is neither. */
+const fieldsOf = (
+  { pointers }: BodyQuestion,
+  verdict: BodyVerdict,
+  bytes: Uint8Array | null,
+): Pick<InspectedBody, 'fields' | 'unclear'> => {
+  if (pointers.length === 0 || !bytes || verdict === 'not_json' || verdict === 'too_deep') return NO_FIELDS;
+  const found = verdict === 'form' ? formTexts(bytes, pointers) : jsonFields(withoutByteOrderMark(bytes), pointers);
   const fields: Record<string, string> = {};
   const unclear: string[] = [];
   for (const [pointer, field] of found) {
@@ -111,19 +127,11 @@ const formTexts = (body: Uint8Array, pointers: readonly string[]): ReadonlyMap<s
   return found;
 };
 
-/**
- * Returns the value of a JSON body, or of the JSON in a form.
- * @throws SyntaxError if it is not JSON
- */
-const documentOf = (media: Media, body: Uint8Array): unknown => parseExactNumbers(textOf(jsonIn(media, body)));
-
-const jsonIn = (media: Media, body: Uint8Array): Uint8Array => (media === 'json' ? body : (payloadOf(body) ?? body));
-
 /** Returns what a body contains: the value of its JSON or, if it is a form without JSON, its fields; null if neither. */
 export const contentOf = (contentType: string, body: Uint8Array): unknown => {
-  const media = mediaOf(contentType) ?? 'json';
+  const bytes = jsonIn(mediaOf(contentType) ?? 'json', body);
   try {
-    return media === 'form' && !payloadOf(body) ? formFields(body) : documentOf(media, body);
+    return bytes ? parseExactNumbers(textOf(bytes)) : formFields(body);
   } catch {
     return null;
   }

@@ -16,6 +16,9 @@ export const payloadOf = (form: Uint8Array): Uint8Array | null => {
   return decodeField(form.subarray(start, end < 0 ? form.length : end));
 };
 
+/** Whether a form has a field named `payload`, also if its value cannot be decoded. */
+export const hasPayload = (form: Uint8Array): boolean => fieldStart(form) >= 0;
+
 /**
  * Returns the form with another value in the field that `payloadOf` reads. All other bytes of the form stay unchanged.
  */

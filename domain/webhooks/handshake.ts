@@ -3,9 +3,6 @@ import type { BodyFields, Handshake, HandshakeReply } from './conventions/provid
 import type { ReceivedBody } from './conventions/received-body.ts';
 import { PROVIDER_DEFINITIONS, type Provider } from './provider.ts';
 
-/** Returns JSON pointers to the body fields that are needed to answer the handshake of a provider. */
-export const handshakePointers = (provider: Provider): readonly string[] => PROVIDER_DEFINITIONS[provider].handshake?.pointers ?? [];
-
 /** A handshake is not longer than this, in bytes. */
 const MAX_HANDSHAKE_BYTES = 16_384;
 

@@ -4,7 +4,6 @@ import { firstHeader, type SignatureScheme, type SignedRequest } from './convent
 import type { ValueSource } from './conventions/value-source.ts';
 import type { DeliveryIdentity } from './delivery-identity.ts';
 import { valueFrom } from './delivery-identity.ts';
-import { handshakePointers } from './handshake.ts';
 import { PROVIDER_DEFINITIONS, PROVIDERS, type Provider } from './provider.ts';
 import { sameBytesAge } from './retry-schedule.ts';
 import { isFresh, isWithin } from './signature.ts';
@@ -60,7 +59,7 @@ const buildPreset = (owner: PresetOwner): ProviderPreset => {
   const conventions = conventionsOf(owner);
   const { scheme, delivery, event, forms = 'payload', isIdSigned = false } = conventions;
   const bodyTimestamp = bodyTimestampOf(conventions);
-  const handshake = handshakePointers(owner.provider);
+  const handshake = conventions.handshake?.pointers ?? [];
   const needsBody = delivery.orDigest === true || bodyTimestamp !== undefined || handshake.length > 0;
   const pointers = [...delivery.pointers, ...event.pointers, ...handshake, ...(bodyTimestamp ? [bodyTimestamp.pointer] : [])];
   return {

@@ -67,7 +67,7 @@ const setPointer = (target: Record<string, unknown>, pointer: string, value: str
   Object.defineProperty(at, names.at(-1)!, { value, enumerable: true, configurable: true, writable: true });
 };
 
-/** Puts a value where an integration of custom_hmac expects it: in a header, or in a field of the body. */
+/** Puts a value where the settings of an integration say: in a header, or in a field of the body. */
 const placeValue = ({ headers, body }: SampleRequest, source: string | null | undefined, value: string): SampleRequest => {
   if (source == null) return { headers, body };
   if (!source.startsWith('/')) return { headers: { ...headers, [source.toLowerCase()]: value }, body };
@@ -86,7 +86,6 @@ export const sampleRequest = (owner: PresetOwner, sample: ProviderSample, id: st
   const headers: Record<string, string> = { 'content-type': 'application/json', ...Object.fromEntries(named) };
   const body = setTime(owner.provider, fresh(sample.body), at);
   const request = { headers, body: markBody(body, id, headers['content-type']!.startsWith(FORM)) };
-  if (owner.provider !== 'custom_hmac') return request;
   const withEvent = placeValue(request, owner.options.event_source, 'test');
   return placeValue(withEvent, owner.delivery_id_source, id);
 };

@@ -20,8 +20,8 @@ export type Verification =
   | { readonly ok: true; readonly matched: MatchedSecret; readonly reason: null }
   | { readonly ok: false; readonly matched: null; readonly reason: SignatureFault };
 
-const MAX_HEADER_LENGTH = 4096;
-const MAX_SIGNATURES = 10;
+export const MAX_HEADER_LENGTH = 4096;
+export const MAX_SIGNATURES = 10;
 export const SIGNATURE_BYTES = { sha256: 32, sha1: 20, sha512: 64, ed25519: 64 } as const;
 /** The bytes that precede the 32 bytes of an Ed25519 public key in the SPKI format. */
 const ED25519_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
@@ -139,12 +139,16 @@ const hmacOf = (algorithm: 'sha256' | 'sha1' | 'sha512', message: readonly Uint8
   return hmac.digest();
 };
 
+/** Returns the encoded signatures in a header, without what does not have the form of a signature. */
+export const signatureTexts = ({ separator, shape }: SignatureScheme, header: string): string[] =>
+  (separator === undefined ? [header] : header.split(separator).map((item) => item.trim()))
+    .map((item) => shape.exec(item)?.[1])
+    .filter((text) => text !== undefined);
+
 /** Returns the signatures in a header. The list is empty if one of them cannot be decoded, or if there are too many. */
 export const parseSignatures = (scheme: SignatureScheme, header: string): Uint8Array[] => {
   if (header.length > MAX_HEADER_LENGTH) return [];
-  const { separator, shape } = scheme;
-  const items = separator === undefined ? [header] : header.split(separator).map((item) => item.trim());
-  const texts = items.map((item) => shape.exec(item)?.[1]).filter((text) => text !== undefined);
+  const texts = signatureTexts(scheme, header);
   if (texts.length > MAX_SIGNATURES) return [];
   const signatures = texts.map((text) => decodeSignature(scheme, text));
   return signatures.every((signature) => signature !== null) ? signatures : [];

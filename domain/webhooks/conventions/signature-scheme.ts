@@ -37,7 +37,10 @@ export type SignatureScheme = {
   /** Converts a secret to the key that verifies signatures. */
   readonly key: (secret: string) => Uint8Array;
   readonly timestamp?: SignedTimestamp;
-  /** What `message` returns, for people: a text with `{body}`, `{id}`, `{timestamp}` or `{url}`. Empty if nothing is signed. */
+  /**
+   * The bytes of `message` as a text with `{body}`, `{id}`, `{timestamp}` or `{url}`, from which shell commands are made.
+   * Empty if nothing is signed.
+   */
   readonly template: string;
   /**
    * Returns the signed bytes as a list of parts; null if a part of the request is missing or malformed. `timestamp` is

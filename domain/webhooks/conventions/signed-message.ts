@@ -2,8 +2,7 @@ import { chunksOf } from './received-body.ts';
 import { firstHeader, type SignatureScheme, type SignedRequest } from './signature-scheme.ts';
 
 /** The placeholders in the template of a signed message, without their braces. */
-export const MESSAGE_FIELDS = ['body', 'timestamp', 'id'] as const;
-type MessageField = (typeof MESSAGE_FIELDS)[number];
+type MessageField = 'body' | 'timestamp' | 'id';
 
 const FIELD = /\{(body|timestamp|id)\}/;
 

@@ -1,8 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { jsonFault } from '../../domain/json-fault.ts';
 import { jsonFaultAt, scanJson } from '../../domain/json-scanner.ts';
 import { inspectBody } from '../../domain/webhooks/body-inspection.ts';
-import { jsonFault } from '../../domain/webhooks/json-fault.ts';
 
 /** Texts that are no JSON, what the owner of the integration reads, and which programs write them. */
 const FAULTS: readonly (readonly [text: string, fault: string, source: string])[] = [
@@ -12,11 +12,14 @@ const FAULTS: readonly (readonly [text: string, fault: string, source: string])[
   ['{"x":-Infinity}', 'at byte 7, it has a number that JSON does not have (NaN or Infinity)', 'json.dumps of Python'],
   ['{"x":None}', 'at byte 6, it has a word of a programming language instead of null, true or false', 'str of Python'],
   ["{'x':1}", 'at byte 2, it has a single quote instead of a double quote', 'str of Python'],
-  ['{"x":1,}', 'at byte 8, it has a comma before the end of a list or object, or the wrong bracket', 'JSON5'],
-  ['{"x":1] ', 'at byte 7, it has a comma before the end of a list or object, or the wrong bracket', 'by hand'],
+  ['{"x":1,}', 'at byte 8, it has a closing bracket that does not fit there', 'JSON5'],
+  ['{"x":1] ', 'at byte 7, it has a closing bracket that does not fit there', 'by hand'],
+  ['{"x":}', 'at byte 6, it has a closing bracket that does not fit there', 'a template without a value'],
+  ['{}}', 'at byte 3, it has a closing bracket that does not fit there', 'by hand'],
+  ['\ufeff{"x":NaN}', 'at byte 9, it has a number that JSON does not have (NaN or Infinity)', 'programs of Windows'],
   ['{"x":1 // why\n}', 'at byte 8, it has a comment', 'JSON with comments'],
   ['{"x":1}\0', 'at byte 8, it has a byte 0', 'C strings'],
-  ['\ufeff{}', 'at byte 1, it has a second byte order mark', 'two marks'],
+  ['\ufeff\ufeff{}', 'at byte 4, it has a second byte order mark', 'two marks'],
   ['{}{}', 'at byte 3, it has something that does not belong there', 'JSON Lines'],
   ['{"x":1', 'it ends too early, after 6 bytes', 'an upload that broke off'],
   ['{"x":"abc', 'it ends too early, after 9 bytes', 'an upload that broke off'],
@@ -39,8 +42,9 @@ test('JSON has no fault', () => {
 
 test('a form that should have JSON in its field payload, and has none, is named so', () => {
   const question = { media: 'form', forms: 'payload', pointers: [] } as const;
-  assert.is(inspectBody(question, Buffer.from('a=1')).fault, 'the form has no field payload with it');
-  assert.is(inspectBody(question, Buffer.from('payload=%7B')).fault, 'it ends too early, after 1 byte');
+  assert.is(inspectBody(question, Buffer.from('a=1')).fault, 'the form has no field payload');
+  assert.is(inspectBody(question, Buffer.from('payload=%7B%ZZ')).fault, 'the field payload has invalid percent-encoding');
+  assert.is(inspectBody(question, Buffer.from('payload=%7B')).fault, 'in the field payload, it ends too early, after 1 byte');
 });
 
 test.run();

@@ -1,5 +1,6 @@
-import { counted } from '../counted.ts';
-import { jsonFaultAt } from '../json-scanner.ts';
+import { withoutByteOrderMark } from './byte-order-mark.ts';
+import { counted } from './counted.ts';
+import { jsonFaultAt } from './json-scanner.ts';
 
 /** What programs write although JSON does not have it. Other parts of a body are not repeated, because it may be secret. */
 const KNOWN: readonly (readonly [RegExp, string])[] = [
@@ -7,18 +8,20 @@ const KNOWN: readonly (readonly [RegExp, string])[] = [
   [/^(?:None|True|False|undefined|nil|NULL|TRUE|FALSE)\b/, 'a word of a programming language instead of null, true or false'],
   [/^'/, 'a single quote instead of a double quote'],
   [/^\/[/*]/, 'a comment'],
-  [/^[\]}]/, 'a comma before the end of a list or object, or the wrong bracket'],
+  [/^[\]}]/, 'a closing bracket that does not fit there'],
   [/^\0/, 'a byte 0'],
   [/^\ufeff/, 'a second byte order mark'],
   [/^</, 'the start of XML or HTML'],
 ];
 const MAX_KNOWN = 16;
 
-/** Returns why bytes that claim to be JSON are not, as a text for people. The bytes are without a byte order mark. */
+/** Returns why bytes that claim to be JSON are not, as a text for people. A byte order mark at the start is allowed. */
 export const jsonFault = (bytes: Uint8Array): string => {
-  const at = jsonFaultAt(bytes);
-  if (bytes.length === 0) return 'it is empty';
-  if (at === null || at >= bytes.length) return `it ends too early, after ${counted(bytes.length, 'byte')}`;
+  const text = withoutByteOrderMark(bytes);
+  if (text.length === 0) return 'it is empty';
+  const offset = jsonFaultAt(text);
+  const at = offset === null ? bytes.length : offset + bytes.length - text.length;
+  if (at >= bytes.length) return `it ends too early, after ${counted(bytes.length, 'byte')}`;
   const found = Buffer.from(bytes.subarray(at, at + MAX_KNOWN)).toString();
   const known = KNOWN.find(([form]) => form.test(found))?.[1] ?? 'something that does not belong there';
   return `at byte ${at + 1}, it has ${known}`;
