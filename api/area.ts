@@ -11,6 +11,7 @@ import type { RecordMemoryRead } from '../commands/memory/memory-reads.ts';
 import type { RunnerBroker } from '../commands/runners/runner-broker.ts';
 import type { CreateBrokerUser } from '../commands/runners/runner-credential.ts';
 import type { ImportPorts } from '../commands/skills/import-skill.ts';
+import type { PackageFiles } from '../commands/skills/package-files.ts';
 import type { ErasurePorts } from '../commands/tenants/erase-tenant.ts';
 import type { ReadDelivery } from '../commands/webhooks/delivery.ts';
 import type { ReadPreviews } from '../commands/webhooks/delivery-preview.ts';
@@ -50,6 +51,7 @@ export type OperationServices = ImportPorts & {
   readonly readHealth: ReadHealth;
   readonly mail: MailSettings;
   readonly recordMemoryRead: RecordMemoryRead;
+  readonly packageFiles: PackageFiles;
 };
 
 /** What plain routes need from infra/. */

@@ -25,3 +25,6 @@ export type Blobs = {
   /** Returns whether the tenant has a content with this digest. @throws Refusal unavailable, not_configured */
   readonly exists: (sha256: string) => Promise<boolean>;
 };
+
+/** Reads a whole content into memory: only for contents whose size is limited. */
+export const readAll = async (content: AsyncIterable<Uint8Array>): Promise<Buffer> => Buffer.concat(await Array.fromAsync(content));

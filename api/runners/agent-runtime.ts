@@ -2,17 +2,14 @@ import { z } from 'zod';
 import type { CodeHost } from '../../commands/agents/code-host.ts';
 import type { OAuthClients } from '../../commands/credentials/oauth-clients.ts';
 import { type RuntimeSources, readRuntime, recordDisclosure } from '../../commands/runners/agent-runtime.ts';
-import type { Unpack } from '../../commands/skills/archive.ts';
-import { createPackageFiles } from '../../commands/skills/package-files.ts';
+import type { PackageFiles } from '../../commands/skills/package-files.ts';
 import { sha256Of } from '../../domain/digest.ts';
 import { idOf } from '../../domain/id.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { AgentBudgetRead, AgentRead } from '../../projections/agents/agent.ts';
 import { memorySummary } from '../../projections/memory/memory-import.queries.ts';
-import { memoryImports } from '../../projections/memory/memory-import.ts';
 import { ToolRead } from '../../projections/tools/tool.ts';
 import { type Ctx, operation } from '../http/operation.ts';
-import { boundedMap } from '../http/scoped-cache.ts';
 
 const anyObject = z.record(z.string(), z.unknown());
 
@@ -101,10 +98,11 @@ export const AgentRuntime = z
   .meta({ id: 'AgentRuntime' });
 
 const HEX_DIGITS_OF_ETAG = 32;
-/** The number of archives whose lists of files one process remembers. */
-const MAX_KNOWN_PACKAGES = 100;
 
-/** Returns a summary of the memory of an agent; null while the read models cannot be reached. */
+/**
+ * Returns a summary of the memory of an agent; null while the read models cannot be reached. The runtime is complete
+ * without it, so no read of a runtime waits for the read models.
+ */
 const memoryOf = async (ctx: Ctx, agent_id: string) => {
   try {
     const { entries, changes } = await memorySummary(ctx.reads, { tenant_id: ctx.tenant, agent_id });
@@ -128,19 +126,15 @@ const runtimeOf = async (ctx: Ctx, agent_id: string, sources: RuntimeSources) =>
  * Creates the operation that returns an agent's runtime: all that its runner needs to run it. `codeHost` has the tokens
  * of git hosts.
  */
-export const agentRuntimeOperationsOf = (codeHost: CodeHost, oauth: Pick<OAuthClients, 'configured'>, unpack: Unpack) => {
-  const packageFiles = createPackageFiles(unpack, boundedMap(MAX_KNOWN_PACKAGES));
-  return {
-    getAgentRuntime: operation({
-      method: 'get',
-      path: '/tenant/:tenant_id/agents/:agent_id/runtime',
-      summary: 'Read all that the runner of an agent needs',
-      details: 'With secrets in clear text. Each read is recorded, except for one that If-None-Match answers with 304.',
-      permit: { all: ['agent:read'], runner: true },
-      permissionNote: "Requires the agent's runner key.",
-      reply: AgentRuntime,
-      projection: memoryImports.name,
-      run: (ctx, { agent_id }) => runtimeOf(ctx, agent_id, { tokenFor: codeHost.tokenFor, providers: oauth.configured, packageFiles }),
-    }),
-  };
-};
+export const agentRuntimeOperationsOf = (codeHost: CodeHost, oauth: Pick<OAuthClients, 'configured'>, packageFiles: PackageFiles) => ({
+  getAgentRuntime: operation({
+    method: 'get',
+    path: '/tenant/:tenant_id/agents/:agent_id/runtime',
+    summary: 'Read all that the runner of an agent needs',
+    details: 'With secrets in clear text. Each read is recorded, except for one that If-None-Match answers with 304.',
+    permit: { all: ['agent:read'], runner: true },
+    permissionNote: "Requires the agent's runner key.",
+    reply: AgentRuntime,
+    run: (ctx, { agent_id }) => runtimeOf(ctx, agent_id, { tokenFor: codeHost.tokenFor, providers: oauth.configured, packageFiles }),
+  }),
+});

@@ -3,14 +3,14 @@ import { agentRuntimeOperationsOf } from './agent-runtime.ts';
 import { runnerCredentialOperations } from './runner-credential.ts';
 import { runnerPresenceOperations } from './runner-presence.ts';
 
-type Services = 'createBrokerUser' | 'runnerBroker' | 'codeHost' | 'oauth' | 'unpack';
+type Services = 'createBrokerUser' | 'runnerBroker' | 'codeHost' | 'oauth' | 'packageFiles';
 
 export const runnersArea = {
   title: 'Runners',
-  operations: ({ createBrokerUser, runnerBroker, codeHost, oauth, unpack }: Needs<Services>) => ({
+  operations: ({ createBrokerUser, runnerBroker, codeHost, oauth, packageFiles }: Needs<Services>) => ({
     ...runnerCredentialOperations(createBrokerUser),
     ...runnerPresenceOperations(runnerBroker),
-    ...agentRuntimeOperationsOf(codeHost, oauth, unpack),
+    ...agentRuntimeOperationsOf(codeHost, oauth, packageFiles),
   }),
   plainRoutes: [],
 } satisfies Area;

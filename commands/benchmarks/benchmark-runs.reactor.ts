@@ -3,6 +3,7 @@ import { parseDataset, selectTasks } from '../../domain/benchmarks/dataset.ts';
 import type { Actor } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { type BenchmarkDeliveryFacts, benchmarkDelivery } from '../../domain/webhooks/benchmark-delivery.ts';
+import { readAll } from '../blobs.ts';
 import type { Ctx, ReactorCtx } from '../context.ts';
 import { type AgentChecks, INACTIVE_TEXTS } from '../schedule/agent-checks.ts';
 import { decodeReport, type TaskReport } from './task-report.ts';
@@ -40,7 +41,7 @@ const EXPIRED = `The run has not ended within ${BenchmarkRun.MAX_RUN_HOURS} hour
 const readContent = async ({ blobs }: BenchmarkCtx, sha256: string): Promise<Uint8Array> => {
   const blob = await blobs.get(sha256);
   if (!blob) throw new Refusal('unavailable', `the stored content ${sha256} is missing`);
-  return Buffer.concat(await Array.fromAsync(blob.content));
+  return readAll(blob.content);
 };
 
 /**

@@ -4,7 +4,7 @@ import { MAX_DATASET_BYTES, parseDataset } from '../../domain/benchmarks/dataset
 import { isId25 } from '../../domain/id.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import type { ReadableBlob } from '../blobs.ts';
+import { type ReadableBlob, readAll } from '../blobs.ts';
 import type { Ctx } from '../context.ts';
 import type { FailedEgress } from '../egress-failure.ts';
 
@@ -36,7 +36,7 @@ const POINTER = '/dataset_uri';
  */
 export const readDataset = async ({ size, content }: ReadableBlob, pointer: string): Promise<Uint8Array> => {
   if (size > MAX_DATASET_BYTES) throw invalid(pointer, `The dataset has more than ${MAX_DATASET_BYTES} bytes`, 'too_large');
-  return Buffer.concat(await Array.fromAsync(content));
+  return readAll(content);
 };
 
 /** Returns the tenant and the digest in the URL of an uploaded file of this installation; null for any other URL. */

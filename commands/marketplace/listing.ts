@@ -6,6 +6,7 @@ import * as Listing from '../../domain/marketplace/listing.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type * as Skill from '../../domain/skills/skill.ts';
 import { loadAgent } from '../agents/agent.ts';
+import { readAll } from '../blobs.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { createUnique } from '../create-unique.ts';
 import { grantAgentSkill } from '../skills/agent-skills.ts';
@@ -84,8 +85,6 @@ export const yankVersion = async (
 };
 
 export { Reason };
-
-const readAll = async (content: AsyncIterable<Uint8Array>): Promise<Uint8Array> => Buffer.concat(await Array.fromAsync(content));
 
 /**
  * Copies the bundle of a version from its publisher to the context's tenant. Returns the bundle and the fields of the

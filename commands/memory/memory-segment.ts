@@ -1,7 +1,7 @@
 import type { NewEntry } from '../../domain/memory/memory-entry.ts';
 import type { Segment } from '../../domain/memory/memory-import.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import type { Blobs } from '../blobs.ts';
+import { type Blobs, readAll } from '../blobs.ts';
 
 /** A segment is complete when its entries have about this many bytes. */
 const SEGMENT_BYTES = 262_144;
@@ -42,6 +42,6 @@ export const createSegmentWriter = (blobs: Blobs) => {
 export const readSegment = async (blobs: Blobs, sha256: string): Promise<readonly NewEntry[]> => {
   const blob = await blobs.get(sha256);
   if (!blob) throw new Refusal('unavailable', 'The memory of the agent cannot be read', { retryAfter: 60 });
-  const text = Buffer.concat(await Array.fromAsync(blob.content)).toString('utf8');
+  const text = (await readAll(blob.content)).toString('utf8');
   return text.split('\n').map((line) => JSON.parse(line) as NewEntry);
 };

@@ -3,6 +3,7 @@ import { createChangeStreams } from '../../api/audit/tenant-changes.ts';
 import { openapi } from '../../api/http/openapi.ts';
 import { asyncapi } from '../../api/runners/asyncapi.ts';
 import packageJson from '../../package.json' with { type: 'json' };
+import { createPackageFiles } from '../archives/list-package-files.ts';
 import { parseYaml } from '../archives/parse-yaml.ts';
 import { unpackZip } from '../archives/unpack-zip.ts';
 import { createTypeDetector } from '../blobs/detect-content-type.ts';
@@ -52,8 +53,8 @@ const uploadServices = (logger: PlatformServices['logger']) => ({
  * Creates the HTTP side of the platform: all operations and all routes, over the services that it is given. `deliveries`
  * receives signed deliveries. `systemContext` creates a context in which the platform itself is the actor.
  * `endStreams` ends the responses that have no end of their own, and must be called before the server is closed.
- * `recordRefusals` records the refusals that are still in memory, `recordMemoryReads` the reads of memories. `close`
- * does so, too, and closes everything that was opened here, but none of the services.
+ * `recordPending` records the refusals and the reads of memories that are still in memory. `close` does so, too, and
+ * closes everything that was opened here, but none of the services.
  */
 export const createPlatform = (services: PlatformServices) => {
   const { log, vault, cache, logger, publicUrl, now = Date.now } = services;
@@ -73,6 +74,7 @@ export const createPlatform = (services: PlatformServices) => {
     changeStreams,
     evaluateTrial: trials.evaluate,
     recordMemoryRead: memoryReads.record,
+    packageFiles: createPackageFiles(),
     erasure: erasurePorts({ log, vault, now }),
   };
   const operations = operationsOf(all);
@@ -87,8 +89,9 @@ export const createPlatform = (services: PlatformServices) => {
     operations,
     mountPlain: (app, ofApplication) => mountPlainRoutes(app, { ...all, ...documents, ...ofApplication }),
   });
-  const recordRefusals = async (): Promise<void> => {
+  const recordPending = async (): Promise<void> => {
     await skillCalls.close();
+    await memoryReads.recordAll();
     await application.close();
   };
   return {
@@ -97,16 +100,14 @@ export const createPlatform = (services: PlatformServices) => {
     systemContext: application.systemContext,
     operations,
     deliveries,
-    recordRefusals,
-    recordMemoryReads: memoryReads.close,
+    recordPending,
     endStreams: changeStreams.close,
     close: async (): Promise<void> => {
       changeStreams.close();
-      await skillCalls.close();
       await deliveries.close();
       await trials.close();
       await memoryReads.close();
-      await application.close();
+      await recordPending();
     },
   };
 };

@@ -37,15 +37,19 @@ export const createMemoryReadRecorder = ({ logger, now }: { readonly logger: Pic
     await Promise.all(ended.map(([, known]) => finish(known)));
   };
 
-  const timer = setInterval(() => void flush(false), FLUSH_INTERVAL_MS).unref();
+  let flushing: Promise<unknown> = Promise.resolve();
+  const timer = setInterval(() => {
+    flushing = Promise.all([flushing, flush(false)]);
+  }, FLUSH_INTERVAL_MS).unref();
 
   const record: RecordMemoryRead = async (ctx, agent_id, entries) => {
     const { principal } = ctx;
     if (principal.kind !== 'runner' || entries === 0) return;
     const known = hours.get(principal.key_id);
     if (known?.hour === hourOf()) {
-      await known.first;
+      // Count before the wait: meanwhile, the hour can end, and what has been counted is recorded.
       Object.assign(known, { ctx, entries: known.entries + entries });
+      await known.first;
       return;
     }
     const first = write(ctx, agent_id, entries);
@@ -56,12 +60,18 @@ export const createMemoryReadRecorder = ({ logger, now }: { readonly logger: Pic
     });
   };
 
+  /** Records all reads that are not recorded yet. */
+  const recordAll = async (): Promise<void> => {
+    await flushing;
+    await flush(true);
+  };
+
   return {
     record,
-    /** Records the reads that are not recorded yet. */
+    recordAll,
     close: (): Promise<void> => {
       clearInterval(timer);
-      return flush(true);
+      return recordAll();
     },
   };
 };

@@ -18,7 +18,7 @@ test("if a caller is refused for a missing permission, the tenant's audit log re
   );
   assert.is((await p.send('GET', other.tenant)).status, 403, 'a super-admin without a break-glass');
   assert.equal(p.eventsOf('AccessRefused'), [], 'refusals are recorded after the response');
-  await p.recordRefusals();
+  await p.recordPending();
   await p.waitForProjections();
   const lines = async (path: string, key?: string) =>
     ((await p.send('GET', `${path}?action=access.refused`, key ? { key } : {})).body as Line[]).map(({ user_id, ip, meta }) => ({
@@ -57,7 +57,7 @@ test('in each minute, the first 60 refusals of a caller have an audit log entry 
   const member = await addMember(p, 'MEMBER');
   for (let index = 0; index < 100; index++)
     assert.is((await p.send('DELETE', `${p.tenant}/members/${member.user_id}`, { key: member.key })).status, 403);
-  await p.recordRefusals();
+  await p.recordPending();
   assert.is(p.eventsOf('AccessRefused').length, 60);
   assert.equal(
     p.eventsOf('AccessRefusalsCounted').map(({ data }) => data),

@@ -113,7 +113,7 @@ test('audit log entries can be filtered by user, by API key and by the first par
 test('filtering the audit log by an agent as the actor finds what its runner key did; filtering by a component of the platform finds what that component did', async () => {
   const runner = ((await send('POST', `agents/${agent}/runner-keys`, { name: 'acts' })).body as Json).key as string;
   assert.is((await p.send('GET', `${p.tenant}/members`, { key: runner })).status, 403);
-  await p.recordRefusals();
+  await p.recordPending();
   const [refused] = await lines(`actor=${agent}&action=access.refused`);
   assert.equal([refused?.user_id, refused?.agent_id], [null, agent]);
   assert.ok((await lines('actor=annals')).every(({ user_id }) => user_id === null));

@@ -45,7 +45,7 @@ test('the tab of sessions lists those of the agent, with links only for visitors
   assert.match(seen.text, row);
   assert.not.match(seen.text, link);
   assert.match((await p.open(`${p.base}/agents/${quiet}/sessions`)).text, /data-empty[\s\S]+No sessions/);
-  await p.recordRefusals();
+  await p.recordPending();
   assert.equal(p.eventsOf('AccessRefused'), []);
 });
 

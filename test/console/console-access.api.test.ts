@@ -54,7 +54,7 @@ const PAGES: Readonly<Record<string, readonly Visitor[]>> = {
 const changesIn = (text: string): string[] => [...text.matchAll(/(?:action|href)="(\/console\/run\/[^"?]+)/g)].map((found) => found[1]!);
 
 test('each page of the console opens for exactly the roles that may read it; opening it makes no API call that is refused', async () => {
-  await p.recordRefusals();
+  await p.recordPending();
   const before = p.eventsOf('AccessRefused').length;
   for (const [path, allowed] of Object.entries(PAGES))
     for (const [visitor, session] of Object.entries(sessions)) {
@@ -62,7 +62,7 @@ test('each page of the console opens for exactly the roles that may read it; ope
       assert.is(status, allowed.includes(visitor as Visitor) ? 200 : 404, `${visitor} ${path}`);
       assert.not.match(text, /data-problem/, `${visitor} ${path}`);
     }
-  await p.recordRefusals();
+  await p.recordPending();
   assert.is(p.eventsOf('AccessRefused').length, before);
 });
 

@@ -47,7 +47,7 @@ test('after break-glass access has ended, the next page of the tenant gets 404 w
   assert.is((await p.send('POST', `/admin/tenants/${id}/break-glass`, { body: { reason: 'Short', minutes: 1 } })).status, 201);
   p.clock.now = Date.now;
   const { until } = p.eventsOf('SuperAdminAccessOpened').at(-1)!.data as { until: string };
-  await p.recordRefusals();
+  await p.recordPending();
   const before = p.eventsOf('AccessRefused').length;
   const { status, text } = await p.open(`${base}/agents`);
   assert.is(status, 404);
@@ -55,7 +55,7 @@ test('after break-glass access has ended, the next page of the tenant gets 404 w
   assert.not.match(text, 'frame glass');
   const member = await p.signIn((await addMember(p, 'ADMIN')).key);
   assert.not.match((await p.open(`${base}/agents`, member)).text, /break-glass|Other/);
-  await p.recordRefusals();
+  await p.recordPending();
   assert.is(p.eventsOf('AccessRefused').length, before);
 });
 

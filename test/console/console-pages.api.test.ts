@@ -106,7 +106,7 @@ test('the navigation links to exactly the pages that the visitor may open', asyn
     assert.ok(links.length > 4, role);
     for (const link of new Set(links)) assert.is((await p.open(link, session)).status, 200, `${role} ${link}`);
     const before = p.eventsOf('AccessRefused').length;
-    await p.recordRefusals();
+    await p.recordPending();
     assert.is(p.eventsOf('AccessRefused').length, before, 'a page sends no call that the visitor may not make');
   }
 });

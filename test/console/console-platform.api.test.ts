@@ -32,7 +32,7 @@ const formsIn = (text: string): string[] =>
   [...text.matchAll(/href="(\/console\/run\/[^"]+)"/g)].map((found) => found[1]!.replaceAll('&amp;', '&'));
 
 test('only super-admins see the platform pages and the links to them; for other users, these pages look like unknown pages', async () => {
-  await p.recordRefusals();
+  await p.recordPending();
   const before = p.eventsOf('AccessRefused').length;
   const unknown = await p.open(`${P}/nowhere`, member);
   for (const path of PAGES) {
@@ -43,7 +43,7 @@ test('only super-admins see the platform pages and the links to them; for other 
   }
   assert.not.match((await p.open(p.base, member)).text, P);
   assert.match((await p.open(p.base)).text, `href="${P}/tenants"`);
-  await p.recordRefusals();
+  await p.recordPending();
   assert.is(p.eventsOf('AccessRefused').length, before, 'a page sends no call that the visitor may not make');
 });
 

@@ -59,7 +59,7 @@ for (const [role, { key }] of Object.entries(people))
       [],
     );
     assert.ok(opened.size > 20, `${opened.size} pages`);
-    await p.recordRefusals();
+    await p.recordPending();
     assert.equal(
       p
         .eventsOf('AccessRefused')

@@ -151,10 +151,10 @@ for (const [name, cookie] of Object.entries(visitors))
   share.test(`${name}: each page answers as the permissions say, each link leads to a page, and no call is refused`, async () => {
     const visitor = { name, cookie, permissions: await permissionsOf(cookie) };
     assert.equal(await openForbidden(visitor), []);
-    await p.recordRefusals();
+    await p.recordPending();
     const before = p.eventsOf('AccessRefused').length;
     assert.equal(await openAllowed(visitor), []);
-    await p.recordRefusals();
+    await p.recordPending();
     assert.equal(
       p
         .eventsOf('AccessRefused')

@@ -36,10 +36,12 @@ for (const name of ['one', 'page', 'rows', 'counter'] as const) {
 }
 
 /** The reads whose response is complete without the rows of these projections, which they do not wait for. */
-const OPTIONAL: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+const OPTIONAL: Readonly<Record<string, readonly string[]>> = {
   // The history comes from the event log. The names of the actors are added if the audit log has them already.
-  ['Agent', 'Skill', 'Model', 'Tool', 'Tenant'].map((noun) => [`read${noun}History`, ['audit']]),
-);
+  ...Object.fromEntries(['Agent', 'Skill', 'Model', 'Tool', 'Tenant'].map((noun) => [`read${noun}History`, ['audit']])),
+  // The runtime comes from the event log. A runner must get it while the read models are down.
+  getAgentRuntime: ['memory'],
+};
 
 /**
  * Returns the queries to send: one with the required parameters, one with each valid boundary value of a parameter, and

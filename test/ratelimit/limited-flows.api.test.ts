@@ -60,7 +60,7 @@ test("if a tenant exceeds its request limit, the tenant's audit log records this
   const { p } = await start();
   const source = await createAgent(p, p.tenant);
   for (let index = 0; index <= QUOTA; index++) await p.send('POST', `/agents/${source}/clone`, { body: { name: `C ${index}` } });
-  await p.recordRefusals();
+  await p.recordPending();
   await p.waitForProjections();
   const lines = (await p.send('GET', `${p.tenant}/audit-logs?action=access.refused`)).body as { meta: { code: string; path: string } }[];
   assert.equal(

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { entryIdOf } from '../../domain/memory/entry-id.ts';
+import { Refusal } from '../../domain/refusal.ts';
 import { unpackZip } from '../../infra/archives/unpack-zip.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
@@ -184,6 +185,25 @@ test('a runner gets the rest of the runtime while the archive of a skill cannot 
   assert.equal([described.package_digest, described.files], [digestOf(content), null]);
 });
 
+test('a runner gets the rest of the runtime while the read models are down or behind, also if it sends a Consistency-Token', async () => {
+  const agent = await furnishedAgent('down');
+  const { headers } = await p.send('PATCH', agent.agent, { body: { description: 'changed' } });
+  const token = { 'consistency-token': headers.get('consistency-token')! };
+  const { rows, passed } = p.reads;
+  const unavailable = async (): Promise<never> => {
+    throw new Refusal('unavailable', 'The read models cannot be reached');
+  };
+  Object.assign(p.reads, { rows: unavailable, passed: unavailable });
+  const answers = await Promise.all(
+    [{}, token].map((sent) => p.send('GET', `${agent.agent}/runtime`, { key: agent.runner.key, headers: sent })),
+  );
+  Object.assign(p.reads, { rows, passed });
+  for (const { status, body, text } of answers) {
+    assert.is(status, 200, text);
+    assert.equal([(body as Json).memory, ((body as Json).skills as Json[])[0]!.id], [null, agent.skill]);
+  }
+});
+
 test('the digest of the memory in the runtime changes with every import and every undoing, and with nothing else', async () => {
   const agent = await furnishedAgent('digest');
   const summaries = [(await runtimeOf(agent)).memory, (await runtimeOf(agent)).memory];
@@ -234,7 +254,7 @@ test('what a runner reads of its memory is recorded at its first read of an hour
   p.clock.now = () => now() + 3_600_000;
   assert.is((await get(`${agent}/memory?limit=1`, key)).status, 200);
   p.clock.now = now;
-  await p.recordMemoryReads();
+  await p.recordPending();
   assert.equal(disclosedTo(keyId).sort(), [1, 2, 3]);
   const [entry] = (await p.send('GET', `${p.tenant}/audit-logs?action=memory.disclosed`)).body as Json[];
   assert.equal([entry!.resource_type, entry!.resource_id, entry!.agent_id, (entry!.actor as Json).key_id], ['agent', id, id, keyId]);

@@ -251,7 +251,7 @@ const FORMS: readonly (readonly [Provider, Headers, string | RegExp])[] = [
     },
     'must not have more than 10 signatures',
   ],
-  ['custom_hmac', { 'x-webhook-signature': 'no' }, /must be 64 hexadecimal digits$/],
+  ['custom_hmac', { 'x-signature': 'no' }, /must be 64 hexadecimal digits$/],
   ['stripe', { 'stripe-signature': 't=1,v0=ab' }, 'Stripe-Signature must contain v1= and 64 hexadecimal digits'],
   ['stripe', { 'stripe-signature': `v1=${SHA256}` }, 'Stripe-Signature must contain the time of signing'],
   ['shopify', { 'x-shopify-hmac-sha256': SHA256 }, 'X-Shopify-Hmac-Sha256 must be the Base64 of 32 bytes'],

@@ -81,7 +81,7 @@ test('a call of a skill webhook without the right token gets the same response a
   for (const [reason, prepare, token] of REFUSED) {
     const { exposed, answer } = await refusedCall(prepare, token);
     same.push(answer);
-    await p.recordRefusals();
+    await p.recordPending();
     const recorded = p.eventsOf('SkillWebhookRefused').filter(({ id }) => id === exposed.skill) as unknown as { data: { calls: Json[] } }[];
     assert.equal(
       recorded.flatMap(({ data }) => data.calls).map((one) => [one.reason, one.ip, one.user_agent]),

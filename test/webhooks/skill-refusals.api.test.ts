@@ -10,7 +10,7 @@ const { p, expose, call } = await createSkillPlatform();
 test('of many calls without the right token, the first 100 are listed one by one, and the others are one item with their number and times', async () => {
   const { hook, path } = await expose();
   await Promise.all(Array.from({ length: 107 }, () => call(hook, 'wrong')));
-  await p.recordRefusals();
+  await p.recordPending();
   const listed = JSON.parse((await p.send('GET', `${path}/invocations?limit=200`)).text) as Json[];
   const [counted, ...others] = listed.filter(({ reason }) => reason === 'counted');
   const { id: _, skill_id: __, agent_id: ___, at, first_at, ...rest } = counted!;
