@@ -4,8 +4,8 @@ type VariableRow = {
   readonly names: readonly string[];
   /** What the value means, in Markdown. Links lead to other pages of docs/. */
   readonly meaning: string;
-  /** What applies without the variable, in Markdown: one value, or one for each name, separated by commas. */
-  readonly initial?: string;
+  /** What applies without each of the variables, in Markdown. */
+  readonly initial?: readonly string[];
 };
 
 /** The rows of the table in docs/configuration.md, from which `--help` takes its descriptions, too. */
@@ -14,14 +14,14 @@ export const VARIABLE_ROWS: readonly VariableRow[] = [
     names: ['PORT', 'HOST'],
     meaning:
       'where the API listens. On a loopback address, requests with the name of another host than this machine and `PUBLIC_URL` get 421',
-    initial: '4100, 127.0.0.1',
+    initial: ['4100', '127.0.0.1'],
   },
   {
     names: ['PUBLIC_URL'],
     meaning: 'the URL at which clients reach the API; part of webhook URLs (also of integrations made before) and of messages to runners',
-    initial: '`http://HOST:PORT`',
+    initial: ['`http://HOST:PORT`'],
   },
-  { names: ['ANNALS_DATA'], meaning: 'the data directory', initial: '`.annals/`' },
+  { names: ['ANNALS_DATA'], meaning: 'the data directory', initial: ['`.annals/`'] },
   {
     names: ['ANNALS_ADMIN_KEY'],
     meaning:
@@ -30,42 +30,42 @@ export const VARIABLE_ROWS: readonly VariableRow[] = [
   {
     names: ['EVENTSTORE_URL'],
     meaning: 'an EventStoreDB / KurrentDB node or cluster, `esdb://…` or `kurrentdb://…` (see [Clusters](clusters.md))',
-    initial: 'embedded',
+    initial: ['embedded'],
   },
   {
     names: ['DATABASE_URL'],
     meaning: 'a Postgres (15 or later), `postgres://…`; searches are fast if it has the extensions `pg_trgm` and `btree_gin`',
-    initial: 'embedded',
+    initial: ['embedded'],
   },
   {
     names: ['NATS_URL'],
     meaning: 'a NATS server or cluster with JetStream (2.10.23 or later; an older one is used with a warning)',
-    initial: 'embedded',
+    initial: ['embedded'],
   },
   {
     names: ['NATS_ACCOUNT_SEED'],
     meaning:
       'the private seed of the NATS account (`SA…`), that holds the streams; with it Annals signs the short-lived credentials of itself (see [Clusters](clusters.md))',
-    initial: 'embedded',
+    initial: ['embedded'],
   },
   {
     names: ['NATS_RUNNER_ACCOUNT_SEED'],
     meaning:
       'the seed of the NATS account that signs the credentials of runners; without it `NATS_ACCOUNT_SEED` signs them, which is unsafe (see [Clusters](clusters.md))',
-    initial: 'embedded',
+    initial: ['embedded'],
   },
   {
     names: ['BLOBS_URL'],
     meaning:
       'where files are stored: `s3://<key id>:<secret>@<bucket>?region=<region>`, `https://<key id>:<secret>@<host>/<bucket>` for any other store with the S3 API, or `file:///<directory>` (see [Files](files.md)); `serve` needs it for files',
-    initial: '`annals start`: `ANNALS_DATA/blobs`',
+    initial: ['`annals start`: `ANNALS_DATA/blobs`'],
   },
   {
     names: ['MASTER_KEY_FILE'],
     meaning: 'the key that encrypts every other key; **back it up, but not together with the log**',
-    initial: '`ANNALS_DATA/master.key`',
+    initial: ['`ANNALS_DATA/master.key`'],
   },
-  { names: ['LOG_LEVEL'], meaning: '`trace` `debug` `info` `warn` `error` `fatal` `silent`', initial: '`info`' },
+  { names: ['LOG_LEVEL'], meaning: '`trace` `debug` `info` `warn` `error` `fatal` `silent`', initial: ['`info`'] },
   {
     names: ['METRICS_TOKEN'],
     meaning:
@@ -74,7 +74,7 @@ export const VARIABLE_ROWS: readonly VariableRow[] = [
   {
     names: ['METRICS_PORT', 'METRICS_HOST'],
     meaning: 'where `work` serves its own `/metrics`; without a port it does not',
-    initial: 'none, 127.0.0.1',
+    initial: ['none', '127.0.0.1'],
   },
   { names: ['TRUSTED_PROXIES'], meaning: 'IP addresses or ranges of proxies whose `X-Forwarded-For` is trusted' },
   { names: ['CORS_ORIGINS'], meaning: 'origins from which browsers may call the API, or `*`' },
@@ -122,11 +122,11 @@ export const VARIABLE_ROWS: readonly VariableRow[] = [
   },
   { names: ['ANNALS_URL', 'ANNALS_KEY'], meaning: 'the URL of the API and an API key, for the runner and the command line' },
   { names: ['OIDC_ISSUER'], meaning: 'an OpenID provider whose users may sign in (see [Signing in](access.md))' },
-  { names: ['OIDC_AUDIENCE'], meaning: 'the audience that bearer tokens must contain', initial: '`OIDC_CLIENT_ID`' },
+  { names: ['OIDC_AUDIENCE'], meaning: 'the audience that bearer tokens must contain', initial: ['`OIDC_CLIENT_ID`'] },
   { names: ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'], meaning: 'the client for sign-in in the browser' },
   {
     names: ['OIDC_TRUST_EMAIL'],
     meaning: '`true`: you vouch for the e-mail addresses of an issuer that does not send `email_verified`, such as Entra ID',
-    initial: '`false`',
+    initial: ['`false`'],
   },
 ];

@@ -60,20 +60,22 @@ const findArchive = async (ctx: Ctx, digest: string): Promise<ReadableFile | nul
  * mail of its agent. @throws Refusal not_found if there is no such file
  */
 const findForRunner = async (ctx: Ctx, agent_id: string, digest: string): Promise<ReadableFile> => {
-  const { usable } = await loadUsableSkills(ctx, (await loadAgent(ctx, agent_id)).state);
-  const skill = usable.find(({ state }) => state.package_digest === digest);
-  if (skill) return { filename: `${skill.state.slug}.zip`, content_type: ZIP };
+  const { state: agent } = await loadAgent(ctx, agent_id);
   const selected = { tenant_id: ctx.tenant, sha256: digest, agent_id };
   const [ofSessions, ofMail] = await Promise.all([filesWithDigest(ctx.reads, selected), mailFilesWithDigest(ctx.reads, selected)]);
   const [file] = [...ofSessions, ...ofMail];
-  if (!file) throw notFound();
-  return file;
+  if (file) return file;
+  const { usable } = await loadUsableSkills(ctx, agent);
+  const skill = usable.find(({ state }) => state.package_digest === digest);
+  if (!skill) throw notFound();
+  return { filename: `${skill.state.slug}.zip`, content_type: ZIP };
 };
 
 /**
- * Finds a file that the caller may read. For a runner, see `findForRunner`. For a user, this is a picture of the tenant; the archive of a skill that the caller may
- * see, or of a listing of the tenant; a file of the memory of an agent that the caller may see; or a file in a session,
- * a mail message or a benchmark run of an agent whose sessions the caller may read.
+ * Finds a file that the caller may read. For a runner, see `findForRunner`. For a user, this is a picture of the tenant;
+ * the archive of a skill that the caller may see, or of a listing of the tenant; a file of the memory of an agent that
+ * the caller may see; or a file in a session, a mail message or a benchmark run of an agent whose sessions the caller may
+ * read.
  * @throws Refusal not_found if there is no such file, or the caller may see none of its agents; otherwise forbidden
  */
 export const findReadable = async (ctx: Ctx, digest: string): Promise<ReadableFile> => {

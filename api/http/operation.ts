@@ -69,7 +69,7 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
    * validated yet.
    * @throws Refusal
    */
-  readonly preauthorize?: (ctx: Ctx, params: Readonly<Record<string, string>>, readBody: () => Promise<unknown>) => Promise<void>;
+  readonly preauthorize?: (ctx: Ctx, params: Readonly<Record<string, string>>, readBody: () => Promise<unknown>) => Promise<unknown>;
   readonly query?: Query;
   readonly body?: Body;
   /** The schema of the response body. If it is absent, the response has no body and the status 204. */

@@ -39,7 +39,8 @@ const changeLeafRule = async (ctx: ReactorCtx, last: AuditHead.AuditHeadFields):
  * @returns the number of signed heads
  */
 export const signHeads = async (ctx: ReactorCtx, signing: HeadSigning): Promise<number> => {
-  const [{ tenant }, at] = [ctx, ctx.at()];
+  const { tenant } = ctx;
+  const at = ctx.at();
   let { state } = await ctx.load(AuditHead, tenant);
   for (let signed = 0; ; signed++) {
     const { position, size } = AuditHead.treeAfter(state);

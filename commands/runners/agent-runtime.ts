@@ -5,7 +5,6 @@ import * as Disclosure from '../../domain/audit/disclosure.ts';
 import { comparePositions, type Position, tokenOf } from '../../domain/event.ts';
 import { usdOf } from '../../domain/money.ts';
 import { requireRunner } from '../access/require-runner.ts';
-import { loadAgent } from '../agents/agent.ts';
 import type { CodeHost } from '../agents/code-host.ts';
 import type { Ctx, Loaded } from '../context.ts';
 import { agentCredentials } from '../credentials/linked-identity.ts';
@@ -95,8 +94,7 @@ export type AgentRuntime = Awaited<ReturnType<typeof readRuntime>>;
  * @throws Refusal not_found if the agent does not exist, forbidden if the caller does not use its runner key
  */
 export const readRuntime = async (ctx: Ctx, agent_id: string, { tokenFor, providers, packageFiles }: RuntimeSources) => {
-  await requireRunner(ctx, agent_id);
-  const agent = await loadAgent(ctx, agent_id);
+  const agent = await requireRunner(ctx, agent_id);
   const { state } = agent;
   const [models, skills, tools, identities] = await Promise.all([
     modelsOf(ctx, state),

@@ -14,7 +14,7 @@ export const INACTIVE_TEXTS: Readonly<Record<InactiveReason, string>> = {
 };
 
 /** Returns a function that calls `find` only once for each key. */
-export const memoized = <T>(find: (...key: [string, string?]) => Promise<T>): ((...key: [string, string?]) => Promise<T>) => {
+export const memoized = <Key extends string[], T>(find: (...key: Key) => Promise<T>): ((...key: Key) => Promise<T>) => {
   const found = new Map<string, Promise<T>>();
   return (...key) => {
     const name = key.join('\0');
@@ -26,9 +26,9 @@ export const memoized = <T>(find: (...key: [string, string?]) => Promise<T>): ((
 
 /** Creates functions that check agents of any tenant. They load each tenant and each agent only once. */
 export const createAgentChecks = (ctx: Pick<ReactorCtx, 'load' | 'at'>) => {
-  const tenantIsActive = memoized(async (id) => (await ctx.load(Tenant, id)).state.status === 'active');
-  const agentOf = memoized(async (tenant, id) => {
-    const { status, is_active, hourly_limit_micros } = (await ctx.load(Agent, id!, { tenant })).state;
+  const tenantIsActive = memoized(async (id: string) => (await ctx.load(Tenant, id)).state.status === 'active');
+  const agentOf = memoized(async (tenant: string, id: string) => {
+    const { status, is_active, hourly_limit_micros } = (await ctx.load(Agent, id, { tenant })).state;
     return { isActive: status === 'live' && is_active, limit_micros: hourly_limit_micros };
   });
   return {
@@ -38,12 +38,12 @@ export const createAgentChecks = (ctx: Pick<ReactorCtx, 'load' | 'at'>) => {
       return (await agentOf(tenant_id, agent_id)).isActive ? null : 'agent_inactive';
     },
     /** Returns whether the budget of the agent for this hour is used up. */
-    isBudgetSpent: memoized(async (tenant, agent_id) => {
+    isBudgetSpent: memoized(async (tenant: string, agent_id: string) => {
       const { limit_micros } = await agentOf(tenant, agent_id);
       if (limit_micros === null) return false;
       const at = ctx.at();
-      const hour = await ctx.load(BudgetHour, BudgetHour.budgetHourId(agent_id!, at), { tenant });
-      return BudgetHour.isSpent(hour.state, { agent_id: agent_id!, limit_micros, at });
+      const hour = await ctx.load(BudgetHour, BudgetHour.budgetHourId(agent_id, at), { tenant });
+      return BudgetHour.isSpent(hour.state, { agent_id, limit_micros, at });
     }),
   };
 };

@@ -6,7 +6,7 @@ import { type AgentChecks, reasonNotToCall } from './agent-checks.ts';
 import { openHeaders } from './secret-headers.ts';
 
 /** A run whose target must be called. */
-export type DueRun = { readonly tenant_id: string; readonly id: string; readonly job_id: string };
+export type DueRun = { readonly id: string; readonly job_id: string };
 
 /** A request to an external target. */
 export type TargetRequest = {
@@ -42,7 +42,7 @@ const requestOf = async (open: Ctx['open'], job: CronJob.CronJob, run_id: string
 export const callTarget = async (
   ctx: Pick<ReactorCtx, 'load' | 'transact' | 'at'> & Pick<Ctx, 'open'>,
   { agents, send }: TargetCalls,
-  { id, job_id }: Omit<DueRun, 'tenant_id'>,
+  { id, job_id }: DueRun,
 ): Promise<void> => {
   const { state: run } = await ctx.load(CronRun, id);
   const startedAt = ctx.at();

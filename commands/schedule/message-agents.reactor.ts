@@ -4,6 +4,7 @@ import { type CronDeliveryFacts, cronDelivery } from '../../domain/webhooks/cron
 import * as Delivery from '../../domain/webhooks/delivery.ts';
 import type { Ctx, ReactorCtx } from '../context.ts';
 import { type AgentChecks, reasonNotToCall } from './agent-checks.ts';
+import type { DueRun } from './call-targets.reactor.ts';
 
 /**
  * How the last message of a run ended, according to the read model: when and how, and when the broker had stored it.
@@ -16,9 +17,6 @@ export type Settlement = {
 };
 
 type MessageCtx = ReactorCtx & Pick<Ctx, 'uniqueId'>;
-
-/** A run of a job of the context's tenant. */
-type DueRun = { readonly id: string; readonly job_id: string };
 
 /** What is needed to send messages to agents besides the context. */
 export type AgentMessages = {

@@ -58,8 +58,7 @@ export const loadUsableSkills = async (ctx: Ctx, agent: Agent.Agent) => {
  * @throws Refusal not_found, forbidden if the caller uses no runner key
  */
 export const loadUsableSkill = async (ctx: Ctx, { agent_id, skill_id }: Record<'agent_id' | 'skill_id', string>): Promise<Skill.Skill> => {
-  await requireRunner(ctx, agent_id);
-  const { state: agent } = await loadAgent(ctx, agent_id);
+  const { state: agent } = await requireRunner(ctx, agent_id);
   const { state: skill } = await ctx.load(Skill, skill_id);
   if (!mayUseSkill(agent, skill_id) || skill.status !== 'live') throw notFound();
   return skill;

@@ -51,10 +51,12 @@ const plain = (text: string): string => text.replace(/`|\*\*/g, '').replace(/ \(
 /** Maps each variable to its meaning and its default. */
 const describedVariables = (): Map<string, string> =>
   new Map(
-    VARIABLE_ROWS.flatMap(({ names, meaning, initial = '' }) => {
-      const defaults = names.length === 1 ? [plain(initial)] : plain(initial).split(', ');
-      return names.map((name, index) => [name, `${plain(meaning)}${defaults[index] ? ` (default: ${defaults[index]})` : ''}`] as const);
-    }),
+    VARIABLE_ROWS.flatMap(({ names, meaning, initial = [] }) =>
+      names.map((name, index) => {
+        const value = initial[index];
+        return [name, `${plain(meaning)}${value === undefined ? '' : ` (default: ${plain(value)})`}`] as const;
+      }),
+    ),
   );
 
 /** Returns the text about the environment variables of a service. */

@@ -1,5 +1,3 @@
-// The types of the operations need the types that the application adds to Hono.
-
 import type { PlainRows, Rows } from '../../api/areas.ts';
 import type { Answer, Problem, ReplyOf, Sent } from '../../api/http/ask.ts';
 

@@ -29,7 +29,7 @@ export type TargetCallerParts = TimedReactorParts & {
 export const createCaller = (log: Log, { client, vault }: Awaited<ReturnType<TargetCallerParts['services']>>, now: () => number) => {
   const ctx = reactorContext(log, { actor: SCHEDULER, now, seed: (at) => `attempt ${at}` });
   const calls = { agents: createAgentChecks(ctx), send: (request: TargetRequest) => sendToTarget(client, request) };
-  return ({ tenant_id, ...run }: DueRun): Promise<void> => callTarget({ ...ctx.inTenant(tenant_id), open: vault.open }, calls, run);
+  return ({ tenant_id, ...run }: DueRunOfTenant): Promise<void> => callTarget({ ...ctx.inTenant(tenant_id), open: vault.open }, calls, run);
 };
 
 /**
@@ -44,10 +44,11 @@ const renewed = <T>(create: () => T): (() => T) => {
   };
 };
 
-type DueCall = DueRun & { readonly target: string };
+type DueRunOfTenant = DueRun & { readonly tenant_id: string };
+type DueCall = DueRunOfTenant & { readonly target: string };
 
 /** Creates the set of calls that wait or are running. `call` must not reject. */
-const createCalls = (call: (run: DueRun) => Promise<void>) => {
+const createCalls = (call: (run: DueRunOfTenant) => Promise<void>) => {
   const queue = createCallQueue(MAX_REQUESTS);
   const underWay = new Map<string, { readonly tenant_id: string; readonly ended: Promise<void> }>();
   return {

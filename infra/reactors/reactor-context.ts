@@ -18,8 +18,8 @@ export type ReactorEvents = {
   /** Returns the present time in milliseconds. */
   readonly now?: () => number;
   /**
-   * The seed of the ids of the events, or a function that returns it for the time of an append. By default, it is
-   * random: the state of the stream must then refuse a repeat.
+   * The seed of the ids of the events, or a function that returns it for the time of an append; by default, a random text.
+   * If it is random, or holds a time, the state of the stream must refuse a repeat.
    */
   readonly seed?: string | ((at: string) => string);
 };

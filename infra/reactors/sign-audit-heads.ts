@@ -40,12 +40,12 @@ export const startHeadSigner = ({ log, openKey, ...parts }: Parts) =>
       failure: 'audit heads cannot be signed now; trying again',
       run: async (reads, at) => {
         const before = new Date(Date.parse(at) - AuditHead.HEAD_INTERVAL_MS).toISOString();
+        const ctx = reactorContext(log, { at });
         let sign: SignText | undefined;
         for (let after: string | null = ''; after !== null; ) {
           const { due, next }: CheckedTenants = await tenantsWithUnsignedEntries(reads, before, after);
           if (due.length > 0) sign ??= await openKey();
-          for (const tenant of due)
-            await signHeads(reactorContext(log, { at }).inTenant(tenant), headSigning(reads, sign!)).catch(ignoreErased);
+          for (const tenant of due) await signHeads(ctx.inTenant(tenant), headSigning(reads, sign!)).catch(ignoreErased);
           after = next;
         }
         return false;

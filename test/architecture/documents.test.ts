@@ -91,7 +91,7 @@ test('every page of docs/ that a source file names exists', () => {
 
 test('the table of environment variables in docs/configuration.md has the rows from which --help is made', () => {
   const expected = VARIABLE_ROWS.map(({ names, meaning, initial }) =>
-    ['', names.map((name) => `\`${name}\``).join(', '), meaning, initial ?? '', ''].join(' | ').replace(/ {2}/g, ' ').trim(),
+    ['', names.map((name) => `\`${name}\``).join(', '), meaning, initial?.join(', ') ?? '', ''].join(' | ').replace(/ {2}/g, ' ').trim(),
   );
   const [, table = ''] = documentText('docs/configuration.md').split('| variable | meaning | default |\n|---|---|---|\n');
   equal(table.split('\n\n')[0]!.split('\n'), expected);

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { createThreatScan } from '../../infra/files/scan-thread.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
-import { loadFactor } from '../fixtures/load-factor.ts';
+import { loadFactor, repeatIfBusy } from '../fixtures/load-factor.ts';
 import { createSessionPlatform } from '../fixtures/session-platform.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
 
@@ -45,7 +45,7 @@ test('while hostile files of 25 MiB are scanned, the event loop is never held fo
     });
     let deliveries = 0;
     lag.enable();
-    while (!isDone) await deliver(deliveries++);
+    while (!isDone) await repeatIfBusy(() => deliver(deliveries++));
     lag.disable();
     const most = Math.round(lag.max / 1e6);
     const answer = await scanning;

@@ -1,17 +1,18 @@
 // limit: 480 s for this file (test/run.ts)
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
-import { is, match, not } from 'uvu/assert';
+import { is, match, not, ok } from 'uvu/assert';
 import { MAX_HEAD_ENTRIES } from '../../domain/audit/audit-head.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
 import { type Platform, sharedPlatform, withPlatform } from '../faults/platform.ts';
 import { platformProcesses } from '../faults/platform-processes.ts';
-import { mainFile } from '../faults/running-platform.ts';
+import { expectReply, mainFile } from '../faults/running-platform.ts';
 import { eventually, type Program, root, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { blocksOf, commandOf, documentation } from '../fixtures/documents.ts';
+import { skillArchive } from '../fixtures/zip-archive.ts';
 import { tourDefinitions, tourScript } from './tour-script.ts';
 
 const onPlatform = sharedPlatform();
@@ -65,6 +66,38 @@ test('the commands of README.md send a delivery to a runner', () =>
     const running = startScript('bash', blocksOf('A webhook in one minute').join('\n'), platform.data, variables);
     is(await running.ended, 0, running.output());
     for (const pattern of [/^accepted c\w+$/m, /"specversion":"1\.0".*"providerevent":"push"/]) match(running.output(), pattern);
+  }));
+
+/** Posts a form with one file. @returns the parsed body of the response */
+const postFile = async <T>({ url }: Platform, key: string, path: string, field: string, file: File): Promise<T> => {
+  const body = new FormData();
+  body.set(field, file);
+  const response = await fetch(url + path, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body });
+  ok(response.ok, `${path}: ${response.status}`);
+  return (await response.json()) as T;
+};
+
+test('the commands with which a runner reads what people gave its agent work as they are printed', () =>
+  onPlatform(async (platform) => {
+    const tenant = (await platform.firstTenant()).id;
+    const key = await superAdminKey(platform);
+    const create = async (path: string, body: object): Promise<{ id: string; key: string }> =>
+      expectReply(platform.call('POST', `/tenant/${tenant}/${path}`, body, { key }));
+    const agent = (await create('agents', { name: 'Reader of files', slug: 'reader-of-files' })).id;
+    const archive = Buffer.from(skillArchive('notes'));
+    const skill = await postFile<{ id: string }>(platform, key, `/tenant/${tenant}/skills/import`, 'upload', new File([archive], 'a.zip'));
+    await create(`agents/${agent}/skills`, { skill_id: skill.id });
+    const memory = `/tenant/${tenant}/agents/${agent}/memory`;
+    await postFile(platform, key, `${memory}/import`, 'file', new File(['How we release'], 'notes.txt'));
+    await eventually('the memory is imported', async () =>
+      (await platform.call('GET', memory, undefined, { key })).text.includes('release'),
+    );
+    const runner = await create(`agents/${agent}/runner-keys`, { name: 'runner' });
+    const variables = { TENANT: tenant, AGENT: agent, SKILL: skill.id, ANNALS_URL: platform.url, ANNALS_KEY: runner.key };
+    const running = startScript('bash', blocksOf('Read with curl').join('\n'), platform.data, variables, platform.dir);
+    is(await running.ended, 0, running.output());
+    for (const pattern of [/"memory":\{"entries":1,/, /"text":"How we release"/]) match(running.output(), pattern);
+    ok(readFileSync(join(platform.dir, 'skill.zip')).equals(archive));
   }));
 
 /** Makes a directory look like the checkout whose platform has this data directory. */
