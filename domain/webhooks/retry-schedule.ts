@@ -1,14 +1,6 @@
 import { HOUR } from './conventions/delays.ts';
 import type { RetrySchedule } from './conventions/provider-definition.ts';
-import { PROVIDER_DEFINITIONS, PROVIDERS, type Provider } from './provider.ts';
-
-/** Maps each provider to its schedule. A provider whose senders are not known has none. */
-export const RETRIES: Readonly<Partial<Record<Provider, RetrySchedule>>> = Object.fromEntries(
-  PROVIDERS.flatMap((provider) => {
-    const { retries } = PROVIDER_DEFINITIONS[provider];
-    return retries ? [[provider, retries]] : [];
-  }),
-);
+import { PROVIDER_DEFINITIONS, type Provider } from './provider.ts';
 
 /** Returns the seconds between the first and the last attempt that a provider makes on its own. */
 export const lastAttemptSeconds = ({ delaysSeconds }: RetrySchedule): number => delaysSeconds.reduce((sum, seconds) => sum + seconds, 0);
@@ -20,4 +12,4 @@ const MAX_DELAY_SECONDS = HOUR;
 export const sameBytesAge = (retries: RetrySchedule): number => lastAttemptSeconds(retries) + MAX_DELAY_SECONDS;
 
 /** Returns whether a provider makes a further attempt on its own. One whose senders are not known is not known to do so. */
-export const triesAgain = (provider: Provider): boolean => (RETRIES[provider]?.delaysSeconds.length ?? 0) > 0;
+export const triesAgain = (provider: Provider): boolean => (PROVIDER_DEFINITIONS[provider].retries?.delaysSeconds.length ?? 0) > 0;

@@ -1,16 +1,8 @@
 import type { Sample } from './conventions/provider-definition.ts';
-import { PROVIDER_DEFINITIONS, PROVIDERS, type Provider } from './provider.ts';
+import { PROVIDER_DEFINITIONS, type Provider } from './provider.ts';
 import type { PresetOwner } from './provider-preset.ts';
 
-/** A sample with the name of its provider. */
-export type ProviderSample = Sample & { readonly provider: Provider };
-
-/** The sample deliveries, at least three for every provider. */
-export const PROVIDER_SAMPLES: readonly ProviderSample[] = PROVIDERS.flatMap((provider) =>
-  PROVIDER_DEFINITIONS[provider].samples.map((sample) => ({ provider, ...sample })),
-);
-
-const samplesOf = (provider: Provider): readonly ProviderSample[] => PROVIDER_SAMPLES.filter((sample) => sample.provider === provider);
+const samplesOf = (provider: Provider): readonly Sample[] => PROVIDER_DEFINITIONS[provider].samples;
 
 /**
  * Returns the names of the events of which the platform has samples for this provider. Samples without an event name do
@@ -24,7 +16,7 @@ export const sampleEvents = (provider: Provider): readonly string[] => [
  * Returns the sample for an event; undefined if there is none. If no event is given, returns the provider's ping or, if
  * it has none, its first sample.
  */
-export const sampleOf = (provider: Provider, event?: string | undefined): ProviderSample | undefined => {
+export const sampleOf = (provider: Provider, event?: string | undefined): Sample | undefined => {
   const known = samplesOf(provider);
   if (event !== undefined) return known.find((sample) => sample.event === event);
   return known.find((sample) => sample.event === 'ping') ?? known[0];
@@ -80,7 +72,7 @@ const placeValue = ({ headers, body }: SampleRequest, source: string | null | un
  * Returns the request of a sample with a new delivery id, as the provider would send it at the time `at` (RFC 3339).
  * `id` must consist of letters, digits and hyphens.
  */
-export const sampleRequest = (owner: PresetOwner, sample: ProviderSample, id: string, at: string): SampleRequest => {
+export const sampleRequest = (owner: PresetOwner, sample: Sample, id: string, at: string): SampleRequest => {
   const fresh = (text: string): string => (sample.id === 'digest' ? text : text.replaceAll(sample.id, id));
   const named = Object.entries(sample.headers ?? {}).map(([name, value]): [string, string] => [name, fresh(value)]);
   const headers: Record<string, string> = { 'content-type': 'application/json', ...Object.fromEntries(named) };

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { type FileSelection, MAX_AGENTS_OF_FILE } from '../file-selection.ts';
 import { containsPattern, defineList, defineQuery } from '../query.ts';
 import type { Page, PageWindow, Reads } from '../read-model.ts';
 import { sortFields } from '../table.ts';
@@ -110,13 +111,7 @@ const ofMessages = defineQuery((db, { tenant_id, ids }: { tenant_id: string; ids
 export const attachmentsOfMessages = async (reads: Reads, tenant_id: string, ids: readonly string[]): Promise<AttachmentRow[]> =>
   (await reads.rows(ofMessages, { tenant_id, ids })).map(({ doc }) => JSON.parse(doc) as AttachmentRow);
 
-/** The maximum number of agents that are returned for one content. */
-const MAX_AGENTS = 200;
-
-/** The files with a digest in a tenant; with `agent_id`, only those of this agent. */
-type Selected = { readonly tenant_id: string; readonly sha256: string; readonly agent_id?: string };
-
-const filesByDigest = defineQuery((db, { tenant_id, sha256, agent_id }: Selected) =>
+const filesByDigest = defineQuery((db, { tenant_id, sha256, agent_id }: FileSelection) =>
   db
     .selectFrom('mail.attachments as attachment')
     .distinctOn('attachment.agent_id')
@@ -125,11 +120,11 @@ const filesByDigest = defineQuery((db, { tenant_id, sha256, agent_id }: Selected
     .where('attachment.sha256', '=', sha256)
     .$if(agent_id !== undefined, (query) => query.where('attachment.agent_id', '=', agent_id!))
     .orderBy('attachment.agent_id')
-    .limit(({ lit }) => lit(MAX_AGENTS)),
+    .limit(({ lit }) => lit(MAX_AGENTS_OF_FILE)),
 );
 
 /** Returns the files with this digest in the mail of a tenant or one of its agents, one per agent. */
-export const mailFilesWithDigest = async (reads: Reads, selected: Selected) =>
+export const mailFilesWithDigest = async (reads: Reads, selected: FileSelection) =>
   (await reads.rows(filesByDigest, selected)).map(({ agent_id, filename, content_type }) => ({
     ...{ agent_id: agent_id!, filename: filename!, content_type: content_type! },
   }));

@@ -13,8 +13,8 @@ export const TOOL_GUARDS: readonly Mutant[] = [
   ),
   mutant(
     'runtime: everybody who may read the agent reads it',
-    'commands/access/require-runner.ts',
-    "  if (ctx.principal.kind !== 'runner') throw new Refusal('forbidden', \"This needs the agent's runner key\");\n",
-    '',
+    'commands/runners/agent-runtime.ts',
+    'await requireRunner(ctx, agent_id);',
+    "await requireRunner({ ...ctx, principal: { kind: 'runner' } } as never, agent_id);",
   ),
 ];

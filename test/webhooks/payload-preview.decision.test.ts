@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { deliveryPreview } from '../../commands/webhooks/delivery-preview.ts';
 import { contentOf } from '../../domain/webhooks/body-inspection.ts';
 import { payloadPreview } from '../../domain/webhooks/payload-preview.ts';
-import { PROVIDER_SAMPLES as samples } from '../../domain/webhooks/sample-delivery.ts';
+import { PROVIDER_DEFINITIONS, PROVIDERS } from '../../domain/webhooks/provider.ts';
 
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
@@ -11,7 +11,9 @@ const FORM_TYPE = 'application/x-www-form-urlencoded';
 const preview = (provider: string, document: unknown) => payloadPreview(provider, document).map(({ name, value }) => `${name}: ${value}`);
 
 test('every sample of a provider has a preview', () => {
-  for (const { provider, event, body } of samples) {
+  for (const [provider, { event, body }] of PROVIDERS.flatMap((one) =>
+    PROVIDER_DEFINITIONS[one].samples.map((sample) => [one, sample] as const),
+  )) {
     if (body.startsWith('[')) continue;
     const type = body.startsWith('{') ? JSON_TYPE : FORM_TYPE;
     assert.ok(payloadPreview(provider, contentOf(type, Buffer.from(body))).length > 0, `${provider} ${event}`);

@@ -6,8 +6,9 @@ import type { RetrySchedule } from '../../domain/webhooks/conventions/provider-d
 import { anyHeader } from '../../domain/webhooks/header-name.ts';
 import { PROVIDERS, type Provider } from '../../domain/webhooks/provider.ts';
 import { presetOf } from '../../domain/webhooks/provider-preset.ts';
-import { RETRIES, sameBytesAge } from '../../domain/webhooks/retry-schedule.ts';
+import { sameBytesAge } from '../../domain/webhooks/retry-schedule.ts';
 import { root } from '../fixtures/child-process.ts';
+import { RETRIES } from '../fixtures/provider-payloads.ts';
 
 const docs = readFileSync(join(root, 'docs/webhook-providers.md'), 'utf8');
 
