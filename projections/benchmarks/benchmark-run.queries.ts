@@ -1,4 +1,5 @@
 import type { RunStatus } from '../../domain/benchmarks/benchmark-run.ts';
+import { MAX_AGENTS_OF_FILE } from '../file-selection.ts';
 import { defineList, defineQuery } from '../query.ts';
 import type { Page, PageWindow, Reads } from '../read-model.ts';
 import { sortFields } from '../table.ts';
@@ -31,9 +32,6 @@ export const benchmarkRunPage = (reads: Reads, runs: SelectedRuns, window: PageW
 /** A stored content of the runs of one agent: a dataset or a trajectory. */
 export type RunFile = { readonly agent_id: string; readonly kind: 'dataset' | 'trajectory' };
 
-/** The maximum number of agents that are returned for one content. */
-const MAX_AGENTS = 200;
-
 const filesByDigest = defineQuery((db, { tenant_id, sha256 }: { tenant_id: string; sha256: string }) =>
   db
     .selectFrom('benchmark_runs.files as file')
@@ -42,7 +40,7 @@ const filesByDigest = defineQuery((db, { tenant_id, sha256 }: { tenant_id: strin
     .where('file.tenant_id', '=', tenant_id)
     .where('file.sha256', '=', sha256)
     .orderBy('file.agent_id')
-    .limit(({ lit }) => lit(MAX_AGENTS)),
+    .limit(({ lit }) => lit(MAX_AGENTS_OF_FILE)),
 );
 
 /** Returns the datasets and trajectories with this digest in the runs of a tenant, one per agent. */

@@ -1,4 +1,5 @@
 import type { Format, Segment } from '../../domain/memory/memory-import.ts';
+import { MAX_AGENTS_OF_FILE } from '../file-selection.ts';
 import { defineQuery } from '../query.ts';
 import type { Doc, Reads } from '../read-model.ts';
 
@@ -129,9 +130,6 @@ const running = defineQuery((db, { at }: { at: string }) =>
 export const runningImports = (reads: Pick<Reads, 'rows'>, at: string): Promise<{ tenant_id: string; id: string }[]> =>
   reads.rows(running, { at });
 
-/** The maximum number of agents that are returned for one content. */
-const MAX_AGENTS = 200;
-
 const filesByDigest = defineQuery((db, { tenant_id, sha256 }: { tenant_id: string; sha256: string }) =>
   db
     .selectFrom('memory.imports as import')
@@ -140,7 +138,7 @@ const filesByDigest = defineQuery((db, { tenant_id, sha256 }: { tenant_id: strin
     .where('import.tenant_id', '=', tenant_id)
     .where('import.sha256', '=', sha256)
     .orderBy('import.agent_id')
-    .limit(({ lit }) => lit(MAX_AGENTS)),
+    .limit(({ lit }) => lit(MAX_AGENTS_OF_FILE)),
 );
 
 /** Returns the files with this digest that were imported into memories of a tenant, one per agent. */
