@@ -41,7 +41,8 @@ export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = 
     const sum = sums.get(caller);
     if (sum) {
       sum.count++;
-      sum.last = at;
+      if (at < sum.first) sum.first = at;
+      if (at > sum.last) sum.last = at;
     } else if (sums.size < MAX_CALLERS || caller === OTHERS) sums.set(caller, { count: 1, first: at, last: at });
     else count(OTHERS, at);
   };
@@ -52,8 +53,9 @@ export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = 
     singles = 0;
   };
 
+  /** Begins a new minute if `at` is in it. An earlier time, of a request that took long, changes nothing. */
   const advanceTo = (at: string): void => {
-    if (at.slice(0, MINUTE_LENGTH) === minute) return;
+    if (at.slice(0, MINUTE_LENGTH) <= minute) return;
     closeMinute();
     minute = at.slice(0, MINUTE_LENGTH);
   };

@@ -13,7 +13,13 @@ const MAX_PENDING = 100_000;
 const [HOUR_LENGTH, TEN_MINUTES_LENGTH, MINUTE_LENGTH] = [13, 15, 16];
 
 /** Refusals that are only counted. `latest` is the last of them, and `isOfMany` whether they have several callers. */
-export type Sum<T> = { count: number; readonly first: string; last: string; latest: T; readonly isOfMany: boolean };
+export type Sum<T> = {
+  readonly count: number;
+  readonly first: string;
+  readonly last: string;
+  readonly latest: T;
+  readonly isOfMany: boolean;
+};
 
 type Listed<T> = { readonly refused: T; readonly at: string; readonly isSingle: boolean };
 type Pending<T> = Listed<T> | { readonly sum: Sum<T> };
@@ -45,7 +51,9 @@ const closeSums = <T, E>({ sums, pending }: Counter<T, E>): void => {
   sums.clear();
 };
 
+/** Begins a new hour, ten minutes and minute if `at` is in them. An earlier time, of a request that took long, changes nothing. */
 const advanceTo = <T, E>(counter: Counter<T, E>, at: string): void => {
+  if (at.slice(0, MINUTE_LENGTH) <= counter.minute) return;
   const [hour, tenMinutes, minute] = [at.slice(0, HOUR_LENGTH), at.slice(0, TEN_MINUTES_LENGTH), at.slice(0, MINUTE_LENGTH)];
   if (tenMinutes !== counter.tenMinutes) closeSums(counter);
   if (hour !== counter.hour) counter.callers.clear();
@@ -55,7 +63,8 @@ const advanceTo = <T, E>(counter: Counter<T, E>, at: string): void => {
 
 const count = <T, E>({ sums }: Counter<T, E>, caller: string, refused: T, at: string): void => {
   const sum = sums.get(caller) ?? { count: 0, first: at, last: at, latest: refused, isOfMany: caller === OTHERS };
-  sums.set(caller, Object.assign(sum, { count: sum.count + 1, last: at, latest: refused }));
+  const times = { first: at < sum.first ? at : sum.first, ...(at >= sum.last && { last: at, latest: refused }) };
+  sums.set(caller, { ...sum, ...times, count: sum.count + 1 });
 };
 
 const add = <T, E>(counter: Counter<T, E>, refused: T, at: string): void => {
