@@ -66,8 +66,15 @@ const runAndReport = async (file: string): Promise<void> => {
   console.log(`${END_OF_FILE}${JSON.stringify(end)}`);
 };
 
+/** A process that has not ended after this time prints what keeps it alive. */
+const DIAGNOSIS_DELAY_MS = 10_000;
+
 const endProcess = async (): Promise<void> => {
+  let step = 'waits for what its files share to be closed';
+  const diagnose = () => console.log(`the process ${step}; open: ${process.getActiveResourcesInfo().join(', ')}`);
+  setTimeout(diagnose, DIAGNOSIS_DELAY_MS).unref();
   await runProcessCleanups();
+  step = 'has closed what its files share';
   process.disconnect?.();
 };
 

@@ -10,7 +10,7 @@ import { killProcesses, processesWith, remainingProcesses } from './started-proc
 import { limitOf } from './test-files.ts';
 
 /** A process that ends, after its last file, has to close its connections within this time, on an idle machine. */
-const CLOSE_TIMEOUT_MS = 15_000;
+const CLOSE_TIMEOUT_MS = 30_000;
 const CHECK_INTERVAL_MS = 1_000;
 /** The time between SIGTERM and SIGKILL for a process that must end. */
 const KILL_DELAY_MS = 2_000;
@@ -65,6 +65,9 @@ export const startTestProcess = (env: NodeJS.ProcessEnv): TestProcess => {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   let current: Current | undefined;
+  /** What the process has printed outside of its files. */
+  let lastOutput = '';
+  const files: string[] = [];
   let hasEnded = false;
   let memory = 0;
   const ended = new Promise<string>((resolve) => {
@@ -74,8 +77,8 @@ export const startTestProcess = (env: NodeJS.ProcessEnv): TestProcess => {
     });
   });
   const onLine = (line: string): void => {
-    if (!current) return;
-    if (!line.startsWith(END_OF_FILE)) current.output += `${line}\n`;
+    if (!current) lastOutput += `\n${line}`;
+    else if (!line.startsWith(END_OF_FILE)) current.output += `${line}\n`;
     else current.onEnd(JSON.parse(line.slice(END_OF_FILE.length)) as FileEnd);
   };
   for (const stream of [child.stdout!, child.stderr!]) readLines(stream, onLine);
@@ -119,6 +122,7 @@ export const startTestProcess = (env: NodeJS.ProcessEnv): TestProcess => {
 
   const run = async (file: string): Promise<Outcome> => {
     const startedAt = Date.now();
+    files.push(file);
     const { output, end, fault } = await ending(file);
     memory = end?.memory ?? memory;
     const left = await remainingProcesses(dir, [child.pid], end ? PROCESS_END_TIMEOUT_MS * loadFactor() : 0);
@@ -141,8 +145,8 @@ export const startTestProcess = (env: NodeJS.ProcessEnv): TestProcess => {
     const how = await ended;
     clearTimeout(timer);
     kill();
-    if (isLate) return `a test process did not end within ${CLOSE_TIMEOUT_MS / 1_000} s: a test file left something open`;
-    return how === 'code 0' ? undefined : `a test process ended with ${how} after its files`;
+    const fault = isLate ? `did not end within ${CLOSE_TIMEOUT_MS / 1_000} s: a file left something open` : `ended with ${how}`;
+    return !isLate && how === 'code 0' ? undefined : `the process of ${files.join(', ')} ${fault}${lastOutput}`;
   };
 
   const each: TestProcess = { run, close, kill, isUsable: () => !hasEnded && memory < MAX_MEMORY };

@@ -1,4 +1,4 @@
-// limit: 240
+// limit: 360
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -6,13 +6,14 @@ import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { browserTest } from '../fixtures/browser-test.ts';
 import { deliver } from '../fixtures/console-platform.ts';
 import { startLiveConsole, timeout } from '../fixtures/live-console.ts';
-import { loadFactor } from '../fixtures/load-factor.ts';
+import { loadFactor, repeatIfBusy } from '../fixtures/load-factor.ts';
 
 const SECONDS = 10;
 const PER_SECOND = 200;
 const MAX_ANSWER_MS = 100;
 const MAX_ROWS = 200;
 const given = await startLiveConsole();
+type LiveConsole = NonNullable<typeof given>;
 
 /** Measures in the page how long each click takes until the browser has painted its effect. */
 const MEASURE_CLICKS = `
@@ -24,48 +25,54 @@ const MEASURE_CLICKS = `
   }));
 `;
 
-browserTest(
-  'while 200 deliveries arrive in each of ten seconds, the page answers clicks, and shows in the end what the API returns',
-  async () => {
-    const { p, integration } = given!;
-    const { page, faults } = await given!.openLive('/deliveries');
-    await page.evaluate(MEASURE_CLICKS);
-    const fetchedAt: number[] = [];
-    page.on('request', (request) => void (request.url().endsWith('/deliveries') && fetchedAt.push(Date.now())));
-    const startedAt = Date.now();
-    let isSending = true;
-    const clicking = (async () => {
-      while (isSending) {
-        await page.click('.switcher summary', timeout());
-        await sleep(250);
-      }
-    })();
-    for (let sent = 0; sent < SECONDS * PER_SECOND; ) {
-      const due = Math.min(SECONDS * PER_SECOND, Math.ceil(((Date.now() - startedAt) / 1_000) * PER_SECOND));
-      for (; sent < due; sent++) await deliver(p, integration, 'push', { sent });
-      await sleep(5);
-    }
-    const seconds = (Date.now() - startedAt) / 1_000;
+/** Sends deliveries for ten seconds. @returns the seconds that it took */
+const sendDeliveries = async ({ p, integration }: LiveConsole): Promise<number> => {
+  const startedAt = Date.now();
+  for (let sent = 0; sent < SECONDS * PER_SECOND; ) {
+    const due = Math.min(SECONDS * PER_SECOND, Math.ceil(((Date.now() - startedAt) / 1_000) * PER_SECOND));
+    for (; sent < due; sent++) await deliver(p, integration, 'push', { sent });
+    await sleep(5);
+  }
+  return (Date.now() - startedAt) / 1_000;
+};
+
+/** Opens the page, sends deliveries, and clicks meanwhile. @throws if the page is too slow, or does not show what the API returns */
+const watchLoad = async (live: LiveConsole): Promise<void> => {
+  const { p, openLive } = live;
+  const { page, faults } = await openLive('/deliveries');
+  await page.evaluate(MEASURE_CLICKS);
+  const fetchedAt: number[] = [];
+  page.on('request', (request) => void (request.url().endsWith('/deliveries') && fetchedAt.push(Date.now())));
+  let isSending = true;
+  const sending = sendDeliveries(live).finally(() => {
     isSending = false;
-    await clicking;
-    const clicks = (await page.evaluate('document.clickTimes')) as number[];
-    const slowest = Math.max(...clicks);
-    console.log(
-      `${SECONDS * PER_SECOND} deliveries in ${seconds} s, ${clicks.length} clicks, slowest ${slowest} ms, ${fetchedAt.length} redraws`,
-    );
-    assert.ok(clicks.length >= SECONDS && slowest <= MAX_ANSWER_MS * loadFactor(), `slowest click: ${slowest} ms`);
-    assert.ok(fetchedAt.length >= seconds / (2 * loadFactor()) && fetchedAt.length <= 2 * seconds + 2, `${fetchedAt.length} redraws`);
-    await p.waitForProjections();
-    const expected = ((await p.send('GET', `${p.tenant}/deliveries`)).body as { id: string }[]).map(({ id }) => id);
-    await page.waitForSelector(`#main [data-id="${expected[0]}"]`, timeout());
-    const shown = (await page.evaluate(
-      `[...document.querySelectorAll('#main tr[data-kind="delivery"]')].map(({ dataset }) => dataset.id)`,
-    )) as string[];
-    assert.ok(shown.length >= 30 && shown.length <= MAX_ROWS, `${shown.length} rows`);
-    assert.equal(shown, expected.slice(0, shown.length));
-    assert.equal(faults.found, []);
-    await page.context().close();
-  },
+  });
+  while (isSending) {
+    await page.click('.switcher summary', timeout());
+    await sleep(250);
+  }
+  const seconds = await sending;
+  const clicks = (await page.evaluate('document.clickTimes')) as number[];
+  const slowest = Math.max(...clicks);
+  console.log(
+    `${SECONDS * PER_SECOND} deliveries in ${seconds} s, ${clicks.length} clicks, slowest ${slowest} ms, ${fetchedAt.length} redraws`,
+  );
+  assert.ok(clicks.length >= SECONDS && slowest <= MAX_ANSWER_MS * loadFactor(), `slowest click: ${slowest} ms`);
+  assert.ok(fetchedAt.length >= seconds / (2 * loadFactor()) && fetchedAt.length <= 2 * seconds + 2, `${fetchedAt.length} redraws`);
+  await p.waitForProjections();
+  const expected = ((await p.send('GET', `${p.tenant}/deliveries`)).body as { id: string }[]).map(({ id }) => id);
+  await page.waitForSelector(`#main [data-id="${expected[0]}"]`, timeout());
+  const shown = (await page.evaluate(
+    `[...document.querySelectorAll('#main tr[data-kind="delivery"]')].map(({ dataset }) => dataset.id)`,
+  )) as string[];
+  assert.ok(shown.length >= 30 && shown.length <= MAX_ROWS, `${shown.length} rows`);
+  assert.equal(shown, expected.slice(0, shown.length));
+  assert.equal(faults.found, []);
+  await page.context().close();
+};
+
+browserTest('while 200 deliveries arrive in each of ten seconds, the page answers clicks, and shows in the end what the API returns', () =>
+  repeatIfBusy(() => watchLoad(given!)),
 );
 
 afterLastTest(() => given?.close());

@@ -9,7 +9,7 @@ import { fillTables } from '../fixtures/query-data.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
-const ROWS = 40_000;
+const ROWS = 20_000;
 const ROWS_PER_TENANT = ROWS / 20;
 /**
  * The maximum number of rows that a query may read for a page of 50 items. It needs one more row than that, which shows
@@ -53,7 +53,7 @@ const explain = async (client: pg.Client, { name, text, values }: Statement, mod
   return rows[0]!['QUERY PLAN'][0].Plan;
 };
 
-test('with 40,000 rows of 20 tenants, no query scans a table without an index or reads more rows than its page needs', async () => {
+test('with 20,000 rows of 20 tenants, no query scans a table without an index or reads more rows than its page needs', async () => {
   const client = await fillTables(await freshDatabase(), ROWS);
   const problems: string[] = [];
   let found = 0;

@@ -11,7 +11,9 @@ import { sendUnsignedBodies, silentBodies, slowBodies, type UnsignedBody, unfini
 import { createWebhookPlatformOver, sign } from '../fixtures/webhook-platform.ts';
 
 const ATTACK_MS = 6_000;
-const DELIVERY_INTERVAL_MS = 300;
+const PAUSE_MS = 1_000;
+/** The minimum number of deliveries of each sender. */
+const MIN_SENT = 3;
 const SIZES = [920_000, 2_000_000];
 
 /** Starts a platform that listens on a port and uses a real event store. It has integrations in two tenants. */
@@ -44,16 +46,22 @@ const deliver = async ({ port, hook }: Platform, id: string, size: number): Prom
   );
 };
 
+/** Sends signed deliveries from four senders, each of which waits for the response to one before it sends the next. */
 const deliverDuring = async (platform: Platform, bodies: readonly UnsignedBody[], hook: string): Promise<number[]> => {
   const attack = sendUnsignedBodies(platform.port, `/hooks/inbound/${hook}`, bodies);
   afterTest(attack.close);
   await sleep(500);
-  const statuses: Promise<number>[] = [];
-  for (const end = Date.now() + ATTACK_MS; Date.now() < end; await sleep(DELIVERY_INTERVAL_MS))
-    statuses.push(deliver(platform, `d-${statuses.length}`, SIZES[statuses.length % SIZES.length]!));
-  const all = await Promise.all(statuses);
+  const statuses: number[] = [];
+  const end = Date.now() + ATTACK_MS;
+  const send = async (sender: number): Promise<void> => {
+    for (let sent = 0; sent < MIN_SENT || Date.now() < end; sent++) {
+      statuses.push(await deliver(platform, `d-${sender}-${sent}`, SIZES[sent % SIZES.length]!));
+      await sleep(PAUSE_MS);
+    }
+  };
+  await Promise.all([0, 1, 2, 3].map(send));
   attack.close();
-  return all;
+  return statuses;
 };
 
 const attacks = { 'send nearly nothing': silentBodies, 'lack their last byte': unfinishedBodies, 'become slow': slowBodies };
@@ -63,7 +71,6 @@ for (const [what, bodies] of Object.entries(attacks))
     repeatIfBusy(async () => {
       const platform = await startPlatform();
       const statuses = await deliverDuring(platform, bodies, platform.foreignHook);
-      assert.ok(statuses.length >= 10);
       assert.equal(
         statuses.filter((status) => status !== 202),
         [],
