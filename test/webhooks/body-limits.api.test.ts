@@ -1,3 +1,4 @@
+// own process
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
