@@ -31,9 +31,9 @@ const idleShareMeter = (): (() => number) => {
 export type Worker<Item> = { readonly run: (item: Item) => Promise<void>; readonly close: () => Promise<void> };
 
 /**
- * Runs the items in their order, but an item that must not run now only later. There are as many workers as processors, but at least two. If the processors are idle
- * because workers wait for something, there are up to twice as many. Resolves when all items have run and the workers
- * are closed. @throws the error of a worker
+ * Runs the items in their order, but an item that must not run now only later. There are as many workers as processors,
+ * but at least two. If the processors are idle because workers wait for something, there are up to twice as many.
+ * Resolves when all items have run and the workers are closed. @throws the error of a worker
  */
 export const runQueue = async <Item>(
   items: readonly Item[],

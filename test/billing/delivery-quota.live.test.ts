@@ -183,7 +183,7 @@ const twoProcesses = async (webhooks_per_minute: number) => {
 /**
  * Sends 500 concurrent deliveries to two processes with a shared quota of 200 per minute. @returns the number of
  * accepted deliveries and its expected maximum; null if a charge to the database failed, because each process then
- * counted alone
+ * counted alone, or if a process was too busy to answer
  */
 const flood = async (): Promise<{ passed: number; max: number } | null> => {
   const { given, other, calls, close } = await twoProcesses(200);
@@ -194,10 +194,12 @@ const flood = async (): Promise<{ passed: number; max: number } | null> => {
   const answers = await Promise.all(posts);
   const max = 200 + ((Date.now() - startedAt) * 200) / 60_000 + 2 * 50;
   const passed = given.accepted().length;
-  assert.is(answers.filter(({ status }) => status === 202).length, passed - 2);
-  assert.is(answers.filter(({ status }) => status === 429).length, 502 - passed);
+  const count = (wanted: number): number => answers.filter(({ status }) => status === wanted).length;
   await close();
-  return calls.failures > 0 ? null : { passed, max };
+  if (calls.failures > 0 || count(503) > 0) return null;
+  assert.is(count(202), passed - 2);
+  assert.is(count(429), 502 - passed);
+  return { passed, max };
 };
 
 test('two processes share the delivery quota of a tenant; each process can exceed the quota by at most one lease', async () => {
@@ -222,8 +224,11 @@ test('while the database is down, each process grants the whole delivery quota b
   afterTest(other.close);
   for (const { post } of [given, other]) {
     const answers = [];
+    const startedAt = Date.now();
     for (let index = 0; index < 25; index++) answers.push((await post(given.hook, '{}', newDeliveryId())).status);
-    assert.equal(answers, [...Array(20).fill(202), ...Array(5).fill(429)]);
+    const more = Math.floor(((Date.now() - startedAt) * 20) / 60_000);
+    assert.equal(answers.slice(0, 20), Array(20).fill(202));
+    assert.ok(answers.filter((status) => status === 429).length >= 5 - more, `${answers} with ${more} more while they were sent`);
   }
 });
 

@@ -7,6 +7,7 @@ import { withoutBlobStore } from '../../infra/blobs/blob-store.ts';
 import { resealTenantBlobs } from '../../infra/blobs/reseal-blobs.ts';
 import { openMasterKeys } from '../../infra/vault/master-keys.ts';
 import { addDataKey } from '../../infra/vault/wrapped-keys.ts';
+import { repeatIfBusy } from '../fixtures/load-factor.ts';
 import { SLOW_DOWN, startS3Server } from '../fixtures/s3-server.ts';
 import { openTestBucket, sha256Of } from '../fixtures/test-bucket.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
@@ -59,15 +60,16 @@ test('reading a content that the bucket does not contain fails with the error no
   assert.is(await acme.get('0'.repeat(64)), null);
 });
 
-test('if ten puts store the same content in parts at the same time, the bucket afterwards contains one intact object', async () => {
-  const server = await startS3Server();
-  const { acme } = await openTestBucket(server);
-  const bytes = randomBytes(9 * MIB);
-  const stored = await Promise.all(Array.from({ length: 10 }, () => acme.put(bytes)));
-  assert.is(server.objects.size, 1);
-  assert.is(server.uploads.size, 0);
-  assert.ok((await readAll(acme, stored[0]!.sha256)).equals(bytes));
-});
+test('if ten puts store the same content in parts at the same time, the bucket afterwards contains one intact object', () =>
+  repeatIfBusy(async () => {
+    const server = await startS3Server();
+    const { acme } = await openTestBucket(server);
+    const bytes = randomBytes(9 * MIB);
+    const stored = await Promise.all(Array.from({ length: 10 }, () => acme.put(bytes)));
+    assert.is(server.objects.size, 1);
+    assert.is(server.uploads.size, 0);
+    assert.ok((await readAll(acme, stored[0]!.sha256)).equals(bytes));
+  }));
 
 test('storing a content again uploads it only if the stored one is so old that it could be removed as an orphan; a recent one is not uploaded again', async () => {
   const server = await startS3Server();

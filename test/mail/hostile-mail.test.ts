@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { createMailThreads } from '../../infra/mail/mail-threads.ts';
 import { createMessageReader } from '../../infra/mail/read-message.ts';
 import { HOSTILE_MAILS } from '../fixtures/hostile-mails.ts';
-import { loadFactor } from '../fixtures/load-factor.ts';
+import { loadFactor, repeatIfBusy } from '../fixtures/load-factor.ts';
 import { openShare } from '../fixtures/share.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
@@ -55,28 +55,35 @@ const watchMemory = (): (() => number) => {
   };
 };
 
+/** Sends a message, and asserts its code, how long the event loop is held, and the growth of the memory. */
+const sendHostile = async (
+  receive: ReturnType<typeof openIntake>,
+  { name, code, build }: (typeof HOSTILE_MAILS)[number],
+): Promise<void> => {
+  const message = Buffer.from(build());
+  const lag = monitorEventLoopDelay({ resolution: 10 });
+  await nextLoopTurn();
+  const stopWatch = watchMemory();
+  lag.enable();
+  const got = await codeOf(receive('a', message));
+  lag.disable();
+  const held = Math.round(lag.max / 1e6);
+  const growth = stopWatch();
+  console.log(`${name}: ${got}, event loop held for up to ${held} ms, ${growth} MiB`);
+  assert.ok(growth < MAX_GROWTH_MB, `${name}: ${growth} MiB more memory`);
+  assert.ok(code === null ? got !== 451 : got === code, `${name}: ${got}`);
+  assert.ok(held < MAX_LAG_MS * loadFactor(), `${name}: the event loop was held for ${held} ms`);
+};
+
 test('no message holds the event loop, whatever its lines, parts, levels and fields are', async () => {
   const receive = openIntake();
   await receive('a', Buffer.from('Subject: first\r\n\r\ntext'));
-  for (const { name, code, build } of share.casesOf(
+  const mails = share.casesOf(
     HOSTILE_MAILS,
     (mail) => mail.name,
     ({ code }) => String(code),
-  )) {
-    const message = Buffer.from(build());
-    const lag = monitorEventLoopDelay({ resolution: 10 });
-    await nextLoopTurn();
-    const stopWatch = watchMemory();
-    lag.enable();
-    const got = await codeOf(receive('a', message));
-    lag.disable();
-    const held = Math.round(lag.max / 1e6);
-    const growth = stopWatch();
-    console.log(`${name}: ${got}, event loop held for up to ${held} ms, ${growth} MiB`);
-    assert.ok(growth < MAX_GROWTH_MB, `${name}: ${growth} MiB more memory`);
-    assert.ok(code === null ? got !== 451 : got === code, `${name}: ${got}`);
-    assert.ok(held < MAX_LAG_MS * loadFactor(), `${name}: the event loop was held for ${held} ms`);
-  }
+  );
+  for (const mail of mails) await repeatIfBusy(() => sendHostile(receive, mail));
 });
 
 test.run();

@@ -9,12 +9,15 @@ import {
 } from '@eventstore/db-client';
 import * as assert from 'uvu/assert';
 import { freePort } from '../../infra/supervision/ports.ts';
+import { deadline } from '../fixtures/load-factor.ts';
 import { clientOf } from '../fixtures/store-client.ts';
 import { pause, type StoreProcess, startStore, storeDir } from '../fixtures/store-process.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
 const WRITERS = 16;
 const KILLS = 5;
+/** The minimum number of events between two kills. */
+const MIN_APPENDS = 50;
 
 const writtenEvent = (id?: string) => jsonEvent({ ...(id ? { id } : {}), type: 'written', data: {} });
 
@@ -68,8 +71,12 @@ const stored = async (client: EventStoreDBClient): Promise<Map<string, string>> 
   return found;
 };
 
-const killAndRestart = async (store: StoreProcess): Promise<StoreProcess> => {
+/** Kills the store at a random time, but not before this many events have been acknowledged, and starts it again. */
+const killAndRestart = async (store: StoreProcess, { acknowledged }: WriteLog): Promise<StoreProcess> => {
+  const due = acknowledged.size + MIN_APPENDS;
   await pause(250 + Math.random() * 350);
+  const isOver = deadline(10_000);
+  while (acknowledged.size < due && !isOver()) await pause(20);
   await store.end('SIGKILL');
   await pause(50);
   return startStore({ dir: store.dir, port: store.port });
@@ -83,7 +90,7 @@ test('while sixteen writers append and the event store is killed repeatedly, eve
   const following = { running: true };
   const subscriber = follow(client, seen, following);
   const writers = Array.from({ length: WRITERS }, (_, i) => write(client, `kill-${i}`, writes));
-  for (let kill = 0; kill < KILLS; kill++) store = await killAndRestart(store);
+  for (let kill = 0; kill < KILLS; kill++) store = await killAndRestart(store, writes);
   await pause(500);
   writes.running = false;
   await Promise.all(writers);

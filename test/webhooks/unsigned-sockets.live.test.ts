@@ -46,46 +46,38 @@ const deliver = async ({ port, hook }: Platform, id: string, size: number): Prom
   );
 };
 
-/** Sends signed deliveries from four senders, each of which waits for the response to one before it sends the next. */
-const deliverDuring = async (platform: Platform, bodies: readonly UnsignedBody[], hook: string): Promise<number[]> => {
+/**
+ * Sends signed deliveries during an attack, from four senders, each of which waits for the response to one before it
+ * sends the next. Each delivery must be accepted; on a busy machine, it is sent again, as providers do.
+ */
+const deliverDuring = async (platform: Platform, bodies: readonly UnsignedBody[], hook: string): Promise<void> => {
   const attack = sendUnsignedBodies(platform.port, `/hooks/inbound/${hook}`, bodies);
   afterTest(attack.close);
   await sleep(500);
-  const statuses: number[] = [];
   const end = Date.now() + ATTACK_MS;
   const send = async (sender: number): Promise<void> => {
     for (let sent = 0; sent < MIN_SENT || Date.now() < end; sent++) {
-      statuses.push(await deliver(platform, `d-${sender}-${sent}`, SIZES[sent % SIZES.length]!));
+      const size = SIZES[sent % SIZES.length]!;
+      await repeatIfBusy(async () => assert.ok([200, 202].includes(await deliver(platform, `d-${sender}-${sent}`, size))));
       await sleep(PAUSE_MS);
     }
   };
   await Promise.all([0, 1, 2, 3].map(send));
   attack.close();
-  return statuses;
 };
 
 const attacks = { 'send nearly nothing': silentBodies, 'lack their last byte': unfinishedBodies, 'become slow': slowBodies };
 
 for (const [what, bodies] of Object.entries(attacks))
-  test(`while a tenant gets unsigned large bodies that ${what}, every signed large delivery of other tenants is accepted`, () =>
-    repeatIfBusy(async () => {
-      const platform = await startPlatform();
-      const statuses = await deliverDuring(platform, bodies, platform.foreignHook);
-      assert.equal(
-        statuses.filter((status) => status !== 202),
-        [],
-      );
-    }));
-
-test('while unsigned large bodies stall, signed deliveries are accepted, even deliveries to the same integration', () =>
-  repeatIfBusy(async () => {
+  test(`while a tenant gets unsigned large bodies that ${what}, every signed large delivery of other tenants is accepted`, async () => {
     const platform = await startPlatform();
-    const statuses = await deliverDuring(platform, silentBodies, platform.hook);
-    assert.equal(
-      statuses.filter((status) => status !== 202),
-      [],
-    );
-  }));
+    await deliverDuring(platform, bodies, platform.foreignHook);
+  });
+
+test('while unsigned large bodies stall, signed deliveries are accepted, even deliveries to the same integration', async () => {
+  const platform = await startPlatform();
+  await deliverDuring(platform, silentBodies, platform.hook);
+});
 
 test('a delivery with a large body that arrives too slowly gets 408 within a few seconds, and its connection is closed', async () => {
   const { port, hook } = await startPlatform();
