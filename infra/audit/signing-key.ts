@@ -3,8 +3,7 @@ import type { SecretLocation } from '../../commands/context.ts';
 import * as AuditKey from '../../domain/audit/audit-key.ts';
 import { type Actor, PLATFORM } from '../../domain/event.ts';
 import { secret } from '../../domain/secret.ts';
-import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
-import { createTransact } from '../aggregates/transact.ts';
+import { reactorContext } from '../aggregates/reactor-context.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import type { Vault } from '../vault/vault.ts';
 
@@ -18,8 +17,6 @@ type Deps = {
   /** The actor of the event that records a new key. */
   readonly actor?: Actor;
 };
-
-const ACTOR: Actor = { kind: 'system', id: 'annals' };
 
 /** Returns the location of the encrypted private key of a key pair. */
 export const privateKeyLocation = (key_id: string): SecretLocation => ({
@@ -42,7 +39,7 @@ const privateKeyOf = async ({ vault }: Deps, { key_id, sealed_private_key }: Aud
  * public key.
  */
 const addKey = async (deps: Deps, { keys }: AuditKey.AuditKeys): Promise<AuditKey.AuditKeys> => {
-  const { log, vault, now = Date.now, actor = ACTOR } = deps;
+  const { log, vault, ...events } = deps;
   const previous = keys.at(-1);
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const public_key = publicKey.export({ format: 'jwk' }).x!;
@@ -54,20 +51,11 @@ const addKey = async (deps: Deps, { keys }: AuditKey.AuditKeys): Promise<AuditKe
     sealed_private_key: await vault.seal(privateKeyLocation(key_id), secret(pem)),
     cross_signature: previous ? signatureOf(await privateKeyOf(deps, previous), AuditKey.keyText({ key_id, public_key })) : null,
   };
-  const transact = createTransact(log, openAggregateCache(log, []));
-  const { state } = await transact({
-    aggregate: AuditKey,
-    tenant: PLATFORM,
-    id: AuditKey.KEYS_ID,
-    decide: AuditKey.addKey(key, previous?.key_id ?? null),
-    meta: { tenant: PLATFORM, actor, at: new Date(now()).toISOString(), v: 1 },
-    seed: key_id,
-  });
-  return state;
+  const ctx = reactorContext(log, { ...events, seed: key_id });
+  return (await ctx.transact(AuditKey, AuditKey.KEYS_ID, AuditKey.addKey(key, previous?.key_id ?? null))).state;
 };
 
-const loadKeys = async ({ log }: Deps): Promise<AuditKey.AuditKeys> =>
-  (await openAggregateCache(log, []).load(AuditKey, PLATFORM, AuditKey.KEYS_ID)).state;
+const loadKeys = async ({ log }: Deps): Promise<AuditKey.AuditKeys> => (await reactorContext(log).load(AuditKey, AuditKey.KEYS_ID)).state;
 
 /** Returns the function that signs with the newest key pair. Creates a key pair if there is none. */
 export const openSigningKey = async (deps: Deps): Promise<SignText> => {

@@ -1,12 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { issueKey } from '../../commands/identity/api-key.ts';
 import { registerUser } from '../../commands/identity/user.ts';
 import type { Decision } from '../../domain/aggregate.ts';
 import * as Plan from '../../domain/billing/plan.ts';
 import * as Member from '../../domain/tenants/member.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
-import { createTransact } from '../aggregates/transact.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { openOperatorContext } from './operator-context.ts';
 
@@ -34,11 +31,7 @@ const UNKNOWN_PLAN: Plan.PlanFields = {
  */
 export const addInspector = async (log: Log, masterKeyFile: string, tenant_id: string): Promise<string | null> => {
   const ctx = await openOperatorContext(log, masterKeyFile, ACTOR);
-  const transact = createTransact(log, openAggregateCache(log, []));
-  const change = (decide: Decision<Tenant.Tenant, Tenant.TenantEvent>) => {
-    const meta = { tenant: tenant_id, actor: ACTOR, at: ctx.at(), v: 1 };
-    return transact({ aggregate: Tenant, tenant: tenant_id, id: tenant_id, decide, meta, seed: randomUUID() });
-  };
+  const change = (decide: Decision<Tenant.Tenant, Tenant.TenantEvent>) => ctx.inTenant(tenant_id).transact(Tenant, tenant_id, decide);
   if (Tenant.isClosed((await change(() => [])).state)) return null;
   const { state } = await change(Tenant.resume(REASON));
   await ctx.transact(Plan, state.plan_id, Plan.create(UNKNOWN_PLAN));

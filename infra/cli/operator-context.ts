@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
+import type { ReactorCtx } from '../../commands/context.ts';
 import type { KeyContext } from '../../commands/identity/api-key.ts';
 import { type Actor, PLATFORM } from '../../domain/event.ts';
-import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { BASE62, randomText } from '../aggregates/random-text.ts';
-import { createTransact } from '../aggregates/transact.ts';
+import { reactorContext } from '../aggregates/reactor-context.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import type { Log } from '../eventstore/event-log.ts';
@@ -12,7 +11,7 @@ import { readWrappedKeys } from '../vault/wrapped-keys.ts';
 import { locateServices } from './locate-services.ts';
 
 /** The part of a request context that the commands of the CLI need. It has no caller. */
-export type OperatorContext = KeyContext;
+export type OperatorContext = KeyContext & ReactorCtx;
 
 /**
  * Opens the vault for a command of the CLI.
@@ -50,15 +49,10 @@ export const withOperatorVault = async <T>(
  */
 export const openOperatorContext = async (log: Log, masterKeyFile: string, actor: Actor): Promise<OperatorContext> => {
   const vault = await openOperatorVault(log, masterKeyFile);
-  const transact = createTransact(log, openAggregateCache(log, []));
   return {
-    at: () => new Date().toISOString(),
+    ...reactorContext(log, { actor }),
     digest: vault.digest,
     random: (characters) => randomText(BASE62, characters),
     uniqueId: (kind, key, generation = 0, tenant = PLATFORM) => vault.uniqueId(kind, tenant, key, generation),
-    transact: (aggregate, id, decide) => {
-      const meta = { tenant: PLATFORM, actor, at: new Date().toISOString(), v: 1 };
-      return transact({ aggregate, tenant: PLATFORM, id, decide, meta, seed: randomUUID() });
-    },
   };
 };

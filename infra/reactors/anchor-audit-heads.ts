@@ -2,10 +2,10 @@ import { anchorHead, type PostedHead, type PostHead } from '../../commands/audit
 import type { ReactorCtx } from '../../commands/context.ts';
 import * as AuditKey from '../../domain/audit/audit-key.ts';
 import { headsToAnchor, MAX_HEADS_TO_ANCHOR } from '../../projections/audit/audit-head.queries.ts';
+import { reactorContext } from '../aggregates/reactor-context.ts';
 import { createBackoff } from '../backoff.ts';
 import type { GuardedClient } from '../egress/guarded-client.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { reactorContext } from './reactor-context.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 10_000;

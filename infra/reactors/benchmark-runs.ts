@@ -11,6 +11,7 @@ import { createAgentChecks } from '../../commands/schedule/agent-checks.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { reporterOf } from '../../domain/runners/score-report.ts';
 import { hasOpenRuns, MAX_ADVANCED_RUNS, runsToAdvance } from '../../projections/benchmarks/benchmark-run.queries.ts';
+import { reactorContext } from '../aggregates/reactor-context.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import { createCountedWarnings } from '../logging/counted-warnings.ts';
@@ -19,7 +20,6 @@ import { openOnce } from '../open-once.ts';
 import type { SealedEvents } from '../vault/sealed-events.ts';
 import { deliveryAppender } from '../webhooks/append-delivery.ts';
 import { forEachConcurrently } from './for-each-concurrently.ts';
-import { reactorContext } from './reactor-context.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 1_000;

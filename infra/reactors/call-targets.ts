@@ -2,13 +2,13 @@ import { createAgentChecks } from '../../commands/schedule/agent-checks.ts';
 import { callTarget, type DueRun, type TargetRequest } from '../../commands/schedule/call-targets.reactor.ts';
 import { SCHEDULER } from '../../commands/schedule/scheduler.reactor.ts';
 import { callsDueAt, MAX_DUE_CALLS } from '../../projections/schedule/cron-job.queries.ts';
+import { reactorContext } from '../aggregates/reactor-context.ts';
 import { type GuardedClient, MAX_REQUESTS } from '../egress/guarded-client.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { openOnce } from '../open-once.ts';
 import { createCallQueue } from '../schedule/call-queue.ts';
 import { sendToTarget } from '../schedule/target-client.ts';
 import type { Vault } from '../vault/vault.ts';
-import { reactorContext } from './reactor-context.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 1_000;

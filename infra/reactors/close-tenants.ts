@@ -1,7 +1,7 @@
 import { closeTenant } from '../../commands/tenants/close-tenants.reactor.ts';
 import { tenantsDueAt } from '../../projections/tenants/tenant.queries.ts';
+import { ignoreErased, reactorContext } from '../aggregates/reactor-context.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { ignoreErased, reactorContext } from './reactor-context.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 5 * 60_000;

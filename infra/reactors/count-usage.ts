@@ -6,9 +6,9 @@ import {
   countedEventTypes,
   createUsageCounter,
 } from '../../commands/billing/count-usage.reactor.ts';
+import { reactorContext } from '../aggregates/reactor-context.ts';
 import { createBackoff } from '../backoff.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { reactorContext } from './reactor-context.ts';
 import { positionBefore } from './resume-position.ts';
 import { createUntilDone } from './until-done.ts';
 

@@ -6,6 +6,7 @@ import * as TenantGuardrails from '../../domain/webhooks/tenant-guardrails.ts';
 import { attachmentsWithIds, MAX_DUE_MAIL, mailDueAt } from '../../projections/mail/message.queries.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
+import { reactorContext } from '../aggregates/reactor-context.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { mailIntake } from '../mail/mail-intake.ts';
@@ -15,7 +16,6 @@ import { uniqueIdIn } from '../vault/tenant-ids.ts';
 import type { Vault } from '../vault/vault.ts';
 import { guardrailPort } from '../webhooks/guardrail-port.ts';
 import { forEachConcurrently } from './for-each-concurrently.ts';
-import { reactorContext } from './reactor-context.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 1_000;

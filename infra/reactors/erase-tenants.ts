@@ -6,6 +6,7 @@ import { advanceErasure, type ErasurePorts } from '../../commands/tenants/erase-
 import { parseToken } from '../../domain/event.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { completeErasure, type ErasureRecord, type RemovedRemains } from '../../domain/tenants/tenant-erasure.ts';
+import { reactorContext } from '../aggregates/reactor-context.ts';
 import type { BlobBackend } from '../blobs/blob-backend.ts';
 import { removeTenantBlobs } from '../blobs/remove-tenant-blobs.ts';
 import { erasurePorts } from '../erasure/erasure-ports.ts';
@@ -16,7 +17,6 @@ import { eraseTenantRows, type OnStep, projectionsBehind, rebuildsBehind } from 
 import type { LazyVault } from '../vault/lazy-vault.ts';
 import { dataKeyStream } from '../vault/wrapped-keys.ts';
 import { type FollowerParts, followEvents } from './follow-events.ts';
-import { reactorContext } from './reactor-context.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 2_000;

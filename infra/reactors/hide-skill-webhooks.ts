@@ -1,6 +1,6 @@
 import { type HidingEvent, hideSkillWebhook, hidingEventTypes } from '../../commands/webhooks/hide-skill-webhooks.reactor.ts';
+import { ignoreErased, reactorContext } from '../aggregates/reactor-context.ts';
 import { type FollowerParts, followEvents } from './follow-events.ts';
-import { ignoreErased, reactorContext } from './reactor-context.ts';
 
 /**
  * Starts the reactor that hides the webhooks of skills that are deleted, or that were revoked from their agent. Calls

@@ -1,10 +1,10 @@
 import { finishImport } from '../../commands/memory/import-memory.reactor.ts';
 import type { Unpack } from '../../commands/skills/archive.ts';
 import { runningImports } from '../../projections/memory/memory-import.queries.ts';
+import { reactorContext } from '../aggregates/reactor-context.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { openOnce } from '../open-once.ts';
-import { reactorContext } from './reactor-context.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 1_000;

@@ -2,6 +2,7 @@ import { createAgentChecks } from '../../commands/schedule/agent-checks.ts';
 import { recordSettlement, type Settlement, sendMessage } from '../../commands/schedule/message-agents.reactor.ts';
 import { SCHEDULER } from '../../commands/schedule/scheduler.reactor.ts';
 import { MAX_DUE_RUNS, messagesDueAt, settledRunsOf } from '../../projections/schedule/cron-job.queries.ts';
+import { reactorContext } from '../aggregates/reactor-context.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { MAX_MESSAGE_AGE_MS } from '../nats/jetstream.ts';
 import { openOnce } from '../open-once.ts';
@@ -9,7 +10,6 @@ import { uniqueIdIn } from '../vault/tenant-ids.ts';
 import type { Vault } from '../vault/vault.ts';
 import { deliveryAppender } from '../webhooks/append-delivery.ts';
 import { forEachConcurrently } from './for-each-concurrently.ts';
-import { reactorContext } from './reactor-context.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 1_000;

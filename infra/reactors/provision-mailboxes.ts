@@ -1,8 +1,8 @@
 import { provisioningEventTypes, provisionMailbox } from '../../commands/mail/provision-mailboxes.reactor.ts';
+import { reactorContext } from '../aggregates/reactor-context.ts';
 import { uniqueIdIn } from '../vault/tenant-ids.ts';
 import type { Vault } from '../vault/vault.ts';
 import { type FollowerParts, followEvents } from './follow-events.ts';
-import { reactorContext } from './reactor-context.ts';
 
 type ProvisionerParts = FollowerParts & {
   readonly domain: string;

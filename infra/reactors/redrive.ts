@@ -11,12 +11,12 @@ import {
   unsettledCounts,
   unsettledMessages,
 } from '../../projections/webhooks/unsettled.queries.ts';
+import { reactorContext } from '../aggregates/reactor-context.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { ADVISORY_STREAM, MAX_MESSAGE_AGE_MS, manager, readTip } from '../nats/jetstream.ts';
 import { errorReason } from '../nats/jetstream-errors.ts';
 import { outstandingCount, readOutstandingIds } from '../nats/outstanding-messages.ts';
 import { acknowledgedIdsSince, createIdSet } from './acknowledged-ids.ts';
-import { reactorContext } from './reactor-context.ts';
 import { resumePosition } from './resume-position.ts';
 
 const INTERVAL_MS = 60_000;

@@ -1,9 +1,9 @@
 import { renewOrRevoke, type TokenClients } from '../../commands/credentials/renew-tokens.reactor.ts';
 import { identitiesDueAt, MAX_DUE_IDENTITIES } from '../../projections/credentials/linked-identity.queries.ts';
+import { reactorContext } from '../aggregates/reactor-context.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { openOnce } from '../open-once.ts';
 import type { Vault } from '../vault/vault.ts';
-import { reactorContext } from './reactor-context.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 15_000;

@@ -3,11 +3,11 @@ import { decideDue, SCHEDULER } from '../../commands/schedule/scheduler.reactor.
 import type { Reads } from '../../projections/read-model.ts';
 import { blackoutsOf } from '../../projections/schedule/blackout.queries.ts';
 import { jobsDueAt, jobsWithOpenRun, MAX_DUE_JOBS } from '../../projections/schedule/cron-job.queries.ts';
+import { reactorContext } from '../aggregates/reactor-context.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { createLruMap } from '../lru-map.ts';
 import { parseCron } from '../schedule/cron-expression.ts';
 import { forEachConcurrently } from './for-each-concurrently.ts';
-import { reactorContext } from './reactor-context.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 1_000;

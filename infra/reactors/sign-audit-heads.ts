@@ -3,9 +3,9 @@ import * as AuditHead from '../../domain/audit/audit-head.ts';
 import { MAX_SORT_KEY, positionOfSortKey } from '../../domain/event.ts';
 import { type CheckedTenants, leavesBetween, tenantsWithUnsignedEntries } from '../../projections/audit/audit-head.queries.ts';
 import type { Reads } from '../../projections/read-model.ts';
+import { ignoreErased, reactorContext } from '../aggregates/reactor-context.ts';
 import type { SignText } from '../audit/signing-key.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { ignoreErased, reactorContext } from './reactor-context.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 10_000;

@@ -1,8 +1,7 @@
 import type { Decision } from '../../domain/aggregate.ts';
-import { type Actor, PLATFORM } from '../../domain/event.ts';
+import type { Actor } from '../../domain/event.ts';
 import * as KeyRotation from '../../domain/operations/key-rotation.ts';
-import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
-import { createTransact } from '../aggregates/transact.ts';
+import { reactorContext } from '../aggregates/reactor-context.ts';
 import type { Log } from '../eventstore/event-log.ts';
 
 /** The access to the record of key rotations in the log. */
@@ -24,16 +23,11 @@ export type RotationRecord = {
 };
 
 export const openRotationRecord = (log: Log): RotationRecord => {
-  const cache = openAggregateCache(log, []);
-  const transact = createTransact(log, cache);
+  const ctx = reactorContext(log);
+  const id = KeyRotation.ROTATIONS_ID;
   return {
     log,
-    load: async () => (await cache.refresh(KeyRotation, PLATFORM, KeyRotation.ROTATIONS_ID)).state,
-    transact: async (decide, actor) => {
-      const at = new Date().toISOString();
-      const meta = { tenant: PLATFORM, actor, at, v: 1 };
-      const id = KeyRotation.ROTATIONS_ID;
-      return (await transact({ aggregate: KeyRotation, tenant: PLATFORM, id, decide, meta, seed: `${at} ${Math.random()}` })).state;
-    },
+    load: async () => (await ctx.load(KeyRotation, id)).state,
+    transact: async (decide, actor) => (await ctx.withActor(actor).transact(KeyRotation, id, decide)).state,
   };
 };

@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { redriveLost } from '../../commands/webhooks/redeliver.ts';
 import { tokenOf } from '../../domain/event.ts';
-import { reactorContext } from '../../infra/reactors/reactor-context.ts';
+import { reactorContext } from '../../infra/aggregates/reactor-context.ts';
 import { advanceReplays } from '../../infra/reactors/replay-deliveries.ts';
 import { runningJobs } from '../../projections/webhooks/replay-job.queries.ts';
 import { waitUntil } from '../fixtures/nats-server.ts';

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { ReactorCtx } from '../../commands/context.ts';
 import { type Actor, PLATFORM } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
-import { tenantOf, tenantToLoad } from '../aggregates/tenant-of-stream.ts';
-import { createTransact, throwAsRefusal } from '../aggregates/transact.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
+import { openAggregateCache } from './aggregate-cache.ts';
+import { tenantOf, tenantToLoad } from './tenant-of-stream.ts';
+import { createTransact, throwAsRefusal } from './transact.ts';
 
 const ANNALS: Actor = { kind: 'system', id: 'annals' };
 
