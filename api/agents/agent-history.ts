@@ -8,6 +8,7 @@ const rolesOf = (assignments: Assignments) => Object.fromEntries(Object.entries(
 
 type Skills = Agent.Agent['skills'];
 type Tools = Agent.Agent['tools'];
+type Credentials = Agent.Agent['credentials'];
 
 /** Returns a map from the ids of the skills that have a configuration to the events that set it. */
 const configsOf = ({ skills }: Agent.Agent): Readonly<Record<string, unknown>> =>
@@ -15,7 +16,7 @@ const configsOf = ({ skills }: Agent.Agent): Readonly<Record<string, unknown>> =
 
 /**
  * The data that the history of an agent shows: settings, budget, model chain, roles, grants, skills, permissions on
- * skills, and tools. The configurations of skills are secrets, so only their changes are shown.
+ * skills, tools, and credentials of the tenant. The configurations of skills are secrets, so only their changes are shown.
  */
 export const agentHistory = {
   aggregate: Agent,
@@ -35,6 +36,7 @@ export const agentHistory = {
     skills: { of: ({ skills }) => skills, show: ({ is_enabled }: Skills[string]) => ({ is_enabled }) },
     skill_configs: { of: configsOf, show: () => HIDDEN },
     tools: { of: ({ tools }) => tools, show: ({ is_enabled, configuration }: Tools[string]) => ({ is_enabled, configuration }) },
+    credentials: { of: ({ credentials }) => credentials, show: ({ label }: Credentials[string]) => label },
   },
 } as const satisfies HistorySubject<Agent.Agent, Agent.AgentEvent>;
 

@@ -1,4 +1,5 @@
 import type { Area, Needs } from '../area.ts';
+import { agentCredentialOperations } from './agent-credentials.ts';
 import { connectOperations } from './connect-provider.ts';
 import { credentialRequestOperations } from './credential-requests.ts';
 import { linkedIdentityOperations } from './linked-identities.ts';
@@ -9,6 +10,7 @@ export const credentialsArea = {
   operations: ({ testDatabase, oauth, publicUrl }: Needs<'testDatabase' | 'oauth' | 'publicUrl'>) => ({
     ...credentialRequestOperations,
     ...linkedIdentityOperations(testDatabase),
+    ...agentCredentialOperations,
     ...connectOperations(oauth, publicUrl),
   }),
   plainRoutes: [oauthCallback],

@@ -96,6 +96,7 @@ const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   brand: 'The slug of the tenant',
   'use-cases': 'The key of the use case: lower-case letters, digits and hyphens',
   'linked-identities': 'The id of the linked identity',
+  credentials: 'The id of the linked identity',
   integrations: 'The id of the provider, such as github',
   marketplace: 'The slug of the listing',
   benchmarks: 'The slug of the benchmark',

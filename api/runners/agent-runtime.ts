@@ -10,6 +10,7 @@ import { AgentBudgetRead, AgentRead } from '../../projections/agents/agent.ts';
 import { memorySummary } from '../../projections/memory/memory-import.queries.ts';
 import { ToolRead } from '../../projections/tools/tool.ts';
 import { type Ctx, operation } from '../http/operation.ts';
+import { RuntimeCredential } from './runtime-credential.ts';
 
 const anyObject = z.record(z.string(), z.unknown());
 
@@ -64,12 +65,6 @@ const RuntimeSkill = z.object({
     .meta({ description: 'The files in the archive; null if there is no archive, or if it cannot be read now' }),
 });
 
-const RuntimeCredential = z.object({
-  provider: z.string().meta({ description: 'The provider to which the credential belongs', examples: ['github'] }),
-  label: z.string().meta({ description: 'The name that people see', examples: ['octocat'] }),
-  secret: z.string().meta({ description: 'The token or password', examples: ['<secret>'] }),
-});
-
 const RuntimeRepo = z.object({
   url: z
     .string()
@@ -90,7 +85,9 @@ export const AgentRuntime = z
     tools: z
       .array(ToolRead.extend({ configuration: anyObject.meta({ description: 'The settings of the tool for this agent', examples: [{}] }) }))
       .meta({ description: 'The tools that the agent may use' }),
-    credentials: z.array(RuntimeCredential).meta({ description: "The agent's credentials at other services", examples: [[]] }),
+    credentials: z
+      .array(RuntimeCredential)
+      .meta({ description: "The agent's own accounts, and then the credentials of the tenant that were given to it" }),
     repo: RuntimeRepo.nullable().meta({ description: "The agent's code; null if no repository is linked" }),
     budget: AgentBudgetRead.meta({ description: 'What the agent may spend' }),
     memory: RuntimeMemory.nullable().meta({ description: 'The memory of the agent; null while the read models cannot be reached' }),

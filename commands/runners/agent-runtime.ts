@@ -7,7 +7,7 @@ import { usdOf } from '../../domain/money.ts';
 import { requireRunner } from '../access/require-runner.ts';
 import type { CodeHost } from '../agents/code-host.ts';
 import type { Ctx, Loaded } from '../context.ts';
-import { agentCredentials } from '../credentials/linked-identity.ts';
+import { runtimeCredentials } from '../credentials/runtime-credentials.ts';
 import { loadUsableSkills } from '../skills/agent-skills.ts';
 import type { PackageFiles } from '../skills/package-files.ts';
 import { openSkillConfig } from '../skills/skill-config.ts';
@@ -89,7 +89,7 @@ export type AgentRuntime = Awaited<ReturnType<typeof readRuntime>>;
 
 /**
  * Returns everything that the runner of this agent needs: settings, the models after failover, skills with their
- * configuration, tools, the access tokens of its linked identities, the repository with the token for its host, and the
+ * configuration, tools, the secrets of its accounts and of the credentials that were given to it, the repository with the token for its host, and the
  * budget.
  * @throws Refusal not_found if the agent does not exist, forbidden if the caller does not use its runner key
  */
@@ -100,7 +100,7 @@ export const readRuntime = async (ctx: Ctx, agent_id: string, { tokenFor, provid
     modelsOf(ctx, state),
     skillsOf(ctx, agent, packageFiles),
     toolsOf(ctx, state),
-    agentCredentials(ctx, agent_id, providers),
+    runtimeCredentials(ctx, state, providers),
   ]);
   const newest = newestOf([agent, ...models.loaded, ...skills.loaded, ...tools.loaded, ...identities.loaded]);
   const { hourly_limit_micros } = state;
@@ -129,7 +129,7 @@ export const recordDisclosure = (ctx: Ctx, { agent, position, models, skills, to
       package_digest,
     })),
     tools: tools.map(({ id }) => id),
-    credentials: credentials.map(({ provider, label }) => ({ provider, label })),
+    credentials: credentials.map(({ identity_id, provider, label }) => ({ identity_id, provider, label })),
     repo_token_of: repo?.token ? repo.url : null,
   };
   return ctx.transact(Disclosure, ctx.newId(), Disclosure.record({ type: 'RuntimeDisclosed', data }), { expectNew: true });

@@ -2,6 +2,13 @@ import { type EventRef, type Recorded, sortKey } from '../event.ts';
 import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
 import { Refusal } from '../refusal.ts';
 import type { SlackConfig } from '../slack/slack-config.ts';
+import {
+  type AgentCredentialEvent,
+  type AgentCredentials,
+  applyCredentialEvent,
+  noCredentials,
+  takeCredentials,
+} from './credential-grants.ts';
 import { type AgentModel, type ChainLink, modelsOf } from './model-chain.ts';
 import { type AgentSettings, defaults, type FirstEvent, type SkillVisibilityScope, settingsOf } from './new-agent.ts';
 import type { AgentRole, GrantRole } from './role-permissions.ts';
@@ -40,6 +47,7 @@ export type AgentEvent =
   | { type: 'AgentModelRevoked'; data: { model_id: string; models: readonly ChainLink[] } }
   | AgentSkillEvent
   | AgentToolEvent
+  | AgentCredentialEvent
   | { type: 'AgentRoleAssigned'; data: { user_id: string; role: AgentRole } }
   | { type: 'AgentRoleRevoked'; data: { user_id: string } }
   | { type: 'AgentOwnershipTransferred'; data: { new_owner_id: string; old_owner_ids: readonly string[] } }
@@ -55,7 +63,7 @@ export type AgentEvent =
  */
 export type RoleAssignments<Role> = ById<{ role: Role; created_at: string; updated_at: string; since: string; by: EventRef }>;
 
-type AgentParts = AgentSettings & AgentSkills & AgentTools;
+type AgentParts = AgentSettings & AgentSkills & AgentTools & AgentCredentials;
 
 export type Agent = AgentParts & {
   /** `released`: the agent is deleted, and its slug is free for another agent. It can no longer be restored. */
@@ -99,6 +107,7 @@ export const initial: Agent = {
   ...defaults,
   ...noSkills,
   ...noTools,
+  ...noCredentials,
   status: 'absent',
   id: '',
   tenant_id: '',
@@ -198,6 +207,9 @@ const applyEvent = (agent: Agent, event: Recorded<LaterEvent>, transient?: Trans
     case 'AgentToolGranted':
     case 'AgentToolRevoked':
       return applyToolEvent(agent, event, transient);
+    case 'AgentCredentialGiven':
+    case 'AgentCredentialTaken':
+      return applyCredentialEvent(agent, event, transient);
     case 'AgentRoleAssigned':
       return { roles: withAssignment(agent.roles, event.data, event, transient) };
     case 'AgentRoleRevoked':
@@ -238,10 +250,11 @@ export const create = (data: Extract<AgentEvent, { type: 'AgentCreated' }>['data
 export const releaseSlug = (): AgentEvent[] => [{ type: 'AgentSlugReleased', data: {} }];
 
 /**
- * Deletes the agent. It can be restored until another agent uses its slug.
+ * Deletes the agent. It can be restored until another agent uses its slug, but without the credentials of the tenant
+ * that it had.
  * @throws Refusal not_found if the agent does not exist
  */
 export const remove = (agent: Agent): AgentEvent[] => {
   assertExists(agent);
-  return [{ type: 'AgentDeleted', data: {} }];
+  return [...takeCredentials(agent, Object.keys(agent.credentials)), { type: 'AgentDeleted', data: {} }];
 };

@@ -16,7 +16,8 @@ export type DisclosedRuntime = {
   /** `package_digest` is the SHA-256 of the skill's archive, if it has one. Events of earlier versions do not have it. */
   skills: readonly { skill_id: string; version: number; has_config: boolean; package_digest?: string | null }[];
   tools: readonly string[];
-  credentials: readonly { provider: string; label: string }[];
+  /** Events of earlier versions do not have `identity_id`. */
+  credentials: readonly { identity_id?: string; provider: string; label: string }[];
   /** The URL of the repository for which the runtime contains an access token; null if it contains none. */
   repo_token_of: string | null;
 };

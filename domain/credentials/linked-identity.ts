@@ -139,6 +139,10 @@ export const assertLinked = ({ status }: LinkedIdentity): void => {
   if (status !== 'linked') throw new Refusal('not_found', 'There is no such linked identity');
 };
 
+/** Returns whether the identity is linked, and has not been unlinked and linked again since the time `linked_at`. */
+export const isLinkedSince = ({ status, created_at }: LinkedIdentity, linked_at: string): boolean =>
+  status === 'linked' && created_at === linked_at;
+
 /**
  * Stores a password for the databases of a host. An earlier one for the same host is replaced. `isSamePassword` is
  * whether the password equals the stored one. If nothing differs, returns no event.

@@ -150,4 +150,16 @@ export const agentAudit = {
     activity: 'delete',
     fields: ({ tool_id }) => ({ [`tools/${tool_id}`]: null }),
   },
+  AgentCredentialGiven: {
+    summary: 'gave the credential {credential_label} to the agent {resource}',
+    activity: 'create',
+    severity: 'low',
+    fields: ({ identity_id, credential_label }) => ({ [`credentials/${identity_id}`]: credential_label }),
+  },
+  AgentCredentialTaken: {
+    summary: 'took the credential {credential_label} from the agent {resource}',
+    activity: 'delete',
+    severity: 'low',
+    fields: ({ identity_id }) => ({ [`credentials/${identity_id}`]: null }),
+  },
 } satisfies AuditOf<Agent.AgentEvent>;

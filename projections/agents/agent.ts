@@ -150,6 +150,7 @@ const NOT_IN_ROW: ReadonlySet<string> = new Set<keyof Agent.Agent>([
   'skills',
   'skill_permissions',
   'tools',
+  'credentials',
 ]);
 
 const insertAgent = (event: Recorded<Extract<Agent.AgentEvent, { type: 'AgentCreated' | 'AgentCloned' }>>): Change[] => {
@@ -180,6 +181,8 @@ export const agents = {
     AgentAccessRevoked: (event) => [touch(event), removeAccess(event, 'grant', event.data.user_id)],
     AgentToolGranted: touch,
     AgentToolRevoked: touch,
+    AgentCredentialGiven: touch,
+    AgentCredentialTaken: touch,
     AgentUpdated: (event) => patch('agents', keyOf(event), { ...event.data, updated_at: event.at }),
     AgentActivated: (event) => patch('agents', keyOf(event), { is_active: true, updated_at: event.at }),
     AgentDeactivated: (event) => patch('agents', keyOf(event), { is_active: false, updated_at: event.at }),

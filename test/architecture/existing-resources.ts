@@ -196,6 +196,7 @@ export const pathOf = (p: TestPlatform, path: string, of: Resources): string =>
     .replace('{tenant_id}', path.startsWith('/admin') ? of.victim : p.tenant_id)
     .replace('{agent_id}', of.agent)
     .replace('{source_id}', of.agent)
+    .replace('{identity_id}', of.identity)
     .replace('{user_id}', of.user)
     .replace('{delivery_id}', of.delivery)
     .replace('{session_id}', of.session)

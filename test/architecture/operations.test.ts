@@ -14,6 +14,7 @@ const required = readFileSync(join(import.meta.dirname, 'operations.txt'), 'utf8
  * and the sign-in to the console, for example.
  */
 const FURTHER = [
+  'DELETE /tenant/{tenant_id}/agents/{agent_id}/credentials/{identity_id}',
   'DELETE /tenant/{tenant_id}/webhook-integrations/{id}/previous-secret',
   'DELETE /me/sign-ins',
   'DELETE /me/sign-ins/{id}',
@@ -31,6 +32,7 @@ const FURTHER = [
   'GET    /me/sign-ins',
   'GET    /problems/{type}',
   'GET    /tenant/{tenant_id}/agents/{agent_id}/budget/usage',
+  'GET    /tenant/{tenant_id}/agents/{agent_id}/credentials',
   'GET    /tenant/{tenant_id}/agents/{agent_id}/memory/{entry_id}',
   'GET    /tenant/{tenant_id}/agents/{agent_id}/skills/{skill_id}/package',
   'GET    /tenant/{tenant_id}/audit-logs/keys',
@@ -53,6 +55,7 @@ const FURTHER = [
   'POST   /auth/link',
   'POST   /tenant/{tenant_id}/deliveries/replay',
   'POST   /tenant/{tenant_id}/effective-permissions/preview',
+  'PUT    /tenant/{tenant_id}/agents/{agent_id}/credentials/{identity_id}',
 ];
 
 const lineOf = (method: string, path: string): string => `${method.toUpperCase().padEnd(6)} ${path.replace(/:(\w+)/g, '{$1}')}`;

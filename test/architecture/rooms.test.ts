@@ -3,6 +3,7 @@ import { basename, dirname, join, normalize, relative } from 'node:path';
 import { test } from 'uvu';
 import { equal } from 'uvu/assert';
 import { CALLER_GUARDS } from '../two-tenants/caller-guards.ts';
+import { CREDENTIAL_GUARDS } from '../two-tenants/credential-guards.ts';
 import { INVITATION_GUARDS } from '../two-tenants/invitation-guards.ts';
 import { RESOURCE_GUARDS } from '../two-tenants/resource-guards.ts';
 import { SESSION_GUARDS } from '../two-tenants/session-guards.ts';
@@ -239,9 +240,15 @@ test('no file has a name on the list of vague names, such as utils or index', ()
 
 test('every line of code that the mutation tests replace still exists in its source file', () =>
   equal(
-    [...CALLER_GUARDS, ...RESOURCE_GUARDS, ...INVITATION_GUARDS, ...SESSION_GUARDS, ...SKILL_GUARDS, ...TOOL_GUARDS].filter(({ edits }) =>
-      edits.some(([file, from]) => !textOf(file).includes(from)),
-    ),
+    [
+      ...CALLER_GUARDS,
+      ...CREDENTIAL_GUARDS,
+      ...RESOURCE_GUARDS,
+      ...INVITATION_GUARDS,
+      ...SESSION_GUARDS,
+      ...SKILL_GUARDS,
+      ...TOOL_GUARDS,
+    ].filter(({ edits }) => edits.some(([file, from]) => !textOf(file).includes(from))),
     [],
   ));
 

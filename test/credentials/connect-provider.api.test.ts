@@ -178,7 +178,9 @@ test("after an account is connected for an agent, the agent's runtime contains t
   );
   const token = credentials[0]!.secret as string;
   assert.ok(token.length > 20);
-  assert.equal((p.eventsOf('RuntimeDisclosed').at(-1)!.data as Json).credentials, [{ provider: 'github', label: 'GitHub' }]);
+  assert.equal((p.eventsOf('RuntimeDisclosed').at(-1)!.data as Json).credentials, [
+    { identity_id: identity.id, provider: 'github', label: 'GitHub' },
+  ]);
   await p.waitForProjections();
   const integrations = async () => (await p.send('GET', `${p.tenant}/webhook-integrations?agent_id=${agent_id}`)).body as Json[];
   assert.equal(

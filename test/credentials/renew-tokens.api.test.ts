@@ -34,6 +34,45 @@ test('an access token is renewed once, before it expires, and the runtime of the
   assert.ok(first && second && first !== second);
 });
 
+test('an account of the tenant that was given to an agent is in its runtime, with a token that is renewed in time', async () => {
+  const { path } = await createAgent();
+  const runner = (await created(`${path}/runner-keys`, { name: 'runner' })).key as string;
+  const runtime = async () => ((await p.send('GET', `${path}/runtime`, { key: runner })).body as { credentials: Json[] }).credentials;
+  const [{ identity: own }, { identity }] = [await connect(path), await connect(p.tenant)];
+  assert.is((await p.send('PUT', `${path}/credentials/${identity.id}`)).status, 200);
+  const before = await runtime();
+  assert.equal(
+    before.map(({ identity_id, owner, provider, label, scopes, url }) => [identity_id, owner, provider, label, scopes, url]),
+    [
+      [own.id, 'agent', 'github', 'GitHub', own.scopes, null],
+      [identity.id, 'tenant', 'github', 'GitHub', identity.scopes, null],
+    ],
+  );
+  assert.not.equal(before[0]!.secret, before[1]!.secret);
+  const later = Date.now() + 3_100_000;
+  p.clock.now = () => later;
+  await handle(identity.id);
+  const [renewed] = (await runtime()).filter(({ identity_id }) => identity_id === identity.id);
+  p.clock.now = () => Date.parse(renewed!.expires_at as string);
+  const afterExpiry = await runtime();
+  p.clock.now = Date.now;
+  assert.ok((renewed!.expires_at as string) > (before[1]!.expires_at as string));
+  assert.not.equal(renewed!.secret, before[1]!.secret);
+  assert.equal(afterExpiry, [], 'expired tokens are left out');
+});
+
+test('an account of an agent cannot be given, neither to it nor to another one', async () => {
+  const { path } = await createAgent();
+  const { path: other } = await createAgent();
+  const { identity } = await connect(path, 'google');
+  for (const agent of [path, other])
+    for (const method of ['PUT', 'DELETE']) {
+      const { status, body } = await p.send(method, `${agent}/credentials/${identity.id}`);
+      const { code, errors } = body as { code: string; errors: Json[] };
+      assert.equal([status, code, errors[0]!.code], [409, 'conflict', 'identity_of_agent']);
+    }
+});
+
 test('while the provider is down, an identity stays connected; if the provider refuses to renew the token, a person must connect the account again', async () => {
   const { identity } = await connect(p.tenant, 'gitlab');
   const later = Date.now() + 3_100_000;

@@ -55,11 +55,34 @@ const sendSecrets = async (): Promise<void> => {
   for (let n = 0; n < 5; n++) await send('POST', `${p.tenant}/credentials`, { value: canary(), request_id: 7 });
 };
 
+type Credential = { readonly identity_id: string; readonly secret: string; readonly url: string };
+const runtimeOf = async () =>
+  (await p.send('GET', `${agent}/runtime`, { key: runner.key })).body as { skills: { config: Json }[]; credentials: Credential[] };
+
+/** Gives the five databases that were stored to the agent, takes one of them back, and reads the runtime. */
+const giveDatabases = async (): Promise<void> => {
+  const identities = p.eventsOf('DatabaseCredentialStored').map(({ id }) => id);
+  for (const id of identities) await send('PUT', `${agent}/credentials/${id}`);
+  await send('DELETE', `${agent}/credentials/${identities[4]}`);
+  await send('PUT', `${agent}/credentials/${identities[4]}x`);
+  await runtimeOf();
+};
+
+/** Returns all rows of the read models as texts. */
+const allRows = async (): Promise<string> => {
+  const tables = await p.readModelPool.query<{ name: string }>(
+    "select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')",
+  );
+  const rows = await Promise.all(tables.rows.map(({ name }) => p.readModelPool.query(`select one::text from ${name} as one`)));
+  return rows.flatMap((found) => found.rows.map(({ one }) => String(one))).join('\n');
+};
+
 const readEverything = async (): Promise<void> => {
   await p.waitForProjections();
   for (const path of ['linked-identities', 'audit-logs?limit=200', 'agents', 'skills', 'webhook-integrations', 'deliveries'])
     await send('GET', `${p.tenant}/${path}`);
-  for (const path of ['credential-requests', 'skills', 'history', 'integrations', 'sessions']) await send('GET', `${agent}/${path}`);
+  for (const path of ['credential-requests', 'credentials', 'skills', 'history', 'integrations', 'sessions'])
+    await send('GET', `${agent}/${path}`);
   for (const format of ['jsonl', 'csv', 'ocsf']) await send('GET', `${p.tenant}/audit-logs/export?format=${format}`);
 };
 
@@ -84,8 +107,9 @@ const eventText = (value: unknown): string =>
     return one instanceof Uint8Array ? Buffer.from(one).toString('latin1') : one;
   });
 
-test('none of 40 submitted secrets is in a response, an event, a message to a runner or a log line, in any of 8 encodings', async () => {
+test('none of 40 secrets is in a response, event, row, message or log line but the runtime, in any of 8 encodings', async () => {
   await sendSecrets();
+  await giveDatabases();
   await readEverything();
   assert.is(canaries.length, 40);
   const messages = p.log.events
@@ -95,6 +119,7 @@ test('none of 40 submitted secrets is in a response, an event, a message to a ru
   const places = {
     responses: responses.join('\n'),
     events: eventText(p.log.events),
+    rows: await allRows(),
     messages: messages.join('\n'),
     log: logged.join('\n'),
   };
@@ -105,9 +130,11 @@ test('none of 40 submitted secrets is in a response, an event, a message to a ru
   }
 });
 
-test('the runtime of the agent contains the ten values that were accepted', async () => {
-  const { skills } = (await p.send('GET', `${agent}/runtime`, { key: runner.key })).body as { skills: { config: Json }[] };
+test('the runtime contains the ten values that were accepted, and the passwords of the four databases that the agent has', async () => {
+  const { skills, credentials } = await runtimeOf();
   assert.equal(Object.values(skills[0]!.config), canaries.slice(0, 10));
+  assert.equal(credentials.map(({ secret }) => secret).sort(), canaries.slice(20, 24).sort());
+  for (const { url, secret } of credentials) assert.is(decodeURIComponent(new URL(url).password), secret);
 });
 
 test('a value that is encrypted for one identity cannot be decrypted for another one, nor after one of its bits was changed', async () => {

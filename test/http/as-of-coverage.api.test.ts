@@ -124,7 +124,7 @@ test('exactly the lists that this test names accept as_of; a request for the lis
   const named = [
     '/tenant/{tenant_id}/agents',
     '/tenant/{tenant_id}/members',
-    ...['roles', 'grants', 'models', 'skills', 'tools'].map((list) => `${agent}/${list}`),
+    ...['roles', 'grants', 'models', 'skills', 'tools', 'credentials'].map((list) => `${agent}/${list}`),
   ];
   const lists = tenantReads.filter(({ path }) => named.includes(path));
   assert.equal(lists.map(({ path }) => path).sort(), named.sort());

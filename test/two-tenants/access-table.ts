@@ -217,6 +217,9 @@ POST   /tenant/{tenant_id}/billing/checkout-session                     tenant:b
 POST   /tenant/{tenant_id}/billing/portal                               tenant:billing:write
 GET    /tenant/{tenant_id}/agents/{agent_id}/credential-requests        agent:read
 POST   /tenant/{tenant_id}/agents/{agent_id}/credential-requests        agent:read + runner only
+GET    /tenant/{tenant_id}/agents/{agent_id}/credentials                agent:read
+PUT    /tenant/{tenant_id}/agents/{agent_id}/credentials/{identity_id}  agent:settings:write & tenant:credentials:write
+DELETE /tenant/{tenant_id}/agents/{agent_id}/credentials/{identity_id}  agent:settings:write & tenant:credentials:write
 POST   /tenant/{tenant_id}/credentials                                  agent:skills:write in body
 POST   /tenant/{tenant_id}/database-credentials                         tenant:credentials:write
 GET    /tenant/{tenant_id}/linked-identities                            tenant:read

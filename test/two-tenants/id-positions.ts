@@ -62,6 +62,7 @@ const COLLECTIONS: Readonly<Record<string, ResourceType>> = {
   attachments: 'attachment',
   'allowed-accounts': 'allowed account',
   'linked-identities': 'linked identity',
+  credentials: 'linked identity',
   integrations: 'provider',
   roles: 'role holder',
   grants: 'grantee',

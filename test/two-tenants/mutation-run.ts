@@ -6,6 +6,7 @@ import { COMPILE_CACHE } from '../../infra/processes/compile-cache.ts';
 import { startTestServices, type TestRun } from '../mutants/mutant-services.ts';
 import { AGENT_GUARDS } from './agent-guards.ts';
 import { CALLER_GUARDS } from './caller-guards.ts';
+import { CREDENTIAL_GUARDS } from './credential-guards.ts';
 import type { Edit, Mutant } from './guard.ts';
 import { INVITATION_GUARDS } from './invitation-guards.ts';
 import { RESOURCE_GUARDS } from './resource-guards.ts';
@@ -21,6 +22,7 @@ const MUTANTS: readonly Mutant[] = [
   ...SESSION_GUARDS,
   ...SKILL_GUARDS,
   ...TOOL_GUARDS,
+  ...CREDENTIAL_GUARDS,
 ];
 
 const root = join(import.meta.dirname, '../..');

@@ -215,6 +215,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
   const asked = { skill_id: skill, config_key: CONFIG_KEY, prompt: 'A token' };
   const credentialRequest = await request(p, 'POST', `${tenant}/agents/${agent}/credential-requests`, runnerKey.key, asked);
   const identity = await post('/database-credentials', { host: 'seed.example.com', database: 'd', username: 'u', password: 'p' });
+  await request(p, 'PUT', `${tenant}/agents/${agent}/credentials/${identity.id}`, owner);
   const file = await uploadFile(p, `${tenant}/sessions/${session}/attachments`, runnerKey.key, slug);
   const listing = await post('/marketplace/listings', { slug, name: 'Offer', summary: 'An offer', description: 'An offer' });
   await publishVersion(p, `${tenant}/marketplace/listings/${listing.id}/versions`, owner, '1.0.0');

@@ -1,0 +1,39 @@
+import { Refusal } from '../refusal.ts';
+import { type Agent, type AgentEvent, assertExists } from './agent.ts';
+import { takeCredentials } from './credential-grants.ts';
+
+/** The maximum number of credentials of the tenant that one agent has. */
+export const MAX_AGENT_CREDENTIALS = 100;
+
+type Gift = { readonly identity_id: string; readonly credential_label: string; readonly linked_at: string };
+
+/** Returns whether the agent has the maximum number of credentials. */
+export const isFull = ({ credentials }: Agent): boolean => Object.keys(credentials).length >= MAX_AGENT_CREDENTIALS;
+
+/**
+ * Gives a credential of the tenant to the agent. If the agent already has the maximum number of credentials, those in
+ * `unlinked`, which are no longer linked, are taken from it to make room. Does nothing if the agent has the credential.
+ * @throws Refusal not_found if the agent does not exist, conflict if it would have too many credentials
+ */
+export const giveCredential =
+  (gift: Gift, unlinked: readonly string[] = []) =>
+  (agent: Agent): AgentEvent[] => {
+    assertExists(agent);
+    const present = agent.credentials[gift.identity_id];
+    if (present?.linked_at === gift.linked_at) return [];
+    const superseded = !present && isFull(agent) ? takeCredentials(agent, unlinked) : [];
+    if (!present && Object.keys(agent.credentials).length - superseded.length >= MAX_AGENT_CREDENTIALS)
+      throw new Refusal('conflict', `The agent already has ${MAX_AGENT_CREDENTIALS} credentials: take one back first`);
+    return [...superseded, { type: 'AgentCredentialGiven', data: gift }];
+  };
+
+/**
+ * Takes a credential of the tenant from the agent. Does nothing if the agent does not have it.
+ * @throws Refusal not_found if the agent does not exist
+ */
+export const takeCredential =
+  (identity_id: string) =>
+  (agent: Agent): AgentEvent[] => {
+    assertExists(agent);
+    return takeCredentials(agent, [identity_id]);
+  };

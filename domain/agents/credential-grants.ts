@@ -1,0 +1,42 @@
+import type { Recorded } from '../event.ts';
+import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
+
+/**
+ * A linked identity of the tenant that a person has given to an agent. `linked_at` is when the identity was linked: if
+ * it is unlinked and linked again later, the agent does not have it any more. `label` is the name that it had, and
+ * `given_by` the user who gave it; null if it was not a person.
+ */
+export type GivenCredential = {
+  readonly label: string;
+  readonly linked_at: string;
+  readonly given_at: string;
+  readonly given_by: string | null;
+};
+
+export type AgentCredentialEvent =
+  | { type: 'AgentCredentialGiven'; data: { identity_id: string; credential_label: string; linked_at: string } }
+  | { type: 'AgentCredentialTaken'; data: { identity_id: string; credential_label: string } };
+
+/** The credentials of the tenant that an agent has: ids of linked identities mapped to what was given. */
+export type AgentCredentials = { readonly credentials: ById<GivenCredential> };
+
+export const noCredentials: AgentCredentials = { credentials: {} };
+
+/** Returns the changes that an event makes to the credentials of an agent. */
+export const applyCredentialEvent = (
+  { credentials }: AgentCredentials,
+  { type, data, at, actor }: Recorded<AgentCredentialEvent>,
+  transient?: Transient,
+): AgentCredentials => {
+  if (type === 'AgentCredentialTaken') return { credentials: withoutEntry(credentials, data.identity_id, transient) };
+  const { identity_id, credential_label: label, linked_at } = data;
+  const given = { label, linked_at, given_at: at, given_by: actor.kind === 'user' ? actor.id : null };
+  return { credentials: withEntry(credentials, identity_id, given, transient) };
+};
+
+/** Takes these credentials from an agent. Ids of credentials that it does not have are ignored. */
+export const takeCredentials = ({ credentials }: AgentCredentials, ids: readonly string[]): AgentCredentialEvent[] =>
+  ids.flatMap((identity_id): AgentCredentialEvent[] => {
+    const given = credentials[identity_id];
+    return given ? [{ type: 'AgentCredentialTaken', data: { identity_id, credential_label: given.label } }] : [];
+  });
