@@ -29,8 +29,19 @@ const BudgetHourRead = z
     limit_usd: nullableUsd('The limit at the end of the hour, or `limit_usd` of the query; null if there was none', 5),
     reserved_usd: usd('The amounts of the reservations that were granted', 4.5),
     settled_usd: usd('The amounts with which they were settled', 3.2),
-    left_usd: nullableUsd('What is left of the limit at the end of the hour, or now; null without a limit', 1.8),
+    open_usd: usd('What reservations hold that are neither settled nor expired, at the end of the hour or now', 0),
+    sessions_usd: usd('What the messages of sessions cost beyond the settlements of these sessions', 0),
+    left_usd: nullableUsd(
+      'What is left at the end of the hour, or now: the limit less open reservations, settlements and sessions; null without a limit',
+      1.8,
+    ),
     refused: z.int().meta({ description: 'How many reservations were refused; at most 100 an hour are recorded', examples: [2] }),
+    refused_sessions: z
+      .int()
+      .meta({
+        description: 'How many sessions were not started because the budget was spent; at most 100 an hour are recorded',
+        examples: [0],
+      }),
     refused_reservation_id: z
       .string()
       .nullable()
@@ -98,13 +109,17 @@ const usageOfHours = async (ctx: Ctx, { agent_id, hours, limit }: Wanted): Promi
     const end = BudgetHour.hourEnd(hour);
     const applied = limit ?? limits.findLast(({ at }) => at < end)?.limit ?? null;
     const used = budgetUsage(await eventsOf(ctx, agent_id, hour), ctx.at(), limit);
+    const { open, settled, sessions } = used.commitment;
     return {
       hour,
       limit_usd: applied === null ? null : usdOf(applied),
       reserved_usd: usdOf(used.reserved),
-      settled_usd: usdOf(used.settled),
-      left_usd: applied === null ? null : usdOf(Math.max(0, applied - used.committed)),
+      settled_usd: usdOf(settled),
+      open_usd: usdOf(open),
+      sessions_usd: usdOf(sessions),
+      left_usd: applied === null ? null : usdOf(Math.max(0, applied - open - settled - sessions)),
       refused: used.refused,
+      refused_sessions: used.refused_sessions,
       refused_reservation_id: used.refused_reservation_id,
       refused_event_id: used.refused_event_id,
     };

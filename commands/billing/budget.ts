@@ -127,3 +127,9 @@ export const requireBudget = async (ctx: Ctx, { id: agent_id, state }: Loaded<Ag
   const hour = await ctx.load(BudgetHour, BudgetHour.budgetHourId(agent_id, at));
   BudgetHour.assertNotSpent(hour.state, { agent_id, limit_micros, at });
 };
+
+/** Records that a session of this agent was refused because the budget of this hour is spent. */
+export const recordRefusedSession = async (ctx: Ctx, agent_id: string): Promise<void> => {
+  const budget = await budgetOf(ctx, agent_id);
+  await ctx.transact(BudgetHour, BudgetHour.budgetHourId(agent_id, budget.at), BudgetHour.refuseSession(budget));
+};

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import { displayText, integer } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
-import { conflict, invalid } from '../../domain/refusal.ts';
+import { conflict, invalid, Refusal } from '../../domain/refusal.ts';
 import * as CronRun from '../../domain/schedule/cron-run.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
-import { requireBudget } from '../billing/budget.ts';
+import { recordRefusedSession, requireBudget } from '../billing/budget.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { readModelChain } from '../runners/agent-runtime.ts';
 import { sessionView } from './session-names.ts';
@@ -124,7 +124,12 @@ export const startSession = async (ctx: Ctx, input: Start) => {
   const { agent_id, title, user_id, expires_in_seconds } = input;
   // This is a side effect, so that a repeat with the same Idempotency-Key succeeds even if the agent has become
   // inactive.
-  const recorded = await ctx.sideEffect(() => recordedFields(ctx, input));
+  const recorded = await ctx
+    .sideEffect(() => recordedFields(ctx, input))
+    .catch(async (error: unknown) => {
+      if (error instanceof Refusal && error.code === 'budget_exceeded') await recordRefusedSession(ctx, agent_id);
+      throw error;
+    });
   const expires_at = new Date(Date.parse(ctx.at()) + expires_in_seconds * 1_000).toISOString();
   const data = { agent_id, title, user_id, expires_at, ...recorded };
   return sessionView(ctx, await ctx.transact(Session, ctx.newId(), Session.start(data), { expectNew: true }));

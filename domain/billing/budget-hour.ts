@@ -14,8 +14,8 @@ export const THRESHOLDS = [80, 100] as const;
 export type Threshold = (typeof THRESHOLDS)[number];
 
 /**
- * The maximum number of refused reservations that are recorded per hour, so that a runner that tries again and again
- * does not fill the log.
+ * The maximum number of refused reservations, and of refused sessions, that are recorded per hour, so that a runner that
+ * tries again and again does not fill the log.
  */
 export const MAX_RECORDED_REFUSALS = 100;
 
@@ -39,6 +39,8 @@ export type BudgetEvent =
     }
   /** `sessions` contains the sessions whose cost has increased, with the new cost. */
   | { type: 'BudgetUsageCounted'; data: OfHour & { sessions: readonly SessionCost[] } }
+  /** A session was not started, because the whole budget of the hour was spent or reserved. */
+  | { type: 'BudgetSessionRefused'; data: OfHour & { committed_micros: number; limit_micros: number } }
   | { type: 'BudgetThresholdReached'; data: OfHour & { percent: Threshold; committed_micros: number; limit_micros: number } };
 
 /** `settled_micros` is null until the reservation is settled. */
@@ -49,11 +51,12 @@ export type BudgetHour = {
   /** Maps session ids to the cost of their messages in this hour. */
   readonly usage: ById<number>;
   readonly refusals: number;
+  readonly refused_sessions: number;
   /** The highest threshold, in percent, that was recorded as reached; 0 if none was. */
   readonly reported: number;
 };
 
-export const initial: BudgetHour = { reservations: {}, usage: {}, refusals: 0, reported: 0 };
+export const initial: BudgetHour = { reservations: {}, usage: {}, refusals: 0, refused_sessions: 0, reported: 0 };
 
 const withReservation = (hour: BudgetHour, reservation: Reservation, transient?: Transient): BudgetHour => ({
   ...hour,
@@ -79,6 +82,8 @@ export const evolve = (hour: BudgetHour, { type, data }: Recorded<BudgetEvent>, 
       return withCosts(hour, data.sessions);
     case 'BudgetRefused':
       return { ...hour, refusals: hour.refusals + 1 };
+    case 'BudgetSessionRefused':
+      return { ...hour, refused_sessions: hour.refused_sessions + 1 };
     case 'BudgetThresholdReached':
       return { ...hour, reported: Math.max(hour.reported, data.percent) };
   }
@@ -121,21 +126,31 @@ const sumOf = (values: Iterable<number>): number => {
 };
 
 /**
- * Returns the amount that is spent or reserved at the time `at`. A reservation that is not settled counts until it
- * expires. The settlements of a session and its messages report the same spending, so only the larger of their two sums
- * counts. Settlements that name no session are added.
+ * What the committed amount of an hour consists of, in micro-dollars. `open`: reservations that are neither settled nor
+ * expired. `settled`: the amounts of settlements. `sessions`: what the messages of sessions cost beyond the settlements
+ * of these sessions, because both report the same spending.
  */
-export const committedMicros = ({ reservations, usage }: BudgetHour, at: string): number => {
-  const spent = new Map(Object.entries(usage));
-  const settled = new Map<string, number>();
-  let others = 0;
-  for (const { session_id, amount_micros, settled_micros, expires_at } of Object.values(reservations)) {
-    if (settled_micros === null) others += expires_at > at ? amount_micros : 0;
-    else if (session_id === null) others += settled_micros;
-    else settled.set(session_id, (settled.get(session_id) ?? 0) + settled_micros);
-  }
-  for (const [session_id, amount] of settled) spent.set(session_id, Math.max(spent.get(session_id) ?? 0, amount));
-  return others + sumOf(spent.values());
+export type Commitment = { readonly open: number; readonly settled: number; readonly sessions: number };
+
+/** Returns what is spent or reserved at the time `at`. */
+export const commitmentOf = ({ reservations, usage }: BudgetHour, at: string): Commitment => {
+  const all = Object.values(reservations);
+  const settledOf = new Map<string, number>();
+  for (const { session_id, settled_micros } of all)
+    if (session_id !== null && settled_micros !== null) settledOf.set(session_id, (settledOf.get(session_id) ?? 0) + settled_micros);
+  return {
+    open: sumOf(
+      all.map(({ settled_micros, amount_micros, expires_at }) => (settled_micros === null && expires_at > at ? amount_micros : 0)),
+    ),
+    settled: sumOf(all.map(({ settled_micros }) => settled_micros ?? 0)),
+    sessions: sumOf(Object.entries(usage).map(([id, cost]) => Math.max(0, cost - (settledOf.get(id) ?? 0)))),
+  };
+};
+
+/** Returns the amount that is spent or reserved at the time `at`. */
+export const committedMicros = (hour: BudgetHour, at: string): number => {
+  const { open, settled, sessions } = commitmentOf(hour, at);
+  return open + settled + sessions;
 };
 
 /**
@@ -166,6 +181,19 @@ export const isSpent = (hour: BudgetHour, { limit_micros, at }: Budget): boolean
 export const assertNotSpent = (hour: BudgetHour, budget: Budget): void => {
   if (isSpent(hour, budget)) throw exceeded(budget, committedMicros(hour, budget.at));
 };
+
+/**
+ * Records that a session was not started because the budget is spent. Does nothing if it is not spent any more, or if
+ * MAX_RECORDED_REFUSALS are already recorded in this hour.
+ */
+export const refuseSession =
+  (budget: Budget) =>
+  (hour: BudgetHour): BudgetEvent[] => {
+    const { agent_id, limit_micros, at } = budget;
+    if (hour.refused_sessions >= MAX_RECORDED_REFUSALS || limit_micros === null || !isSpent(hour, budget)) return [];
+    const data = { agent_id, hour: hourOf(at), committed_micros: committedMicros(hour, at), limit_micros };
+    return [{ type: 'BudgetSessionRefused', data }];
+  };
 
 /** Returns one event for each threshold that is reached in this hour and not yet recorded. */
 const thresholdsOf = (hour: BudgetHour, { agent_id, limit_micros, at }: Budget, start: string): BudgetEvent[] => {

@@ -1,15 +1,23 @@
 import type { Recorded } from '../event.ts';
-import { type BudgetEvent, type BudgetHour, committedMicros, evolve, hourEnd, initial } from './budget-hour.ts';
+import {
+  type BudgetEvent,
+  type BudgetHour,
+  type Commitment,
+  commitmentOf,
+  committedMicros,
+  evolve,
+  hourEnd,
+  initial,
+} from './budget-hour.ts';
 
 /** How the budget of one hour was used. All amounts are in micro-dollars. */
 export type BudgetUsage = {
   /** The sum of the granted reservations. */
   readonly reserved: number;
-  /** The sum of the amounts with which reservations were settled. */
-  readonly settled: number;
-  /** The amount that is spent or reserved at the end of the hour or, if the hour has not ended, at the time `until`. */
-  readonly committed: number;
+  /** What is spent or reserved at the end of the hour or, if the hour has not ended, at the time `until`. */
+  readonly commitment: Commitment;
   readonly refused: number;
+  readonly refused_sessions: number;
   readonly refused_reservation_id: string | null;
   /** The id of the event in which the first refused reservation was requested; null if none was refused. */
   readonly refused_event_id: string | null;
@@ -32,12 +40,12 @@ const idOf = ({ data }: Attempt): string | null => data.reservation_id ?? null;
 
 /**
  * Computes from the events of one hour, oldest first, how its budget was used. If `limit` is given, each requested
- * reservation is granted or refused again by this limit (null: no limit), in the original order. `until` is the present
+ * reservation and each refused session is granted or refused again by this limit (null: no limit), in the original order. `until` is the present
  * time.
  */
 export const budgetUsage = (events: readonly Recorded<BudgetEvent>[], until: string, limit?: number | null): BudgetUsage => {
   let hour: BudgetHour = initial;
-  let [reserved, settled, refused] = [0, 0, 0];
+  let [reserved, refused, refused_sessions] = [0, 0, 0];
   let refused_reservation_id: string | null = null;
   let refused_event_id: string | null = null;
   const isGranted = (attempt: Attempt): boolean => {
@@ -58,15 +66,16 @@ export const budgetUsage = (events: readonly Recorded<BudgetEvent>[], until: str
     } else if (event.type === 'BudgetSettled') {
       if (!hour.reservations[event.data.reservation_id]) continue;
       hour = evolve(hour, event);
-      settled += event.data.settled_micros;
+    } else if (event.type === 'BudgetSessionRefused') {
+      if (limit === undefined || (limit !== null && committedMicros(hour, event.at) >= limit)) refused_sessions += 1;
     } else hour = evolve(hour, event);
   const first = events[0];
   const end = first ? hourEnd(first.data.hour) : until;
   return {
     reserved,
-    settled,
-    committed: committedMicros(hour, until < end ? until : end),
+    commitment: commitmentOf(hour, until < end ? until : end),
     refused,
+    refused_sessions,
     refused_reservation_id,
     refused_event_id,
   };

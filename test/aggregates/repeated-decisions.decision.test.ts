@@ -17,6 +17,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'billing/billing-record.ts openPortal': 'each opening of the billing portal is recorded',
   'billing/seller.ts startOnboarding': 'each link to the onboarding is recorded',
   'billing/budget-hour.ts recordRefusal': 'each refused reservation is recorded, up to a number per hour',
+  'billing/budget-hour.ts refuseSession': 'each refused session is recorded, up to a number per hour',
   'credentials/linked-identity.ts link': 'each time an account is connected, it has other tokens',
   'identity/sign-in.ts recordUse': 'has an effect only an hour after the sign-in: see direct-sign-in.api.test.ts',
   'identity/sign-in-link.ts use': 'refuses every second use',

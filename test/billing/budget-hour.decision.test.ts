@@ -166,6 +166,34 @@ test('at most a hundred refused reservations are recorded per hour, each with th
     .emits();
 });
 
+test('a refused session is recorded while the budget is spent, at most a hundred times per hour', () => {
+  const refused: BudgetHour.BudgetEvent = {
+    type: 'BudgetSessionRefused',
+    data: { agent_id: AGENT, hour: HOUR, committed_micros: 100, limit_micros: 100 },
+  };
+  const refuse = BudgetHour.refuseSession(budget);
+  given(BudgetHour, counted('s', 100)).when(refuse).emits(refused);
+  given(BudgetHour, counted('s', 99)).when(refuse).emits();
+  given(BudgetHour, counted('s', 100))
+    .when(BudgetHour.refuseSession(budgetAt(0, null)))
+    .emits();
+  given(BudgetHour, counted('s', 100), ...Array(99).fill(refused))
+    .when(refuse)
+    .emits(refused);
+  given(BudgetHour, counted('s', 100), ...Array(100).fill(refused))
+    .when(refuse)
+    .emits();
+});
+
+test('the committed amount is the sum of open reservations, settlements, and the costs of sessions beyond their settlements', () => {
+  const session = { session_id: 's' };
+  const history = [reserved('a', 30, session), reserved('b', 10), reserved('c', 5), settled('a', 20), settled('b', 7), counted('s', 45)];
+  const state = fold(BudgetHour, recorded('budget', history));
+  assert.equal(BudgetHour.commitmentOf(state, at(5)), { open: 5, settled: 27, sessions: 25 });
+  assert.equal(BudgetHour.commitmentOf(state, at(10)), { open: 0, settled: 27, sessions: 25 }, 'the reservation that was left has expired');
+  assert.is(BudgetHour.committedMicros(state, at(5)), 57);
+});
+
 test('the id of a reservation contains its hour; agent and hour of a budget can be derived from the id of the budget', () => {
   fc.assert(
     fc.property(fc.date({ min: new Date('2020-01-01'), max: new Date('2099-12-31'), noInvalidDate: true }), (date) => {

@@ -9,8 +9,11 @@ type Hour = {
   limit_usd: number | null;
   reserved_usd: number;
   settled_usd: number;
+  open_usd: number;
+  sessions_usd: number;
   left_usd: number | null;
   refused: number;
+  refused_sessions: number;
   refused_reservation_id: string | null;
   refused_event_id: string | null;
 };
@@ -57,8 +60,11 @@ test('the use of a budget contains the reserved, settled, remaining and refused 
     limit_usd: 1,
     reserved_usd: 1.2,
     settled_usd: 0.25,
+    open_usd: 0.5,
+    sessions_usd: 0,
     left_usd: 0.25,
     refused: 1,
+    refused_sessions: 0,
   });
   const [refusal] = p.eventsOf('BudgetRefused').filter(({ data }) => (data as Json).agent_id === agent.id);
   assert.is(refused_reservation_id, (refusal!.data as Json).reservation_id);
@@ -66,7 +72,8 @@ test('the use of a budget contains the reserved, settled, remaining and refused 
   assert.equal(
     { ...hours[0], hour: '' },
     {
-      ...{ hour: '', limit_usd: null, reserved_usd: 0, settled_usd: 0, left_usd: null, refused: 0 },
+      ...{ hour: '', limit_usd: null, reserved_usd: 0, settled_usd: 0, open_usd: 0, sessions_usd: 0, left_usd: null },
+      ...{ refused: 0, refused_sessions: 0 },
       ...{ refused_reservation_id: null, refused_event_id: null },
     },
     'before the agent there was no limit',
@@ -125,6 +132,19 @@ test('for a hypothetical limit, the use of a budget contains the amounts of each
   const present = (await usage(agent.path)).at(-1)!;
   const { reserved_usd, refused } = (await usage(agent.path, '?limit_usd=3')).at(-1)!;
   assert.equal([present.reserved_usd, present.refused], [reserved_usd, refused], 'the present limit decides as it did');
+});
+
+test('sessions that were not started because the budget was spent are counted, and started with a higher limit', async () => {
+  await inOneHour();
+  const agent = await agentWith(1);
+  const start = () => p.send('POST', `${agent.path}/sessions`, { key: agent.runner, body: {} });
+  assert.is((await start()).status, 201);
+  await agent.reserve(1);
+  for (let count = 0; count < 2; count++) assert.is((await start()).status, 429);
+  const { open_usd, left_usd, refused, refused_sessions } = (await usage(agent.path)).at(-1)!;
+  assert.equal({ open_usd, left_usd, refused, refused_sessions }, { open_usd: 1, left_usd: 0, refused: 0, refused_sessions: 2 });
+  assert.is((await usage(agent.path, '?limit_usd=2')).at(-1)!.refused_sessions, 0);
+  assert.is((await usage(agent.path, '?limit_usd=0.5')).at(-1)!.refused_sessions, 0, 'the reservation had been refused instead');
 });
 
 test('reading the use of a budget appends no event', async () => {
