@@ -1,11 +1,15 @@
 import type { DatabaseAccess } from './linked-identity.ts';
 
-/** Matches the characters that a URL may contain in a user name and a password, although encodeURIComponent keeps them. */
-const KEPT = /[!'()*]/g;
-
+/** Returns a text percent-encoded, including the characters that encodeURIComponent keeps and RFC 3986 reserves. */
 const encode = (text: string): string =>
-  encodeURIComponent(text).replace(KEPT, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+  encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** Returns the connection URL of a Postgres database, as libpq reads it: its parts are percent-encoded. */
+/**
+ * Returns a database name as the path of a URL. Only what would end the path is encoded: clients for Node.js read the
+ * path with decodeURI, which leaves other encoded punctuation as it is.
+ */
+const encodePath = (name: string): string => encodeURI(name).replace(/[/?#]/g, encodeURIComponent);
+
+/** Returns the connection URL of a Postgres database, as libpq reads it. */
 export const databaseUrl = ({ host, port, database, username, sslmode }: DatabaseAccess, password: string): string =>
-  `postgresql://${encode(username)}:${encode(password)}@${host}:${port}/${encode(database)}?sslmode=${sslmode}`;
+  `postgresql://${encode(username)}:${encode(password)}@${host}:${port}/${encodePath(database)}?sslmode=${sslmode}`;

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
@@ -57,6 +58,30 @@ test('a database that was given to an agent is in its list without the password,
   const parsed = new URL(url);
   assert.equal([parsed.username, parsed.password, parsed.pathname].map(decodeURIComponent), ['re:porter', PASSWORD, '/or/ders']);
   assert.equal((p.eventsOf('RuntimeDisclosed').at(-1)!.data as Json).credentials, [named]);
+});
+
+test('a Postgres client connects with the URL of a runtime, whatever user, password and database are called', async () => {
+  const [username, password, database] = ["o'Re:porter @1/ü", `p@ss:w/o?r#d %41 "'ü`, 'or ders&=+,;@ü'];
+  const { hostname: host, port } = new URL(p.readModelPool.options.connectionString!);
+  const run = (sql: string) => p.readModelPool.query(sql);
+  const [role, name] = [pg.escapeIdentifier(username), pg.escapeIdentifier(database)];
+  await run(`create role ${role} login password ${pg.escapeLiteral(password)}`);
+  await run(`create database ${name}`);
+  const agent = await newAgent();
+  const access = { host, port: Number(port), database, username, password, sslmode: 'disable' };
+  const { id } = await created(`${p.tenant}/database-credentials`, access);
+  await give(agent, id);
+  const client = new pg.Client({ connectionString: (await runtimeOf(agent))[0]!.url as string });
+  try {
+    assert.equal([client.user, client.password, client.database, client.host], [username, password, database, host]);
+    await client.connect();
+    const { rows } = await client.query('select current_user as user, current_database() as database');
+    assert.equal(rows, [{ user: username, database }]);
+  } finally {
+    await client.end();
+    await run(`drop database ${name}`);
+    await run(`drop role ${role}`);
+  }
 });
 
 test('giving and taking again change nothing, and the audit log has one sentence for each change', async () => {
