@@ -8,7 +8,7 @@ import { type Visit, withQuery } from './visit.ts';
 const { a, h1, p } = tags;
 
 const NOT_RESTORED =
-  'What never comes back: the deliveries and cron runs that were due meanwhile, and the connections of its runners, which sign in again with their keys.';
+  'What never comes back: the deliveries and cron runs that were due meanwhile, the credentials of the tenant that it had, and the connections of its runners, which sign in again with their keys.';
 
 /**
  * Returns the page of a deleted agent, with a button that restores it. Null if the agent is not deleted, or if the

@@ -7,15 +7,17 @@ import type { Visit } from './visit.ts';
 
 /**
  * For each field that contains an id: the operation that lists the possible resources, and the fields by which people
- * recognise a resource.
+ * recognise a resource. With `ofTenant`, resources that belong to an agent are left out.
  */
-const SOURCES: Readonly<Record<string, { readonly list: string; readonly id?: string; readonly names: readonly string[] }>> = {
+type Source = { readonly list: string; readonly id?: string; readonly names: readonly string[]; readonly ofTenant?: true };
+const SOURCES: Readonly<Record<string, Source>> = {
   agent_id: { list: 'listAgents', names: ['name'] },
   target_agent_id: { list: 'listAgents', names: ['name'] },
   user_id: { list: 'listMembers', id: 'user_id', names: ['name', 'email'] },
   new_owner_id: { list: 'listMembers', id: 'user_id', names: ['name', 'email'] },
   model_id: { list: 'listModels', names: ['name', 'slug'] },
   skill_id: { list: 'listSkills', names: ['name'] },
+  identity_id: { list: 'listLinkedIdentities', names: ['label'], ofTenant: true },
   tool_id: { list: 'listTools', names: ['display_name', 'name'] },
   integration_id: { list: 'listWebhookIntegrations', names: ['label'] },
   tenant_id: { list: 'listTenants', names: ['name', 'slug'] },
@@ -43,14 +45,15 @@ export const readChoices = async (
 ): Promise<Choices> => {
   const ask = visit.ask as unknown as (row: Operation, sent: object) => ReturnType<Ask>;
   const read = async (name: string): Promise<Choices> => {
-    const { list, id = 'id', names } = SOURCES[name]!;
+    const { list, id = 'id', names, ofTenant } = SOURCES[name]!;
     const row = operations[list];
     const needsTenant = row?.path.includes(':tenant_id') ?? false;
     if (!row || !isRead(row) || (needsTenant && !params.tenant_id) || !visit.may(String(row.permit))) return {};
     const isPaged = Object.hasOwn((row.query as { shape?: object } | undefined)?.shape ?? {}, 'limit');
     const answer = await ask(row, { ...(needsTenant ? { tenant_id: params.tenant_id } : {}), ...(isPaged ? { limit: MAX_CHOICES } : {}) });
     if (!answer.ok || !Array.isArray(answer.value) || nextCursor(answer) !== null) return {};
-    const items: readonly Item[] = answer.value;
+    const all: readonly Item[] = answer.value;
+    const items = ofTenant ? all.filter(({ agent_id }) => agent_id === null) : all;
     const nameOf = (item: Item) => String(names.map((one) => item[one]).find((one) => typeof one === 'string' && one !== '') ?? item[id]);
     return { [name]: items.map((item) => [String(item[id]), nameOf(item)] as const) };
   };

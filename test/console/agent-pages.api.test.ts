@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, createIntegration, startConsole } from '../fixtures/console-platform.ts';
 import { seedSession } from '../fixtures/console-sessions.ts';
@@ -55,6 +56,48 @@ test('the tab of costs shows the hours in which the budget was used', async () =
   assert.match(text, /0 reservations were refused in these 24 hours[\s\S]+data-kind="budget-hour"[\s\S]+\$0\.40/);
 });
 
+const createDatabase = async (host: string): Promise<string> => {
+  const body = { host, database: 'orders', username: 'reporting', password: 'canary of a password' };
+  return ((await p.send('POST', `${p.tenant}/database-credentials`, { body })).body as { id: string }).id;
+};
+
+/** Links an account that belongs to the agent itself. */
+const linkOwnAccount = async (): Promise<string> => {
+  const tokens = { scopes: [], expires_at: null, sealed_tokens: 'sealed', refreshable: false };
+  const fields = { agent_id: agent, provider: 'google', label: 'Its own account', ...tokens };
+  return (await p.systemContext(p.tenant_id).transact(LinkedIdentity, 'cown000000000000000000000', LinkedIdentity.link(fields))).id;
+};
+
+test('the tab of the runner lists the credentials that the agent has; its form offers only those of the tenant', async () => {
+  const [given, other, own] = [await createDatabase('one.example.com'), await createDatabase('two.example.com'), await linkOwnAccount()];
+  assert.match((await p.open(`${at}/runner`)).text, /No credentials of the tenant[\s\S]+Give a credential/);
+  const form = `/console/run/giveAgentCredential?tenant_id=${p.tenant_id}&agent_id=${agent}`;
+  await p.waitForProjections();
+  const { text } = await p.open(form);
+  for (const [id, isOffered] of [
+    [given, true],
+    [other, true],
+    [own, false],
+  ] as const)
+    assert.is(text.includes(`value="${id}"`), isOffered, id);
+  const submitted = await p.submit('/console/run/giveAgentCredential', {
+    ':tenant_id': p.tenant_id,
+    ':agent_id': agent,
+    ':identity_id': given,
+  });
+  assert.is(submitted.status, 303, submitted.text);
+  const row = new RegExp(`data-kind="credential" data-id="${given}"[\\s\\S]+reporting@one\\.example\\.com:5432/orders`);
+  const seen = await p.open(`${at}/runner`);
+  assert.match(seen.text, row);
+  assert.match(seen.text, /data-form="takeAgentCredential"/);
+  assert.not.match(seen.text, /canary/);
+  for (const visitor of [manager, auditor]) {
+    const page = (await p.open(`${at}/runner`, visitor)).text;
+    assert.match(page, row);
+    assert.not.match(page, /takeAgentCredential|giveAgentCredential/);
+  }
+});
+
 test('the page of a deleted agent says what a restore brings back, and what never comes back', async () => {
   const gone = await createAgent(p, 'Gone');
   await p.send('DELETE', `${p.tenant}/agents/${gone}`);
@@ -62,7 +105,7 @@ test('the page of a deleted agent says what a restore brings back, and what neve
   const { text } = await p.open(`${p.base}/agents/${gone}`);
   assert.match(
     text,
-    /can be restored with its settings[\s\S]+data-lost[^>]*>What never comes back: the deliveries[\s\S]+data-form="restoreAgent"/,
+    /can be restored with its settings[\s\S]+data-lost[^>]*>What never comes back: the deliveries[^<]+credentials of the tenant[\s\S]+data-form="restoreAgent"/,
   );
 });
 

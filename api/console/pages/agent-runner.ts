@@ -1,5 +1,6 @@
 import { actionButton, formLink } from '../action.ts';
 import { agentCalls, agentParams, agentTab, agentTrail, mayOf } from '../agent-frame.ts';
+import { credentialList } from '../credential-list.ts';
 import { KEY_COLUMNS, keyRow } from '../key-row.ts';
 import { page } from '../page.ts';
 import { emptyState } from '../parts/empty-state.ts';
@@ -13,12 +14,15 @@ import { presenceFacts } from './agent.ts';
 
 const { div, pre, p, code, aside } = tags;
 
-/** The page about the runner of an agent: whether it is connected, how to start one, and its keys. */
+/**
+ * The page about the runner of an agent: whether it is connected, how to start one, its keys, and the credentials of the
+ * tenant that it gets.
+ */
 export const agentRunnerPage = page({
   path: '/console/t/:tenant_id/agents/:agent_id/runner',
   permit: 'tenant:read',
   nav: 'Agents',
-  categories: ['agent', 'apikey', 'acknowledgement'],
+  categories: ['agent', 'apikey', 'acknowledgement', 'linkedidentity'],
   polls: true,
   asks: (visit) => {
     const { ask, rows } = visit;
@@ -27,11 +31,11 @@ export const agentRunnerPage = page({
     // Without the permission, this call would be recorded as a refused access. So it is made only if the visitor has
     // the permission.
     const keys = may.then((effective) => (mayOf(effective)('agent:settings:write') ? ask(rows.listRunnerKeys, path) : null));
-    return { agent, may, presence: ask(rows.getRunnerPresence, path), keys };
+    return { agent, may, presence: ask(rows.getRunnerPresence, path), keys, credentials: ask(rows.listAgentCredentials, path) };
   },
   title: () => 'Runner',
   trail: agentTrail('Runner'),
-  view: ({ agent, may, presence, keys }, visit) =>
+  view: ({ agent, may, presence, keys, credentials }, visit) =>
     agentTab(visit, 'Runner', { agent, may }, ({ slug }, onAgent) => {
       const { rows } = visit;
       const path = agentParams(visit);
@@ -75,6 +79,10 @@ export const agentRunnerPage = page({
               div({ class: 'copyable' }, pre(null, command), copyButton(command, 'the command')),
             ),
             list ? card('Runner keys', list) : null,
+            card(
+              'Credentials of the tenant',
+              panel(credentials, (found) => credentialList(found, visit, onAgent)),
+            ),
           ),
           aside({ class: 'detail-side', 'aria-label': 'Facts' }, card('Presence', panel(presence, presenceFacts))),
         ),
