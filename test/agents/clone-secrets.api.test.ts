@@ -22,6 +22,7 @@ const CANARIES = {
   publicConfig: 'canary-of-the-config-of-the-public-skill',
   toolConfiguration: 'canary-of-the-configuration-of-the-tool',
   webhookSecret: 'canary-of-the-secret-of-the-webhook',
+  databasePassword: 'canary-of-the-password-of-a-database',
 };
 type Canary = keyof typeof CANARIES;
 
@@ -46,6 +47,8 @@ for (const [skill_id, token] of [
 }
 await p.send('POST', `${path}/tools`, { body: { tool_id: tool, configuration: { token: CANARIES.toolConfiguration } } });
 await post('/webhook-integrations', { provider: 'github', agent_id: source, label: 'Code', secret: CANARIES.webhookSecret });
+const database = { host: 'db.example.com', database: 'd', username: 'u', password: CANARIES.databasePassword };
+await p.send('PUT', `${path}/credentials/${await post('/database-credentials', database)}`);
 await p.send('PATCH', path, { body: { ssh_public_key: CANARIES.earlierSshKey } });
 await p.send('PATCH', path, { body: { ssh_public_key: CANARIES.sshKey, description_prompt: null } });
 
@@ -106,7 +109,7 @@ const before = {
 
 test("before an agent is cloned, each caller of these tests can read exactly the data of that agent that the caller's role allows", () => {
   assert.equal(without(Object.keys(CANARIES) as Canary[], before.owner), ['webhookSecret'], 'nobody can read the secret of a webhook');
-  for (const hidden of ['privateInstructions', 'privateConfig', 'publicConfig'] as const)
+  for (const hidden of ['privateInstructions', 'privateConfig', 'publicConfig', 'databasePassword'] as const)
     assert.not.ok(before.VIEWER.includes(hidden), hidden);
   assert.ok(before.VIEWER.includes('toolConfiguration'));
   assert.ok(before.MANAGER.includes('privateConfig'));
