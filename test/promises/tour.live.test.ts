@@ -100,6 +100,23 @@ test('the commands with which a runner reads what people gave its agent work as 
     ok(readFileSync(join(platform.dir, 'skill.zip')).equals(archive));
   }));
 
+test('the commands that give an agent a credential of the tenant work as they are printed', () =>
+  onPlatform(async (platform) => {
+    const tenant = (await platform.firstTenant()).id;
+    const key = await superAdminKey(platform);
+    const agents = `/tenant/${tenant}/agents`;
+    const { id: agent } = await expectReply<{ id: string }>(platform.call('POST', agents, { name: 'Reporter', slug: 'reporter' }, { key }));
+    const variables = { TENANT: tenant, AGENT: agent, ANNALS_URL: platform.url, ANNALS_KEY: key };
+    const commands = blocksOf('Give an agent a credential of the tenant').join('\n');
+    const running = startScript('bash', commands, platform.data, variables, platform.dir);
+    is(await running.ended, 0, running.output());
+    match(running.output(), /\[\{"identity_id":"c\w+","provider":"db:postgres:db\.example\.com"/);
+    const keys = platform.call('POST', `${agents}/${agent}/runner-keys`, { name: 'runner' }, { key });
+    const runner = await expectReply<{ key: string }>(keys);
+    const { text } = await platform.call('GET', `${agents}/${agent}/runtime`, undefined, { key: runner.key });
+    match(text, /"url":"postgresql:\/\/reporting:p%40ss%2Fword@db\.example\.com:5432\/orders\?sslmode=require"/);
+  }));
+
 /** Makes a directory look like the checkout whose platform has this data directory. */
 const linkCheckout = (dir: string, data: string): void => {
   for (const name of ['infra', 'node_modules', 'package.json']) symlinkSync(join(root, name), join(dir, name));
