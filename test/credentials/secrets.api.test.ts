@@ -130,7 +130,7 @@ test('none of 40 secrets is in a response, event, row, message or log line but t
   }
 });
 
-test('the runtime contains the ten values that were accepted, and the passwords of the four databases that the agent has', async () => {
+test('the runtime contains the ten accepted values, and the passwords of the four databases that the agent has', async () => {
   const { skills, credentials } = await runtimeOf();
   assert.equal(Object.values(skills[0]!.config), canaries.slice(0, 10));
   assert.equal(credentials.map(({ secret }) => secret).sort(), canaries.slice(20, 24).sort());
