@@ -10,14 +10,18 @@ import { ago } from './parts/time.ts';
 import type { MayOnAgent } from './permission.ts';
 import type { Visit } from './visit.ts';
 
-const { tr, td, div, span } = tags;
+const { tr, td, div, strong } = tags;
 
 type Credential = ReplyOf<Rows['listAgentCredentials']>[number];
 
-const credentialRow = ({ identity_id, provider, label, connected, given_at }: Credential, visit: Visit, onAgent: MayOnAgent) =>
+const credentialRow = ({ identity_id, provider, label, database, connected, given_at }: Credential, visit: Visit, onAgent: MayOnAgent) =>
   tr(
     { 'data-kind': 'credential', 'data-id': identity_id },
-    td({ class: 'main-cell' }, span({ class: 'event' }, label), div({ class: 'quiet' }, provider)),
+    td(
+      { class: 'main-cell', title: label },
+      strong(null, database ?? label),
+      div({ class: 'quiet' }, database === null ? provider : label),
+    ),
     td({ class: 'state-cell' }, badge(connected ? 'active' : 'inactive', connected ? 'connected' : 'connect it again')),
     td({ class: 'number wide-only' }, ago(given_at)),
     td(
