@@ -8,6 +8,7 @@ import type { ScanPorts } from '../commands/files/scan-file.ts';
 import type { MailSettings } from '../commands/mail/send-mail.ts';
 import type { FileHost } from '../commands/memory/import-memory.ts';
 import type { RecordMemoryRead } from '../commands/memory/memory-reads.ts';
+import type { RecordAttempt } from '../commands/runners/report-attempt.ts';
 import type { RunnerBroker } from '../commands/runners/runner-broker.ts';
 import type { CreateBrokerUser } from '../commands/runners/runner-credential.ts';
 import type { ImportPorts } from '../commands/skills/import-skill.ts';
@@ -52,6 +53,7 @@ export type OperationServices = ImportPorts & {
   readonly mail: MailSettings;
   readonly recordMemoryRead: RecordMemoryRead;
   readonly packageFiles: PackageFiles;
+  readonly recordAttempt: RecordAttempt;
 };
 
 /** What plain routes need from infra/. */

@@ -34,6 +34,7 @@ import { platformStartAudit } from './operations/platform-start.audit.ts';
 import { projectionMaintenanceAudit } from './operations/projection-maintenance.audit.ts';
 import { redactionPatternsAudit } from './redaction/redaction-patterns.audit.ts';
 import { acknowledgementAudit } from './runners/acknowledgement.audit.ts';
+import { attemptReportAudit } from './runners/attempt-report.audit.ts';
 import { runnerCredentialAudit } from './runners/runner-credential.audit.ts';
 import { blackoutAudit } from './schedule/blackout.audit.ts';
 import { cronJobAudit } from './schedule/cron-job.audit.ts';
@@ -90,6 +91,7 @@ export const recordsOfAggregates: readonly Readonly<Record<string, AuditRecord>>
   projectionMaintenanceAudit,
   redactionPatternsAudit,
   acknowledgementAudit,
+  attemptReportAudit,
   runnerCredentialAudit,
   blackoutAudit,
   cronJobAudit,

@@ -10,9 +10,13 @@ export type ListItem = Row & { readonly event_id: string };
 /**
  * Options of a `patch`. `ifEqual`: the fields are changed only if the row has these values now. `items`: these items
  * are appended to lists even if the row does not have the values of `ifEqual`; an item replaces an earlier one with the
- * same `event_id`.
+ * same `event_id`. With `maxItems`, each of these lists keeps only so many items, the last ones.
  */
-export type PatchOptions = { readonly ifEqual?: Row; readonly items?: Readonly<Record<string, readonly ListItem[]>> };
+export type PatchOptions = {
+  readonly ifEqual?: Row;
+  readonly items?: Readonly<Record<string, readonly ListItem[]>>;
+  readonly maxItems?: number;
+};
 
 /** A row of the projection that a change reads. */
 export type RowRef = { readonly table: string; readonly key: Key };

@@ -85,14 +85,15 @@ const textsIn = (values: readonly unknown[]): string[] => [...new Set(values.fil
 
 /** Returns the ids of the events and the deliveries that caused this event. */
 const namedCauses = ({ meta, category }: Recorded, fields: Fields): { events: string[]; deliveries: string[] } => {
-  const { repeats, event_id, deliveries = [], failures = [], cause, delivery_id } = fields;
+  const { repeats, event_id, deliveries = [], failures = [], reports = [], cause, delivery_id } = fields;
   const messages = [...(deliveries as Fields[]), ...(failures as Fields[])];
+  const reported = category === 'attemptreport' ? (reports as Fields[]).map((report) => report.delivery_id) : [];
   const isSettlement = category === 'acknowledgement';
   const settled = isSettlement ? [event_id, ...messages.map((message) => message.event_id)] : [];
   const origin = typeof cause === 'object' && cause !== null ? (cause as Fields).delivery_id : null;
   return {
     events: textsIn([meta.$causationId, repeats, ...settled]).slice(0, MAX_LINKS),
-    deliveries: textsIn([origin, category === 'session' ? delivery_id : null]),
+    deliveries: textsIn([origin, category === 'session' ? delivery_id : null, ...reported]).slice(0, MAX_LINKS),
   };
 };
 

@@ -48,7 +48,8 @@ export const redactionOperations = {
     method: 'put',
     path: REDACTION_PATTERNS,
     summary: 'Replace the redaction patterns',
-    details: 'They redact each later delivery, message of a session and mail before it is stored. JSON stays valid JSON.',
+    details:
+      'They redact each later delivery, message of a session, report of a failed attempt and mail before it is stored. JSON stays valid JSON.',
     permit: 'tenant:settings:write',
     body: CustomRedactionPatterns,
     reply: z.array(CustomRedactionPattern),

@@ -1,5 +1,7 @@
+import type { AnyAggregate } from '../../domain/aggregate.ts';
 import { comparePositions, type Position, parseToken, type Recorded, tokenOf } from '../../domain/event.ts';
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
+import * as AttemptReport from '../../domain/runners/attempt-report.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
 import { positionOfEvent } from '../../projections/audit/audit-log.queries.ts';
@@ -13,12 +15,12 @@ import type { Ctx } from '../http/operation.ts';
 const isUpTo = (event: Recorded, at: Position): boolean => comparePositions(event.position, at) <= 0;
 
 /**
- * Returns the revision of the first event after the position `at` in an agent's acknowledgement stream. It is found by
+ * Returns the revision of the first event after the position `at` in an agent's stream of a category. It is found by
  * binary search with about 2 log2 n reads.
  */
-const firstRevisionAfter = async (ctx: Ctx, agent_id: string, at: Position): Promise<number> => {
+const firstRevisionAfter = async (ctx: Ctx, aggregate: AnyAggregate, agent_id: string, at: Position): Promise<number> => {
   const isAfter = async (revision: number): Promise<boolean> => {
-    const [event] = await Array.fromAsync(ctx.history(Acknowledgement, agent_id, { from: revision, limit: 1 }));
+    const [event] = await Array.fromAsync(ctx.history(aggregate, agent_id, { from: revision, limit: 1 }));
     return event === undefined || !isUpTo(event, at);
   };
   let [low, high] = [0, 1];
@@ -32,12 +34,12 @@ const firstRevisionAfter = async (ctx: Ctx, agent_id: string, at: Position): Pro
 };
 
 /** A message to the runners of an agent. It is either the first message of a delivery or a redelivery. */
-type SentMessage = Acknowledgement.MessageRef & { readonly agent_id: string; readonly position: Position };
+type SentMessage = Acknowledgement.MessageRef & { readonly agent_id: string; readonly position: Position; readonly isFirst: boolean };
 
 const messageOf = (event: Recorded<Delivery.DeliveryEvent>): SentMessage | null => {
   const { type, event_id, id, position, data } = event;
-  if (Delivery.isAccepted(type)) return { agent_id: Delivery.factsOf(event).agent_id, delivery_id: id, event_id, position };
-  return type === 'DeliveryRequeued' ? { agent_id: data.agent_id, delivery_id: id, event_id, position } : null;
+  if (Delivery.isAccepted(type)) return { agent_id: Delivery.factsOf(event).agent_id, delivery_id: id, event_id, position, isFirst: true };
+  return type === 'DeliveryRequeued' ? { agent_id: data.agent_id, delivery_id: id, event_id, position, isFirst: false } : null;
 };
 
 /**
@@ -58,12 +60,40 @@ const settlementsOf = async (ctx: Ctx, message: SentMessage, at: Position, last:
   if (last === null) return [];
   const { agent_id, position } = message;
   const found: Recorded[] = [];
-  const from = await firstRevisionAfter(ctx, agent_id, position);
+  const from = await firstRevisionAfter(ctx, Acknowledgement, agent_id, position);
   for await (const event of ctx.history(Acknowledgement, agent_id, { from })) {
     if (!isUpTo(event, at)) return found;
     const settled = Acknowledgement.eventForMessage(event, message);
     if (settled) found.push(settled.event);
     if (settled && settled.at === last) return found;
+  }
+  return found;
+};
+
+/** Returns the time of the last report about a message according to the read model, as `lastAttemptAt` does. */
+const lastReportAt = (
+  ctx: Ctx,
+  at: Position,
+  live: FoundDelivery | null,
+  { event_id, isFirst }: SentMessage,
+): string | null | undefined => {
+  const reached = parseToken(ctx.reads.position(deliveries.name) ?? '');
+  if (!live || !reached || comparePositions(reached, at) < 0) return undefined;
+  return live.reports.findLast(({ message_id }) => message_id === (isFirst ? null : event_id))?.at ?? null;
+};
+
+/** Returns the reports about a message up to the position `at`. `last` is the time of the last one, as in `settlementsOf`. */
+const reportsOf = async (ctx: Ctx, message: SentMessage, at: Position, last: string | null | undefined): Promise<Recorded[]> => {
+  if (last === null) return [];
+  const { agent_id, position, delivery_id, event_id, isFirst } = message;
+  const ref = { delivery_id, ...(!isFirst && { message_id: event_id }) };
+  const found: Recorded[] = [];
+  const from = await firstRevisionAfter(ctx, AttemptReport, agent_id, position);
+  for await (const event of ctx.history(AttemptReport, agent_id, { from })) {
+    if (!isUpTo(event, at)) return found;
+    const own = AttemptReport.eventForMessage(event, ref);
+    if (own) found.push(own);
+    if (last !== undefined && event.at > last) return found;
   }
   return found;
 };
@@ -100,8 +130,9 @@ export const deliveryAsOf = async (ctx: Ctx, id: string, at: Position): Promise<
   if (!isUpTo(accepted, at)) return null;
   const messages = own.filter((event) => isUpTo(event, at)).flatMap((event) => messageOf(event) ?? []);
   const settlements = messages.map((message) => settlementsOf(ctx, message, at, lastAttemptAt(ctx, at, live, message.event_id)));
+  const reports = messages.map((message) => reportsOf(ctx, message, at, lastReportAt(ctx, at, live, message)));
   const starts = await sessionStarts(ctx, id, at);
-  const events = [...own, ...(await Promise.all(settlements)).flat(), ...starts];
+  const events = [...own, ...(await Promise.all([...settlements, ...reports])).flat(), ...starts];
   const [row] = asOf(deliveries, table.name, events, at).values();
   return row ? deliveryOf(ctx.reads, { doc: row.docs[0]!, revision: row.revision }, at) : null;
 };

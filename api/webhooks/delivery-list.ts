@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { reportOpener } from '../../commands/runners/report-attempt.ts';
 import type { ReadPreviews } from '../../commands/webhooks/delivery-preview.ts';
 import { displayText } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
@@ -11,7 +12,7 @@ import { PROVIDERS } from '../../domain/webhooks/provider.ts';
 import { SKILL_PROVIDER } from '../../domain/webhooks/skill-call.ts';
 import type { IntegrationRef } from '../../projections/webhooks/delivery.queries.ts';
 import { DeliveryRead, deliveries, MATCHED_SECRETS, OUTCOMES, STATUSES } from '../../projections/webhooks/delivery.ts';
-import { deliveryPage } from '../../projections/webhooks/delivery-list.queries.ts';
+import { deliveryPage, type ListTexts } from '../../projections/webhooks/delivery-list.queries.ts';
 import { agentsWithPermission } from '../agents/readable-agents.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
@@ -59,6 +60,7 @@ export const PERMISSION_NOTE = "Requires the permission `tenant:integrations:rea
 const StateFilter = {
   outcome: z.enum(OUTCOMES).optional().meta({ description: 'Only deliveries with this outcome' }),
   status: z.enum(STATUSES).optional().meta({ description: 'Only deliveries with this status' }),
+  failed: Flag.optional().meta({ description: 'Whether to list only deliveries that failed at a runner and are not acknowledged' }),
   ...TimeRange,
 };
 
@@ -84,9 +86,11 @@ const previewQuery = {
   preview: Flag.default(false).meta({ description: 'Whether to read the previews of the payloads, which takes longer' }),
 };
 
-/** Returns the function that reads the previews of a page; undefined if the request does not ask for them. */
-const previewsIf = (isWanted: boolean, { tenant }: Pick<Ctx, 'tenant'>, readPreviews: ReadPreviews) =>
-  isWanted ? (ids: readonly string[]) => readPreviews(tenant, ids) : undefined;
+/** Returns what reads the texts of a page. The previews are read only if the request asks for them. */
+const textsFor = (ctx: Ctx, readPreviews: ReadPreviews, isPreviewWanted: boolean): ListTexts => ({
+  previews: isPreviewWanted ? (ids) => readPreviews(ctx.tenant, ids) : undefined,
+  openTexts: reportOpener(ctx),
+});
 
 /** Creates the operations that list deliveries. `readPreviews` reads from the log, which alone contains payloads. */
 export const deliveryListOperationsOf = (readPreviews: ReadPreviews) => ({
@@ -106,7 +110,7 @@ export const deliveryListOperationsOf = (readPreviews: ReadPreviews) => ({
       const agent_ids = await readableAgents(ctx);
       const window = { sort: parseSort(sort ?? '-received_at', SORTS), limit, cursor };
       const selected = { ...filter, tenant_id: ctx.tenant, agent_ids };
-      return deliveryPage(ctx.reads, selected, replayMarking(ctx), window, previewsIf(preview, ctx, readPreviews));
+      return deliveryPage(ctx.reads, selected, replayMarking(ctx), window, textsFor(ctx, readPreviews, preview));
     },
   }),
   listDeliveries: operation({
@@ -123,7 +127,7 @@ export const deliveryListOperationsOf = (readPreviews: ReadPreviews) => ({
       await checkReader(ctx, agent_id);
       const window = { sort: parseSort(sort ?? '-received_at', SORTS), limit, cursor };
       const selected = { ...filter, ...integration };
-      return deliveryPage(ctx.reads, selected, () => marksReplays, window, previewsIf(preview, ctx, readPreviews));
+      return deliveryPage(ctx.reads, selected, () => marksReplays, window, textsFor(ctx, readPreviews, preview));
     },
   }),
 });

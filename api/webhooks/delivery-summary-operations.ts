@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { reportOpener } from '../../commands/runners/report-attempt.ts';
 import { integer } from '../../domain/fields.ts';
 import { invalid } from '../../domain/refusal.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
+import { lastFailures } from '../../projections/webhooks/delivery-list.queries.ts';
 import { deliveryProblems, deliverySummary } from '../../projections/webhooks/delivery-summary.queries.ts';
 import { DeliveryProblem, DeliverySummary, GROUPS } from '../../projections/webhooks/delivery-summary.ts';
 import { operation } from '../http/operation.ts';
@@ -58,9 +60,12 @@ export const deliverySummaryOperations = {
     reply: z.array(DeliveryProblem),
     projection: deliveries.name,
     noETag: true,
-    run: async (ctx, { tenant_id, from, to }) => ({
-      doc: JSON.stringify(await deliveryProblems(ctx.reads, { tenant_id, from, to })),
-      revision: null,
-    }),
+    run: async (ctx, { tenant_id, from, to }) => {
+      const found = await deliveryProblems(ctx.reads, { tenant_id, from, to });
+      const ids = found.filter(({ outcome }) => outcome === 'dead').map(({ example_id }) => example_id);
+      const failures = await lastFailures(ctx.reads, { tenant_id, ids }, reportOpener(ctx));
+      const problems = found.map((problem) => ({ ...problem, example_failure: failures.get(problem.example_id) ?? null }));
+      return { doc: JSON.stringify(problems), revision: null };
+    },
   }),
 };

@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
+import { reportOpener } from '../../commands/runners/report-attempt.ts';
 import { type BodyChunks, missingPayload, payloadText, type ReadDelivery, unreadableBody } from '../../commands/webhooks/delivery.ts';
 import type { ReadPreviews } from '../../commands/webhooks/delivery-preview.ts';
 import { Redeliver, redeliver } from '../../commands/webhooks/redeliver.ts';
@@ -14,6 +15,7 @@ import { SKILL_PROVIDER } from '../../domain/webhooks/skill-call.ts';
 import { deliveryById, type FoundDelivery, type IntegrationRef, withReplayMark } from '../../projections/webhooks/delivery.queries.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { DeliveryDetail } from '../../projections/webhooks/delivery-detail.ts';
+import { lastFailureIn, withReports } from '../../projections/webhooks/delivery-reports.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';
 import { matchesIfNoneMatch } from '../http/etag.ts';
 import { assertNoQuery } from '../http/mount.ts';
@@ -46,7 +48,14 @@ const deliveryDetail = async (ctx: Ctx, id: string, readDelivery: ReadDelivery):
   if (!found) return null;
   await checkReader(ctx, found.delivery.agent_id);
   const integration = await originOf(ctx, found.delivery);
-  const [delivery, recorded] = await Promise.all([withReplayMark(ctx.reads, integration, found.delivery), readDelivery(ctx.tenant, id)]);
+  const { causation } = found.delivery;
+  const reported = { id, first: causation[0]!.event_id, reports: found.reports };
+  const [marked, attempts, recorded] = await Promise.all([
+    withReplayMark(ctx.reads, integration, found.delivery),
+    withReports(found.delivery.attempts, reported, reportOpener(ctx)),
+    readDelivery(ctx.tenant, id),
+  ]);
+  const delivery = { ...marked, attempts, last_failure: lastFailureIn(attempts) };
   const payload = recorded ? payloadText(recorded) : 'null';
   const traceparent = recorded?.facts.traceparent ?? null;
   const shown = JSON.stringify({ ...delivery, traceparent, payload_missing: missingPayload(recorded) });

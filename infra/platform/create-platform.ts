@@ -20,6 +20,7 @@ import { readDelivery as createDeliveryReader } from '../webhooks/read-delivery.
 import { skillCallPorts } from '../webhooks/skill-call-ports.ts';
 import { webhookPorts } from '../webhooks/webhook-ports.ts';
 import { createApplication } from './application.ts';
+import { createAttemptRecorder } from './attempt-recorder.ts';
 import { createMemoryReadRecorder } from './memory-read-recorder.ts';
 import type { PlatformServices } from './platform-services.ts';
 
@@ -75,6 +76,7 @@ export const createPlatform = (services: PlatformServices) => {
     evaluateTrial: trials.evaluate,
     recordMemoryRead: memoryReads.record,
     packageFiles: createPackageFiles(),
+    recordAttempt: createAttemptRecorder({ log, now }),
     erasure: erasurePorts({ log, vault, now }),
   };
   const operations = operationsOf(all);

@@ -14,6 +14,7 @@ import * as User from '../../domain/identity/user.ts';
 import * as KeyRotation from '../../domain/operations/key-rotation.ts';
 import * as RedactionPatterns from '../../domain/redaction/redaction-patterns.ts';
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
+import * as AttemptReport from '../../domain/runners/attempt-report.ts';
 import * as Publication from '../../domain/runners/publication.ts';
 import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
 import * as SlackConfig from '../../domain/slack/slack-config.ts';
@@ -48,14 +49,20 @@ export const actionOf = (type: string): string => {
 const isHidden = (name: string, value: unknown): boolean =>
   name === 'digest' || name.startsWith('sealed') || (typeof value === 'string' && /^v1\.[\w-]+\.[\w-]+\./.test(value));
 
-/** Returns the fields of an event, without secrets. */
-const metaOf = ({ data, meta }: Recorded): Row => {
-  const fields = data instanceof Uint8Array ? (meta.facts ?? {}) : (data as Row);
-  return Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isHidden(name, value)));
-};
+const isRecord = (value: unknown): value is Row => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Returns the fields without secrets. The records in a list are without them, too. */
+const shownFields = (fields: Row): Row =>
+  Object.fromEntries(
+    Object.entries(fields)
+      .filter(([name, value]) => !isHidden(name, value))
+      .map(([name, value]) => [name, Array.isArray(value) ? value.map((item) => (isRecord(item) ? shownFields(item) : item)) : value]),
+  );
+
+const metaOf = ({ data, meta }: Recorded): Row => shownFields(data instanceof Uint8Array ? (meta.facts ?? {}) : (data as Row));
 
 /** The categories in which the id of a stream is the id of an agent. */
-const CATEGORIES_BY_AGENT: readonly string[] = [Agent.category, Acknowledgement.category, SlackConfig.category];
+const CATEGORIES_BY_AGENT: readonly string[] = [Agent.category, Acknowledgement.category, AttemptReport.category, SlackConfig.category];
 
 const agentOf = (event: Recorded, meta: Row): string | null => {
   if (CATEGORIES_BY_AGENT.includes(event.category)) return event.id;
@@ -80,8 +87,8 @@ const sourceOf = ({ category, data, meta }: Recorded): Source => {
 
 /**
  * Maps stream categories to resource types, where the two differ. A type of two words is written as in the names of
- * actions. The streams of rejections, acknowledgements, Slack settings, redaction patterns and guardrails have the id
- * of another resource, so their entries get the type of that resource.
+ * actions. The streams of rejections, acknowledgements, reports of attempts, Slack settings, redaction patterns and
+ * guardrails have the id of another resource, so their entries get the type of that resource.
  */
 const RESOURCE_TYPES: Readonly<Record<string, string>> = {
   [ApiKey.category]: 'api_key',
@@ -94,6 +101,7 @@ const RESOURCE_TYPES: Readonly<Record<string, string>> = {
   [SkillWebhook.category]: 'skill_webhook',
   [SkillRefusal.category]: 'skill_webhook',
   [Acknowledgement.category]: Agent.category,
+  [AttemptReport.category]: Agent.category,
   [SlackConfig.category]: Agent.category,
   [RedactionPatterns.category]: Tenant.category,
   [TenantGuardrails.category]: Tenant.category,

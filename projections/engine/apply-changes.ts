@@ -149,14 +149,15 @@ const inserted = (table: CompiledTable, fields: Row): Row => {
   return row;
 };
 
-const withItems = (list: readonly ListItem[], items: readonly ListItem[]): ListItem[] => {
+const withItems = (list: readonly ListItem[], items: readonly ListItem[], maxItems: number | undefined): ListItem[] => {
   const replaced = new Set(items.map(({ event_id }) => event_id));
-  return [...list.filter(({ event_id }) => !replaced.has(event_id)), ...items];
+  const all = [...list.filter(({ event_id }) => !replaced.has(event_id)), ...items];
+  return maxItems === undefined ? all : all.slice(-maxItems);
 };
 
-const patched = (table: CompiledTable, old: Row, { fields, ifEqual = {}, items = {} }: Extract<Change, { op: 'patch' }>): Row => {
+const patched = (table: CompiledTable, old: Row, { fields, ifEqual = {}, items = {}, maxItems }: Extract<Change, { op: 'patch' }>): Row => {
   const row: Row = { ...old };
-  for (const name in items) row[name] = table.toStored(name, withItems((old[name] ?? []) as ListItem[], items[name]!), true);
+  for (const name in items) row[name] = table.toStored(name, withItems((old[name] ?? []) as ListItem[], items[name]!, maxItems), true);
   for (const name in ifEqual) if (old[name] !== ifEqual[name]) return row;
   for (const name in fields) {
     if (fields[name] === undefined) continue;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Timestamp } from '../../domain/fields.ts';
 import type { FailedAttempt } from '../../domain/runners/acknowledgement.ts';
+import { Report, type StoredReport } from './delivery-reports.ts';
 
 /** One attempt to hand a message to a runner. */
 export const Attempt = z.object({
@@ -13,8 +14,12 @@ export const Attempt = z.object({
       '`acknowledged`: processed by the runner; `failed`: refused by the runner; `expired`: no answer of the runner is known; `max_deliveries`: the last attempt, after which the message was given up; `terminated`: given up by the runner',
   }),
   count: z.int().meta({ description: 'Which attempt of this message it was, beginning with 1', examples: [1] }),
+  report: Report.nullable()
+    .default(null)
+    .meta({ description: 'Why it failed, as the runner has reported it; null without a report. The last ten reports are shown' }),
 });
 export type Attempt = z.output<typeof Attempt>;
+type AttemptEnd = Omit<Attempt, 'report'>;
 
 /** A failed attempt in the form in which it is stored. `event_id` identifies the attempt within the delivery. */
 export const StoredFailure = z.object({ event_id: z.string(), message_id: z.string(), at: Timestamp, count: z.int() });
@@ -28,21 +33,31 @@ export const storedFailure = ({ event_id, at, attempts }: FailedAttempt): Stored
 });
 
 /** Returns the attempts of one message in order. An attempt without a record has expired. */
-const attemptsOfMessage = (event_id: string, known: readonly Attempt[]): Attempt[] => {
+const attemptsOfMessage = (event_id: string, known: readonly AttemptEnd[]): AttemptEnd[] => {
   const byCount = new Map(known.map((attempt) => [attempt.count, attempt]));
-  return Array.from({ length: Math.max(...byCount.keys()) }, (_, index): Attempt => {
+  return Array.from({ length: Math.max(...byCount.keys()) }, (_, index): AttemptEnd => {
     const count = index + 1;
     return byCount.get(count) ?? { event_id, at: null, outcome: 'expired', count };
   });
 };
 
+type Known = {
+  readonly attempts: readonly AttemptEnd[];
+  readonly failures: readonly StoredFailure[];
+  readonly reports: readonly StoredReport[];
+};
+
 /**
- * Returns all attempts of a delivery, grouped by message. `ends` are the attempts that ended a message; each replaces
- * the stored failure of the same attempt. `messages` are the ids of the messages in order.
+ * Returns all attempts of a delivery, grouped by message. `attempts` are those that ended a message; each replaces the
+ * stored failure of the same attempt. A reported attempt has failed even if the broker has not said so yet. `messages`
+ * are the ids of the messages in order.
  */
-export const allAttempts = (ends: readonly Attempt[], failures: readonly StoredFailure[], messages: readonly string[]): Attempt[] => {
-  const failed = failures.map(({ message_id, at, count }): Attempt => ({ event_id: message_id, at, outcome: 'failed', count }));
-  const byMessage = Map.groupBy([...failed, ...ends], ({ event_id }) => event_id);
+export const allAttempts = ({ attempts, failures, reports }: Known, messages: readonly string[]): AttemptEnd[] => {
+  const reported = reports.map(({ message_id, at, attempt }) => ({ message_id: message_id ?? messages[0]!, at, count: attempt }));
+  const failed = [...reported, ...failures].map(
+    ({ message_id, at, count }): AttemptEnd => ({ event_id: message_id, at, outcome: 'failed', count }),
+  );
+  const byMessage = Map.groupBy([...failed, ...attempts], ({ event_id }) => event_id);
   const known = messages.filter((id) => byMessage.has(id));
   const others = [...byMessage.keys()].filter((id) => !known.includes(id));
   return [...known, ...others].flatMap((id) => attemptsOfMessage(id, byMessage.get(id)!));

@@ -5,6 +5,7 @@ import { defineList, defineQuery } from '../query.ts';
 import type { Page, PageWindow, Reads } from '../read-model.ts';
 import { type DeliveryListRow, type DeliveryRead, table } from './delivery.ts';
 import { withRedeliveries } from './delivery-redeliveries.ts';
+import { type LastFailure, lastFailureOf, type OpenTexts } from './delivery-reports.ts';
 import { type SelectedDeliveries, selectDeliveries, selectionArgs } from './delivery-selection.ts';
 
 const deliveryList = defineList({ table, doc: 'list_doc' }, selectDeliveries);
@@ -62,6 +63,28 @@ const NO_MARKS: ReadonlyMap<string, DeliveryMark> = new Map();
 type ListDoc = Omit<z.output<typeof DeliveryRead>, 'preview'> & { readonly preview: readonly PreviewField[] | null };
 type StoredDoc = z.output<typeof DeliveryListRow>;
 
+const listDocs = defineQuery((db, { tenant_id, ids }: Listed) =>
+  db
+    .selectFrom('deliveries.deliveries as delivery')
+    .where('delivery.tenant_id', '=', tenant_id)
+    .where(({ eb, fn, val }) => eb('delivery.id', '=', fn.any(val(ids))))
+    .select(['delivery.id', 'delivery.list_doc']),
+);
+
+/** Returns the last reported failures of these deliveries, by their ids. A delivery without a report is missing. */
+export const lastFailures = async (
+  reads: Reads,
+  { tenant_id, ids }: Listed,
+  openTexts: OpenTexts,
+): Promise<ReadonlyMap<string, LastFailure>> => {
+  if (ids.length === 0) return new Map();
+  const rows = await reads.rows(listDocs, { tenant_id, ids });
+  const found = await Promise.all(
+    rows.map(async ({ id, list_doc }) => [id!, await lastFailureOf(JSON.parse(list_doc!) as StoredDoc, openTexts)] as const),
+  );
+  return new Map(found.flatMap(([id, failure]) => (failure ? [[id, failure] as const] : [])));
+};
+
 /** Whether body replays of an integration are marked. */
 export type MarksReplays = (integration_id: string) => boolean | Promise<boolean>;
 
@@ -69,6 +92,9 @@ export type MarksReplays = (integration_id: string) => boolean | Promise<boolean
 export type Previews = (ids: readonly string[]) => Promise<ReadonlyMap<string, readonly PreviewField[]>>;
 
 const noPreviews: Previews = async () => new Map();
+
+/** Reads what no read model has in clear text. */
+export type ListTexts = { readonly previews?: Previews | undefined; readonly openTexts: OpenTexts };
 
 /**
  * Returns a page of deliveries with their status and previews, and with body replays marked. This takes two queries,
@@ -79,7 +105,7 @@ export const deliveryPage = async (
   selected: SelectedDeliveries,
   marksReplays: MarksReplays,
   window: PageWindow,
-  previews: Previews = noPreviews,
+  { previews = noPreviews, openTexts }: ListTexts,
 ): Promise<Page> => {
   const { status } = selected;
   const page = await reads.page(deliveryList, selectionArgs(selected), window);
@@ -91,8 +117,9 @@ export const deliveryPage = async (
     ids.length > 0 ? deliveryMarks(reads, selected.tenant_id, ids) : NO_MARKS,
     previews(verified),
   ]);
-  const complete = ({ place: _, ...stored }: StoredDoc, n: number): ListDoc => {
-    const delivery = { ...withRedeliveries(stored), preview: previewOf.get(stored.id) ?? null };
+  const failures = await Promise.all(found.map((delivery) => lastFailureOf(delivery, openTexts)));
+  const complete = ({ place: _, last_report: __, last_texts: ___, ...stored }: StoredDoc, n: number): ListDoc => {
+    const delivery = { ...withRedeliveries(stored), last_failure: failures[n]!, preview: previewOf.get(stored.id) ?? null };
     const mark = markOf.get(delivery.id);
     const replay_suspect = marked[n] === true && mark?.is_replay === true;
     // If the page has only deliveries with one status, the page query has already decided the status. The mark is

@@ -12,6 +12,8 @@ export type DeliveryFilter = {
   readonly matched_secret?: (typeof MATCHED_SECRETS)[number] | undefined;
   readonly outcome?: (typeof OUTCOMES)[number] | undefined;
   readonly status?: (typeof STATUSES)[number] | undefined;
+  /** Whether to select only deliveries whose last message failed at a runner, and is not acknowledged. */
+  readonly failed?: boolean | undefined;
   /** The earliest time of receipt (inclusive). `to` is the latest one (exclusive). */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
@@ -21,7 +23,8 @@ export type DeliveryFilter = {
 export type SelectedDeliveries = DeliveryFilter & { readonly tenant_id: string; readonly agent_ids?: readonly string[] | undefined };
 
 /** The arguments of a query for the deliveries that a filter selects. */
-export type SelectionArgs = Omit<SelectedDeliveries, 'status'> & {
+export type SelectionArgs = Omit<SelectedDeliveries, 'status' | 'failed'> & {
+  readonly failed?: true | undefined;
   readonly stored_status?: string | undefined;
   /**
    * If set, only unsettled deliveries are selected: with `published`, those whose message is published, and with
@@ -52,6 +55,7 @@ export const selectDeliveries = (db: Kysely<Database>, args: SelectionArgs) => {
     .$if(reason !== undefined, (query) => query.where('delivery.reason', '=', reason!))
     .$if(matched_secret !== undefined, (query) => query.where('delivery.matched_secret', '=', matched_secret!))
     .$if(outcome !== undefined, (query) => query.where('delivery.outcome', '=', outcome!))
+    .$if(args.failed !== undefined, (query) => query.where('delivery.failed_at', 'is not', null))
     .$if(args.stored_status !== undefined, (query) => query.where('delivery.status', '=', args.stored_status!))
     .$if(args.published !== undefined, (query) => query.where('delivery.unsettled', '<=', publishedThrough))
     .$if(args.unpublished !== undefined, (query) =>
@@ -72,7 +76,8 @@ const storedStatus = ({ status, outcome }: DeliveryFilter): Partial<SelectionArg
 };
 
 /** Returns the arguments of a query for these deliveries. */
-export const selectionArgs = ({ status, ...selected }: SelectedDeliveries): SelectionArgs => ({
+export const selectionArgs = ({ status, failed, ...selected }: SelectedDeliveries): SelectionArgs => ({
   ...selected,
+  ...(failed === true && { failed }),
   ...storedStatus({ ...selected, status }),
 });

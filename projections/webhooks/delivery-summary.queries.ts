@@ -124,7 +124,10 @@ const problems = defineQuery((db, args: ProblemArgs) =>
  * Groups the rejected and the dead deliveries of a tenant by reason and integration. Returns at most 200 groups, the
  * latest first.
  */
-export const deliveryProblems = async (reads: Reads, args: ProblemArgs): Promise<z.output<typeof DeliveryProblem>[]> =>
+export const deliveryProblems = async (
+  reads: Reads,
+  args: ProblemArgs,
+): Promise<Omit<z.output<typeof DeliveryProblem>, 'example_failure'>[]> =>
   (await reads.rows(problems, args)).map(({ outcome, reason, integration_id, count, first_at, last_at, example_id }) => ({
     fingerprint: problemFingerprint(outcome, reason, integration_id),
     outcome: outcome as 'rejected' | 'dead',

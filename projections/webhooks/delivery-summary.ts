@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
+import { LastFailure } from './delivery-reports.ts';
 
 /** The fields by which a summary can group deliveries. */
 export const GROUPS = ['agent_id', 'integration_id', 'provider', 'event', 'reason', 'matched_secret'] as const;
@@ -62,5 +63,8 @@ export const DeliveryProblem = z
     first_at: Timestamp.meta({ description: 'When the first of them was received' }),
     last_at: Timestamp.meta({ description: 'When the last of them was received' }),
     example_id: idOf('delivery', 'The last of them'),
+    example_failure: LastFailure.nullable().meta({
+      description: 'The last failed attempt of the delivery `example_id` that a runner has reported; null without a report',
+    }),
   })
   .meta({ id: 'DeliveryProblem' });

@@ -7,6 +7,7 @@ import { type Doc, pagesOf, type Reads, type Source } from '../read-model.ts';
 import { type DeliveryDetailRow, type DeliveryRead, deliveries, table } from './delivery.ts';
 import { allAttempts } from './delivery-attempts.ts';
 import { withRedeliveries } from './delivery-redeliveries.ts';
+import type { StoredReport } from './delivery-reports.ts';
 
 const from: Source<typeof table> = { projection: deliveries.name, table };
 
@@ -102,19 +103,23 @@ const withPublication = async <Doc extends ListDoc>(reads: Reads, found: WithPla
   return { ...delivery, status: 'running', published_at: record?.published_at ?? null } as unknown as Doc;
 };
 
-/** A delivery without its payload, and without the mark for body replays. `revision` is the revision of its stream. */
-export type FoundDelivery = { readonly delivery: DetailDoc; readonly revision: number | null };
+/**
+ * A delivery without its payload, without the mark for body replays, and without the reports of its attempts, whose
+ * texts are encrypted. `revision` is the revision of its stream.
+ */
+export type FoundDelivery = { readonly delivery: DetailDoc; readonly revision: number | null; readonly reports: readonly StoredReport[] };
 
 /**
  * Parses the document of a delivery, and completes its status and time of publication, as of the log position `until`
  * if it is given.
  */
 export const deliveryOf = async (reads: Reads, { doc, revision }: Doc, until?: Position): Promise<FoundDelivery> => {
-  const { failures, ...row } = withRedeliveries(JSON.parse(doc) as WithPlace<StoredDoc>);
+  const { failures, reports = [], last_report: _, last_texts: __, ...row } = withRedeliveries(JSON.parse(doc) as WithPlace<StoredDoc>);
   const messages = row.causation.map(({ event_id }) => event_id);
-  const found: WithPlace<DetailDoc> = { ...row, attempts: allAttempts(row.attempts, failures, messages) };
+  const attempts = allAttempts({ attempts: row.attempts, failures, reports }, messages).map((attempt) => ({ ...attempt, report: null }));
+  const found: WithPlace<DetailDoc> = { ...row, attempts };
   const through = found.status === 'waiting' ? await publishedThrough(reads, until) : '';
-  return { delivery: await withPublication<DetailDoc>(reads, found, through), revision };
+  return { delivery: await withPublication<DetailDoc>(reads, found, through), revision, reports };
 };
 
 /** Finds one delivery; null if it does not exist. Use `withReplayMark` to mark a body replay. */

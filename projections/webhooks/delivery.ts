@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { type Recorded, sortKey } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
-import type { AcknowledgementEvent, FailedAttempt, SettledDelivery } from '../../domain/runners/acknowledgement.ts';
+import type { AcknowledgementEvent } from '../../domain/runners/acknowledgement.ts';
+import type { AttemptReportEvent } from '../../domain/runners/attempt-report.ts';
 import type { PublicationEvent } from '../../domain/runners/publication.ts';
 import type { SessionEvent } from '../../domain/sessions/session.ts';
 import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
@@ -10,9 +11,11 @@ import type { RejectionEvent } from '../../domain/webhooks/rejection.ts';
 import { type Change, insert, type Projection, patch, type Row } from '../projection.ts';
 import type { Table } from '../table.ts';
 import { Caller } from './caller.ts';
-import { Attempt, StoredFailure, storedFailure } from './delivery-attempts.ts';
+import { Attempt, StoredFailure } from './delivery-attempts.ts';
 import { Guardrail, Preview, ReasonNote } from './delivery-fields.ts';
 import { Redeliveries, storedRedeliveries } from './delivery-redeliveries.ts';
+import { LastFailure, StoredReport, storedLastReport } from './delivery-reports.ts';
+import { patchFailed, patchReported, patchSettled } from './delivery-settlement.ts';
 import { Origin, Step, stepOf } from './delivery-steps.ts';
 import { insertPublication, publicationTable } from './publication.ts';
 
@@ -66,6 +69,9 @@ const Delivery = z.object({
   redeliveries: Redeliveries.default({ count: 0, last_at: null, differed: false }).meta({
     description: 'How often the delivery was sent to a runner again, and whether the provider has repeated it with another body',
   }),
+  last_failure: LastFailure.nullable().default(null).meta({
+    description: 'The last failed attempt that a runner has reported, even if a later attempt succeeded; null without a report',
+  }),
 });
 
 /** A delivery in a list. */
@@ -95,10 +101,15 @@ export const DeliveryDetailRow = Delivery.extend({
     .meta({ description: 'What happened: the delivery itself, then its redeliveries and the starts of its sessions' }),
 });
 
-/** `failures` are the failed attempts. In a stored row, `attempts` are only those attempts that ended a message. */
+/**
+ * `failures` are the failed attempts, and `reports` why they failed. In a stored row, `attempts` are only those attempts
+ * that ended a message.
+ */
 const StoredDetail = DeliveryDetailRow.extend({
   place: z.string().nullable(),
   failures: z.array(StoredFailure).default([]),
+  reports: z.array(StoredReport).default([]),
+  ...storedLastReport,
   ...storedRedeliveries,
 });
 
@@ -106,7 +117,7 @@ const StoredDetail = DeliveryDetailRow.extend({
  * A delivery in a list. `place` is the sort key of the position of the event that started the delivery's last message;
  * null if there is no message. From `place`, queries find out whether the message is published.
  */
-export const DeliveryListRow = Delivery.extend({ place: z.string().nullable(), ...storedRedeliveries });
+export const DeliveryListRow = Delivery.extend({ place: z.string().nullable(), ...storedLastReport, ...storedRedeliveries });
 
 export const table = {
   name: 'deliveries',
@@ -133,6 +144,8 @@ export const table = {
     // The same as `place` while the newest message of the delivery is neither acknowledged nor given up; then null.
     // There is an index on it, to find the open deliveries.
     unsettled: 'text',
+    // When the last message failed at a runner or was given up; null if it did not, or is acknowledged.
+    failed_at: 'timestamptz',
   },
   docs: { doc: StoredDetail, list_doc: DeliveryListRow },
   indexes: [
@@ -143,16 +156,17 @@ export const table = {
     { columns: ['tenant_id', 'outcome', 'received_at', 'id'] },
     { columns: ['tenant_id', 'provider_delivery_id', 'received_at', 'id'], withoutNull: 'provider_delivery_id' },
     { columns: ['tenant_id', 'unsettled'], withoutNull: 'unsettled' },
+    { columns: ['tenant_id', 'received_at', 'failed_at', 'id'], withoutNull: 'failed_at' },
     { columns: ['tenant_id', 'integration_id', 'received_at', 'id'] },
     { columns: ['tenant_id', 'integration_id', 'sha256', 'received_at', 'id'] },
     { columns: ['unsettled', 'id'], withoutNull: 'unsettled' },
   ],
 } as const satisfies Table;
 
-const NO_MESSAGE = { status: null, place: null, message_id: null, message_agent_id: null, unsettled: null };
+const NO_MESSAGE = { status: null, place: null, message_id: null, message_agent_id: null, unsettled: null, failed_at: null };
 const UNPROCESSED = {
   ...{ redactions: 0, published_at: null, acknowledged_at: null, attempts: [], failures: [], session_id: null },
-  ...{ requeues: [], differed: false },
+  ...{ requeues: [], differed: false, reports: [], last_report: null, last_texts: null },
 };
 
 /** Returns the fields for a message to an agent that this event starts, and that has not ended yet. */
@@ -164,6 +178,7 @@ const newMessage = ({ event_id, position }: Recorded, message_agent_id: string):
   message_agent_id,
   published_at: null,
   acknowledged_at: null,
+  failed_at: null,
 });
 
 type VerifiedEvent = Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>;
@@ -232,34 +247,6 @@ const patchRequeued = (event: Recorded<Extract<DeliveryEvent, { type: 'DeliveryR
   return patch('deliveries', { tenant_id, id }, fields, { items: { causation: [stepOf(event, { agent_id, cause })], requeues } });
 };
 
-/**
- * Returns the change that shows how a message ended. If it is not the delivery's last message, the status of the
- * delivery does not change.
- */
-const patchSettled = (
-  tenant_id: string,
-  { delivery_id, event_id, at, attempts, published_at }: SettledDelivery,
-  outcome: Attempt['outcome'],
-): Change => {
-  const ending =
-    outcome === 'acknowledged'
-      ? { status: 'done', outcome: 'accepted', reason: null, acknowledged_at: at }
-      : { status: 'dead', outcome: 'dead', reason: outcome };
-  return patch(
-    'deliveries',
-    { tenant_id, id: delivery_id },
-    { ...ending, unsettled: null, published_at: published_at ?? null },
-    { ifEqual: { message_id: event_id }, items: { attempts: [{ event_id, at, outcome, count: attempts }] } },
-  );
-};
-
-/**
- * Returns the change that adds a failed attempt. The status does not change, because the broker sends the message
- * again.
- */
-const patchFailed = (tenant_id: string, failure: FailedAttempt): Change =>
-  patch('deliveries', { tenant_id, id: failure.delivery_id }, {}, { items: { failures: [storedFailure(failure)] } });
-
 type SessionStarted = Extract<SessionEvent, { type: 'SessionStarted' }>;
 
 /** Returns the changes that show the session which was started to process a delivery. */
@@ -274,8 +261,8 @@ const patchSession = (event: Recorded<SessionStarted>): readonly Change[] => {
 /** Accepted, blocked and rejected deliveries, and how far they are processed. Their bodies are only in the log. */
 export const deliveries = {
   name: 'deliveries',
-  version: 9,
-  categories: ['delivery', 'rejection', 'acknowledgement', 'publication', 'session'],
+  version: 10,
+  categories: ['delivery', 'rejection', 'acknowledgement', 'attemptreport', 'publication', 'session'],
   tables: [table, publicationTable],
   on: {
     WebhookAccepted: (event) => insertVerified(event, 'accepted'),
@@ -293,7 +280,10 @@ export const deliveries = {
     DeliveriesAcknowledged: ({ tenant, data }) => data.deliveries.map((delivery) => patchSettled(tenant, delivery, 'acknowledged')),
     DeliveryAttemptFailed: ({ tenant, data }) => data.failures.map((failure) => patchFailed(tenant, failure)),
     DeliveryDeadLettered: ({ tenant, data }) => patchSettled(tenant, data, data.reason),
+    DeliveryAttemptsReported: (event) => event.data.reports.map((report) => patchReported(event, report)),
     MessagesPublished: insertPublication,
     SessionStarted: patchSession,
   },
-} as const satisfies Projection<DeliveryEvent | RejectionEvent | AcknowledgementEvent | PublicationEvent | SessionStarted>;
+} as const satisfies Projection<
+  DeliveryEvent | RejectionEvent | AcknowledgementEvent | AttemptReportEvent | PublicationEvent | SessionStarted
+>;

@@ -53,6 +53,7 @@ const FURTHER = [
   'GET    /tenant/{tenant_id}/tools/{tool_id}/history',
   'POST   /auth/key',
   'POST   /auth/link',
+  'POST   /tenant/{tenant_id}/deliveries/{delivery_id}/attempts',
   'POST   /tenant/{tenant_id}/deliveries/replay',
   'POST   /tenant/{tenant_id}/effective-permissions/preview',
   'PUT    /tenant/{tenant_id}/agents/{agent_id}/credentials/{identity_id}',

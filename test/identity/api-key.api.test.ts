@@ -171,7 +171,7 @@ test("a runner key allows only a runner's operations: reading its agent, its run
       });
     const [own, foreign] = [await ask(agent), await ask(other)];
     // Another agent's session or reservation gets the same response as a missing one.
-    const isByResource = name === 'getSession' || (method === 'post' && /:(session|reservation)_id/.test(path));
+    const isByResource = name === 'getSession' || name === 'reportAttempt' || (method === 'post' && /:(session|reservation)_id/.test(path));
     const refused = isByResource ? 404 : 403;
     if (path !== '/me') assert.is(foreign.status, refused, `${name} of another agent: ${foreign.status}`);
     if (own.status !== 403) open.add(name);
@@ -192,6 +192,7 @@ test("a runner key allows only a runner's operations: reading its agent, its run
     'listSessions',
     'readBudgetUsage',
     'readMe',
+    'reportAttempt',
     'requestCredential',
     'reserveBudget',
     'sendMail',

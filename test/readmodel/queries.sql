@@ -3422,6 +3422,16 @@ order by
 limit
   $6;
 
+-- lastFailures: of some deliveries
+select
+  "delivery"."id",
+  "delivery"."list_doc"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."id" = any ($2);
+
 -- deliveryProblems: of a tenant
 select
   "delivery"."outcome",

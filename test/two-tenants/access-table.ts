@@ -4,7 +4,7 @@
  * accepts the runner key of the agent in the path. - `+ runner only`: it accepts only that key. Other callers are
  * refused as if they lacked the permission. - `in body`: the permission is required on the agent whose id is in the
  * body. - `on delivery`: it requires tenant:integrations:read, or agent:chat:read on the agent of the delivery. - `on
- * session`: the permission is required on the agent of the session in the path. - `of starter`: in addition, only the
+ * session`: the permission is required on the agent of the session or delivery. - `of starter`: in addition, only the
  * user who started the session has access. - `on reservation`: only the runner has access. For all other callers, the
  * reservation does not exist. - `on own sign-in`: only the user who signed in has access, in the dataset with the API
  * key of the sign-in. Runner keys are refused; for all other callers, the sign-in does not exist. - `in a tenant of the
@@ -128,6 +128,7 @@ POST   /tenant/{tenant_id}/deliveries/replay                            tenant:i
 GET    /tenant/{tenant_id}/deliveries/{delivery_id}                     tenant:read on delivery
 GET    /tenant/{tenant_id}/deliveries/{delivery_id}/body                tenant:read on delivery + runner
 POST   /tenant/{tenant_id}/deliveries/{delivery_id}/redeliver           tenant:integrations:write
+POST   /tenant/{tenant_id}/deliveries/{delivery_id}/attempts            any + runner only on session
 GET    /tenant/{tenant_id}/skills                                       tenant:read
 POST   /tenant/{tenant_id}/skills                                       tenant:skills:write
 GET    /tenant/{tenant_id}/skills/{skill_id}                            tenant:read

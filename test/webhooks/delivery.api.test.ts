@@ -160,9 +160,9 @@ test('a read of a delivery shows each attempt, and whether a runner acknowledged
   assert.equal([first!.json.status, first!.json.published_at], ['done', at]);
   const { event_id } = given.accepted()[0]!;
   assert.equal(first!.json.attempts, [
-    { event_id, at: null, outcome: 'expired', count: 1 },
-    { event_id, at, outcome: 'failed', count: 2 },
-    { event_id, at, outcome: 'acknowledged', count: 3 },
+    { event_id, at: null, outcome: 'expired', count: 1, report: null },
+    { event_id, at, outcome: 'failed', count: 2, report: null },
+    { event_id, at, outcome: 'acknowledged', count: 3, report: null },
   ]);
   assert.equal([second!.json.outcome, second!.json.reason], ['dead', 'max_deliveries']);
   assert.equal([second!.json.status, second!.json.published_at], ['dead', at]);

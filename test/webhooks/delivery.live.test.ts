@@ -66,7 +66,13 @@ test('the rows of integrations and deliveries in Postgres equal those that the l
   const pages = async (filter: DeliveryFilter): Promise<object[][]> => {
     const found: object[][] = [];
     for (let cursor: string | null | undefined; cursor !== null; ) {
-      const page: Page = await deliveryPage(reads, { ...integration, ...filter }, () => true, { ...window, cursor });
+      const page: Page = await deliveryPage(
+        reads,
+        { ...integration, ...filter },
+        () => true,
+        { ...window, cursor },
+        { openTexts: async () => null },
+      );
       found.push(JSON.parse(page.body) as object[]);
       cursor = page.next;
     }

@@ -1,0 +1,182 @@
+import { z } from 'zod';
+import type { Position } from '../../domain/event.ts';
+import { integer } from '../../domain/fields.ts';
+import { invalid, notFound, Refusal } from '../../domain/refusal.ts';
+import * as AttemptReport from '../../domain/runners/attempt-report.ts';
+import { packTexts, type ReportTexts, type SealedTexts, unpackTexts } from '../../domain/runners/report-texts.ts';
+import { MAX_DELIVERY_ATTEMPTS } from '../../domain/runners/runner-credential.ts';
+import { secret } from '../../domain/secret.ts';
+import * as Delivery from '../../domain/webhooks/delivery.ts';
+import type { Ctx, Input, Loaded, SecretLocation } from '../context.ts';
+import { redactText } from '../redaction/redaction-patterns.ts';
+
+const MAX_REASON_LENGTH = 2_000;
+const MAX_STDERR_LENGTH = 4_000;
+const MAX_SECONDS = 31 * 24 * 3_600;
+
+const Code = z.union([z.int(), z.string().regex(/^[\w.-]{1,64}$/, 'must have 1 to 64 letters, digits, `_`, `.` or `-`')]);
+
+export const AttemptReportCreate = z
+  .strictObject({
+    attempt: integer(1, MAX_DELIVERY_ATTEMPTS).meta({
+      description: 'Which attempt of the message it was, beginning with 1',
+      examples: [1],
+    }),
+    outcome: z.enum(AttemptReport.ATTEMPT_OUTCOMES).meta({
+      description:
+        '`failed`: the handler reported an error; `timed_out`: it exceeded its time limit; `crashed`: it was killed, or cannot be reached; `released`: the runner gives the event back, to process it later',
+    }),
+    code: Code.nullable()
+      .default(null)
+      .meta({ description: 'An exit code, a signal, an HTTP status or the code of an error', examples: ['1'] }),
+    reason: z
+      .string()
+      .min(1)
+      .max(MAX_REASON_LENGTH)
+      .meta({ description: 'Why it failed', examples: ['the command ended with 1'] }),
+    stderr_tail: z
+      .string()
+      .max(MAX_STDERR_LENGTH)
+      .nullable()
+      .default(null)
+      .meta({
+        description: 'The end of what the handler wrote to standard error, or of what it answered. Of a long text, only the end is stored',
+        examples: ['Error: the model does not answer\n'],
+      }),
+    seconds: z
+      .number()
+      .min(0)
+      .max(MAX_SECONDS)
+      .meta({ description: 'How long the attempt took', examples: [1.25] }),
+    message_id: z
+      .uuid()
+      .nullable()
+      .default(null)
+      .meta({
+        description: 'The id of the message (`id` of the event, ANNALS_EVENT_ID); null: the last message of the delivery',
+        examples: ['6f9619ff-8b86-4d01-b42d-00cf4fc964ff'],
+      }),
+  })
+  .meta({
+    id: 'AttemptReportCreate',
+    examples: [{ attempt: 1, outcome: 'failed', code: '1', reason: 'the command ended with 1', stderr_tail: null, seconds: 1.25 }],
+  });
+
+/** A report, and its texts as they are to be stored. `seal` encrypts them for this attempt. */
+export type NewReport = {
+  readonly agent_id: string;
+  readonly report: AttemptReport.AttemptReport;
+  readonly texts: ReportTexts;
+  readonly seal: () => Promise<string>;
+};
+
+/**
+ * Records a report, if the same attempt is not recorded yet, together with others that arrive at about the same time.
+ * Resolves when it is in the log, with the position of its event; null if the attempt was recorded before.
+ * @throws Refusal unavailable
+ */
+export type RecordAttempt = (tenant: string, report: NewReport) => Promise<Position | null>;
+
+type AttemptRef = Pick<SealedTexts, 'message_id' | 'attempt'>;
+
+const textsLocation = (tenant: string, delivery_id: string, { message_id, attempt }: AttemptRef): SecretLocation => ({
+  tenant,
+  category: AttemptReport.category,
+  id: delivery_id,
+  field: `${message_id ?? ''}/${attempt}`,
+});
+
+/** Returns the function that decrypts the texts of a report; null if they are damaged or their key cannot be read. */
+export const reportOpener =
+  (ctx: Pick<Ctx, 'tenant' | 'open'>) =>
+  async (delivery_id: string, { sealed, ...attempt }: SealedTexts): Promise<ReportTexts | null> => {
+    try {
+      return unpackTexts((await ctx.open(textsLocation(ctx.tenant, delivery_id, attempt), sealed)).reveal());
+    } catch {
+      return null;
+    }
+  };
+
+/** A message to the runners of an agent. `id` is the id of its event, and null for the first message of the delivery. */
+type Message = { readonly id: string | null; readonly agent_id: string };
+
+/** Finds the message that runners know by this id; null if the delivery has none. */
+const findMessage = async (ctx: Ctx, delivery_id: string, event_id: string): Promise<Message | null> => {
+  for await (const event of ctx.history(Delivery, delivery_id)) {
+    if (Delivery.isAccepted(event.type) && event.event_id === event_id) return { id: null, agent_id: Delivery.factsOf(event).agent_id };
+    if (event.type !== 'DeliveryRequeued') continue;
+    const { agent_id, repeats } = event.data;
+    if (event.event_id === event_id || repeats === event_id) return { id: event.event_id, agent_id };
+  }
+  return null;
+};
+
+const lastMessage = ({ message_id, agent_id, requeued_at }: Delivery.Delivery): Message | null =>
+  message_id === null || agent_id === null ? null : { id: requeued_at === null ? null : message_id, agent_id };
+
+/** Returns the message of a delivery that the caller reports about. */
+const messageOf = async (ctx: Ctx, delivery_id: string, event_id: string | null): Promise<Message | null> => {
+  const { state } = await ctx.load(Delivery, delivery_id);
+  const isLast = event_id === null || event_id === state.message_id || event_id === state.cloud_event_id;
+  return isLast ? lastMessage(state) : findMessage(ctx, delivery_id, event_id);
+};
+
+/**
+ * Checks that the caller is a runner of an agent to which the delivery was sent. To every other runner, the delivery
+ * does not exist.
+ * @throws Refusal not_found, forbidden
+ */
+export const requireOwnRunner = async (ctx: Ctx, delivery_id: string): Promise<void> => {
+  const { principal } = ctx;
+  const { state } = await ctx.load(Delivery, delivery_id);
+  if (principal.kind !== 'runner') {
+    if (state.facts === null) throw notFound();
+    await ctx.require('agent:read', state.facts.agent_id);
+    throw new Refusal('forbidden', "This needs the runner key of the delivery's agent");
+  }
+  const isOwn = async (): Promise<boolean> => {
+    if ([state.agent_id, state.facts?.agent_id].includes(principal.agent_id)) return state.status === 'accepted';
+    for await (const { type, data } of ctx.history(Delivery, delivery_id))
+      if (type === 'DeliveryRequeued' && data.agent_id === principal.agent_id) return true;
+    return false;
+  };
+  if (principal.tenant_id === ctx.tenant && (await isOwn())) return;
+  throw notFound();
+};
+
+/**
+ * Records why an attempt of the calling runner failed. The texts are redacted with the tenant's patterns, and stored
+ * encrypted. A second report of the same attempt changes nothing.
+ * @throws Refusal invalid, unavailable
+ */
+export const reportAttempt = async (
+  ctx: Ctx,
+  { delivery_id, ...input }: Input<typeof AttemptReportCreate, 'tenant_id' | 'delivery_id'>,
+  record: RecordAttempt,
+): Promise<Loaded<null>> => {
+  const { principal } = ctx;
+  const message = await messageOf(ctx, delivery_id, input.message_id);
+  if (principal.kind !== 'runner' || message?.agent_id !== principal.agent_id)
+    throw invalid('/message_id', 'is not the id of a message of this delivery to your agent', 'unknown_message');
+  const { attempt, outcome, code } = input;
+  const texts = {
+    reason: await redactText(ctx, '/reason', input.reason),
+    stderr_tail: input.stderr_tail === null ? null : await redactText(ctx, '/stderr_tail', input.stderr_tail),
+  };
+  const location = textsLocation(ctx.tenant, delivery_id, { message_id: message.id, attempt });
+  const report: AttemptReport.AttemptReport = {
+    delivery_id,
+    ...(message.id !== null && { message_id: message.id }),
+    attempt,
+    ...(outcome !== 'failed' && { outcome }),
+    ...(code !== null && { code: String(code) }),
+    seconds: Math.round(input.seconds * 100) / 100,
+  };
+  const position = await record(ctx.tenant, {
+    agent_id: principal.agent_id,
+    report,
+    texts,
+    seal: () => ctx.seal(location, secret(packTexts(texts))),
+  });
+  return { id: delivery_id, state: null, revision: -1, position };
+};

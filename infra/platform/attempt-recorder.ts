@@ -1,0 +1,145 @@
+import { hash, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NewReport, RecordAttempt } from '../../commands/runners/report-attempt.ts';
+import { type Metadata, type Position, type Recorded, streamName } from '../../domain/event.ts';
+import { type AttemptReport, type AttemptReportEvent, attemptKey, category } from '../../domain/runners/attempt-report.ts';
+import { failureKey } from '../../domain/runners/report-texts.ts';
+import { throwAsRefusal } from '../aggregates/transact.ts';
+import { type Log, LogError } from '../eventstore/event-log.ts';
+import { createLruMap, type LruMap } from '../lru-map.ts';
+
+/** Reports that arrive within this many milliseconds are recorded together. */
+const BATCH_DELAY_MS = 100;
+/** The maximum number of reports in one event. It keeps the append below the size limit of the log. */
+const MAX_PER_EVENT = 100;
+const MAX_APPENDS = 5;
+/** The number of events of an agent that are read to find out which attempts were recorded by another process. */
+const MAX_READ_EVENTS = 200;
+const MAX_KNOWN = 10_000;
+const MAX_AGENTS = 1_000;
+
+type Pending = NewReport & PromiseWithResolvers<Position | null>;
+
+/** The stream of one agent. `revision` is that of the last event that this process knows; -1 if it knows none. */
+type AgentStream = {
+  readonly tenant: string;
+  readonly agent_id: string;
+  revision: number;
+  pending: Pending[];
+  writing: Promise<void> | null;
+};
+
+/**
+ * `attempts` are the recorded attempts. `texts` has, for each text of a message, the attempt with which it was recorded.
+ */
+type Recorder = {
+  readonly log: Log;
+  readonly now: () => number;
+  readonly agents: LruMap<string, AgentStream>;
+  readonly attempts: LruMap<string, true>;
+  readonly texts: LruMap<string, number>;
+};
+
+const keyOf = (tenant: string, report: AttemptReport): string => `${tenant}/${attemptKey(report)}`;
+
+const textKey = (tenant: string, { report: { delivery_id, message_id = '' }, texts }: NewReport): string =>
+  hash('sha256', `${tenant}/${delivery_id}/${message_id}/${failureKey(texts)}`, 'base64');
+
+/** Marks the attempts that other processes have recorded since this process last read the stream. */
+const readOthers = async ({ log, attempts }: Recorder, stream: AgentStream): Promise<void> => {
+  const { tenant, agent_id, revision } = stream;
+  for await (const event of log.read(streamName(category, tenant, agent_id), { backwards: true, limit: MAX_READ_EVENTS })) {
+    if (event.revision <= revision) break;
+    stream.revision = Math.max(stream.revision, event.revision);
+    for (const report of (event as Recorded<AttemptReportEvent>).data.reports) attempts.set(keyOf(tenant, report), true);
+  }
+};
+
+/**
+ * Completes the reports of attempts that are not recorded: each gets its encrypted texts, or refers to an earlier
+ * attempt with the same texts.
+ */
+const unrecorded = async ({ attempts, texts }: Recorder, tenant: string, batch: readonly Pending[]): Promise<AttemptReport[]> => {
+  const found = new Map<string, AttemptReport>();
+  const known = new Map<string, number>();
+  for (const pending of batch) {
+    const { report } = pending;
+    const [key, text] = [keyOf(tenant, report), textKey(tenant, pending)];
+    if (attempts.peek(key) || found.has(key)) continue;
+    const same_as = known.get(text) ?? texts.peek(text);
+    found.set(key, same_as === undefined ? { ...report, sealed: await pending.seal() } : { ...report, same_as });
+    if (same_as === undefined) known.set(text, report.attempt);
+  }
+  return [...found.values()];
+};
+
+const append = async (recorder: Recorder, stream: AgentStream, batch: readonly Pending[]): Promise<Position | null> => {
+  const { log, now, attempts, texts } = recorder;
+  const { tenant, agent_id } = stream;
+  const reports = await unrecorded(recorder, tenant, batch);
+  if (reports.length === 0) return null;
+  const meta: Metadata = { tenant, actor: { kind: 'agent', id: agent_id }, at: new Date(now()).toISOString(), v: 1 };
+  const event = { id: randomUUID(), type: 'DeliveryAttemptsReported', data: { reports }, meta };
+  const expected = stream.revision < 0 ? 'none' : stream.revision;
+  const { revision, position } = await log.append(streamName(category, tenant, agent_id), expected, [event]);
+  stream.revision = revision;
+  for (const report of reports) attempts.set(keyOf(tenant, report), true);
+  const withTexts = new Set(reports.filter(({ sealed }) => sealed !== undefined).map(attemptKey));
+  for (const pending of batch) if (withTexts.has(attemptKey(pending.report))) texts.set(textKey(tenant, pending), pending.report.attempt);
+  return position;
+};
+
+const isConflict = (error: unknown): boolean => error instanceof LogError && error.kind === 'conflict';
+
+/** Records a batch. Tries again after a conflict, because other processes also write to the stream. */
+const recordBatch = async (recorder: Recorder, stream: AgentStream, batch: readonly Pending[]): Promise<Position | null> => {
+  for (let left = MAX_APPENDS; ; left--) {
+    try {
+      if (stream.revision < 0) await readOthers(recorder, stream);
+      return await append(recorder, stream, batch);
+    } catch (error) {
+      if (!isConflict(error) || left === 1) throw error;
+      await readOthers(recorder, stream);
+    }
+  }
+};
+
+/** Records the pending reports of an agent until there are none. */
+const write = async (recorder: Recorder, stream: AgentStream): Promise<void> => {
+  await sleep(BATCH_DELAY_MS);
+  while (stream.pending.length > 0) {
+    const batch = stream.pending.splice(0, MAX_PER_EVENT);
+    try {
+      const position = await recordBatch(recorder, stream, batch);
+      for (const { resolve } of batch) resolve(position);
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+  stream.writing = null;
+};
+
+/**
+ * Creates the recorder of reports about attempts. Reports about the deliveries to one agent that arrive within a tenth
+ * of a second become one event, and each is answered when this event is in the log. So nothing waits for the log but
+ * the callers, and the process has nothing to write when it ends. An attempt that this process knows as recorded, or
+ * that is among the last events of the agent, is not recorded again.
+ */
+export const createAttemptRecorder = ({ log, now }: Pick<Recorder, 'log' | 'now'>): RecordAttempt => {
+  const recorder: Recorder = {
+    log,
+    now,
+    agents: createLruMap({ capacity: MAX_AGENTS }),
+    attempts: createLruMap({ capacity: MAX_KNOWN }),
+    texts: createLruMap({ capacity: MAX_KNOWN }),
+  };
+  return (tenant, report) => {
+    const key = `${tenant}/${report.agent_id}`;
+    const stream = recorder.agents.get(key) ?? { tenant, agent_id: report.agent_id, revision: -1, pending: [], writing: null };
+    recorder.agents.set(key, stream);
+    const recording = Promise.withResolvers<Position | null>();
+    stream.pending.push({ ...report, ...recording });
+    stream.writing ??= write(recorder, stream);
+    return recording.promise.catch(throwAsRefusal);
+  };
+};

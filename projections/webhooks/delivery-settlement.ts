@@ -1,0 +1,51 @@
+import type { Recorded } from '../../domain/event.ts';
+import type { FailedAttempt, SettledDelivery } from '../../domain/runners/acknowledgement.ts';
+import type { AttemptReport } from '../../domain/runners/attempt-report.ts';
+import { type Change, patch } from '../projection.ts';
+import { type Attempt, storedFailure } from './delivery-attempts.ts';
+import { lastReportFields, MAX_SHOWN_REPORTS, storedReport } from './delivery-reports.ts';
+
+/**
+ * Returns the change that shows how a message ended. If it is not the delivery's last message, the status of the
+ * delivery does not change.
+ */
+export const patchSettled = (
+  tenant_id: string,
+  { delivery_id, event_id, at, attempts, published_at }: SettledDelivery,
+  outcome: Attempt['outcome'],
+): Change => {
+  const ending =
+    outcome === 'acknowledged'
+      ? { status: 'done', outcome: 'accepted', reason: null, acknowledged_at: at, failed_at: null }
+      : { status: 'dead', outcome: 'dead', reason: outcome, failed_at: at };
+  return patch(
+    'deliveries',
+    { tenant_id, id: delivery_id },
+    { ...ending, unsettled: null, published_at: published_at ?? null },
+    { ifEqual: { message_id: event_id }, items: { attempts: [{ event_id, at, outcome, count: attempts }] } },
+  );
+};
+
+/**
+ * Returns the change that adds a failed attempt. The status does not change, because the broker sends the message
+ * again.
+ */
+export const patchFailed = (tenant_id: string, failure: FailedAttempt): Change =>
+  patch(
+    'deliveries',
+    { tenant_id, id: failure.delivery_id },
+    { failed_at: failure.at },
+    { ifEqual: { message_id: failure.event_id }, items: { failures: [storedFailure(failure)] } },
+  );
+
+/** A report can refer to another one of its message. So twice as many are stored as are shown. */
+const MAX_STORED_REPORTS = 2 * MAX_SHOWN_REPORTS;
+
+/** Returns the change that adds why an attempt failed, as the runner has reported it. */
+export const patchReported = ({ tenant: tenant_id, at }: Pick<Recorded, 'tenant' | 'at'>, report: AttemptReport): Change => {
+  const stored = storedReport(report, at);
+  return patch('deliveries', { tenant_id, id: report.delivery_id }, lastReportFields(stored), {
+    items: { reports: [stored] },
+    maxItems: MAX_STORED_REPORTS,
+  });
+};
