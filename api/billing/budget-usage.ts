@@ -36,12 +36,10 @@ const BudgetHourRead = z
       1.8,
     ),
     refused: z.int().meta({ description: 'How many reservations were refused; at most 100 an hour are recorded', examples: [2] }),
-    refused_sessions: z
-      .int()
-      .meta({
-        description: 'How many sessions were not started because the budget was spent; at most 100 an hour are recorded',
-        examples: [0],
-      }),
+    refused_sessions: z.int().meta({
+      description: 'How many sessions were not started because the budget was spent; at most 100 an hour are recorded',
+      examples: [0],
+    }),
     refused_reservation_id: z
       .string()
       .nullable()

@@ -12,8 +12,9 @@ export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
 
 /**
  * Why an attempt failed, as the runner reports it. `message_id` is the id of the message of a redelivery; absent for the
- * first message of the delivery. `outcome` is absent if it is `failed`, so that many reports take little space. `sealed` are the texts, encrypted. If they are those of an earlier attempt of the same
- * message, `same_as` is the number of that attempt instead.
+ * first message of the delivery. `outcome` is absent if it is `failed`, so that many reports take little space. `sealed`
+ * are the texts, encrypted. If they are those of an earlier attempt of the same message, `same_as` is the number of that
+ * attempt instead.
  */
 export type AttemptReport = {
   delivery_id: string;
