@@ -32,12 +32,17 @@ export const budgetTimes = (
 };
 
 /** Links to the event of the first reservation that was refused in an hour. */
-const refusedOf = ({ refused, refused_event_id }: Hour, visit: Visit): Child =>
+const refusedReservations = ({ refused, refused_event_id }: Hour, visit: Visit): Child =>
   refused_event_id === null || !visit.may('tenant:audit:read')
-    ? refused === 0
-      ? '0'
-      : `${refused} refused`
+    ? `${refused} refused`
     : a({ href: tenantPath(visit.params.tenant_id!, `/events/${refused_event_id}`) }, `${refused} refused`);
+
+const refusedOf = (hour: Hour, visit: Visit): Child => {
+  const { refused, refused_sessions } = hour;
+  const sessions = refused_sessions > 0 && `${counted(refused_sessions, 'session')} refused`;
+  if (refused === 0) return sessions || '0';
+  return [refusedReservations(hour, visit), sessions && `, ${sessions}`];
+};
 
 const hourRow = (hour: Hour, visit: Visit) =>
   tr(
@@ -45,6 +50,7 @@ const hourRow = (hour: Hour, visit: Visit) =>
     td({ class: 'main-cell' }, zoned(hour.hour, 'minute')),
     td({ class: 'number' }, usd(hour.reserved_usd)),
     td({ class: 'number wide-only' }, usd(hour.settled_usd)),
+    td({ class: 'number wide-only' }, usd(hour.sessions_usd)),
     td({ class: 'number wide-only' }, hour.left_usd === null ? 'no limit' : usd(hour.left_usd)),
     td({ class: 'number' }, refusedOf(hour, visit)),
   );
@@ -53,6 +59,7 @@ const COLUMNS: readonly Column[] = [
   ['Hour'],
   ['Reserved', 'number'],
   ['Settled', 'number wide-only'],
+  ['Sessions beyond it', 'number wide-only'],
   ['Left', 'number wide-only'],
   ['Refused', 'number'],
 ];
@@ -64,7 +71,7 @@ const COLUMNS: readonly Column[] = [
 export const budgetHours = (hours: readonly Hour[], visit: Visit, period: Period = {}): readonly Child[] => {
   const limit = visit.query.get('limit_usd');
   const refused = hours.reduce((sum, hour) => sum + hour.refused, 0);
-  const used = hours.filter(({ reserved_usd, refused: times }) => reserved_usd > 0 || times > 0);
+  const used = hours.filter((hour) => hour.reserved_usd + hour.sessions_usd + hour.refused + hour.refused_sessions > 0);
   const reservations = counted(refused, 'reservation');
   const hoursText = hours.length === 1 ? 'this hour' : `these ${counted(hours.length, 'hour')}`;
   const said = limit
@@ -77,7 +84,7 @@ export const budgetHours = (hours: readonly Hour[], visit: Visit, period: Period
       ? p({ class: 'quiet', 'data-clipped': '' }, `At most ${MAX_HOURS} hours are shown: those since `, exact(hours[0].hour), '.')
       : null,
     used.length === 0
-      ? p({ class: 'quiet' }, 'The runner of this agent has reserved nothing in these hours.')
+      ? p({ class: 'quiet' }, 'The agent has spent and reserved nothing in these hours.')
       : tableOf(
           'Hours',
           COLUMNS,
