@@ -56,7 +56,7 @@ export const linkedIdentityOperations = (testDatabase: TestDatabase) => ({
     method: 'delete',
     path: `${IDENTITIES}/:id`,
     summary: 'Unlink an identity',
-    details: 'Its secret is handed out no more, and the platform revokes its tokens at the provider.',
+    details: 'No runner gets its secret any more, all agents lose it, and the platform revokes its tokens at the provider.',
     permit: 'tenant:credentials:write',
     run: unlinkIdentity,
   }),
