@@ -4,6 +4,7 @@ import type { DomainEvent, Recorded } from './event.ts';
 import type { PictureEvent } from './files/picture.ts';
 import type { AttachmentEvent } from './mail/attachment.ts';
 import type { ListingEvent } from './marketplace/listing.ts';
+import type { AgentMemoryEvent } from './memory/agent-memory.ts';
 import type { MemoryImportEvent } from './memory/memory-import.ts';
 import type { SessionEvent } from './sessions/session.ts';
 import type { SkillEvent } from './skills/skill.ts';
@@ -41,7 +42,8 @@ const ofBenchmarks = {
 const ofMemories = {
   MemoryImportStarted: ({ sha256 }) => [sha256],
   MemoryImported: ({ segments }) => segments.map(({ sha256 }) => sha256),
-} as const satisfies DigestsOf<MemoryImportEvent>;
+  MemoryRemembered: ({ sha256 }) => [sha256],
+} as const satisfies DigestsOf<MemoryImportEvent | AgentMemoryEvent>;
 
 const ofMail = { MailAttachmentAdded: ({ sha256 }) => [sha256] } as const satisfies DigestsOf<AttachmentEvent>;
 

@@ -28,6 +28,7 @@ import { attachmentAudit } from './mail/attachment.audit.ts';
 import { mailAudit } from './mail/mail.audit.ts';
 import { mailboxAudit } from './mail/mailbox.audit.ts';
 import { listingAudit } from './marketplace/listing.audit.ts';
+import { agentMemoryAudit } from './memory/agent-memory.audit.ts';
 import { memoryImportAudit } from './memory/memory-import.audit.ts';
 import { keyRotationAudit } from './operations/key-rotation.audit.ts';
 import { platformStartAudit } from './operations/platform-start.audit.ts';
@@ -85,6 +86,7 @@ export const recordsOfAggregates: readonly Readonly<Record<string, AuditRecord>>
   mailAudit,
   mailboxAudit,
   listingAudit,
+  agentMemoryAudit,
   memoryImportAudit,
   keyRotationAudit,
   platformStartAudit,

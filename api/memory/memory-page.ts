@@ -3,9 +3,12 @@ import { entryIdOf, importIdRange, indexOfEntry, isEntryOf } from '../../domain/
 import type { NewEntry } from '../../domain/memory/memory-entry.ts';
 import { type CursorKey, readCursorKey, writeCursor } from '../../projections/cursor.ts';
 import { type ImportedFile, importOfEntry, importsOfMemory, MAX_IMPORTS } from '../../projections/memory/memory-import.queries.ts';
+import type { Origin } from '../../projections/memory/memory-import.ts';
 import { type Page, takeUpToPageSize } from '../../projections/read-model.ts';
 import type { Ctx } from '../http/operation.ts';
 import { type PageWindow, parseSort } from '../http/paging.ts';
+import { hasWords, mergeSteps, type Step, type Walk } from './memory-steps.ts';
+import { findRemembered, rememberedEntries } from './remembered-entries.ts';
 
 /**
  * One request reads at most this many segments (stored parts of an import). If a search needs more, its page has fewer
@@ -13,12 +16,12 @@ import { type PageWindow, parseSort } from '../http/paging.ts';
  */
 const MAX_SEGMENTS = 32;
 
-export type MemoryFilter = { readonly agent_id: string; readonly q?: string | undefined; readonly import_id?: string | undefined };
-
-/** A step through the list: an entry, or null after the last entry of a segment. `key` is the sort key in the list. */
-type Step = { readonly key: CursorKey; readonly entry: string | null };
-
-type Walk = { readonly descending: boolean; readonly after: CursorKey | null; readonly q: string | undefined };
+export type MemoryFilter = {
+  readonly agent_id: string;
+  readonly q?: string | undefined;
+  readonly import_id?: string | undefined;
+  readonly origin?: Origin | undefined;
+};
 
 const inOrder = <T>(items: readonly T[], descending: boolean): readonly T[] => (descending ? items.toReversed() : items);
 
@@ -33,7 +36,7 @@ const withStarts = ({ segments }: ImportedFile) => {
 
 /** Returns an entry in the form of the response schema MemoryEntry, as JSON. */
 const entryJson = ({ id: import_id, imported_at: created_at }: ImportedFile, index: number, { text, source }: NewEntry): string =>
-  JSON.stringify({ id: entryIdOf(import_id, index), import_id, text, source, created_at });
+  JSON.stringify({ id: entryIdOf(import_id, index), import_id, text, source, created_at, origin: 'imported' });
 
 /**
  * Yields the entries of one import in list order. If `after` is the key of an entry of this import, starts after that
@@ -52,7 +55,7 @@ async function* entriesOf(ctx: Ctx, file: ImportedFile, { descending, after, q }
       descending,
     );
     for (const { text, source, index } of numbered) {
-      if (!isLeft(index) || (q !== undefined && !`${text}\n${source}`.toLowerCase().includes(q))) continue;
+      if (!isLeft(index) || !hasWords({ text, source }, q)) continue;
       yield { key: [created_at, entryIdOf(import_id, index)], entry: entryJson(file, index, { text, source }) };
     }
     yield { key: [created_at, entryIdOf(import_id, numbered.at(-1)!.index)], entry: null };
@@ -74,9 +77,17 @@ async function* importsAfter(ctx: Ctx, { agent_id, import_id }: MemoryFilter, { 
   }
 }
 
+async function* importedEntries(ctx: Ctx, filter: MemoryFilter, options: Walk): AsyncGenerator<Step> {
+  for await (const file of importsAfter(ctx, filter, options)) yield* entriesOf(ctx, file, options);
+}
+
 /** Yields the entries of a memory in list order, and a step without an entry after each segment. */
 async function* walk(ctx: Ctx, filter: MemoryFilter, options: Walk): AsyncGenerator<Step> {
-  for await (const file of importsAfter(ctx, filter, options)) yield* entriesOf(ctx, file, options);
+  const { agent_id, import_id, origin } = filter;
+  const imported = origin === 'remembered' ? null : importedEntries(ctx, filter, options);
+  const remembered = origin === 'imported' || import_id !== undefined ? null : rememberedEntries(ctx, agent_id, options);
+  if (imported && remembered) yield* mergeSteps(imported, remembered, options.descending);
+  else yield* imported ?? remembered ?? [];
 }
 
 /**
@@ -104,12 +115,20 @@ export const memoryPage = async (
   return { body: `[${taken.join(',\n')}]`, next: next && writeCursor(next), count: taken.length };
 };
 
+/** Returns the import that has added the entry with this id; null if there is none. */
+export const importOf = async (ctx: Ctx, agent_id: string, entry_id: string): Promise<ImportedFile | null> => {
+  const file = await importOfEntry(ctx.reads, { tenant_id: ctx.tenant, agent_id, ...importIdRange(entry_id) });
+  const entries = (file?.segments ?? []).reduce((sum, segment) => sum + segment.entries, 0);
+  return indexOfEntry(entry_id) < entries ? file : null;
+};
+
 /**
  * Returns one entry in the memory of an agent as JSON; null if there is none with this id.
  * @throws Refusal unavailable, not_configured
  */
 export const findMemoryEntry = async (ctx: Ctx, agent_id: string, entry_id: string): Promise<string | null> => {
-  const file = await importOfEntry(ctx.reads, { tenant_id: ctx.tenant, agent_id, ...importIdRange(entry_id) });
+  if (isEntryOf(agent_id, entry_id)) return findRemembered(ctx, agent_id, entry_id);
+  const file = await importOf(ctx, agent_id, entry_id);
   const index = indexOfEntry(entry_id);
   const segment = file && withStarts(file).find(({ start, entries }) => start <= index && index < start + entries);
   if (!segment) return null;

@@ -38,6 +38,13 @@ export const createSegmentWriter = (blobs: Blobs) => {
   };
 };
 
+/**
+ * Stores an entry as a segment of its own, and returns its digest. `salt` are random characters, so that nobody can
+ * guess a short text from the digest.
+ */
+export const storeEntry = async (blobs: Blobs, entry: NewEntry, salt: string): Promise<string> =>
+  (await blobs.put(Buffer.from(JSON.stringify({ ...entry, salt })))).sha256;
+
 /** Returns the entries of a segment. @throws Refusal unavailable, not_configured */
 export const readSegment = async (blobs: Blobs, sha256: string): Promise<readonly NewEntry[]> => {
   const blob = await blobs.get(sha256);

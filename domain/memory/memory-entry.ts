@@ -14,7 +14,7 @@ export const MAX_PART_LENGTH = 8_000;
 /** After an entry that is made from a plain text has this many characters, the next empty line ends the entry. */
 const FULL_PART_LENGTH = 4_000;
 const MAX_LINE_LENGTH = 1_000_000;
-const MAX_SOURCE_LENGTH = 1_024;
+export const MAX_SOURCE_LENGTH = 1_024;
 
 /**
  * Reads entries from the bytes of a text in UTF-8 or UTF-16 as they arrive. `add` returns the entries that these bytes

@@ -1,20 +1,44 @@
 import { namedBlobs } from '../../domain/blob-references.ts';
 import type { Recorded } from '../../domain/event.ts';
+import * as AgentMemory from '../../domain/memory/agent-memory.ts';
+import { indexOfEntry } from '../../domain/memory/entry-id.ts';
 import * as MemoryImport from '../../domain/memory/memory-import.ts';
 import type { Log } from '../eventstore/event-log.ts';
 
+type MemoryEvent = Recorded<MemoryImport.MemoryImportEvent | AgentMemory.AgentMemoryEvent>;
+
+/** The events of one stream because of which blobs stay stored, by their revision or by the index of their entry. */
+type Kept = Map<number, Recorded>;
+
+const forget = (kept: Kept, ranges: readonly AgentMemory.EntryRange[]): void => {
+  for (const { first, last } of ranges) for (let index = indexOfEntry(first); index <= indexOfEntry(last); index++) kept.delete(index);
+};
+
+/** Applies an event of a memory to the events of its stream that are kept. */
+const applyTo = (kept: Kept, event: MemoryEvent): void => {
+  if (event.type === 'MemoryImportUndone') kept.clear();
+  else if (event.type === 'MemoryForgotten') forget(kept, event.data.ranges);
+  else if (event.type === 'MemoryRemembered') kept.set(indexOfEntry(event.data.entry_id), event);
+  else if (namedBlobs(event).length > 0) kept.set(event.revision, event);
+};
+
+const CATEGORIES: readonly string[] = [MemoryImport.category, AgentMemory.category];
+
 /**
  * Yields the events because of which blobs must stay stored: all events of the log, except those of memory imports that
- * were undone. The events of the other memory imports come last.
+ * were undone, and of remembered entries that were forgotten. The other events of memories come last.
  * @throws LogError unavailable, damaged
  */
 export async function* eventsThatKeepBlobs(log: Log): AsyncGenerator<Recorded> {
-  const imports = new Map<string, Recorded[]>();
+  const memories = new Map<string, Kept>();
   for await (const event of log.readAll()) {
-    const { category, stream, type } = event;
-    if (category !== MemoryImport.category) yield event;
-    else if (type === 'MemoryImportUndone') imports.delete(stream);
-    else if (namedBlobs(event).length > 0) imports.set(stream, [...(imports.get(stream) ?? []), event]);
+    if (!CATEGORIES.includes(event.category)) {
+      yield event;
+      continue;
+    }
+    const kept = memories.get(event.stream) ?? new Map();
+    memories.set(event.stream, kept);
+    applyTo(kept, event as MemoryEvent);
   }
-  for (const events of imports.values()) yield* events;
+  for (const kept of memories.values()) yield* kept.values();
 }

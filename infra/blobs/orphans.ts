@@ -21,7 +21,7 @@ export const countOf = (entries: readonly StoredEntry[]): BlobCount => ({
 /**
  * Finds the blobs to which no event refers and that were stored before `before` (milliseconds since 1970). Recent blobs
  * are left out, because a blob is stored before the event that refers to it. To be safe, any digest in any field of an
- * event counts as a reference, except in the events of memory imports that were undone.
+ * event counts as a reference, except in the events of memory imports that were undone and of entries that were forgotten.
  * @throws LogError, also if a record of the log is damaged, because it might refer to a blob
  */
 export const findOrphans = async (backend: BlobBackend, log: Log, before: number): Promise<OrphanSearch> => {

@@ -38,7 +38,7 @@ const readBlob = async (blobs: BlobStore, tenant: string, sha256: string): Promi
 
 /**
  * Reads every blob to which an event refers, each of them once, and verifies all its bytes. The blobs of memory imports
- * that were undone are left out, because they may be removed.
+ * that were undone, and of entries that were forgotten, are left out, because they may be removed.
  * @throws Refusal, LogError
  */
 export const verifyBlobs = async (blobs: BlobStore, log: Log): Promise<BlobVerification> => {

@@ -11,9 +11,20 @@ import { createOutageReport } from './outage-report.ts';
 import { openProcessedIds } from './processed-ids.ts';
 import { type EventHandler, type ReceiveLimits, receiveEvents } from './receive-events.ts';
 import type { Runtime } from './runtime-files.ts';
-import { type NewSession, type RunnerSession, startSession } from './session-client.ts';
+import { type Entry, type EntryOptions, type NewSession, type RunnerSession, remember, startSession } from './session-client.ts';
 
-export type { Attachment, End, Message, NewAttachment, NewMessage, NewSession, RunnerSession, Session } from './session-client.ts';
+export type {
+  Attachment,
+  End,
+  Entry,
+  EntryOptions,
+  Message,
+  NewAttachment,
+  NewMessage,
+  NewSession,
+  RunnerSession,
+  Session,
+} from './session-client.ts';
 export { Refusal };
 
 /**
@@ -160,6 +171,8 @@ export const connectRunner = async (options: ConnectOptions = {}) => {
     /** Starts a session. With an Idempotency-Key, a repeat after a crash returns the same session. */
     startSession: (session: NewSession = {}, idempotencyKey?: string): Promise<RunnerSession> =>
       startSession({ api, agent, stop }, session, idempotencyKey),
+    /** Adds a text to the memory of the agent. */
+    remember: (text: string, options?: EntryOptions): Promise<Entry> => remember({ api, agent, stop }, text, options),
     /**
      * Processes the agent's events until the signal is aborted, or `max` runs have ended. An event whose handler
      * returns is acknowledged, and not processed again.

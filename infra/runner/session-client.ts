@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import type { MemoryRemember } from '../../commands/memory/remember.ts';
 import type { MessageAppend } from '../../commands/sessions/append-message.ts';
 import type { SessionEnd } from '../../commands/sessions/end-session.ts';
 import type { SessionStart } from '../../commands/sessions/start-session.ts';
+import type { MemoryEntry } from '../../projections/memory/memory-import.ts';
 import type { AttachmentRead, TaskMessageRead, TaskSessionRead } from '../../projections/sessions/session.ts';
 import { type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
 
@@ -12,6 +14,9 @@ export type Attachment = z.output<typeof AttachmentRead>;
 export type NewSession = z.input<typeof SessionStart>;
 export type NewMessage = z.input<typeof MessageAppend>;
 export type End = z.input<typeof SessionEnd>;
+export type Entry = z.output<typeof MemoryEntry>;
+/** What a memory entry has besides its text. */
+export type EntryOptions = Omit<z.input<typeof MemoryRemember>, 'text'>;
 export type NewAttachment = { readonly filename: string; readonly bytes: Uint8Array };
 
 /**
@@ -27,6 +32,8 @@ export type RunnerSession = {
   /** Appends a message of the agent. After it, the session waits for the next message. */
   readonly wait: (content: string) => Promise<Message>;
   readonly attach: (file: NewAttachment) => Promise<Attachment>;
+  /** Adds a text to the memory of the agent, as learned in this session. */
+  readonly remember: (text: string, source?: string) => Promise<Entry>;
   readonly complete: (end?: End) => Promise<Session>;
   readonly fail: (end: End) => Promise<Session>;
   readonly cancel: (end?: End) => Promise<Session>;
@@ -48,6 +55,12 @@ const formOf = ({ filename, bytes }: NewAttachment): FormData => {
   return form;
 };
 
+/** Adds a text to the memory of the agent. @throws Refusal conflict if the memory is full, rate_limited until midnight (UTC) */
+export const remember = (client: Client, text: string, options: EntryOptions = {}): Promise<Entry> => {
+  const { tenant, agent } = client.agent;
+  return poster(client)(`/tenant/${tenant}/agents/${agent}/memory`, { ...options, text });
+};
+
 /**
  * Starts a session of the agent.
  * @throws Refusal; all methods of the session do the same
@@ -63,6 +76,7 @@ export const startSession = async (client: Client, session: NewSession, idempote
     started,
     append,
     wait: (content) => append({ role: 'assistant', kind: 'waiting', content }),
+    remember: (text, source) => remember(client, text, { source: source ?? null, session_id: started.id }),
     attach: (file) => post(`${path}/attachments`, formOf(file)),
     complete: (end = {}) => post(`${path}/complete`, end),
     fail: (end) => post(`${path}/fail`, end),

@@ -82,6 +82,7 @@ const summary = defineQuery((db, { tenant_id, agent_id }: AgentRef) =>
     .selectFrom('memory.changes as memory')
     .select(({ selectFrom }) => [
       'memory.changes',
+      'memory.remembered',
       selectFrom('memory.imports as import')
         .select(({ fn, cast, lit }) => cast<number>(fn.coalesce(fn.sum('import.entries'), lit(0)), 'integer').as('entries'))
         .where('import.tenant_id', '=', tenant_id)
@@ -96,7 +97,7 @@ const summary = defineQuery((db, { tenant_id, agent_id }: AgentRef) =>
 /** Returns how many entries the memory of an agent has, and how often it has changed. @throws Refusal unavailable */
 export const memorySummary = async (reads: Reads, agent: AgentRef): Promise<{ entries: number; changes: number }> => {
   const [found] = await reads.rows(summary, agent);
-  return { entries: found?.entries ?? 0, changes: Number(found?.changes ?? 0) };
+  return { entries: (found?.entries ?? 0) + Number(found?.remembered ?? 0), changes: Number(found?.changes ?? 0) };
 };
 
 const jobQuery = defineQuery((db, { tenant_id, id }: { tenant_id: string; id: string }) =>

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
+import * as AgentMemory from '../../domain/memory/agent-memory.ts';
 import * as MemoryImport from '../../domain/memory/memory-import.ts';
-import { add, type Change, insert, type Projection, patch } from '../projection.ts';
+import { insert, type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
 import { Job } from '../webhooks/replay-job.ts';
+import { changed, changeTable, onRemembered, rememberedTable } from './remembered-entry.ts';
 
 export const MemoryImportRead = z
   .object({
@@ -19,13 +21,27 @@ export const MemoryImportRead = z
   })
   .meta({ id: 'MemoryImportRead' });
 
+/** Where an entry of a memory is from: a file, or what the agent (or a person for it) has written. */
+export const ORIGINS = ['imported', 'remembered'] as const;
+export type Origin = (typeof ORIGINS)[number];
+
 export const MemoryEntry = z
   .object({
     id: idOf('memory entry'),
-    import_id: idOf('memory import').nullable().meta({ description: 'The import that has added the entry' }),
+    import_id: idOf('memory import').nullable().meta({ description: 'The import that has added the entry; null if it is remembered' }),
     text: z.string().meta({ description: 'The text', examples: ['The release branch is cut every second Tuesday.'] }),
-    source: z.string().meta({ description: 'The file from which the text is; in an archive, its path', examples: ['handbook.md'] }),
-    created_at: Timestamp.meta({ description: 'When the import was finished' }),
+    source: z.string().meta({
+      description: 'The file from which the text is; in an archive, its path. Of a remembered entry, what its writer stated as the source',
+      examples: ['handbook.md'],
+    }),
+    created_at: Timestamp.meta({ description: 'When the import was finished, or the entry remembered' }),
+    origin: z
+      .enum(ORIGINS)
+      .optional()
+      .meta({ description: '`imported` from a file, or `remembered`: written by the agent itself or by a person' }),
+    session_id: idOf('session').nullable().optional().meta({ description: 'The session in which the entry was remembered' }),
+    created_by_id: idOf('user').nullable().optional().meta({ description: 'The user who wrote a remembered entry; null if the agent did' }),
+    runner_key_id: idOf('API key').nullable().optional().meta({ description: 'The runner key with which the agent wrote the entry' }),
   })
   .meta({ id: 'MemoryEntry' });
 
@@ -59,25 +75,14 @@ export const table = {
   ],
 } as const satisfies Table;
 
-/** How often the memory of an agent has changed: by imports, and by the undoing of imports. */
-const changeTable = {
-  name: 'changes',
-  key: ['tenant_id', 'agent_id'],
-  columns: { tenant_id: 'text', agent_id: 'text' },
-  counters: ['changes'],
-  countersOnly: true,
-  docs: {},
-} as const satisfies Table;
-
-const changed = (tenant_id: string, agent_id: string): Change => add('changes', { tenant_id, agent_id }, { changes: 1 });
-
-/** The imports into the memories of agents. The texts are only in the file store. */
+/** The memories of agents: imports, and what the agents remember. The texts are only in the file store. */
 export const memoryImports = {
   name: 'memory',
-  version: 4,
-  categories: [MemoryImport.category],
-  tables: [table, changeTable],
+  version: 5,
+  categories: [MemoryImport.category, AgentMemory.category],
+  tables: [table, rememberedTable, changeTable],
   on: {
+    ...onRemembered,
     MemoryImportStarted: ({ id, tenant: tenant_id, at, data: { agent_id, entries, sha256, source, format } }) =>
       insert('imports', {
         ...{
@@ -117,4 +122,4 @@ export const memoryImports = {
       changed(tenant_id, agent_id),
     ],
   },
-} as const satisfies Projection<MemoryImport.MemoryImportEvent>;
+} as const satisfies Projection<MemoryImport.MemoryImportEvent | AgentMemory.AgentMemoryEvent>;

@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { LABELS } from '../../domain/agents/role-permissions.ts';
-import { entryIdOf } from '../../domain/memory/entry-id.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import { stripeEvent, stripeSignature, subscriptionOf } from '../fixtures/payment-platform.ts';
 import { addMember, type TestPlatform } from '../fixtures/users.ts';
 import { sign } from '../fixtures/webhook-platform.ts';
 import { skillArchive } from '../fixtures/zip-archive.ts';
-import { importMemory } from '../two-tenants/seed-memory.ts';
+import { importMemory, rememberText } from '../two-tenants/seed-memory.ts';
 import { signInByKey } from '../two-tenants/seed-tenant.ts';
 
 /** Creates a resource of every kind, so that generated requests can contain ids that exist. */
@@ -69,6 +68,7 @@ export const createResources = async (p: TestPlatform) => {
     headers: { 'content-type': FORM_TYPE },
   });
   const memoryImport = await importMemory(p, p.tenant_id, agent, { key: p.key, text: 'A text' });
+  const memoryEntry = await rememberText(p, p.tenant_id, agent, { key: p.key, text: 'A text' });
   const benchmark = `b${Math.random().toString(36).slice(2)}`;
   const tasks = { dataset_uri: 'https://example.com/tasks.jsonl', evaluator_strategy: 'exact' };
   await made('/benchmarks', { slug: benchmark, display_name: 'Benchmark', ...tasks });
@@ -109,6 +109,7 @@ export const createResources = async (p: TestPlatform) => {
     attachment,
     listing,
     memoryImport,
+    memoryEntry,
     offer,
     benchmark,
     credentialRequest,
@@ -203,7 +204,7 @@ export const pathOf = (p: TestPlatform, path: string, of: Resources): string =>
     .replace('{message_id}', of.message)
     .replace('{reservation_id}', of.agent)
     .replace('{skill_id}', of.skill)
-    .replace('{entry_id}', entryIdOf(of.memoryImport, 0))
+    .replace('{entry_id}', of.memoryEntry)
     .replace('{model_id}', of.models[0]!)
     .replace('{tool_id}', of.tool)
     .replace('{connector}', 'mailer')

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { namedBlobs } from '../../domain/blob-references.ts';
 import type { Recorded } from '../../domain/event.ts';
+import { entryIdOf } from '../../domain/memory/entry-id.ts';
 import { blobPath, openBlobDirectory } from '../../infra/blobs/blob-directory.ts';
 import { removeOldDrafts, withDraft } from '../../infra/blobs/blob-drafts.ts';
 import { createBlobStore } from '../../infra/blobs/blob-store.ts';
@@ -127,6 +128,28 @@ test('stored files to which only reverted memory imports refer are orphans; afte
   assert.equal(orphans.map(({ sha256 }) => sha256).sort(), [file, segment].sort());
   await removeOrphans(store.backend, orphans);
   assert.equal(await verifyBlobs(store.blobs, store.log), { read: 1, bytes: 100, findings: [] });
+});
+
+test('stored texts of entries that were forgotten are orphans, and verifying the stored files leaves them out', async () => {
+  const store = await openTestStore();
+  const agent_id = 'c'.padEnd(25, 'a');
+  const texts = [await put(store, 30), await put(store, 30), await put(store, 30), await put(store, 30)];
+  const meta = { tenant: 'acme', actor: { kind: 'user', id: 'u1' } as const, at: new Date().toISOString(), v: 1 };
+  const append = (revision: number, type: string, all: readonly object[]) =>
+    store.log.append(
+      `agentmemory-acme.${agent_id}`,
+      revision < 0 ? 'none' : revision,
+      all.map((data) => ({ id: randomUUID(), type, data, meta })),
+    );
+  const remembered = texts.map((sha256, n) => ({ agent_id, sha256, session_id: null, entry_id: entryIdOf(agent_id, n) }));
+  await append(-1, 'MemoryRemembered', remembered);
+  assert.equal((await store.orphansAfter(24)).orphans, []);
+  const ranges = [{ first: entryIdOf(agent_id, 1), last: entryIdOf(agent_id, 2) }];
+  await append(3, 'MemoryForgotten', [{ agent_id, entries: 2, ranges, since: null }]);
+  const { orphans } = await store.orphansAfter(24);
+  assert.equal(orphans.map(({ sha256 }) => sha256).sort(), texts.slice(1, 3).sort());
+  await removeOrphans(store.backend, orphans);
+  assert.equal(await verifyBlobs(store.blobs, store.log), { read: 2, bytes: 200, findings: [] });
 });
 
 test('if the removal of orphans is killed, the next search for orphans undoes it; until then, the contents can still be read', async () => {

@@ -3882,6 +3882,7 @@ where
 -- memorySummary: call
 select
   "memory"."changes",
+  "memory"."remembered",
   (
     select
       cast(coalesce(sum("import"."entries"), 0) as integer) as "entries"
@@ -3912,6 +3913,60 @@ order by
   "import"."agent_id"
 limit
   200;
+
+-- rememberedAfter: newest
+select
+  "entry"."id",
+  "entry"."sha256",
+  "entry"."session_id",
+  "entry"."created_by_id",
+  "entry"."runner_key_id",
+  "entry"."created_at"
+from
+  "memory"."remembered" as "entry"
+where
+  "entry"."tenant_id" = $1
+  and "entry"."agent_id" = $2
+order by
+  "entry"."created_at" desc,
+  "entry"."id" desc
+limit
+  25;
+
+-- rememberedAfter: next
+select
+  "entry"."id",
+  "entry"."sha256",
+  "entry"."session_id",
+  "entry"."created_by_id",
+  "entry"."runner_key_id",
+  "entry"."created_at"
+from
+  "memory"."remembered" as "entry"
+where
+  "entry"."tenant_id" = $1
+  and "entry"."agent_id" = $2
+  and ("entry"."created_at", "entry"."id") < ($3, $4)
+order by
+  "entry"."created_at" desc,
+  "entry"."id" desc
+limit
+  25;
+
+-- rememberedEntry: call
+select
+  "entry"."id",
+  "entry"."sha256",
+  "entry"."session_id",
+  "entry"."created_by_id",
+  "entry"."runner_key_id",
+  "entry"."created_at"
+from
+  "memory"."remembered" as "entry"
+where
+  "entry"."tenant_id" = $1
+  and "entry"."id" = $2
+  and "entry"."agent_id" = $3;
 
 -- importJob: call
 select

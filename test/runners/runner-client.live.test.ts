@@ -95,6 +95,9 @@ test('if the handler of a runner throws, it is called again with the same event 
       await session.append({ role: 'user', content: 'Yes' });
       const file = await session.attach({ filename: 'report.txt', bytes: Buffer.from('All is well.') });
       assert.equal([file.filename, file.size_bytes], ['report.txt', 12]);
+      const learned = await session.remember('It cannot be done', 'report.txt');
+      const general = await runner.remember('Ask first.');
+      assert.equal([learned.session_id, learned.source, general.session_id], [session.id, 'report.txt', null]);
       await session.fail({ error: 'It cannot be done' });
       assert.is((await runner.startSession({ title: 'Review', delivery_id: event.deliveryid }, event.id)).id, session.id);
       const refused = await session.append({ role: 'assistant', content: 'Late' }).catch((error: Refusal) => error);

@@ -196,6 +196,9 @@ GET    /marketplace                                                     any
 GET    /marketplace/{slug}                                              any
 POST   /tenant/{tenant_id}/agents/{agent_id}/memory/import               agent:settings:write
 GET    /tenant/{tenant_id}/agents/{agent_id}/memory                     agent:read + runner
+POST   /tenant/{tenant_id}/agents/{agent_id}/memory                     agent:settings:write + runner
+POST   /tenant/{tenant_id}/agents/{agent_id}/memory/forget              agent:settings:write
+DELETE /tenant/{tenant_id}/agents/{agent_id}/memory/{entry_id}          agent:settings:write + runner
 GET    /tenant/{tenant_id}/agents/{agent_id}/memory/{entry_id}          agent:read + runner
 DELETE /tenant/{tenant_id}/agents/{agent_id}/memory/imports/{id}        agent:settings:write
 GET    /tenant/{tenant_id}/benchmark-runs                               tenant:read

@@ -219,6 +219,7 @@ const DEPENDENT_FIELDS: readonly (readonly [path: RegExp, fields: object])[] = [
   [/\/checkout-session$/, { price_id: PLAN_PRICE }],
   [/\/database-credentials$/, { host: 'db.example.com', sslmode: 'require', test_connection: false }],
   [/\/credentials$/, { config_key: CONFIG_KEY }],
+  [/\/memory\/forget$/, { since: '2026-01-01T00:00:00Z' }],
   [/\/replay$/, { from: '2026-01-01T00:00:00Z', to: '2026-12-31T00:00:00Z' }],
 ];
 

@@ -19,3 +19,10 @@ export const importMemory = async (p: TestPlatform, tenant_id: string, agent: st
   await finishImport(importContexts(p.log, p.blobs, Date.now)(tenant_id), { id, unpack: unpackZip });
   return id;
 };
+
+/** Adds an entry to what an agent remembers. @returns its id */
+export const rememberText = async (p: TestPlatform, tenant_id: string, agent: string, { key, text }: { key: string; text: string }) => {
+  const answer = await p.send('POST', `/tenant/${tenant_id}/agents/${agent}/memory`, { key, body: { text } });
+  if (answer.status !== 201) throw new Error(`the entry of the dataset was refused: ${answer.text}`);
+  return (answer.body as { id: string }).id;
+};

@@ -1,6 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { entryIdOf } from '../../domain/memory/entry-id.ts';
 import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import { stripeEvent, stripeSignature, subscriptionOf } from '../fixtures/payment-platform.ts';
@@ -8,7 +7,7 @@ import type { createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 import { skillArchive } from '../fixtures/zip-archive.ts';
 import { CONFIG_KEY } from './id-positions.ts';
-import { importMemory } from './seed-memory.ts';
+import { importMemory, rememberText } from './seed-memory.ts';
 
 export type Platform = Awaited<ReturnType<typeof createTestPlatform>>;
 export type Created = { id: string; user_id: string; key: string; secret: string; url: string; token: string };
@@ -237,7 +236,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
     'use case': 'coding',
     listing: listing.id,
     'memory import': memoryImport,
-    'memory entry': entryIdOf(memoryImport, 0),
+    'memory entry': await rememberText(p, id, agent, memory),
     'api key': apiKey.id,
     'sign-in': await signInByKey(p, owner),
     'runner key': runnerKey.id,
@@ -262,7 +261,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
   const sibling: Resources = {
     'cron job': otherJob.id,
     'memory import': siblingImport,
-    'memory entry': entryIdOf(siblingImport, 0),
+    'memory entry': await rememberText(p, id, second, memory),
     'runner key': otherRunner.id,
     'runner credential': (await issueCredential(p, id, second)).id,
   };

@@ -92,6 +92,7 @@ const storeSecrets = async ({ send, upload }: Caller, agent: Agent, next: Next):
     const password = next('a password of a database');
     await send('POST', '/database-credentials', { database: 'd', username: 'u', host: `h${n}.example.com`, password });
     await upload(`/agents/${agent.id}/memory/import`, 'file', next('a memory'));
+    await send('POST', `/agents/${agent.id}/memory`, { text: next('a remembered text') }, agent.runnerKey);
     const fields = { provider: 'github', agent_id: agent.id, label: `label ${n}`, secret: next('a signing secret') };
     await send('POST', '/webhook-integrations', fields);
   }

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { displayText, InstantText, instantOf, text } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
+import * as AgentMemory from '../../domain/memory/agent-memory.ts';
+import { indexOfEntry } from '../../domain/memory/entry-id.ts';
+import { rangesOf } from '../../domain/memory/kept-runs.ts';
+import { MAX_PART_LENGTH, MAX_SOURCE_LENGTH, type NewEntry } from '../../domain/memory/memory-entry.ts';
+import { invalid } from '../../domain/refusal.ts';
+import * as Session from '../../domain/sessions/session.ts';
+import { loadAgent } from '../agents/agent.ts';
+import type { Ctx, Input, Loaded } from '../context.ts';
+import { redactText } from '../redaction/redaction-patterns.ts';
+import { storeEntry } from './memory-segment.ts';
+
+const SALT_LENGTH = 22;
+/** The source of an entry for which none was given. */
+const DEFAULT_SOURCE = 'remembered';
+
+export const MemoryRemember = z
+  .strictObject({
+    text: text(1, MAX_PART_LENGTH)
+      .refine((value) => value.trim() !== '', 'must contain a visible character')
+      .meta({ description: 'The text', examples: ['Ada prefers short release notes.'] }),
+    source: displayText(1, MAX_SOURCE_LENGTH)
+      .nullable()
+      .default(null)
+      .meta({ description: 'Where the text is from, as people should see it', examples: ['pull request 42'] }),
+    session_id: idOf('session', 'The session of the agent in which it learned this; null if there is none').nullable().default(null),
+  })
+  .meta({ id: 'MemoryRemember', examples: [{ text: 'Ada prefers short release notes.', source: 'pull request 42' }] });
+
+export const MemoryForget = z
+  .strictObject({
+    since: InstantText.meta({
+      description: 'Remembered entries with this `created_at` or a later one are removed',
+      examples: ['2026-11-21T10:00:00Z'],
+    }),
+  })
+  .meta({ id: 'MemoryForget' });
+
+/** Returns a remembered entry in the form of the response schema MemoryEntry. */
+export const rememberedView = (
+  { id, created_at, session_id, created_by_id, runner_key_id }: Omit<AgentMemory.RememberedEntry, 'sha256'>,
+  { text, source }: NewEntry,
+) => ({ id, import_id: null, text, source, created_at, origin: 'remembered' as const, session_id, created_by_id, runner_key_id });
+
+/** @throws Refusal invalid if the session does not exist or is of another agent */
+const assertSessionOf = async (ctx: Ctx, agent_id: string, session_id: string): Promise<void> => {
+  const { state } = await ctx.load(Session, session_id);
+  if (state.status !== 'absent' && state.agent_id === agent_id) return;
+  throw invalid('/session_id', 'is not a session of this agent: send the id of one, or null', 'unknown_session');
+};
+
+/**
+ * Adds a text to the memory of an agent. The text is redacted with the tenant's patterns, and stored in the file store.
+ * @throws Refusal not_found, invalid, conflict (memory_full), rate_limited, unavailable
+ */
+export const remember = async (
+  ctx: Ctx,
+  { agent_id, text, source, session_id }: Input<typeof MemoryRemember, 'agent_id'>,
+): Promise<Loaded<ReturnType<typeof rememberedView>>> => {
+  await loadAgent(ctx, agent_id);
+  if (session_id !== null) await assertSessionOf(ctx, agent_id, session_id);
+  const entry = { text: await redactText(ctx, '/text', text), source: source ?? DEFAULT_SOURCE };
+  const sha256 = await storeEntry(ctx.blobs, entry, ctx.random(SALT_LENGTH));
+  const writing = { key_id: ctx.principal.kind === 'runner' ? ctx.principal.key_id : null, at: ctx.at() };
+  const loaded = await ctx.transact(AgentMemory, agent_id, AgentMemory.remember({ agent_id, sha256, session_id }, writing));
+  return { ...loaded, state: rememberedView(loaded.state.last!, entry) };
+};
+
+/** Removes a remembered entry. @throws Refusal not_found */
+export const forgetEntry = (ctx: Ctx, agent_id: string, entry_id: string) =>
+  ctx.transact(AgentMemory, agent_id, AgentMemory.forget(entry_id));
+
+/** The times of two events can differ from their order in the stream by at most this many milliseconds. */
+const MAX_DISORDER_MS = 600_000;
+
+/** Returns the revision of the first of the first `count` events that is not before `at`; `count` if there is none. */
+const revisionAt = async (ctx: Ctx, agent_id: string, count: number, at: string): Promise<number> => {
+  let [low, high] = [0, count];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const [event] = await Array.fromAsync(ctx.history(AgentMemory, agent_id, { from: middle, limit: 1 }));
+    if (event && event.at < at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
+
+/** Returns the indexes of the entries that were written since a time, in ascending order. */
+const indexesSince = async (ctx: Ctx, agent_id: string, since: string): Promise<number[]> => {
+  const { revision } = await ctx.load(AgentMemory, agent_id);
+  const start = new Date(Date.parse(since) - MAX_DISORDER_MS).toISOString();
+  const from = await revisionAt(ctx, agent_id, revision + 1, start);
+  const indexes: number[] = [];
+  for await (const { type, data, at } of ctx.history(AgentMemory, agent_id, { from }))
+    if (type === 'MemoryRemembered' && at >= since) indexes.push(indexOfEntry(data.entry_id));
+  return indexes;
+};
+
+/** Removes all entries that were remembered since a time, until now. @throws Refusal not_found, unavailable */
+export const forgetSince = async (ctx: Ctx, { agent_id, ...input }: Input<typeof MemoryForget, 'agent_id'>) => {
+  await loadAgent(ctx, agent_id);
+  const since = instantOf(input.since);
+  const ranges = rangesOf(await indexesSince(ctx, agent_id, since));
+  for (;;) {
+    const loaded = await ctx.transact(AgentMemory, agent_id, AgentMemory.forgetSince(since, ranges));
+    if (AgentMemory.rememberedIn(loaded.state, ranges).length === 0) return loaded;
+  }
+};

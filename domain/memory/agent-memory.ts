@@ -1,0 +1,169 @@
+import type { Recorded } from '../event.ts';
+import { conflict, notFound, Refusal } from '../refusal.ts';
+import { entryIdOf, indexOfEntry, isEntryOf } from './entry-id.ts';
+import { appended, countOf, dropped, groupsOf, type IndexRange, intersection, type KeptRuns, keptRanges, lengthOf } from './kept-runs.ts';
+
+/** What an agent remembers besides the imports. The id of the stream is that of the agent. */
+export const category = 'agentmemory';
+
+/** The maximum number of entries that an agent remembers at a time, without those of imports. */
+export const MAX_REMEMBERED = 100_000;
+/** The maximum number of entries that one runner key adds in a day (UTC). */
+export const MAX_REMEMBERED_A_DAY = 1_000;
+/** One event forgets at most this many entries. */
+const MAX_FORGOTTEN = 1_000;
+/** The events of one decision forget at most this many ranges, because the size of an append is limited. */
+const MAX_FORGOTTEN_RANGES = 2_000;
+
+/** `sha256` is the digest of the stored text and source. */
+export type RememberedFields = { readonly agent_id: string; readonly sha256: string; readonly session_id: string | null };
+
+/** The entries from `first` to `last`, which were remembered one after another. */
+export type EntryRange = { readonly first: string; readonly last: string };
+
+export type AgentMemoryEvent =
+  | { type: 'MemoryRemembered'; data: RememberedFields & { readonly entry_id: string } }
+  /** `since` is null if a single entry was forgotten. */
+  | {
+      type: 'MemoryForgotten';
+      data: { readonly agent_id: string; readonly entries: number; readonly ranges: readonly EntryRange[]; readonly since: string | null };
+    };
+
+/** A remembered entry. Either `created_by_id` (a user) or `runner_key_id` says who has written it. */
+export type RememberedEntry = {
+  readonly id: string;
+  readonly sha256: string;
+  readonly session_id: string | null;
+  readonly created_by_id: string | null;
+  readonly runner_key_id: string | null;
+  readonly created_at: string;
+};
+
+/**
+ * `runs` says which entries there are: an entry's index is the number of entries that were written before it.
+ * `written_by_key` has the number of entries that each runner key wrote on the day `day`.
+ */
+export type AgentMemory = {
+  readonly agent_id: string;
+  readonly entries: number;
+  readonly runs: KeptRuns;
+  readonly day: string;
+  readonly written_by_key: Readonly<Record<string, number>>;
+  readonly last: RememberedEntry | null;
+};
+
+export const initial: AgentMemory = { agent_id: '', entries: 0, runs: [], day: '', written_by_key: {}, last: null };
+
+/** An agent can write a thousand events a day, so that only the last ones of its stream are read (see `Aggregate`). */
+export const snapshots = { version: 1, interval: 128 };
+
+const DAY_LENGTH = 'YYYY-MM-DD'.length;
+
+/** Returns how many entries a runner key has written on the day (UTC) of the time `at`. */
+const writtenOn = ({ day, written_by_key }: AgentMemory, key_id: string, at: string): number =>
+  at.slice(0, DAY_LENGTH) > day ? 0 : (written_by_key[key_id] ?? 0);
+
+/** Returns the entry that an event of the type MemoryRemembered has added. */
+export const entryOf = ({ data, at, actor }: Pick<Recorded<AgentMemoryEvent & { type: 'MemoryRemembered' }>, 'data' | 'at' | 'actor'>) => ({
+  ...{ id: data.entry_id, sha256: data.sha256, session_id: data.session_id, created_at: at },
+  created_by_id: actor.kind === 'user' ? actor.id : null,
+  runner_key_id: actor.kind === 'agent' ? (actor.key_id ?? null) : null,
+});
+
+const withEntry = (memory: AgentMemory, last: RememberedEntry, agent_id: string): AgentMemory => {
+  const { runner_key_id: key, created_at: at } = last;
+  const isNewDay = at.slice(0, DAY_LENGTH) > memory.day;
+  const counts = isNewDay ? {} : memory.written_by_key;
+  return {
+    ...{ agent_id, last, entries: memory.entries + 1, runs: appended(memory.runs) },
+    day: isNewDay ? at.slice(0, DAY_LENGTH) : memory.day,
+    written_by_key: key === null ? counts : { ...counts, [key]: writtenOn(memory, key, at) + 1 },
+  };
+};
+
+const indexesOf = ({ first, last }: EntryRange): IndexRange => ({ first: indexOfEntry(first), last: indexOfEntry(last) });
+
+export const evolve = (memory: AgentMemory, event: Recorded<AgentMemoryEvent>): AgentMemory => {
+  switch (event.type) {
+    case 'MemoryRemembered':
+      return withEntry(memory, entryOf(event), event.data.agent_id);
+    case 'MemoryForgotten': {
+      const { entries, ranges } = event.data;
+      return { ...memory, entries: memory.entries - entries, runs: dropped(memory.runs, ranges.map(indexesOf)) };
+    }
+  }
+};
+
+const DAY_MS = 86_400_000;
+
+const dayIsFull = (at: string): Refusal => {
+  const resets_at = new Date(Date.parse(at.slice(0, DAY_LENGTH)) + DAY_MS).toISOString();
+  const detail = `This runner key has added ${MAX_REMEMBERED_A_DAY} entries to the memory today, which is the maximum: try again after ${resets_at}, or let a person import a file`;
+  return new Refusal('rate_limited', detail, {
+    retryAfter: Math.ceil((Date.parse(resets_at) - Date.parse(at)) / 1_000),
+    members: { limit: MAX_REMEMBERED_A_DAY, resets_at },
+  });
+};
+
+/** Who writes an entry and when; `key_id` is the runner key, and null if a person writes. */
+export type Writing = { readonly key_id: string | null; readonly at: string };
+
+/**
+ * Checks that another entry can be remembered.
+ * @throws Refusal conflict (memory_full), rate_limited if the runner key has written too many entries today
+ */
+export const assertRoom = (memory: AgentMemory, { key_id, at }: Writing): void => {
+  if (memory.entries >= MAX_REMEMBERED)
+    throw conflict(
+      '/path/agent_id',
+      'memory_full',
+      `The agent has remembered ${MAX_REMEMBERED} entries, which is the maximum: forget some of them, or import them as a file instead`,
+      { limit: MAX_REMEMBERED },
+    );
+  if (key_id !== null && writtenOn(memory, key_id, at) >= MAX_REMEMBERED_A_DAY) throw dayIsFull(at);
+};
+
+/**
+ * Adds an entry to the memory. Does nothing if the last entry has the same stored text: that text contains random
+ * characters.
+ * @throws Refusal conflict (memory_full), rate_limited
+ */
+export const remember =
+  (fields: RememberedFields, writing: Writing) =>
+  (memory: AgentMemory): AgentMemoryEvent[] => {
+    if (memory.last?.sha256 === fields.sha256) return [];
+    assertRoom(memory, writing);
+    return [{ type: 'MemoryRemembered', data: { ...fields, entry_id: entryIdOf(fields.agent_id, lengthOf(memory.runs)) } }];
+  };
+
+const forgotten = (agent_id: string, ranges: readonly IndexRange[], since: string | null): AgentMemoryEvent => ({
+  type: 'MemoryForgotten',
+  data: {
+    ...{ agent_id, entries: countOf(ranges), since },
+    ranges: ranges.map(({ first, last }) => ({ first: entryIdOf(agent_id, first), last: entryIdOf(agent_id, last) })),
+  },
+});
+
+/** Returns the parts of these ranges that are still remembered. */
+export const rememberedIn = ({ runs }: AgentMemory, ranges: readonly IndexRange[]): IndexRange[] => intersection(keptRanges(runs), ranges);
+
+/**
+ * Forgets those entries in these ranges that are still remembered: the entries since the time `since`. If they are in
+ * very many ranges, forgets only the first ones, and must be repeated.
+ */
+export const forgetSince =
+  (since: string, ranges: readonly IndexRange[]) =>
+  (memory: AgentMemory): AgentMemoryEvent[] =>
+    groupsOf(rememberedIn(memory, ranges).slice(0, MAX_FORGOTTEN_RANGES), MAX_FORGOTTEN).map((group) =>
+      forgotten(memory.agent_id, group, since),
+    );
+
+/** Forgets an entry. @throws Refusal not_found if the agent does not remember it, or no longer */
+export const forget =
+  (entry_id: string) =>
+  (memory: AgentMemory): AgentMemoryEvent[] => {
+    const index = indexOfEntry(entry_id);
+    const found = isEntryOf(memory.agent_id, entry_id) ? rememberedIn(memory, [{ first: index, last: index }]) : [];
+    if (found.length === 0) throw notFound();
+    return [forgotten(memory.agent_id, found, null)];
+  };

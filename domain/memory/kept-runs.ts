@@ -1,0 +1,79 @@
+/**
+ * Which of the indexes from 0 on are kept: the lengths of alternating runs of kept and of dropped indexes, the kept ones
+ * first. So a memory from which little was dropped takes little room, and one of 100,000 entries at most half a MiB.
+ */
+export type KeptRuns = readonly number[];
+
+/** The indexes from `first` to `last`, both included. */
+export type IndexRange = { readonly first: number; readonly last: number };
+
+/** Returns the number of indexes, kept or dropped. It is the next index. */
+export const lengthOf = (runs: KeptRuns): number => runs.reduce((sum, run) => sum + run, 0);
+
+/** Adds one index, which is kept. */
+export const appended = (runs: KeptRuns): KeptRuns => (runs.length % 2 === 1 ? [...runs.slice(0, -1), runs.at(-1)! + 1] : [...runs, 1]);
+
+/** Returns the ranges of kept indexes, in ascending order. */
+export const keptRanges = (runs: KeptRuns): IndexRange[] => {
+  let next = 0;
+  return runs.flatMap((run, n) => {
+    const first = next;
+    next += run;
+    return n % 2 === 0 && run > 0 ? [{ first, last: next - 1 }] : [];
+  });
+};
+
+/** Returns the parts of ranges that are in other ranges, too. Both lists must be in ascending order. */
+export const intersection = (ranges: readonly IndexRange[], others: readonly IndexRange[]): IndexRange[] => {
+  const found: IndexRange[] = [];
+  for (let a = 0, b = 0; a < ranges.length && b < others.length; ) {
+    const [one, other] = [ranges[a]!, others[b]!];
+    const [first, last] = [Math.max(one.first, other.first), Math.min(one.last, other.last)];
+    if (first <= last) found.push({ first, last });
+    if (one.last < other.last) a++;
+    else b++;
+  }
+  return found;
+};
+
+/** Drops kept ranges, which must be in ascending order. */
+export const dropped = (runs: KeptRuns, ranges: readonly IndexRange[]): KeptRuns => {
+  const gaps = [...ranges, ...keptRanges(runs.length === 0 ? [] : [0, ...runs])].toSorted((a, b) => a.first - b.first);
+  const after: number[] = [];
+  let next = 0;
+  for (const { first, last } of gaps) {
+    if (first === next && after.length > 0) after[after.length - 1]! += last - first + 1;
+    else after.push(first - next, last - first + 1);
+    next = last + 1;
+  }
+  return next < lengthOf(runs) ? [...after, lengthOf(runs) - next] : after;
+};
+
+/** Joins indexes, which must be in ascending order, to ranges. */
+export const rangesOf = (indexes: readonly number[]): IndexRange[] => {
+  const ranges: IndexRange[] = [];
+  for (const index of indexes) {
+    const open = ranges.at(-1);
+    if (open?.last === index - 1) ranges[ranges.length - 1] = { first: open.first, last: index };
+    else ranges.push({ first: index, last: index });
+  }
+  return ranges;
+};
+
+/** Divides ranges into groups with at most `size` indexes each. */
+export const groupsOf = (ranges: readonly IndexRange[], size: number): IndexRange[][] => {
+  const groups: IndexRange[][] = [];
+  let room = 0;
+  for (const { first, last } of ranges)
+    for (let from = first; from <= last; ) {
+      if (room === 0) groups.push([]);
+      if (room === 0) room = size;
+      const to = Math.min(last, from + room - 1);
+      groups.at(-1)!.push({ first: from, last: to });
+      room -= to - from + 1;
+      from = to + 1;
+    }
+  return groups;
+};
+
+export const countOf = (ranges: readonly IndexRange[]): number => ranges.reduce((sum, { first, last }) => sum + last - first + 1, 0);

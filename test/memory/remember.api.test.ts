@@ -1,0 +1,294 @@
+import { randomUUID } from 'node:crypto';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import * as AgentMemory from '../../domain/memory/agent-memory.ts';
+import { entryIdOf } from '../../domain/memory/entry-id.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
+import { createMemoryPlatform, type Json, linesOf, textsOf } from '../fixtures/memory-platform.ts';
+import { addMember } from '../fixtures/users.ts';
+
+const { p, newAgent, memoryOf, imported, list, recorded } = await createMemoryPlatform();
+
+type Remembered = Json & { id: string; created_at: string; session_id: string | null };
+
+/** Creates an agent and a runner key of it. */
+const newRunner = async () => {
+  const agent = await newAgent();
+  const { body } = await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: { name: 'runner' } });
+  return { agent, ...(body as { id: string; key: string }) };
+};
+const remember = (agent: string, body: Json, key = p.key, headers: Record<string, string> = {}) =>
+  p.send('POST', memoryOf(agent), { body, key, headers });
+const remembered = async (agent: string, text: string, key?: string): Promise<Remembered> => {
+  const answer = await remember(agent, { text }, key);
+  assert.is(answer.status, 201, answer.text);
+  return answer.body as Remembered;
+};
+const summaryOf = async (agent: string, key: string) =>
+  ((await p.send('GET', `${p.tenant}/agents/${agent}/runtime`, { key })).body as { memory: { entries: number; digest: string } }).memory;
+const errorOf = ({ body }: { body: unknown }): unknown => (body as { errors: Json[] }).errors?.[0]?.code;
+
+test('what an agent remembers is at once in the list, in searches, and under its id, with its session and writer', async () => {
+  const { agent, key, id: keyId } = await newRunner();
+  const session = (await p.send('POST', `${p.tenant}/agents/${agent}/sessions`, { body: {}, key })).body as Json;
+  const first = await remember(agent, { text: 'Ada likes short notes.', source: 'pull request 42', session_id: session.id }, key);
+  assert.is(first.status, 201, first.text);
+  const { id, created_at, ...rest } = first.body as Remembered;
+  assert.equal(rest, {
+    ...{ import_id: null, text: 'Ada likes short notes.', source: 'pull request 42', origin: 'remembered' },
+    ...{ session_id: session.id, created_by_id: null, runner_key_id: keyId },
+  });
+  assert.match(created_at, /Z$/);
+  assert.is(first.headers.get('location'), `${memoryOf(agent)}/${id}`);
+  const me = ((await p.send('GET', '/me')).body as { user: Json }).user.id;
+  const second = await remembered(agent, 'The release is on Tuesday.');
+  assert.equal([second.created_by_id, second.runner_key_id, second.session_id, second.source], [me, null, null, 'remembered']);
+  assert.equal(await list(agent), [second, first.body]);
+  assert.equal(await list(agent, '?q=REQUEST%2042'), [first.body]);
+  assert.equal((await p.send('GET', `${memoryOf(agent)}/${id}`, { key })).body, first.body);
+});
+
+test('pages go through imported and remembered entries in the order of time, in both directions', async () => {
+  const agent = await newAgent();
+  const texts = ['r1', 'i1', 'i2', 'r2', 'r3', 'i3', ...Array.from({ length: 30 }, (_, n) => `r${n + 4}`)];
+  for (const text of ['r1', 'i', 'r2', 'r3', 'j', ...texts.slice(6)])
+    if (text === 'i') await imported(agent, linesOf('i1', 'i2'), 'a.jsonl');
+    else if (text === 'j') await imported(agent, linesOf('i3'), 'b.jsonl');
+    else await remembered(agent, text);
+  const pagesOf = async (query: string) => {
+    const found: string[] = [];
+    for (let path: string | null = `${memoryOf(agent)}?limit=8${query}`; path; ) {
+      const { body, headers }: Awaited<ReturnType<typeof p.send>> = await p.send('GET', path);
+      found.push(...textsOf(body as never));
+      path = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1] ?? null;
+    }
+    return found;
+  };
+  const of = (kind: string) => texts.filter((text) => text.startsWith(kind));
+  assert.equal(await pagesOf('&sort=created_at'), texts);
+  assert.equal(await pagesOf(''), texts.toReversed());
+  assert.equal(await pagesOf('&sort=created_at&origin=remembered'), of('r'));
+  assert.equal(await pagesOf('&sort=created_at&origin=imported'), of('i'));
+  assert.equal(await pagesOf('&q=R3'), ['r33', 'r32', 'r31', 'r30', 'r3']);
+});
+
+test('the summary in the runtime counts remembered entries, and its digest changes with each addition and removal', async () => {
+  const { agent, key } = await newRunner();
+  await imported(agent, linesOf('one', 'two'), 'a.jsonl');
+  const summaries = [await summaryOf(agent, key)];
+  const { id, created_at } = await remembered(agent, 'three', key);
+  summaries.push(await summaryOf(agent, key));
+  assert.is((await p.send('DELETE', `${memoryOf(agent)}/${id}`, { key })).status, 204);
+  summaries.push(await summaryOf(agent, key));
+  for (const text of ['four', 'five']) await remembered(agent, text, key);
+  summaries.push(await summaryOf(agent, key));
+  assert.is((await p.send('POST', `${memoryOf(agent)}/forget`, { body: { since: created_at } })).status, 204);
+  summaries.push(await summaryOf(agent, key));
+  assert.equal(
+    summaries.map(({ entries }) => entries),
+    [2, 3, 2, 4, 2],
+  );
+  assert.is(new Set(summaries.map(({ digest }) => digest)).size, 5);
+});
+
+test('an entry is removed once; an entry of an import is refused with the import to undo; unknown ones are not found', async () => {
+  const { agent, key } = await newRunner();
+  const other = await newRunner();
+  const importId = await imported(agent, linesOf('imported'), 'a.jsonl');
+  const { id } = await remembered(agent, 'mine', key);
+  const forget = (entry: string, of = agent, by = key) => p.send('DELETE', `${memoryOf(of)}/${entry}`, { key: by });
+  assert.is((await forget(id, other.agent, other.key)).status, 404);
+  assert.is((await forget(id, agent, other.key)).status, 403);
+  const refused = await forget(entryIdOf(importId, 0));
+  assert.equal([refused.status, errorOf(refused), (refused.body as Json).import_id], [409, 'imported_entry', importId]);
+  assert.match(refused.text, new RegExp(`undo the import with DELETE …/memory/imports/${importId}`));
+  for (const unknown of [entryIdOf(importId, 1), entryIdOf(agent, 1), entryIdOf(other.agent, 0)])
+    assert.is((await forget(unknown)).status, 404);
+  assert.is((await forget(id)).status, 204);
+  assert.is((await forget(id)).status, 404);
+  assert.is((await p.send('GET', `${memoryOf(agent)}/${id}`)).status, 404);
+  assert.equal(textsOf(await list(agent)), ['imported']);
+  assert.is((await remembered(agent, 'again', key)).id, entryIdOf(agent, 1), 'an id is not used twice');
+});
+
+test('a person removes everything that was remembered since a time; what is older, imported or of other agents stays', async () => {
+  const { agent, key } = await newRunner();
+  const { now } = p.clock;
+  const start = now();
+  const at = async (minutes: number, text: string) => {
+    p.clock.now = () => start + minutes * 60_000;
+    return remembered(agent, text, key);
+  };
+  const kept = [await at(0, 'a'), await at(30, 'b')];
+  await imported(agent, linesOf('imported'), 'a.jsonl');
+  const gone = [await at(60, 'c'), await at(60, 'd'), await at(90, 'e')];
+  await p.send('DELETE', `${memoryOf(agent)}/${gone[1]!.id}`);
+  const other = await newAgent();
+  await remembered(other, 'of another');
+  const forget = (since: unknown, by = p.key) => p.send('POST', `${memoryOf(agent)}/forget`, { body: { since } as Json, key: by });
+  assert.is((await forget(gone[0]!.created_at, key)).status, 403, 'a runner');
+  assert.equal([(await forget('yesterday')).status, (await forget(undefined)).status], [422, 422]);
+  assert.is((await forget(gone[0]!.created_at)).status, 204);
+  p.clock.now = now;
+  assert.equal(
+    textsOf(await list(agent, '?sort=created_at')).filter((text) => text !== 'imported'),
+    ['a', 'b'],
+  );
+  assert.equal(textsOf(await list(other)), ['of another']);
+  const [event, ...more] = p.eventsOf('MemoryForgotten').filter(({ id, data }) => id === agent && (data as Json).since !== null);
+  assert.equal([more.length, (event!.data as Json).entries], [0, 2]);
+  assert.is((await forget(gone[0]!.created_at)).status, 204, 'nothing is left');
+  assert.is((await forget(kept[0]!.created_at)).status, 204);
+  assert.equal(await list(agent, '?origin=remembered'), []);
+});
+
+test('a repeat with the same Idempotency-Key adds the entry once and gets the same response', async () => {
+  const { agent, key } = await newRunner();
+  const headers = { 'idempotency-key': 'remember-1' };
+  const first = await remember(agent, { text: 'once' }, key, headers);
+  await remembered(agent, 'another', key);
+  const again = await remember(agent, { text: 'once' }, key, headers);
+  assert.equal([first.status, again.status, again.body], [201, 201, first.body]);
+  assert.is((await remember(agent, { text: 'other' }, key, headers)).status, 422);
+  assert.equal(textsOf(await list(agent)), ['another', 'once']);
+});
+
+const refusedBodies: readonly (readonly [name: string, body: Json, pointer: string])[] = [
+  ['no text', {}, '/text'],
+  ['an empty text', { text: '' }, '/text'],
+  ['a blank text', { text: ' \n ' }, '/text'],
+  ['a text of 8,001 characters', { text: 'x'.repeat(8_001) }, '/text'],
+  ['a text with U+0000', { text: 'a\0b' }, ''],
+  ['a source on two lines', { text: 'a', source: 'a\nb' }, '/source'],
+  ['an unknown session', { text: 'a', session_id: 'cs6d2f9g1h4j7k0l3z8x5c2v1' }, '/session_id'],
+  ['another field', { text: 'a', tags: [] }, '/tags'],
+];
+
+test('a text that cannot be remembered is refused with the field and the reason, and nothing is recorded', async () => {
+  const { agent, key } = await newRunner();
+  const other = await newRunner();
+  const session = (await p.send('POST', `${p.tenant}/agents/${other.agent}/sessions`, { body: {}, key: other.key })).body as Json;
+  const before = p.eventsOf('MemoryRemembered').length;
+  const cases = [...refusedBodies, ['a session of another agent', { text: 'a', session_id: session.id }, '/session_id'] as const];
+  for (const [name, body, pointer] of cases) {
+    const answer = await remember(agent, body, key);
+    assert.equal([answer.status, (answer.body as { errors?: Json[] }).errors?.[0]?.pointer], [422, pointer], name);
+  }
+  assert.is(p.eventsOf('MemoryRemembered').length, before);
+  assert.is((await remember(agent, { text: 'x'.repeat(8_000) }, key)).status, 201);
+});
+
+test('remembered texts are redacted, and neither in the log nor in the read models', async () => {
+  const { agent, key } = await newRunner();
+  const patterns = [{ tag: 'card', pattern: 'card-\\d+' }];
+  const set = await p.send('PUT', `${p.tenant}/redaction-patterns`, { body: patterns as never });
+  assert.ok(set.status < 300, set.text);
+  await remembered(agent, 'the canary bird has card-123', key);
+  assert.equal(textsOf(await list(agent)), ['the canary bird has [redacted:card]']);
+  assert.not.ok(recorded().includes('canary bird'));
+  const rows = [...p.foldedRows('memory', 'remembered').values()];
+  assert.ok(rows.length > 0);
+  assert.not.ok(JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? String(value) : value)).includes('canary bird'));
+  await remembered(agent, 'same', key);
+  await remembered(agent, 'same', key);
+  const digests = p.eventsOf('MemoryRemembered').map(({ data }) => (data as Json).sha256);
+  assert.is(new Set(digests).size, digests.length, 'the digest does not reveal the text');
+});
+
+test('who may only read an agent, or has the key of another, can neither add nor remove entries', async () => {
+  const { agent } = await newRunner();
+  const other = await newRunner();
+  const { id, created_at } = await remembered(agent, 'kept');
+  const { user_id, key } = await addMember(p, 'MEMBER');
+  await p.send('POST', `${p.tenant}/agents/${agent}/grants`, { body: { user_id, role: 'VIEWER' } });
+  for (const by of [key, other.key]) {
+    assert.is((await remember(agent, { text: 'a' }, by)).status, 403);
+    assert.is((await p.send('DELETE', `${memoryOf(agent)}/${id}`, { key: by })).status, 403);
+    assert.is((await p.send('POST', `${memoryOf(agent)}/forget`, { body: { since: created_at }, key: by })).status, 403);
+  }
+  assert.equal(textsOf(await list(agent)), ['kept']);
+});
+
+/**
+ * Appends two events to the empty memory of an agent, without storing texts. The second one contains a snapshot, as if
+ * this had been the state before it.
+ */
+const seed = async (agent: string, key_id: string, stateBefore: Partial<AgentMemory.AgentMemory>): Promise<void> => {
+  const at = new Date(p.clock.now()).toISOString();
+  const meta = { tenant: p.tenant_id, actor: { kind: 'agent', id: agent, key_id } as const, at, v: 1 };
+  const state = { ...AgentMemory.initial, agent_id: agent, day: at.slice(0, 10), ...stateBefore };
+  const snapshot = { ...meta, stateBefore: { version: AgentMemory.snapshots.version, state } };
+  const events = [meta, snapshot].map((one, n) => ({
+    ...{ id: randomUUID(), type: 'MemoryRemembered', meta: one },
+    data: { agent_id: agent, entry_id: entryIdOf(agent, n), sha256: `${n}`, session_id: null },
+  }));
+  await p.log.append(`${AgentMemory.category}-${p.tenant_id}.${agent}`, 'none', events);
+};
+
+test('a runner key adds at most 1,000 entries in a day; other keys, people and the next day are not concerned', async () => {
+  const { agent, id, key } = await newRunner();
+  const second = (await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: { name: 'b' } })).body as { key: string };
+  await seed(agent, id, { entries: 998, runs: [998], written_by_key: { [id]: 998 } });
+  assert.is((await remember(agent, { text: 'the last' }, key)).status, 201);
+  const refused = await remember(agent, { text: 'too many' }, key);
+  const { limit, resets_at, code } = refused.body as Json;
+  assert.equal([refused.status, code, limit], [429, 'rate_limited', 1_000]);
+  assert.match(String(resets_at), /T00:00:00.000Z$/);
+  const seconds = Number(refused.headers.get('retry-after'));
+  assert.ok(seconds > 0 && seconds <= 86_400, `${seconds}`);
+  assert.match(refused.text, /try again after .*, or let a person import a file/);
+  assert.is((await remember(agent, { text: 'a' }, second.key)).status, 201);
+  assert.is((await remember(agent, { text: 'a' })).status, 201);
+  const { now } = p.clock;
+  p.clock.now = () => now() + 86_400_000;
+  assert.is((await remember(agent, { text: 'a' }, key)).status, 201, 'the next day');
+  p.clock.now = now;
+});
+
+test('an agent remembers at most 100,000 entries; after one is removed, another one can be added', async () => {
+  const { agent, id, key } = await newRunner();
+  await seed(agent, id, { entries: 99_998, runs: [99_998] });
+  assert.is((await remember(agent, { text: 'the last' }, key)).status, 201);
+  const full = await remember(agent, { text: 'too many' }, key);
+  assert.equal([full.status, errorOf(full), (full.body as Json).limit], [409, 'memory_full', 100_000]);
+  assert.match(full.text, /forget some of them/);
+  assert.is((await p.send('DELETE', `${memoryOf(agent)}/${entryIdOf(agent, 7)}`)).status, 204);
+  assert.is((await remember(agent, { text: 'a' }, key)).status, 201);
+  assert.is((await remember(agent, { text: 'b' }, key)).status, 409);
+});
+
+test('concurrent additions and removals are all counted, and no entry gets the id of another', async () => {
+  const { agent, key } = await newRunner();
+  const entries = await Promise.all(Array.from({ length: 20 }, (_, n) => remembered(agent, `text ${n}`, n % 2 ? key : p.key)));
+  assert.is(new Set(entries.map(({ id }) => id)).size, 20);
+  const removals = await Promise.all(
+    entries
+      .slice(0, 5)
+      .flatMap(({ id }) => [id, id])
+      .map((id) => p.send('DELETE', `${memoryOf(agent)}/${id}`)),
+  );
+  assert.equal(removals.filter(({ status }) => status === 204).length, 5);
+  assert.is((await summaryOf(agent, key)).entries, 15);
+  assert.is((await list(agent)).length, 15);
+});
+
+test('the audit log says who added and removed entries of the memory of which agent', async () => {
+  const { agent, key } = await newRunner();
+  const { id } = await remembered(agent, 'a', key);
+  await p.send('DELETE', `${memoryOf(agent)}/${id}`);
+  const entries = (await p.send('GET', `${p.tenant}/audit-logs?agent_id=${agent}&limit=2`)).body as Json[];
+  assert.equal(
+    entries.map(({ action, resource_type, resource_id }) => [action, resource_type, resource_id]),
+    [
+      ['memory.forgotten', 'agent', agent],
+      ['memory.remembered', 'agent', agent],
+    ],
+  );
+  assert.match(String(entries[0]!.summary), /removed 1 remembered entries from the memory of the agent/);
+});
+
+afterLastTest(async () => {
+  await p.close();
+});
+
+test.run();
