@@ -7,6 +7,7 @@ import { agentCostPage } from './console/pages/agent-cost.ts';
 import { agentHistoryPage } from './console/pages/agent-history.ts';
 import { agentIntegrationsPage } from './console/pages/agent-integrations.ts';
 import { agentListPage } from './console/pages/agent-list.ts';
+import { agentMemoryPage } from './console/pages/agent-memory.ts';
 import { agentRunnerPage } from './console/pages/agent-runner.ts';
 import { agentSchedulesPage } from './console/pages/agent-schedules.ts';
 import { agentSessionsPage } from './console/pages/agent-sessions.ts';
@@ -66,6 +67,7 @@ export const consolePages: readonly Page[] = [
   auditHeadsPage,
   eventListPage,
   eventPage,
+  agentMemoryPage,
   agentRunnerPage,
   agentSkillsPage,
   agentComparePage,

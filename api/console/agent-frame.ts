@@ -22,6 +22,7 @@ const TABS: readonly (readonly [label: string, path: string, ...needs: string[]]
   ['Integrations', '/integrations'],
   ['Runner', '/runner'],
   ['Skills and tools', '/skills'],
+  ['Memory', '/memory'],
   ['Access', '/access', 'tenant:audit:read'],
   ['Schedules', '/cron-jobs'],
   ['Sessions', '/sessions', 'tenant:audit:read', 'agent:chat:read'],

@@ -1,10 +1,12 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
+import { entryIdOf } from '../../domain/memory/entry-id.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createAgent, createIntegration, startConsole } from '../fixtures/console-platform.ts';
 import { seedSession } from '../fixtures/console-sessions.ts';
 import { addMember } from '../fixtures/users.ts';
+import { importMemory } from '../two-tenants/seed-memory.ts';
 
 const p = await startConsole();
 const agent = await createAgent(p, 'Reviewer');
@@ -48,6 +50,46 @@ test('the tab of sessions lists those of the agent, with links only for visitors
   assert.match((await p.open(`${p.base}/agents/${quiet}/sessions`)).text, /data-empty[\s\S]+No sessions/);
   await p.recordPending();
   assert.equal(p.eventsOf('AccessRefused'), []);
+});
+
+test('the tab of the memory shows what the agent remembers, who wrote it in which session, and how to take it back', async () => {
+  const memory = `${p.tenant}/agents/${agent}/memory`;
+  const remember = async (body: Record<string, unknown>, key = p.key) =>
+    ((await p.send('POST', memory, { key, body })).body as { id: string; created_at: string }) ?? {};
+  const learned = await remember({ text: 'Ada likes <short> notes.', source: 'pull request 42', session_id: session.id }, session.runner);
+  const told = await remember({ text: 'Releases are on Tuesdays.' });
+  const imported = await importMemory(p, p.tenant_id, agent, { key: p.key, text: 'From a file.' });
+  await p.waitForProjections();
+  const { text } = await p.open(`${at}/memory`);
+  const rowOf = (id: string): string => new RegExp(`<tr[^>]*data-id="${id}"[\\s\\S]*?</tr>`).exec(text)?.[0] ?? '';
+  assert.match(rowOf(learned.id), /Ada likes &lt;short&gt; notes\.[\s\S]+pull request 42[\s\S]+the agent itself/);
+  assert.match(rowOf(learned.id), new RegExp(`href="${p.base}/sessions/${session.id}"`));
+  assert.match(rowOf(learned.id), new RegExp(`/console/run/forgetMemorySince\\?[^"]*since=${encodeURIComponent(learned.created_at)}`));
+  assert.match(rowOf(told.id), /Releases are on Tuesdays\.[\s\S]+data-form="forgetMemoryEntry"/);
+  assert.not.match(rowOf(told.id), /the agent itself/);
+  const ofFile = rowOf(entryIdOf(imported, 0));
+  assert.match(ofFile, new RegExp(`href="${p.base}/jobs/${imported}"`));
+  assert.not.match(ofFile, /forgetMemory/);
+  const searched = (await p.open(`${at}/memory?q=TUESDAYS&origin=remembered`)).text;
+  assert.match(searched, new RegExp(`data-id="${told.id}"`));
+  assert.not.match(searched, new RegExp(`data-id="${learned.id}"`));
+  const seen = await p.open(`${at}/memory`, auditor);
+  assert.match(seen.text, new RegExp(`data-id="${told.id}"`));
+  assert.not.match(seen.text, /forgetMemory|\/console\/run\/remember\?/);
+  assert.match((await p.open(`${p.base}/agents/${quiet}/memory`)).text, /data-empty[\s\S]+The memory is empty/);
+  const path = { ':tenant_id': p.tenant_id, ':agent_id': agent, _return: `${at}/memory` };
+  const shownAfter = async (operation: string, fields: Record<string, string>): Promise<string> => {
+    const { status, headers } = await p.submit(`/console/run/${operation}`, { ...path, ...fields });
+    assert.is(status, 303);
+    await p.waitForProjections();
+    return (await p.open(headers.get('location')!)).text;
+  };
+  assert.not.match(await shownAfter('forgetMemoryEntry', { ':entry_id': told.id }), new RegExp(`data-id="${told.id}"`));
+  const form = (await p.open(/href="(\/console\/run\/forgetMemorySince[^"]+)"/.exec(rowOf(learned.id))![1]!.replaceAll('&amp;', '&'))).text;
+  const since = /name="\/since"[^>]*value="([^"]+)"|value="([^"]+)"[^>]*name="\/since"/.exec(form)!;
+  const last = await shownAfter('forgetMemorySince', { '/since': since[1] ?? since[2]!, _key: 'k'.repeat(36) });
+  assert.not.match(last, new RegExp(`data-id="${learned.id}"`));
+  assert.match(last, /From a file\./);
 });
 
 test('the tab of costs shows the hours in which the budget was used', async () => {

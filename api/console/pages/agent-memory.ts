@@ -1,0 +1,123 @@
+import type { Rows } from '../../areas.ts';
+import type { Answer, ReplyOf } from '../../http/ask.ts';
+import { actionButton, formLink } from '../action.ts';
+import { agentCalls, agentParams, agentTab, agentTrail } from '../agent-frame.ts';
+import { page } from '../page.ts';
+import { emptyState } from '../parts/empty-state.ts';
+import { filterTabs, searchField } from '../parts/filters.ts';
+import { pager } from '../parts/pager.ts';
+import { panel } from '../parts/problem-panel.ts';
+import { shortId } from '../parts/short-id.ts';
+import { type Column, tableOf } from '../parts/table.ts';
+import { type Child, tags } from '../parts/tags.ts';
+import { ago } from '../parts/time.ts';
+import type { MayOnAgent } from '../permission.ts';
+import { tenantPath, type Visit, withQuery } from '../visit.ts';
+
+const { a, div, td, tr } = tags;
+
+type Entry = ReplyOf<Rows['listMemory']>[number];
+type Members = Answer<ReplyOf<Rows['listMembers']>>;
+
+const MAX_SHOWN = 400;
+const COLUMNS: readonly Column[] = [['Entry'], ['From'], ['Added', 'number']];
+const ORIGINS = [
+  [null, 'All'],
+  ['remembered', 'Remembered'],
+  ['imported', 'Imported'],
+] as const;
+
+const shownText = (text: string): string => (text.length > MAX_SHOWN ? `${[...text].slice(0, MAX_SHOWN).join('')}…` : text);
+
+const writerOf = ({ created_by_id: by }: Entry, members: Members): Child => {
+  if (!by) return 'the agent itself';
+  const member = members.ok ? members.value.find(({ user_id }) => user_id === by) : undefined;
+  return member ? (member.name ?? member.email) : shortId(by);
+};
+
+const originCell = (entry: Entry, visit: Visit, members: Members): Child => {
+  const at = (rest: string): string => tenantPath(visit.params.tenant_id!, rest);
+  if (entry.import_id) return td(null, a({ href: at(`/jobs/${entry.import_id}`) }, 'an import'));
+  const name = 'in a session';
+  const session = entry.session_id && (visit.may('tenant:audit:read') ? a({ href: at(`/sessions/${entry.session_id}`) }, name) : name);
+  return td(null, writerOf(entry, members), session ? div({ class: 'quiet' }, session) : null);
+};
+
+const actionsOf = (entry: Entry, visit: Visit, onAgent: MayOnAgent): Child => {
+  if (entry.import_id) return null;
+  const { rows } = visit;
+  const path = agentParams(visit);
+  const look = { onAgent, look: 'ghost small' } as const;
+  return div(
+    { class: 'actions' },
+    actionButton(visit, rows.forgetMemoryEntry, { ...path, entry_id: entry.id }, 'Take back', {
+      ...look,
+      confirm: 'The agent no longer has this entry. It cannot be restored.',
+    }),
+    formLink(visit, rows.forgetMemorySince, { ...path, since: entry.created_at }, 'Everything since', look),
+  );
+};
+
+const rowOf = (visit: Visit, onAgent: MayOnAgent, members: Members) => (entry: Entry) =>
+  tr(
+    { 'data-kind': 'memory-entry', 'data-id': entry.id },
+    td(
+      { class: 'main-cell' },
+      div(null, shownText(entry.text)),
+      div({ class: 'quiet clip' }, entry.source),
+      actionsOf(entry, visit, onAgent),
+    ),
+    originCell(entry, visit, members),
+    td({ class: 'number' }, ago(entry.created_at)),
+  );
+
+const toolbar = (visit: Visit, onAgent: MayOnAgent): Child => {
+  const { query, rows } = visit;
+  const [q, origin] = [query.get('q') ?? '', query.get('origin')];
+  const path = agentParams(visit);
+  return div(
+    { class: 'toolbar' },
+    filterTabs(
+      'Filter by origin',
+      origin,
+      ORIGINS.map(([value, label]) => ({ value, label, href: withQuery(visit, { origin: value, cursor: null }) })),
+    ),
+    searchField(visit.path, { name: 'q', value: q, placeholder: 'Search in the memory' }, origin ? { origin } : {}),
+    formLink(visit, rows.remember, path, 'Add an entry', { onAgent, icon: 'plus', next: visit.path }),
+  );
+};
+
+const nothing = ({ query, path }: Visit): Child =>
+  query.has('q') || query.has('origin') || query.has('cursor')
+    ? emptyState(
+        { icon: 'search', title: 'No entry found', why: 'A search in a large memory can go on, on the next page.' },
+        a({ class: 'button', href: path }, 'Show all'),
+      )
+    : emptyState({ icon: 'layers', title: 'The memory is empty', why: 'It has what people import, and what the agent remembers.' });
+
+/** The page with the memory of an agent: what people have imported, and what the agent has written itself. */
+export const agentMemoryPage = page({
+  path: '/console/t/:tenant_id/agents/:agent_id/memory',
+  permit: 'tenant:read',
+  nav: 'Agents',
+  categories: ['agent', 'memoryimport', 'agentmemory'],
+  asks: (visit) => {
+    const { ask, rows, params, query } = visit;
+    const filters = Object.fromEntries(['q', 'origin', 'cursor'].flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])));
+    return {
+      ...agentCalls(visit),
+      entries: ask(rows.listMemory, { ...agentParams(visit), ...filters }),
+      members: ask(rows.listMembers, { tenant_id: params.tenant_id! }),
+    };
+  },
+  title: () => 'Memory',
+  trail: agentTrail('Memory'),
+  view: ({ agent, may, entries, members }, visit) =>
+    agentTab(visit, 'Memory', { agent, may }, (_, onAgent) => [
+      toolbar(visit, onAgent),
+      panel(entries, (found) =>
+        found.length === 0 ? nothing(visit) : tableOf('Memory', COLUMNS, found.map(rowOf(visit, onAgent, members))),
+      ),
+      pager(entries, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
+    ]),
+});
