@@ -203,6 +203,12 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
       }),
     credential: ({ tenant, agent }: RunnerAgent): Promise<Credential> =>
       json(Credential, 'POST', `/tenant/${tenant}/agents/${agent}/runner-credentials`),
+    /** Reports why an attempt of a delivery failed. A repeat of the same report has no effect. @throws Refusal */
+    reportAttempt: ({ tenant }: RunnerAgent, delivery_id: string, body: object): Promise<void> =>
+      request('POST', `/tenant/${tenant}/deliveries/${delivery_id}/attempts`, async () => {}, {
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
     /** Fetches the runtime of the agent. If it is unchanged, returns `known`. */
     runtime: ({ tenant, agent }: RunnerAgent, known: Runtime | null): Promise<Runtime> => {
       const read = async (response: Response): Promise<Runtime> =>

@@ -10,6 +10,7 @@ const CloudEvent = z.looseObject({
   subject: z.string(),
   tenant: z.string().optional(),
   agent: z.string().optional(),
+  deliveryid: z.string().optional(),
   providerid: z.string().optional(),
   traceparent: z.string().optional(),
   /**

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { BENCHMARK_MESSAGE_TYPE } from '../../domain/runners/cloud-event.ts';
 import type { RunnerAgent, RunnerApi } from './api-client.ts';
+import { causeOfError } from './failed-attempt.ts';
 import type { EventHandler, ReceivedEvent } from './receive-events.ts';
 import { withResultFile } from './result-lines.ts';
-import { type CommandRun, runCommand } from './run-command.ts';
+import { type CommandEnd, type CommandRun, runCommand } from './run-command.ts';
 import { openRuntimeFiles } from './runtime-files.ts';
 import { runtimeSource } from './runtime-source.ts';
 
@@ -41,7 +42,7 @@ const variablesFor = (slug: string, { event, attempt }: ReceivedEvent): Record<s
  */
 export const execHandler = ({ exec, agent, api, dir, signals, timeoutMs, report, stop }: Options): EventHandler => {
   const runtime = runtimeSource({ agent, fetch: api.runtime, files: openRuntimeFiles(join(dir, 'runtime')), report, stop });
-  const run = (received: ReceivedEvent, more: Readonly<Record<string, string>> = {}): Promise<number | string> =>
+  const run = (received: ReceivedEvent, more: Readonly<Record<string, string>> = {}): Promise<CommandEnd> =>
     runtime.withVariables((variables) =>
       runCommand({
         exec,
@@ -54,15 +55,19 @@ export const execHandler = ({ exec, agent, api, dir, signals, timeoutMs, report,
   /**
    * Runs the command for a benchmark run. Publishes the results that the command writes to the file in ANNALS_SCORES.
    */
-  const runBenchmark = async (received: ReceivedEvent): Promise<number | string> => {
+  const runBenchmark = async (received: ReceivedEvent): Promise<CommandEnd> => {
     const { ended, fault } = await withResultFile(join(dir, 'results'), received.publishResult, (path) =>
       run(received, { ANNALS_SCORES: path }),
     );
-    return ended === 0 && fault !== null ? `a line in ANNALS_SCORES that is not a valid result: ${fault}` : ended;
+    return ended.ended === 0 && fault !== null
+      ? { ...ended, ended: `a line in ANNALS_SCORES that is not a valid result: ${fault}` }
+      : ended;
   };
   return async (received) => {
     const start = received.event.type === BENCHMARK_MESSAGE_TYPE ? runBenchmark : run;
-    const ended = await start(received).catch((error: Error) => error.message);
-    return ended === 0 ? null : { reason: `the command ended with ${ended}` };
+    const { ended, cause } = await start(received).catch(
+      (error: Error): CommandEnd => ({ ended: error.message, cause: causeOfError(error, 'failed') }),
+    );
+    return ended === 0 ? null : { reason: `the command ended with ${ended}`, cause };
   };
 };

@@ -1,4 +1,5 @@
 import { BENCHMARK_MESSAGE_TYPE, CONTENT_TYPE } from '../../domain/runners/cloud-event.ts';
+import { causeOfError, startOfBody } from './failed-attempt.ts';
 import type { EventHandler, ReceivedEvent } from './receive-events.ts';
 import { publishLines } from './result-lines.ts';
 import { retryAfterMs } from './retry-after.ts';
@@ -20,7 +21,7 @@ const failureOf = ({ name, message, cause }: Error, timeoutMs: number): string =
  * Retry-After determines when the event is delivered again.
  */
 export const forwardHandler = ({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: Options): EventHandler => {
-  const send = async ({ event, json }: ReceivedEvent): Promise<{ readonly response: Response; readonly results: string }> => {
+  const send = async ({ event, json }: ReceivedEvent): Promise<{ readonly response: Response; readonly text: string }> => {
     const response = await fetch(url, {
       method: 'POST',
       headers: {
@@ -33,20 +34,23 @@ export const forwardHandler = ({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: Options)
       signal: AbortSignal.timeout(timeoutMs),
     });
     const hasResults = response.ok && RESULT_TYPE.test(response.headers.get('content-type') ?? '');
+    if (!response.ok) return { response, text: await startOfBody(response.body) };
     if (!hasResults) await response.body?.cancel();
-    return { response, results: hasResults ? await response.text() : '' };
+    return { response, text: hasResults ? await response.text() : '' };
   };
   return async (received) => {
     const { event, publishResult } = received;
     try {
-      const { response, results } = await send(received);
+      const { response, text } = await send(received);
       const { ok, status, headers } = response;
       const isRun = ok && event.type === BENCHMARK_MESSAGE_TYPE;
-      const fault = isRun ? await publishLines(results.split('\n'), publishResult) : null;
+      const fault = isRun ? await publishLines(text.split('\n'), publishResult) : null;
       if (fault !== null) return { reason: `${url} answers with a line that is not a valid result: ${fault}` };
-      return ok ? null : { reason: `${url} answers ${status}`, delayMs: retryAfterMs(headers.get('retry-after')) };
+      const delayMs = retryAfterMs(headers.get('retry-after'));
+      const cause = { outcome: delayMs === undefined ? 'failed' : 'released', code: status, output: text } as const;
+      return ok ? null : { reason: `${url} answers ${status}`, delayMs, cause };
     } catch (error) {
-      return { reason: `${url} ${failureOf(error as Error, timeoutMs)}` };
+      return { reason: `${url} ${failureOf(error as Error, timeoutMs)}`, cause: causeOfError(error, 'crashed') };
     }
   };
 };

@@ -6,7 +6,9 @@ import { ACK_WAIT_MS, MAX_DELIVERY_ATTEMPTS } from '../../domain/runners/runner-
 import { scoreSubject } from '../../domain/runners/score-report.ts';
 import { retryDelay } from '../backoff.ts';
 import { retryTransient } from './api-client.ts';
+import type { AttemptReporter } from './attempt-reporter.ts';
 import { attemptsOf, type CloudEvent, parseEvent, withBody, withValidNames } from './cloud-event.ts';
+import { causeOfError, type Failure } from './failed-attempt.ts';
 import type { MessageConsumer } from './message-consumer.ts';
 import type { ProcessedIds } from './processed-ids.ts';
 import type { PublishResult } from './result-lines.ts';
@@ -25,12 +27,6 @@ export type ReceivedEvent = {
   readonly publishResult: PublishResult;
 };
 
-/**
- * Why the processing of an event failed. `reason` is the beginning of a sentence. `delayMs` is the delay in
- * milliseconds before the next attempt; if absent, the delay increases with every attempt.
- */
-export type Failure = { readonly reason: string; readonly delayMs?: number | undefined };
-
 /** Processes an event. Returns null if it succeeds, otherwise the failure. Must not throw. */
 export type EventHandler = (received: ReceivedEvent) => Promise<Failure | null>;
 
@@ -44,6 +40,8 @@ export type ReceiverOptions = {
    */
   readonly body: (reference: string) => Promise<Uint8Array>;
   readonly handler: EventHandler;
+  /** Tells the service why runs failed. */
+  readonly reporter: AttemptReporter;
   readonly report: (line: string) => void;
   /** How often the runner reports progress to the broker while an event is processed, in milliseconds. */
   readonly progressMs?: number | undefined;
@@ -86,7 +84,7 @@ const process = async (receiver: Receiver, message: Msg, event: CloudEvent): Pro
       dataref === undefined ? withValidNames(event, message.data) : withBody(event, await retryTransient(() => body(dataref), ending));
     return await handler({ event, json, attempt: attemptsOf(message), publishResult: resultPublisher(receiver, event) });
   } catch (error) {
-    return { reason: `the event cannot be processed: ${(error as Error).message}` };
+    return { reason: `the event cannot be processed: ${(error as Error).message}`, cause: causeOfError(error, 'failed') };
   }
 };
 
@@ -127,6 +125,7 @@ const handle = async (receiver: Receiver, message: Msg): Promise<Run> => {
     await settle(receiver, message, '+ACK');
     return 'none';
   }
+  const startedAt = performance.now();
   const failure = await processWithProgress(receiver, message, event);
   if (!failure) {
     processed.add(event.id);
@@ -134,6 +133,7 @@ const handle = async (receiver: Receiver, message: Msg): Promise<Run> => {
     return 'succeeded';
   }
   const attempts = attemptsOf(message);
+  receiver.reporter.add({ event, attempt: attempts, failure, seconds: (performance.now() - startedAt) / 1_000 });
   if (event.type === CRON_MESSAGE_TYPE && failure.delayMs === undefined) {
     report(`${failure.reason} for ${event.id}; the settings of its cron job say whether it is tried again`);
     await settle(receiver, message, '+TERM');
@@ -181,7 +181,7 @@ export const receiveEvents = async (options: ReceiverOptions, { stop, concurrenc
     if (!stop.aborted) throw error;
   } finally {
     failed.abort();
-    await receiver.messages.close();
+    await Promise.all([receiver.messages.close(), receiver.reporter.close()]);
   }
   return budget.left === 0 && budget.hasFailed;
 };

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
-import type { Writable } from 'node:stream';
+import type { Socket } from 'node:net';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Cause, causeOfError, createOutputTail } from './failed-attempt.ts';
 
 export type CommandRun = {
   readonly exec: string;
@@ -48,20 +51,51 @@ const startTimeLimit = (timeoutMs: number, terminate: () => void, forceEnd: () =
   };
 };
 
+/** How a command ended. `ended` is its exit code, or a text that says what ended it. */
+export type CommandEnd = { readonly ended: number | string; readonly cause: Cause };
+
 /**
- * Runs a shell command with `input` on its standard input.
- * @returns the exit code of the command, or a text that says what ended it
+ * Returns how a command ended. If the runner was told to end its commands, a command that a signal has ended did not
+ * crash, but is given back.
  */
-export const runCommand = ({ exec, input, env, timeoutMs, kill, force }: CommandRun): Promise<number | string> =>
+const endOf = (code: number | null, signal: NodeJS.Signals | null, isStopped: boolean): CommandEnd =>
+  code === null
+    ? { ended: `signal ${signal}`, cause: { outcome: isStopped ? 'released' : 'crashed', code: signal } }
+    : { ended: code, cause: { outcome: 'failed', code } };
+
+/**
+ * The time in milliseconds for which the end of standard error is awaited after a command has ended. Processes that it
+ * has started may keep it open.
+ */
+const STDERR_TIMEOUT_MS = 200;
+
+/** Passes standard error of a command on to that of the runner, and keeps its end. */
+const teeStderr = (stderr: Readable) => {
+  const tail = createOutputTail();
+  stderr.on('data', (chunk: Buffer) => {
+    process.stderr.write(chunk);
+    tail.add(chunk);
+  });
+  const ended = new Promise<void>((resolve) => stderr.once('close', resolve));
+  return async () => {
+    await Promise.race([ended, sleep(STDERR_TIMEOUT_MS, undefined, { ref: false })]);
+    (stderr as Socket).unref();
+    return tail.read();
+  };
+};
+
+/** Runs a shell command with `input` on its standard input. */
+export const runCommand = ({ exec, input, env, timeoutMs, kill, force }: CommandRun): Promise<CommandEnd> =>
   new Promise((resolve) => {
     // The command runs in its own process group. So Ctrl-C in a terminal reaches only the runner, which lets the
     // command finish.
     const child = spawn('/bin/sh', ['-c', WATCHED, 'sh', exec], {
       detached: true,
-      stdio: ['pipe', 'inherit', 'inherit', 'pipe'],
+      stdio: ['pipe', 'inherit', 'pipe', 'pipe'],
       env: { ...process.env, ...env },
     });
-    const [stdin, , , watcher] = child.stdio as unknown as [Writable, null, null, Writable];
+    const [stdin, , stderr, watcher] = child.stdio as unknown as [Writable, null, Readable, Writable];
+    const readStderr = teeStderr(stderr);
     const send = (signal: NodeJS.Signals) => (): void => {
       try {
         if (child.pid) process.kill(-child.pid, signal);
@@ -71,17 +105,20 @@ export const runCommand = ({ exec, input, env, timeoutMs, kill, force }: Command
     };
     const [terminate, forceEnd] = [send('SIGTERM'), send('SIGKILL')];
     const limit = timeoutMs === undefined ? null : startTimeLimit(timeoutMs, terminate, forceEnd);
-    const finish = (ended: number | string): void => {
-      const how = limit?.end() ? `a timeout after ${timeoutMs! / 1_000} s` : ended;
+    const finish = (end: CommandEnd): void => {
+      const isOver = limit?.end() === true;
+      const { ended, cause } = isOver
+        ? { ended: `a timeout after ${timeoutMs! / 1_000} s`, cause: { outcome: 'timed_out' } as const }
+        : end;
       watcher.end('ended\n');
       kill.removeEventListener('abort', terminate);
       force.removeEventListener('abort', forceEnd);
-      resolve(how);
+      void readStderr().then((output) => resolve({ ended, cause: { ...cause, ...output } }));
     };
     kill.addEventListener('abort', terminate);
     force.addEventListener('abort', forceEnd);
-    child.once('error', (error) => finish(error.message));
-    child.once('exit', (code, signal) => finish(code ?? `signal ${signal}`));
+    child.once('error', (error) => finish({ ended: error.message, cause: causeOfError(error, 'failed') }));
+    child.once('exit', (code, signal) => finish(endOf(code, signal, kill.aborted || force.aborted)));
     // If a command exits without reading its input, writing to it fails; this error is ignored.
     for (const pipe of [stdin, watcher]) pipe.on('error', () => {});
     stdin.end(input);

@@ -6,6 +6,9 @@ import { cleanPasted } from '../../domain/pasted-text.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { escapeLine } from '../logging/escape-controls.ts';
 import { apiClient, type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
+import { createAttemptReporter, learningSecrets } from './attempt-reporter.ts';
+import { causeOfError, stackOf } from './failed-attempt.ts';
+import { createKnownSecrets } from './known-secrets.ts';
 import { openMessages } from './message-consumer.ts';
 import { createOutageReport } from './outage-report.ts';
 import { openProcessedIds } from './processed-ids.ts';
@@ -128,7 +131,9 @@ const handlerOf =
       return null;
     } catch (error) {
       const reason = `the handler failed (${error instanceof Error ? error.message : String(error)})`;
-      return { reason, delayMs: error instanceof RetryLater ? error.delayMs : undefined };
+      const isReleased = error instanceof RetryLater;
+      const cause = { ...causeOfError(error, isReleased ? 'released' : 'failed'), output: stackOf(error) };
+      return { reason, delayMs: isReleased ? error.delayMs : undefined, cause };
     }
   };
 
@@ -158,7 +163,8 @@ export const connectRunner = async (options: ConnectOptions = {}) => {
   const { report = printLine, dir = join('.annals', 'runner'), signal: stop = new AbortController().signal } = options;
   const url = requireSetting(options.url ?? process.env.ANNALS_URL, 'ANNALS_URL');
   const key = cleanPasted(requireSetting(options.key ?? process.env.ANNALS_KEY, 'ANNALS_KEY'));
-  const api = apiClient({ url, key, outage: createOutageReport(report, 'the service answers again') });
+  const secrets = createKnownSecrets([key]);
+  const api = learningSecrets(apiClient({ url, key, outage: createOutageReport(report, 'the service answers again') }), secrets);
   const agent = await retryTransient(() => api.find(options.agent), stop);
   return {
     tenant: agent.tenant,
@@ -181,7 +187,9 @@ export const connectRunner = async (options: ConnectOptions = {}) => {
     receive: (handle: Handler, { progressMs, ...limits }: ReceiveOptions = {}): Promise<boolean> => {
       const processed = openProcessedIds(join(dir, `${agent.agent}.ledger`));
       const open = openMessages(api, agent, report);
-      return receiveEvents({ open, processed, body: api.body, handler: handlerOf(handle), report, progressMs }, { stop, ...limits });
+      const reporter = createAttemptReporter({ api, agent, secrets, report });
+      const receiver = { open, processed, body: api.body, handler: handlerOf(handle), reporter, report, progressMs };
+      return receiveEvents(receiver, { stop, ...limits });
     },
   };
 };

@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { escapeLine } from '../logging/escape-controls.ts';
 import { apiClient, type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
+import { createAttemptReporter, learningSecrets } from './attempt-reporter.ts';
 import { type CommandSignals, execHandler } from './exec-handler.ts';
 import { forwardHandler } from './forward-handler.ts';
+import { createKnownSecrets, secretsOfUrl } from './known-secrets.ts';
 import { openMessages } from './message-consumer.ts';
 import { createOutageReport } from './outage-report.ts';
 import { openProcessedIds } from './processed-ids.ts';
@@ -70,7 +72,8 @@ const findAgent = (api: RunnerApi, agent: string, stop: AbortSignal): Promise<Ru
 export const runner = async (options: RunnerOptions): Promise<number> => {
   const { url, key, signal, exec = '', forward, concurrency, max, timeoutMs, progressMs, dir = join('.annals', 'runner') } = options;
   const { stop, ...signals } = signal ? { stop: signal, ...noSignals() } : processSignals();
-  const api = apiClient({ url, key, outage: createOutageReport(report, 'the service answers again') });
+  const secrets = createKnownSecrets([key, ...secretsOfUrl(forward ?? '')]);
+  const api = learningSecrets(apiClient({ url, key, outage: createOutageReport(report, 'the service answers again') }), secrets);
   const agent = await findAgent(api, options.agent, stop);
   if (!agent) return 0;
   const handler: EventHandler =
@@ -80,6 +83,8 @@ export const runner = async (options: RunnerOptions): Promise<number> => {
   const open = openMessages(api, agent, report);
   const processed = openProcessedIds(join(dir, `${agent.agent}.ledger`));
   report(`waiting for deliveries to ${agent.slug}${forward === undefined ? '' : `; each is posted to ${forward}`}`);
-  const hasFailed = await receiveEvents({ open, processed, body: api.body, handler, report, progressMs }, { stop, concurrency, max });
+  const reporter = createAttemptReporter({ api, agent, secrets, report });
+  const receiver = { open, processed, body: api.body, handler, reporter, report, progressMs };
+  const hasFailed = await receiveEvents(receiver, { stop, concurrency, max });
   return hasFailed ? 1 : 0;
 };

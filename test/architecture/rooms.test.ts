@@ -198,6 +198,8 @@ const MAY_PRINT = [
   'infra/logging/print-line.ts',
   'infra/processes/exit.ts',
   'infra/runner/runner.ts',
+  // Passes standard error of a command on as the command has written it.
+  'infra/runner/run-command.ts',
   'infra/runner/runner-client.ts',
   'infra/audit/verify-audit-export.mjs',
   'infra/cli/print-events.ts',

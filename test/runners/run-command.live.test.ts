@@ -15,7 +15,7 @@ test('if the command of a runner must stop but ignores SIGTERM, it is killed wit
     kill.abort();
     await eventually('the command got SIGTERM', () => existsSync(join(dir, 'signalled')));
     force.abort();
-    is(await running, 'signal SIGKILL');
+    is((await running).ended, 'signal SIGKILL');
   }));
 
 test.run();
