@@ -28,7 +28,7 @@ export const AttemptReportCreate = z
     }),
     code: Code.nullable()
       .default(null)
-      .meta({ description: 'An exit code, a signal, an HTTP status or the code of an error', examples: ['1'] }),
+      .meta({ description: 'An exit code, a signal, an HTTP status or the code of an error', examples: [1] }),
     reason: z
       .string()
       .min(1)
@@ -59,7 +59,7 @@ export const AttemptReportCreate = z
   })
   .meta({
     id: 'AttemptReportCreate',
-    examples: [{ attempt: 1, outcome: 'failed', code: '1', reason: 'the command ended with 1', stderr_tail: null, seconds: 1.25 }],
+    examples: [{ attempt: 1, outcome: 'failed', code: 1, reason: 'the command ended with 1', stderr_tail: null, seconds: 1.25 }],
   });
 
 /** A report, and its texts as they are to be stored. `seal` encrypts them for this attempt. */
