@@ -73,6 +73,19 @@ browserTest('a form that is filled in and sent by the browser takes effect, also
   await page.context().close();
 });
 
+browserTest('the texts of a memory stay within their cell, also on a phone', async () => {
+  const { browser, p, agent } = given!;
+  for (const text of ['x'.repeat(600), 'word '.repeat(120)]) await p.send('POST', `${p.tenant}/agents/${agent}/memory`, { body: { text } });
+  await p.waitForProjections();
+  for (const width of [1280, 390]) {
+    const { page, faults } = await openPage(browser, p.cookie, { viewport: { width, height: 800 } });
+    await page.goto(`${p.base}/agents/${agent}/memory`);
+    const fits = await page.evaluate(`[...document.querySelectorAll('.main-cell')].map((cell) => cell.scrollWidth <= cell.clientWidth)`);
+    assert.equal([fits, faults.found], [[true, true], []], `${width}`);
+    await page.context().close();
+  }
+});
+
 browserTest('Ctrl+K opens the search; pasting a delivery id and pressing Enter opens the page of the delivery', async () => {
   const { browser, p, pages } = given!;
   const { page, faults } = await openPage(browser, p.cookie, { viewport: { width: 1280, height: 800 } });

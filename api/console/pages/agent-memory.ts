@@ -63,7 +63,7 @@ const rowOf = (visit: Visit, onAgent: MayOnAgent, members: Members) => (entry: E
     { 'data-kind': 'memory-entry', 'data-id': entry.id },
     td(
       { class: 'main-cell' },
-      div(null, shownText(entry.text)),
+      div({ class: 'full-text' }, shownText(entry.text)),
       div({ class: 'quiet clip' }, entry.source),
       actionsOf(entry, visit, onAgent),
     ),
