@@ -112,7 +112,7 @@ export type Writing = { readonly key_id: string | null; readonly at: string };
  * Checks that another entry can be remembered.
  * @throws Refusal conflict (memory_full), rate_limited if the runner key has written too many entries today
  */
-export const assertRoom = (memory: AgentMemory, { key_id, at }: Writing): void => {
+const assertRoom = (memory: AgentMemory, { key_id, at }: Writing): void => {
   if (memory.entries >= MAX_REMEMBERED)
     throw conflict(
       '/path/agent_id',
