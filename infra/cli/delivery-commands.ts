@@ -1,10 +1,25 @@
 import { defineCommand } from 'citty';
+import { finish } from '../processes/exit.ts';
 import { rejectUnknownArguments, VERBOSE_OPTION } from './arguments.ts';
-import { runOnPlatform } from './command-runs.ts';
+import { readConfig, runOnPlatform } from './command-runs.ts';
 
 export const deliveriesCommand = defineCommand({
-  meta: { name: 'deliveries', description: 'Send webhook deliveries to runners again' },
+  meta: { name: 'deliveries', description: 'List webhook deliveries with the reason why they failed, or send them to runners again' },
   subCommands: {
+    list: defineCommand({
+      meta: { name: 'list', description: 'Print the newest deliveries, and why they failed (with ANNALS_URL and ANNALS_KEY)' },
+      args: {
+        failed: { type: 'boolean', description: 'Only deliveries that failed at a runner and are not acknowledged' },
+        tenant: { type: 'string', description: 'The id of the tenant, if the user of ANNALS_KEY has several' },
+        limit: { type: 'string', description: 'How many deliveries at most, up to 200', default: '50' },
+      },
+      setup: rejectUnknownArguments,
+      run: async ({ args: { failed, tenant, limit } }) => {
+        const { annalsUrl, annalsKey } = await readConfig('annalsUrl', 'annalsKey');
+        const { listDeliveries } = await import('./list-deliveries.ts');
+        await finish(await listDeliveries({ url: annalsUrl!, key: annalsKey! }, { failed: failed === true, tenant, limit }));
+      },
+    }),
     redeliver: defineCommand({
       meta: { name: 'redeliver', description: 'Send deliveries that were given up to their agents again, each once' },
       args: {

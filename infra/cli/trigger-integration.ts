@@ -11,7 +11,7 @@ export type IntegrationTrigger = {
 };
 
 /** Returns the tenant of the key's user. @throws a usage error if the user has several or none */
-const onlyTenant = async (client: Client): Promise<string> => {
+export const onlyTenant = async (client: Client): Promise<string> => {
   const { tenants } = await client.call('readMe');
   if (tenants.length === 1) return tenants[0]!.id;
   throw usageError('Name the tenant with --tenant');

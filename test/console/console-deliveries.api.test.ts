@@ -228,9 +228,16 @@ test('a dead letter is sent again with the button of its page, which then shows 
     reason: 'terminated',
   });
   await p.waitForProjections();
-  for (const list of ['/deliveries?outcome=dead', '/deliveries/problems']) assert.match(await pageOf(list), new RegExp(path));
+  for (const page of [path, '/deliveries/problems']) assert.match(await pageOf(page), /no report/);
+  const runner = (await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: { name: 'Runner' } })).body as { key: string };
+  const report = { attempt: 1, outcome: 'failed', code: '3', reason: 'no <model>', stderr_tail: 'Error: <none>\n', seconds: 2 };
+  assert.is((await p.send('POST', `${p.tenant}${path}/attempts`, { key: runner.key, body: report })).status, 204);
+  await p.waitForProjections();
+  for (const list of ['/deliveries?outcome=dead', '/deliveries/problems'])
+    assert.match(await pageOf(list), new RegExp(`^(?=[^]*${path})[^]*failed \\(3\\): no &lt;model&gt;`));
   const dead = await pageOf(path);
   assert.match(dead, /data-state="dead"[\s\S]+Given up by the runner/);
+  assert.match(dead, /Attempt 1 · failed \(3\): no &lt;model&gt; · after 2\.00 s[\s\S]+<pre>Error: &lt;none&gt;\n<\/pre>/);
   const fields = Object.fromEntries(submittedBy(formIn(dead, 'redeliverDelivery')));
   const sent = await p.submit('/console/run/redeliverDelivery', fields);
   assert.equal([sent.status, sent.headers.get('location')?.split('?')[0]], [303, p.base + path]);

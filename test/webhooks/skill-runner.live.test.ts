@@ -168,4 +168,33 @@ test('the redrive reactor sends the lost message of a skill call again once, and
     await log.close();
   }));
 
+test('the reason why a command failed is in the detail of the delivery and in the list of failed deliveries, without the key of the runner', () =>
+  withPlatform(async (platform) => {
+    const exposed = await exposeSkill(platform);
+    const { agent } = exposed;
+    const id = await exposed.call({ order: 4 });
+    const annals = (words: readonly string[], key: string) => {
+      const env = { ...unconfiguredEnvironment(), ANNALS_URL: platform.url, ANNALS_KEY: key, ANNALS_DATA: join(platform.dir, agent.id) };
+      return startProgram(process.execPath, [mainFile, ...words], { env });
+    };
+    const exec = 'echo "no model for $ANNALS_KEY" >&2; exit 3';
+    const runner = annals(['runner', '--agent', agent.slug, '--once', '--exec', exec], agent.runnerKey);
+    assert.is(await runner.ended, 1, runner.output());
+    let shown: Record<string, unknown> | null | undefined;
+    await eventually('the report is shown', async () => {
+      const { text } = await platform.call('GET', `/tenant/${agent.tenant.id}/deliveries/${id}`, undefined, agent.tenant);
+      const { attempts } = JSON.parse(text) as { attempts: { report: Record<string, unknown> | null }[] };
+      shown = attempts[0]?.report;
+      return !!shown;
+    });
+    const { outcome, code, reason, stderr_tail } = shown!;
+    assert.equal([outcome, code, reason, stderr_tail], ['failed', '3', 'the command ended with 3', 'no model for [secret]\n']);
+    const isListed = async (): Promise<boolean> => {
+      const list = annals(['deliveries', 'list', '--failed'], agent.tenant.key);
+      assert.is(await list.ended, 0, list.output());
+      return list.output().includes(`${id}  skill  running  attempt 1 failed (3): the command ended with 3\n`);
+    };
+    await eventually('the refusal is recorded', isListed);
+  }));
+
 test.run();

@@ -101,7 +101,7 @@ export const deliveryListPage = page({
   path: '/console/t/:tenant_id/deliveries',
   permit: 'tenant:read',
   nav: 'Deliveries',
-  categories: ['delivery', 'acknowledgement', 'publication', 'rejection'],
+  categories: ['delivery', 'acknowledgement', 'attemptreport', 'publication', 'rejection'],
   asks: (visit) => {
     const tenant_id = visit.params.tenant_id!;
     const filters = valuesIn(visit.query, PASSED);

@@ -5,6 +5,7 @@ import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { countText } from '../parts/count-text.ts';
 import { emptyState } from '../parts/empty-state.ts';
+import { failureText } from '../parts/failure-text.ts';
 import { filterForm, valuesIn } from '../parts/filter-form.ts';
 import { heading } from '../parts/heading.ts';
 import { panel } from '../parts/problem-panel.ts';
@@ -29,7 +30,7 @@ const periodOf = ({ query }: Visit) => valuesIn(query, ['from', 'to']);
 
 const rowOf = (
   visit: Visit,
-  { fingerprint, outcome, reason, integration_id, count, first_at, last_at, example_id }: Problem,
+  { fingerprint, outcome, reason, integration_id, count, first_at, last_at, example_id, example_failure }: Problem,
   label: string | undefined,
 ) => {
   const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
@@ -44,6 +45,7 @@ const rowOf = (
         span({ class: 'event' }, reason?.replaceAll('_', ' ') ?? 'no reason'),
       ),
       div({ class: 'quiet' }, label ?? 'not an integration'),
+      outcome === 'dead' ? div({ class: 'quiet' }, `Last: ${failureText(example_failure)}`) : null,
     ),
     td({ class: 'state-cell' }, badge(outcome)),
     td({ class: 'number' }, countText(count)),
@@ -71,7 +73,7 @@ export const deliveryProblemsPage = page({
   path: '/console/t/:tenant_id/deliveries/problems',
   permit: 'tenant:integrations:read',
   nav: 'Deliveries',
-  categories: ['acknowledgement', 'rejection'],
+  categories: ['acknowledgement', 'attemptreport', 'rejection'],
   asks: (visit) => {
     const { ask, rows, params } = visit;
     return {

@@ -128,7 +128,7 @@ export const deliveryPage = page({
   path: '/console/t/:tenant_id/deliveries/:delivery_id',
   permit: 'tenant:read',
   nav: 'Deliveries',
-  categories: ['delivery', 'acknowledgement', 'publication', 'session'],
+  categories: ['delivery', 'acknowledgement', 'attemptreport', 'publication', 'session'],
   asks: ({ ask, rows, params, may }) => {
     const tenant_id = params.tenant_id!;
     const delivery = ask(rows.getDelivery, { tenant_id, delivery_id: params.delivery_id! });

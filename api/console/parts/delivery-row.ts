@@ -1,6 +1,7 @@
 import type { ReplyOf } from '../../http/ask.ts';
 import type { deliveryListOperationsOf } from '../../webhooks/delivery-list.ts';
 import { badge } from './badge.ts';
+import { failureText } from './failure-text.ts';
 import { sizeText } from './figures.ts';
 import { icon } from './icon.ts';
 import { payloadPreview } from './payload-preview.ts';
@@ -46,6 +47,7 @@ const rowOf = (delivery: Delivery, { tenantPath, agents, integrations }: Names) 
         integrations?.has(delivery.integration_id) ? ` · ${integrations.get(delivery.integration_id)}` : '',
         delivery.reason ? ` · ${delivery.reason}` : '',
         delivery.reason_note ? `: ${delivery.reason_note}` : '',
+        delivery.last_failure !== null && delivery.status !== 'done' ? ` · ${failureText(delivery.last_failure)}` : '',
         delivery.replay_suspect ? ' · seen before' : '',
       ),
     ),

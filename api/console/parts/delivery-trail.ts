@@ -1,6 +1,7 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 import { counted } from './count-text.ts';
+import { attemptText } from './failure-text.ts';
 import { shortId } from './short-id.ts';
 import { type Child, tags } from './tags.ts';
 import type { TrailStep } from './trail.ts';
@@ -115,9 +116,10 @@ const insertInOrder = (events: readonly MessageStep[], others: readonly MessageS
 const runnerSteps = ({ causation, published_at, attempts }: Detail): readonly MessageStep[] => {
   const last = causation.findLast(({ session_id }) => session_id === null)?.event_id ?? '';
   const published = { icon: 'send', tone: 'good', title: 'Published for the runner', at: published_at, message: last } as const;
-  const tried = attempts.map(({ event_id, outcome, at, count }): MessageStep => {
+  const tried = attempts.map((attempt): MessageStep => {
+    const { event_id, outcome, at } = attempt;
     const [icon, tone, title] = ATTEMPTS[outcome];
-    return { icon, tone, title, detail: `Attempt ${count}`, at, message: event_id };
+    return { icon, tone, title, detail: attemptText(attempt), at, message: event_id };
   });
   return published_at === null ? tried : [published, ...tried];
 };
