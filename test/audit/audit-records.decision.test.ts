@@ -73,4 +73,13 @@ test('every word in braces in a summary is a name, or a field that events of thi
   assert.equal(incomplete, []);
 });
 
+test('an audit entry shows no sealed text, neither of an event nor of the records in its lists', () => {
+  const shown = storedEvents.map((event) => JSON.stringify(entryOf(event).meta));
+  assert.ok(shown.some((meta) => meta?.includes('"same_as":1')));
+  assert.equal(
+    shown.filter((meta) => /"sealed\w*":/.test(meta ?? '')),
+    [],
+  );
+});
+
 test.run();

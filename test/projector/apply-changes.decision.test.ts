@@ -187,4 +187,24 @@ test('the same events yield the same rows, however they are divided into batches
 
 test('events of types that a projection ignores create no rows', () => assert.is(storeOf(idleEvents(3)).rows('ideas', 'ideas').size, 0));
 
+test('a patch with maxItems keeps only the last items of its lists', () => {
+  const table = { name: 'ideas', key: ['id'], columns: { id: 'text', notes: 'jsonb' }, docs: {} } as const satisfies Table;
+  const store = openMemoryStore([
+    {
+      name: 'noted',
+      version: 1,
+      categories: ['idea'],
+      tables: [table],
+      on: {
+        IdeaNoted: ({ id }: Recorded) => insert('ideas', { id, notes: [] }),
+        IdeaRenamed: ({ id, data }: Recorded) =>
+          patch('ideas', { id }, {}, { items: { notes: [{ event_id: (data as { title: string }).title }] }, maxItems: 2 }),
+      },
+    },
+  ]);
+  const renamed = ['e1', 'e2', 'e3'].map((title) => ['a', 'IdeaRenamed', { title }] as const);
+  store.feed(eventsOf(['a', 'IdeaNoted', {}], ...renamed));
+  assert.equal(store.rows('noted', 'ideas').get('a')!.row.notes, [{ event_id: 'e2' }, { event_id: 'e3' }]);
+});
+
 test.run();
