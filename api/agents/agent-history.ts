@@ -16,7 +16,8 @@ const configsOf = ({ skills }: Agent.Agent): Readonly<Record<string, unknown>> =
 
 /**
  * The data that the history of an agent shows: settings, budget, model chain, roles, grants, skills, permissions on
- * skills, tools, and credentials of the tenant. The configurations of skills are secrets, so only their changes are shown.
+ * skills, tools, and credentials of the tenant. The configurations of skills are secrets, so only their changes are
+ * shown.
  */
 export const agentHistory = {
   aggregate: Agent,

@@ -37,7 +37,8 @@ const BudgetHourRead = z
     ),
     refused: z.int().meta({ description: 'How many reservations were refused; at most 100 an hour are recorded', examples: [2] }),
     refused_sessions: z.int().meta({
-      description: 'How many sessions were not started because the budget was spent; at most 100 an hour are recorded',
+      description:
+        'How many sessions were not started because the budget was spent; at most 100 an hour are recorded. With `limit_usd`, only these are decided anew',
       examples: [0],
     }),
     refused_reservation_id: z

@@ -49,6 +49,7 @@ const hourRow = (hour: Hour, visit: Visit) =>
     { 'data-kind': 'budget-hour', 'data-id': hour.hour },
     td({ class: 'main-cell' }, zoned(hour.hour, 'minute')),
     td({ class: 'number' }, usd(hour.reserved_usd)),
+    td({ class: 'number wide-only' }, usd(hour.open_usd)),
     td({ class: 'number wide-only' }, usd(hour.settled_usd)),
     td({ class: 'number wide-only' }, usd(hour.sessions_usd)),
     td({ class: 'number wide-only' }, hour.left_usd === null ? 'no limit' : usd(hour.left_usd)),
@@ -58,6 +59,7 @@ const hourRow = (hour: Hour, visit: Visit) =>
 const COLUMNS: readonly Column[] = [
   ['Hour'],
   ['Reserved', 'number'],
+  ['Open', 'number wide-only'],
   ['Settled', 'number wide-only'],
   ['Sessions beyond it', 'number wide-only'],
   ['Left', 'number wide-only'],

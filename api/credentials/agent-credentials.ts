@@ -63,7 +63,7 @@ export const agentCredentialOperations = {
     path: `${CREDENTIALS}/:identity_id`,
     summary: 'Give the agent a credential of the tenant',
     details:
-      'A database or an account of the tenant. Everybody who can create a runner key of the agent can read its secret. The agent has it until it is taken back, the identity is unlinked, or the agent is deleted; a copy of the agent does not get it.',
+      'A database or an account of the tenant. Everybody who can create a runner key of the agent can read its secret. The agent has it until it is taken back, the identity is unlinked or gets another user, port or database, or the agent is deleted; a copy of the agent does not get it.',
     permit: { all: ['agent:settings:write', 'tenant:credentials:write'] },
     reply: AgentCredentialRead,
     run: giveAgentCredential,

@@ -7,7 +7,10 @@ import type { Ctx, Loaded } from '../context.ts';
 
 export type LoadedIdentity = Loaded<LinkedIdentity.LinkedIdentity>;
 
-/** Loads the credentials of the tenant that an agent has. Identities that were unlinked since they were given are left out. */
+/**
+ * Loads the credentials of the tenant that an agent has. Left out are identities that, since they were given, were
+ * unlinked or got another user or database.
+ */
 export const loadGivenIdentities = async (ctx: Ctx, { credentials }: Agent.Agent): Promise<LoadedIdentity[]> => {
   const loaded = await Promise.all(Object.keys(credentials).map((id) => ctx.load(LinkedIdentity, id)));
   return loaded.filter(({ id, state }) => LinkedIdentity.isLinkedSince(state, credentials[id]!.linked_at));
@@ -40,11 +43,11 @@ const loadIdentityOfTenant = async (ctx: Ctx, identity_id: string): Promise<Load
   throw conflict('/path/identity_id', 'identity_of_agent', 'This account belongs to an agent: only accounts of the tenant can be given');
 };
 
-/** Returns the ids of the credentials of an agent that are no longer linked. Only a full agent needs their places. */
-const unlinkedOf = async (ctx: Ctx, agent: Agent.Agent): Promise<string[]> => {
-  if (!isFull(agent)) return [];
+/** Returns the credentials of an agent that are no longer linked. Only a full agent needs their places. */
+const unlinkedOf = async (ctx: Ctx, agent: Agent.Agent): Promise<Agent.Agent['credentials']> => {
+  if (!isFull(agent)) return {};
   const linked = new Set((await loadGivenIdentities(ctx, agent)).map(({ id }) => id));
-  return Object.keys(agent.credentials).filter((id) => !linked.has(id));
+  return Object.fromEntries(Object.entries(agent.credentials).filter(([id]) => !linked.has(id)));
 };
 
 type Named = { readonly agent_id: string; readonly identity_id: string };
@@ -60,8 +63,8 @@ export const giveAgentCredential = async (ctx: Ctx, { agent_id, identity_id }: N
     const { id, state } = await loadIdentityOfTenant(ctx, identity_id);
     return { id, state: { ...state, sealed: null } };
   });
-  const { label, created_at } = identity.state;
-  const gift = { identity_id, credential_label: label, linked_at: created_at };
+  const { label, access_since } = identity.state;
+  const gift = { identity_id, credential_label: label, linked_at: access_since };
   const loaded = await ctx.transact(Agent, agent_id, giveCredential(gift, await unlinkedOf(ctx, state)));
   return { ...loaded, state: agentCredentialView(loaded.state, identity) };
 };

@@ -89,8 +89,8 @@ export type AgentRuntime = Awaited<ReturnType<typeof readRuntime>>;
 
 /**
  * Returns everything that the runner of this agent needs: settings, the models after failover, skills with their
- * configuration, tools, the secrets of its accounts and of the credentials that were given to it, the repository with the token for its host, and the
- * budget.
+ * configuration, tools, the secrets of its accounts and of the credentials that were given to it, the repository with the
+ * token for its host, and the budget.
  * @throws Refusal not_found if the agent does not exist, forbidden if the caller does not use its runner key
  */
 export const readRuntime = async (ctx: Ctx, agent_id: string, { tokenFor, providers, packageFiles }: RuntimeSources) => {

@@ -1,4 +1,4 @@
-import { Refusal } from '../refusal.ts';
+import { conflict } from '../refusal.ts';
 import { type Agent, type AgentEvent, assertExists } from './agent.ts';
 import { takeCredentials } from './credential-grants.ts';
 
@@ -12,18 +12,24 @@ export const isFull = ({ credentials }: Agent): boolean => Object.keys(credentia
 
 /**
  * Gives a credential of the tenant to the agent. If the agent already has the maximum number of credentials, those in
- * `unlinked`, which are no longer linked, are taken from it to make room. Does nothing if the agent has the credential.
+ * `unlinked`, which are no longer linked, are taken from it to make room, unless they were given anew. Does nothing if
+ * the agent has the credential, or a later link of it.
  * @throws Refusal not_found if the agent does not exist, conflict if it would have too many credentials
  */
 export const giveCredential =
-  (gift: Gift, unlinked: readonly string[] = []) =>
+  (gift: Gift, unlinked: Agent['credentials'] = {}) =>
   (agent: Agent): AgentEvent[] => {
     assertExists(agent);
     const present = agent.credentials[gift.identity_id];
-    if (present?.linked_at === gift.linked_at) return [];
-    const superseded = !present && isFull(agent) ? takeCredentials(agent, unlinked) : [];
+    if (present && present.linked_at >= gift.linked_at) return [];
+    const stale = Object.keys(unlinked).filter((id) => agent.credentials[id]?.linked_at === unlinked[id]!.linked_at);
+    const superseded = !present && isFull(agent) ? takeCredentials(agent, stale) : [];
     if (!present && Object.keys(agent.credentials).length - superseded.length >= MAX_AGENT_CREDENTIALS)
-      throw new Refusal('conflict', `The agent already has ${MAX_AGENT_CREDENTIALS} credentials: take one back first`);
+      throw conflict(
+        '/path/agent_id',
+        'too_many_credentials',
+        `The agent already has ${MAX_AGENT_CREDENTIALS} credentials: take one back first`,
+      );
     return [...superseded, { type: 'AgentCredentialGiven', data: gift }];
   };
 

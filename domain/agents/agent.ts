@@ -2,13 +2,7 @@ import { type EventRef, type Recorded, sortKey } from '../event.ts';
 import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
 import { Refusal } from '../refusal.ts';
 import type { SlackConfig } from '../slack/slack-config.ts';
-import {
-  type AgentCredentialEvent,
-  type AgentCredentials,
-  applyCredentialEvent,
-  noCredentials,
-  takeCredentials,
-} from './credential-grants.ts';
+import { type AgentCredentialEvent, type AgentCredentials, applyCredentialEvent, noCredentials } from './credential-grants.ts';
 import { type AgentModel, type ChainLink, modelsOf } from './model-chain.ts';
 import { type AgentSettings, defaults, type FirstEvent, type SkillVisibilityScope, settingsOf } from './new-agent.ts';
 import type { AgentRole, GrantRole } from './role-permissions.ts';
@@ -225,7 +219,7 @@ const applyEvent = (agent: Agent, event: Recorded<LaterEvent>, transient?: Trans
       return { ...fields, ...(models ? { models: modelsOf(models, event.at) } : {}), status: 'live' };
     }
     case 'AgentDeleted':
-      return { status: 'deleted' };
+      return { status: 'deleted', ...noCredentials };
     case 'AgentSlugReleased':
       return { status: 'released' };
   }
@@ -251,10 +245,10 @@ export const releaseSlug = (): AgentEvent[] => [{ type: 'AgentSlugReleased', dat
 
 /**
  * Deletes the agent. It can be restored until another agent uses its slug, but without the credentials of the tenant
- * that it had.
+ * that it had: the deletion takes them.
  * @throws Refusal not_found if the agent does not exist
  */
 export const remove = (agent: Agent): AgentEvent[] => {
   assertExists(agent);
-  return [...takeCredentials(agent, Object.keys(agent.credentials)), { type: 'AgentDeleted', data: {} }];
+  return [{ type: 'AgentDeleted', data: {} }];
 };

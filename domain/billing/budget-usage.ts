@@ -40,8 +40,8 @@ const idOf = ({ data }: Attempt): string | null => data.reservation_id ?? null;
 
 /**
  * Computes from the events of one hour, oldest first, how its budget was used. If `limit` is given, each requested
- * reservation and each refused session is granted or refused again by this limit (null: no limit), in the original order. `until` is the present
- * time.
+ * reservation and each refused session is granted or refused again by this limit (null: no limit), in the original
+ * order. `until` is the present time.
  */
 export const budgetUsage = (events: readonly Recorded<BudgetEvent>[], until: string, limit?: number | null): BudgetUsage => {
   let hour: BudgetHour = initial;

@@ -66,6 +66,10 @@ export type LinkedIdentity = {
   readonly sealed: string | null;
   readonly created_at: string;
   readonly updated_at: string;
+  /**
+   * Since when the identity is linked and gives access to the same: for a database, the same user of the same database.
+   */
+  readonly access_since: string;
 };
 
 export const initial: LinkedIdentity = {
@@ -84,6 +88,7 @@ export const initial: LinkedIdentity = {
   sealed: null,
   created_at: '',
   updated_at: '',
+  access_since: '',
 };
 
 const evolveFields = (identity: LinkedIdentity, { type, data }: Recorded<LinkedIdentityEvent>): Partial<LinkedIdentity> => {
@@ -114,12 +119,18 @@ const evolveFields = (identity: LinkedIdentity, { type, data }: Recorded<LinkedI
   }
 };
 
+/** Returns whether two databases are the same for the same user. Of accounts, it is not known whose they are. */
+const hasSameAccess = ({ database: a }: LinkedIdentity, { database: b }: LinkedIdentity): boolean =>
+  a?.username === b?.username && a?.port === b?.port && a?.database === b?.database;
+
 export const evolve = (identity: LinkedIdentity, event: Recorded<LinkedIdentityEvent>): LinkedIdentity => {
   const { id, tenant, at } = event;
   // A failed attempt changes neither the tokens nor, therefore, the time at which they must be renewed.
   const updated_at = event.type === 'IdentityRefreshFailed' ? identity.updated_at : at;
   const next = { ...identity, ...evolveFields(identity, event), id, tenant_id: tenant, updated_at };
-  return identity.status !== 'linked' && next.status === 'linked' ? { ...next, created_at: at } : next;
+  if (next.status !== 'linked') return next;
+  if (identity.status !== 'linked') return { ...next, created_at: at, access_since: at };
+  return hasSameAccess(identity, next) ? next : { ...next, access_since: at };
 };
 
 /** The kind of resource under which the unique keys of identities (see `identityKey`) are registered. */
@@ -139,9 +150,12 @@ export const assertLinked = ({ status }: LinkedIdentity): void => {
   if (status !== 'linked') throw new Refusal('not_found', 'There is no such linked identity');
 };
 
-/** Returns whether the identity is linked, and has not been unlinked and linked again since the time `linked_at`. */
-export const isLinkedSince = ({ status, created_at }: LinkedIdentity, linked_at: string): boolean =>
-  status === 'linked' && created_at === linked_at;
+/**
+ * Returns whether the identity is linked, and since the time `linked_at` neither was unlinked nor gives access to
+ * something else.
+ */
+export const isLinkedSince = ({ status, access_since }: LinkedIdentity, linked_at: string): boolean =>
+  status === 'linked' && access_since === linked_at;
 
 /**
  * Stores a password for the databases of a host. An earlier one for the same host is replaced. `isSamePassword` is

@@ -71,8 +71,10 @@ export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = 
      * minute.
      */
     take: (at: string, includeCurrentMinute: boolean): readonly TimedEvent<E>[] => {
-      advanceTo(at);
-      if (includeCurrentMinute) closeMinute();
+      const present = at.slice(0, MINUTE_LENGTH);
+      // Also after the clock was set back: the refusals of a minute must not wait until the clock has caught up.
+      if (includeCurrentMinute || present !== minute) closeMinute();
+      minute = present;
       const events = pending;
       pending = [];
       return events;

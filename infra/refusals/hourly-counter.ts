@@ -51,7 +51,10 @@ const closeSums = <T, E>({ sums, pending }: Counter<T, E>): void => {
   sums.clear();
 };
 
-/** Begins a new hour, ten minutes and minute if `at` is in them. An earlier time, of a request that took long, changes nothing. */
+/**
+ * Begins a new hour, ten minutes and minute if `at` is in them. An earlier time, of a request that took long, changes
+ * nothing.
+ */
 const advanceTo = <T, E>(counter: Counter<T, E>, at: string): void => {
   if (at.slice(0, MINUTE_LENGTH) <= counter.minute) return;
   const [hour, tenMinutes, minute] = [at.slice(0, HOUR_LENGTH), at.slice(0, TEN_MINUTES_LENGTH), at.slice(0, MINUTE_LENGTH)];

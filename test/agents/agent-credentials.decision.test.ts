@@ -20,6 +20,7 @@ const took = (identity_id: string): Agent.AgentEvent => ({
   type: 'AgentCredentialTaken',
   data: { identity_id, credential_label: identity_id },
 });
+const credentialOf = (label: string, linked_at = at(0)) => ({ label, linked_at, given_at: at(1), given_by: ACTOR });
 const deleted: Agent.AgentEvent = { type: 'AgentDeleted', data: {} };
 const full = Array.from({ length: MAX_AGENT_CREDENTIALS }, (_, index) => gave(`i${index}`));
 
@@ -44,6 +45,11 @@ test('a credential that was unlinked and linked again must be given again', () =
     .when(giveCredential(gift('a', at(9))))
     .emits(gave('a', at(9))));
 
+test('giving an earlier link than the agent has emits no event', () =>
+  given(Agent, created, gave('a', at(9)))
+    .when(giveCredential(gift('a', at(8))))
+    .emits());
+
 test('credentials cannot be given to a missing or deleted agent, nor taken from it', () => {
   for (const events of [[], [created, gave('a'), took('a'), deleted]]) {
     given(Agent, ...events)
@@ -60,21 +66,21 @@ test('a full agent gets another credential only if unlinked ones can be taken fr
     .when(giveCredential(gift('more')))
     .refuses('conflict');
   given(Agent, created, ...full)
-    .when(giveCredential(gift('more'), ['i1', 'unknown']))
+    .when(giveCredential(gift('more'), { i1: credentialOf('i1'), i2: credentialOf('i2', at(9)), unknown: credentialOf('unknown') }))
     .emits(took('i1'), gave('more'));
   given(Agent, created, ...full)
     .when(giveCredential(gift('i0', at(9))))
     .emits(gave('i0', at(9)));
   given(Agent, created, gave('i1'))
-    .when(giveCredential(gift('more'), ['i1']))
+    .when(giveCredential(gift('more'), { i1: credentialOf('i1') }))
     .emits(gave('more'));
 });
 
 test('deleting an agent takes all credentials from it, so a restored one has none', () => {
-  given(Agent, created, gave('a'), gave('b')).when(Agent.remove).emits(took('a'), took('b'), deleted);
-  const { state } = given(Agent, created, gave('a'), took('a'), deleted);
+  given(Agent, created, gave('a')).when(Agent.remove).emits(deleted);
+  const { state } = given(Agent, created, gave('a'), deleted);
   const [restored] = undelete(state, {}, null);
-  assert.equal(given(Agent, created, gave('a'), took('a'), deleted, restored!).state.credentials, {});
+  assert.equal(given(Agent, created, gave('a'), deleted, restored!).state.credentials, {});
 });
 
 test('restoring an earlier revision neither gives nor takes credentials', () => {

@@ -50,7 +50,7 @@ test('a database that was given to an agent is in its list without the password,
   assert.equal([given_by, Number.isNaN(Date.parse(given_at as string))], [me.user.id, false]);
   assert.equal(await listed(agent), [answer.body]);
   const [credential] = await runtimeOf(agent);
-  const url = 'postgresql://re%3Aporter:p%40ss%3Aw%2Fo%3Fr%23d%20%25%20%C3%BC@db.example.com:5432/or%2Fders?sslmode=require';
+  const url = 'postgresql://re%3Aporter:p%40ss%3Aw%2Fo%3Fr%23d%20%25%20%C3%BC@db.example.com:5432/or/ders?sslmode=require';
   assert.equal(credential, {
     ...{ ...named, owner: 'tenant', secret: PASSWORD, scopes: [], expires_at: null },
     ...{ host: 'db.example.com', port: 5432, database: 'or/ders', user: 're:porter', sslmode: 'require', url },
@@ -61,7 +61,7 @@ test('a database that was given to an agent is in its list without the password,
 });
 
 test('a Postgres client connects with the URL of a runtime, whatever user, password and database are called', async () => {
-  const [username, password, database] = ["o'Re:porter @1/ü", `p@ss:w/o?r#d %41 "'ü`, 'or ders&=+,;@ü'];
+  const [username, password, database] = ["o'Re:porter @1/ü", `p@ss:w/o?r#d %41 "'ü`, 'or/d ers&=+,;@ü'];
   const { hostname: host, port } = new URL(p.readModelPool.options.connectionString!);
   const run = (sql: string) => p.readModelPool.query(sql);
   const [role, name] = [pg.escapeIdentifier(username), pg.escapeIdentifier(database)];
@@ -127,11 +127,27 @@ test('a new password reaches the agents that have the credential', async () => {
   const agent = await newAgent();
   const { id } = await newDatabase('rotated.example.com');
   await give(agent, id);
-  await created(`${p.tenant}/database-credentials`, { host: 'ROTATED.example.com', ...access, password: 'new', database: 'other' });
+  await created(`${p.tenant}/database-credentials`, { host: 'ROTATED.example.com', ...access, password: 'new' });
   const [credential] = await runtimeOf(agent);
-  assert.equal([credential!.secret, credential!.database], ['new', 'other']);
-  assert.is((await listed(agent))[0]!.label, 're:porter@rotated.example.com:5432/other');
+  assert.is(credential!.secret, 'new');
 });
+
+for (const [what, changed] of Object.entries({
+  user: { username: 'postgres' },
+  database: { database: 'payroll' },
+  port: { port: 5433 },
+}))
+  test(`another ${what} on the same host is not what was given: the agent loses the credential until it is given again`, async () => {
+    const agent = await newAgent();
+    const host = `${what}.example.com`;
+    const { id } = await newDatabase(host);
+    await give(agent, id);
+    const stored = await created(`${p.tenant}/database-credentials`, { host, ...access, ...changed });
+    assert.is(stored.id, id, 'the same host has the same identity');
+    assert.equal([await listed(agent), await runtimeOf(agent)], [[], []]);
+    await give(agent, id);
+    assert.equal(idsIn(await runtimeOf(agent)), [id]);
+  });
 
 test('unlinking an identity takes it from all agents at once, and linking it again does not give it back', async () => {
   const agents = [await newAgent(), await newAgent()];

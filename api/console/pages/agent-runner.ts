@@ -31,7 +31,13 @@ export const agentRunnerPage = page({
     // Without the permission, this call would be recorded as a refused access. So it is made only if the visitor has
     // the permission.
     const keys = may.then((effective) => (mayOf(effective)('agent:settings:write') ? ask(rows.listRunnerKeys, path) : null));
-    return { agent, may, presence: ask(rows.getRunnerPresence, path), keys, credentials: ask(rows.listAgentCredentials, path) };
+    return {
+      agent,
+      may,
+      presence: ask(rows.getRunnerPresence, path),
+      keys,
+      credentials: ask(rows.listAgentCredentials, { ...path, limit: 100 }),
+    };
   },
   title: () => 'Runner',
   trail: agentTrail('Runner'),
