@@ -1,6 +1,6 @@
 import type { BenchmarkEvent } from './benchmarks/benchmark.ts';
 import type { BenchmarkRunEvent } from './benchmarks/benchmark-run.ts';
-import type { DomainEvent, Recorded } from './event.ts';
+import type { DomainEvent, Metadata, Recorded } from './event.ts';
 import type { PictureEvent } from './files/picture.ts';
 import type { AttachmentEvent } from './mail/attachment.ts';
 import type { ListingEvent } from './marketplace/listing.ts';
@@ -61,8 +61,11 @@ const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = {
   ...ofMail,
 };
 
+/** The fields of an event that say which stored contents it refers to. */
+export type NamingEvent = Pick<Recorded, 'event_id' | 'tenant' | 'type' | 'data'> & { readonly meta: Pick<Metadata, 'facts'> };
+
 /** Returns the digests of the stored contents that an event refers to. These contents must exist. */
-export const namedBlobs = (event: Recorded): readonly string[] => {
+export const namedBlobs = (event: Pick<NamingEvent, 'type' | 'data' | 'meta'>): readonly string[] => {
   const { type, data } = event;
   // The metadata of received mail contain the digests of its attachments, because its data are encrypted.
   if (type === 'MailReceived' || type === 'MailBlocked') return (factsOf(event) as MailFacts).mail.attachments.map(({ sha256 }) => sha256);

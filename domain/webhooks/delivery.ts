@@ -1,4 +1,4 @@
-import type { Recorded } from '../event.ts';
+import type { Metadata, Recorded } from '../event.ts';
 import type { RedactionHit } from '../redaction/redaction-patterns.ts';
 import { conflict, notFound } from '../refusal.ts';
 import type { SealedWith } from '../sealed-data.ts';
@@ -115,7 +115,7 @@ export const initial: Delivery = {
   requeued_at: null,
 };
 
-export const factsOf = (event: Recorded): DeliveryFacts => event.meta.facts as unknown as DeliveryFacts;
+export const factsOf = (event: { readonly meta: Pick<Metadata, 'facts'> }): DeliveryFacts => event.meta.facts as unknown as DeliveryFacts;
 
 const lastMessage = ({ event_id }: Recorded, { agent_id, repeats = event_id }: RequeuedFields) => ({
   message_id: event_id,

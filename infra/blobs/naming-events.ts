@@ -1,4 +1,4 @@
-import { namedBlobs } from '../../domain/blob-references.ts';
+import { type NamingEvent, namedBlobs } from '../../domain/blob-references.ts';
 import type { Recorded } from '../../domain/event.ts';
 import * as AgentMemory from '../../domain/memory/agent-memory.ts';
 import { indexOfEntry } from '../../domain/memory/entry-id.ts';
@@ -8,7 +8,13 @@ import type { Log } from '../eventstore/event-log.ts';
 type MemoryEvent = Recorded<MemoryImport.MemoryImportEvent | AgentMemory.AgentMemoryEvent>;
 
 /** The events of one stream because of which blobs stay stored, by their revision or by the index of their entry. */
-type Kept = Map<number, Recorded>;
+type Kept = Map<number, NamingEvent>;
+
+/** Returns what is held of an event until the log has been read. Its snapshot, which can be large, is not. */
+const withoutSnapshot = ({ event_id, tenant, type, data, meta: { facts } }: Recorded): NamingEvent => ({
+  ...{ event_id, tenant, type, data },
+  meta: facts === undefined ? {} : { facts },
+});
 
 const forget = (kept: Kept, ranges: readonly AgentMemory.EntryRange[]): void => {
   for (const { first, last } of ranges) for (let index = indexOfEntry(first); index <= indexOfEntry(last); index++) kept.delete(index);
@@ -18,8 +24,8 @@ const forget = (kept: Kept, ranges: readonly AgentMemory.EntryRange[]): void => 
 const applyTo = (kept: Kept, event: MemoryEvent): void => {
   if (event.type === 'MemoryImportUndone') kept.clear();
   else if (event.type === 'MemoryForgotten') forget(kept, event.data.ranges);
-  else if (event.type === 'MemoryRemembered') kept.set(indexOfEntry(event.data.entry_id), event);
-  else if (namedBlobs(event).length > 0) kept.set(event.revision, event);
+  else if (event.type === 'MemoryRemembered') kept.set(indexOfEntry(event.data.entry_id), withoutSnapshot(event));
+  else if (namedBlobs(event).length > 0) kept.set(event.revision, withoutSnapshot(event));
 };
 
 const CATEGORIES: readonly string[] = [MemoryImport.category, AgentMemory.category];
@@ -29,7 +35,7 @@ const CATEGORIES: readonly string[] = [MemoryImport.category, AgentMemory.catego
  * were undone, and of remembered entries that were forgotten. The other events of memories come last.
  * @throws LogError unavailable, damaged
  */
-export async function* eventsThatKeepBlobs(log: Log): AsyncGenerator<Recorded> {
+export async function* eventsThatKeepBlobs(log: Log): AsyncGenerator<NamingEvent> {
   const memories = new Map<string, Kept>();
   for await (const event of log.readAll()) {
     if (!CATEGORIES.includes(event.category)) {

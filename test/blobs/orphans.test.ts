@@ -8,6 +8,7 @@ import { entryIdOf } from '../../domain/memory/entry-id.ts';
 import { blobPath, openBlobDirectory } from '../../infra/blobs/blob-directory.ts';
 import { removeOldDrafts, withDraft } from '../../infra/blobs/blob-drafts.ts';
 import { createBlobStore } from '../../infra/blobs/blob-store.ts';
+import { eventsThatKeepBlobs } from '../../infra/blobs/naming-events.ts';
 import { findOrphans, removeOrphans } from '../../infra/blobs/orphans.ts';
 import { verifyBlobs } from '../../infra/blobs/verify-blobs.ts';
 import { openVault } from '../../infra/vault/vault.ts';
@@ -150,6 +151,22 @@ test('stored texts of entries that were forgotten are orphans, and verifying the
   assert.equal(orphans.map(({ sha256 }) => sha256).sort(), texts.slice(1, 3).sort());
   await removeOrphans(store.backend, orphans);
   assert.equal(await verifyBlobs(store.blobs, store.log), { read: 2, bytes: 200, findings: [] });
+});
+
+test('of the events of memories, only what names blobs is held until the log is read, and no snapshot', async () => {
+  const log = memoryLog();
+  const agent_id = 'c'.padEnd(25, 'a');
+  const actor = { kind: 'user', id: 'u1' } as const;
+  const meta = { tenant: 'acme', actor, at: new Date().toISOString(), v: 1, stateBefore: { version: 1, state: { runs: [1] } } };
+  const remembered = { agent_id, sha256: 'a'.repeat(64), session_id: null, entry_id: entryIdOf(agent_id, 0) };
+  const imported = { sha256: 'b'.repeat(64) };
+  const ids = [randomUUID(), randomUUID()];
+  await log.append(`agentmemory-acme.${agent_id}`, 'none', [{ id: ids[0]!, type: 'MemoryRemembered', data: remembered, meta }]);
+  await log.append(`memoryimport-acme.${agent_id}`, 'none', [{ id: ids[1]!, type: 'MemoryImportStarted', data: imported, meta }]);
+  assert.equal(await Array.fromAsync(eventsThatKeepBlobs(log)), [
+    { event_id: ids[0], tenant: 'acme', type: 'MemoryRemembered', data: remembered, meta: {} },
+    { event_id: ids[1], tenant: 'acme', type: 'MemoryImportStarted', data: imported, meta: {} },
+  ]);
 });
 
 test('if the removal of orphans is killed, the next search for orphans undoes it; until then, the contents can still be read', async () => {
