@@ -69,7 +69,7 @@ export const memoryOperationsOf = (recordRead: RecordMemoryRead) => ({
     method: 'post',
     path: MEMORY,
     summary: 'Add an entry to the memory of an agent',
-    details: `The agent itself does this with its runner key, or a person for it. The text is redacted with the patterns of the tenant, and stored encrypted in the file store. An agent remembers at most ${MAX_REMEMBERED} entries (409 \`memory_full\`), and a runner key adds at most ${MAX_REMEMBERED_A_DAY} in a day (UTC; 429).`,
+    details: `The agent itself does this with its runner key, or a person for it. The text and its source are redacted with the patterns of the tenant, and stored encrypted in the file store. An agent remembers at most ${MAX_REMEMBERED} entries (409 \`memory_full\`), and a runner key adds at most ${MAX_REMEMBERED_A_DAY} in a day (UTC; 429).`,
     permit: { all: ['agent:settings:write'], runner: true },
     body: MemoryRemember,
     reply: MemoryEntry,

@@ -52,7 +52,8 @@ const assertSessionOf = async (ctx: Ctx, agent_id: string, session_id: string): 
 };
 
 /**
- * Adds a text to the memory of an agent. The text is redacted with the tenant's patterns, and stored in the file store.
+ * Adds a text to the memory of an agent. The text and its source are redacted with the tenant's patterns, and stored in
+ * the file store.
  * @throws Refusal not_found, invalid, conflict (memory_full), rate_limited, unavailable
  */
 export const remember = async (
@@ -61,7 +62,10 @@ export const remember = async (
 ): Promise<Loaded<ReturnType<typeof rememberedView>>> => {
   await loadAgent(ctx, agent_id);
   if (session_id !== null) await assertSessionOf(ctx, agent_id, session_id);
-  const entry = { text: await redactText(ctx, '/text', text), source: source ?? DEFAULT_SOURCE };
+  const entry = {
+    text: await redactText(ctx, '/text', text),
+    source: source === null ? DEFAULT_SOURCE : await redactText(ctx, '/source', source),
+  };
   const sha256 = await storeEntry(ctx.blobs, entry, ctx.random(SALT_LENGTH));
   const writing = { key_id: ctx.principal.kind === 'runner' ? ctx.principal.key_id : null, at: ctx.at() };
   const loaded = await ctx.transact(AgentMemory, agent_id, AgentMemory.remember({ agent_id, sha256, session_id }, writing));

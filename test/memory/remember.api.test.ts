@@ -9,7 +9,7 @@ import { addMember } from '../fixtures/users.ts';
 
 const { p, newAgent, memoryOf, imported, list, recorded } = await createMemoryPlatform();
 
-type Remembered = Json & { id: string; created_at: string; session_id: string | null };
+type Remembered = Json & { id: string; text: string; source: string; created_at: string; session_id: string | null };
 
 /** Creates an agent and a runner key of it. */
 const newRunner = async () => {
@@ -178,13 +178,15 @@ test('a text that cannot be remembered is refused with the field and the reason,
   assert.is((await remember(agent, { text: 'x'.repeat(8_000) }, key)).status, 201);
 });
 
-test('remembered texts are redacted, and neither in the log nor in the read models', async () => {
+test('remembered texts and their sources are redacted, and neither in the log nor in the read models', async () => {
   const { agent, key } = await newRunner();
   const patterns = [{ tag: 'card', pattern: 'card-\\d+' }];
   const set = await p.send('PUT', `${p.tenant}/redaction-patterns`, { body: patterns as never });
   assert.ok(set.status < 300, set.text);
-  await remembered(agent, 'the canary bird has card-123', key);
-  assert.equal(textsOf(await list(agent)), ['the canary bird has [redacted:card]']);
+  const answer = await remember(agent, { text: 'the canary bird has card-123', source: 'the letter about card-456' }, key);
+  assert.is(answer.status, 201, answer.text);
+  const redacted = { text: 'the canary bird has [redacted:card]', source: 'the letter about [redacted:card]' };
+  for (const { text, source } of [answer.body as Remembered, (await list(agent))[0]!]) assert.equal({ text, source }, redacted);
   assert.not.ok(recorded().includes('canary bird'));
   const rows = [...p.foldedRows('memory', 'remembered').values()];
   assert.ok(rows.length > 0);
