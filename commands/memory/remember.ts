@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { fold } from '../../domain/aggregate.ts';
 import { displayText, InstantText, instantOf, text } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import * as AgentMemory from '../../domain/memory/agent-memory.ts';
 import { indexOfEntry } from '../../domain/memory/entry-id.ts';
 import { rangesOf } from '../../domain/memory/kept-runs.ts';
 import { MAX_PART_LENGTH, MAX_SOURCE_LENGTH, type NewEntry } from '../../domain/memory/memory-entry.ts';
-import { invalid } from '../../domain/refusal.ts';
+import { invalid, type Refusal } from '../../domain/refusal.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import { loadAgent } from '../agents/agent.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
@@ -13,6 +14,8 @@ import { redactText } from '../redaction/redaction-patterns.ts';
 import { storeEntry } from './memory-segment.ts';
 
 const SALT_LENGTH = 22;
+/** The memory of an agent has no ETag, and exists before its first event: `If-Match: *` always matches. */
+const NO_ETAG = { ignoreIfMatch: true };
 /** The source of an entry for which none was given. */
 const DEFAULT_SOURCE = 'remembered';
 
@@ -52,6 +55,37 @@ const assertSessionOf = async (ctx: Ctx, agent_id: string, session_id: string): 
 };
 
 /**
+ * Returns the refusal of another entry; null if there is room for it. If there is none in the state in memory, which can
+ * be outdated, the later events of the log decide.
+ * @throws Refusal unavailable
+ */
+const limitReached = async (ctx: Ctx, agent_id: string, writing: AgentMemory.Writing): Promise<Refusal | null> => {
+  const { state, revision } = await ctx.load(AgentMemory, agent_id);
+  if (!AgentMemory.limitReached(state, writing)) return null;
+  const later = await Array.fromAsync(ctx.history(AgentMemory, agent_id, { from: revision + 1 }));
+  return AgentMemory.limitReached(fold(AgentMemory, later, state), writing);
+};
+
+type Addition = { readonly agent_id: string; readonly session_id: string | null; readonly entry: NewEntry };
+
+/**
+ * Returns the decision that adds an entry. The text is stored only if there is room for the entry: otherwise, a refused
+ * runner could fill the file store.
+ * @throws Refusal unavailable
+ */
+const additionOf = async (ctx: Ctx, { agent_id, session_id, entry }: Addition) => {
+  const writing = { key_id: ctx.principal.kind === 'runner' ? ctx.principal.key_id : null, at: ctx.at() };
+  const refusal = await limitReached(ctx, agent_id, writing);
+  // The refusal is thrown only in the decision, which is not made if this request repeats one that has added its entry.
+  if (refusal)
+    return (): never => {
+      throw refusal;
+    };
+  const sha256 = await storeEntry(ctx.blobs, entry, ctx.random(SALT_LENGTH));
+  return AgentMemory.remember({ agent_id, sha256, session_id }, writing);
+};
+
+/**
  * Adds a text to the memory of an agent. The text and its source are redacted with the tenant's patterns, and stored in
  * the file store.
  * @throws Refusal not_found, invalid, conflict (memory_full), rate_limited, unavailable
@@ -66,9 +100,8 @@ export const remember = async (
     text: await redactText(ctx, '/text', text),
     source: source === null ? DEFAULT_SOURCE : await redactText(ctx, '/source', source),
   };
-  const sha256 = await storeEntry(ctx.blobs, entry, ctx.random(SALT_LENGTH));
-  const writing = { key_id: ctx.principal.kind === 'runner' ? ctx.principal.key_id : null, at: ctx.at() };
-  const loaded = await ctx.transact(AgentMemory, agent_id, AgentMemory.remember({ agent_id, sha256, session_id }, writing));
+  const decide = await additionOf(ctx, { agent_id, session_id, entry });
+  const loaded = await ctx.transact(AgentMemory, agent_id, decide, NO_ETAG);
   return { ...loaded, state: rememberedView(loaded.state.last!, entry) };
 };
 
@@ -108,7 +141,7 @@ export const forgetSince = async (ctx: Ctx, { agent_id, ...input }: Input<typeof
   const since = instantOf(input.since);
   const ranges = rangesOf(await indexesSince(ctx, agent_id, since));
   for (;;) {
-    const loaded = await ctx.transact(AgentMemory, agent_id, AgentMemory.forgetSince(since, ranges));
+    const loaded = await ctx.transact(AgentMemory, agent_id, AgentMemory.forgetSince(since, ranges), NO_ETAG);
     if (AgentMemory.rememberedIn(loaded.state, ranges).length === 0) return loaded;
   }
 };

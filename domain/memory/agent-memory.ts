@@ -108,19 +108,21 @@ const dayIsFull = (at: string): Refusal => {
 /** Who writes an entry and when; `key_id` is the runner key, and null if a person writes. */
 export type Writing = { readonly key_id: string | null; readonly at: string };
 
+const memoryIsFull = (): Refusal =>
+  conflict(
+    '/path/agent_id',
+    'memory_full',
+    `The agent has remembered ${MAX_REMEMBERED} entries, which is the maximum: forget some of them, or import them as a file instead`,
+    { limit: MAX_REMEMBERED },
+  );
+
 /**
- * Checks that another entry can be remembered.
- * @throws Refusal conflict (memory_full), rate_limited if the runner key has written too many entries today
+ * Returns the refusal of another entry: conflict (memory_full), or rate_limited if the runner key has written too many
+ * entries today. Null if the entry can be remembered.
  */
-const assertRoom = (memory: AgentMemory, { key_id, at }: Writing): void => {
-  if (memory.entries >= MAX_REMEMBERED)
-    throw conflict(
-      '/path/agent_id',
-      'memory_full',
-      `The agent has remembered ${MAX_REMEMBERED} entries, which is the maximum: forget some of them, or import them as a file instead`,
-      { limit: MAX_REMEMBERED },
-    );
-  if (key_id !== null && writtenOn(memory, key_id, at) >= MAX_REMEMBERED_A_DAY) throw dayIsFull(at);
+export const limitReached = (memory: AgentMemory, { key_id, at }: Writing): Refusal | null => {
+  if (memory.entries >= MAX_REMEMBERED) return memoryIsFull();
+  return key_id !== null && writtenOn(memory, key_id, at) >= MAX_REMEMBERED_A_DAY ? dayIsFull(at) : null;
 };
 
 /**
@@ -132,7 +134,8 @@ export const remember =
   (fields: RememberedFields, writing: Writing) =>
   (memory: AgentMemory): AgentMemoryEvent[] => {
     if (memory.last?.sha256 === fields.sha256) return [];
-    assertRoom(memory, writing);
+    const refusal = limitReached(memory, writing);
+    if (refusal) throw refusal;
     return [{ type: 'MemoryRemembered', data: { ...fields, entry_id: entryIdOf(fields.agent_id, lengthOf(memory.runs)) } }];
   };
 

@@ -1,24 +1,14 @@
-import { randomUUID } from 'node:crypto';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import * as AgentMemory from '../../domain/memory/agent-memory.ts';
 import { entryIdOf } from '../../domain/memory/entry-id.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createMemoryPlatform, type Json, linesOf, textsOf } from '../fixtures/memory-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
-const { p, newAgent, memoryOf, imported, list, recorded } = await createMemoryPlatform();
+const { p, newAgent, newRunner, memoryOf, remember, imported, list, recorded } = await createMemoryPlatform();
 
 type Remembered = Json & { id: string; text: string; source: string; created_at: string; session_id: string | null };
 
-/** Creates an agent and a runner key of it. */
-const newRunner = async () => {
-  const agent = await newAgent();
-  const { body } = await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: { name: 'runner' } });
-  return { agent, ...(body as { id: string; key: string }) };
-};
-const remember = (agent: string, body: Json, key = p.key, headers: Record<string, string> = {}) =>
-  p.send('POST', memoryOf(agent), { body, key, headers });
 const remembered = async (agent: string, text: string, key?: string): Promise<Remembered> => {
   const answer = await remember(agent, { text }, key);
   assert.is(answer.status, 201, answer.text);
@@ -209,54 +199,6 @@ test('who may only read an agent, or has the key of another, can neither add nor
     assert.is((await p.send('POST', `${memoryOf(agent)}/forget`, { body: { since: created_at }, key: by })).status, 403);
   }
   assert.equal(textsOf(await list(agent)), ['kept']);
-});
-
-/**
- * Appends two events to the empty memory of an agent, without storing texts. The second one contains a snapshot, as if
- * this had been the state before it.
- */
-const seed = async (agent: string, key_id: string, stateBefore: Partial<AgentMemory.AgentMemory>): Promise<void> => {
-  const at = new Date(p.clock.now()).toISOString();
-  const meta = { tenant: p.tenant_id, actor: { kind: 'agent', id: agent, key_id } as const, at, v: 1 };
-  const state = { ...AgentMemory.initial, agent_id: agent, day: at.slice(0, 10), ...stateBefore };
-  const snapshot = { ...meta, stateBefore: { version: AgentMemory.snapshots.version, state } };
-  const events = [meta, snapshot].map((one, n) => ({
-    ...{ id: randomUUID(), type: 'MemoryRemembered', meta: one },
-    data: { agent_id: agent, entry_id: entryIdOf(agent, n), sha256: `${n}`, session_id: null },
-  }));
-  await p.log.append(`${AgentMemory.category}-${p.tenant_id}.${agent}`, 'none', events);
-};
-
-test('a runner key adds at most 1,000 entries in a day; other keys, people and the next day are not concerned', async () => {
-  const { agent, id, key } = await newRunner();
-  const second = (await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: { name: 'b' } })).body as { key: string };
-  await seed(agent, id, { entries: 998, runs: [998], written_by_key: { [id]: 998 } });
-  assert.is((await remember(agent, { text: 'the last' }, key)).status, 201);
-  const refused = await remember(agent, { text: 'too many' }, key);
-  const { limit, resets_at, code } = refused.body as Json;
-  assert.equal([refused.status, code, limit], [429, 'rate_limited', 1_000]);
-  assert.match(String(resets_at), /T00:00:00.000Z$/);
-  const seconds = Number(refused.headers.get('retry-after'));
-  assert.ok(seconds > 0 && seconds <= 86_400, `${seconds}`);
-  assert.match(refused.text, /try again after .*, or let a person import a file/);
-  assert.is((await remember(agent, { text: 'a' }, second.key)).status, 201);
-  assert.is((await remember(agent, { text: 'a' })).status, 201);
-  const { now } = p.clock;
-  p.clock.now = () => now() + 86_400_000;
-  assert.is((await remember(agent, { text: 'a' }, key)).status, 201, 'the next day');
-  p.clock.now = now;
-});
-
-test('an agent remembers at most 100,000 entries; after one is removed, another one can be added', async () => {
-  const { agent, id, key } = await newRunner();
-  await seed(agent, id, { entries: 99_998, runs: [99_998] });
-  assert.is((await remember(agent, { text: 'the last' }, key)).status, 201);
-  const full = await remember(agent, { text: 'too many' }, key);
-  assert.equal([full.status, errorOf(full), (full.body as Json).limit], [409, 'memory_full', 100_000]);
-  assert.match(full.text, /forget some of them/);
-  assert.is((await p.send('DELETE', `${memoryOf(agent)}/${entryIdOf(agent, 7)}`)).status, 204);
-  assert.is((await remember(agent, { text: 'a' }, key)).status, 201);
-  assert.is((await remember(agent, { text: 'b' }, key)).status, 409);
 });
 
 test('concurrent additions and removals are all counted, and no entry gets the id of another', async () => {
