@@ -34,7 +34,7 @@ const tailOf = ({ mask, longest }: KnownSecrets, { output = '', isCut = false }:
   const masked = mask(text);
   // A secret at the start can be cut, so that `mask` does not recognise the rest of it.
   const whole = isCut ? masked.slice(longest()) : masked;
-  return whole.trim() === '' ? null : whole.slice(-MAX_STDERR_LENGTH);
+  return whole.trim() === '' ? null : whole.slice(-MAX_STDERR_LENGTH).toWellFormed();
 };
 
 const codeText = ({ mask }: KnownSecrets, code: string | number | null | undefined): string | null =>
@@ -42,14 +42,14 @@ const codeText = ({ mask }: KnownSecrets, code: string | number | null | undefin
     .replace(/[^\w.-]/g, '_')
     .slice(0, MAX_CODE_LENGTH) || null;
 
-/** Returns the body of a report. */
+/** Returns the body of a report. Its texts are well-formed, even where they are cut within a character. */
 export const reportOf = (secrets: KnownSecrets, { event, attempt, failure, seconds }: FailedRun) => {
   const { reason, delayMs, cause = { outcome: delayMs === undefined ? 'failed' : 'released' } } = failure;
   return {
     attempt,
     outcome: cause.outcome,
     code: codeText(secrets, cause.code),
-    reason: secrets.mask(plainText(reason)).slice(0, MAX_REASON_LENGTH) || 'no reason',
+    reason: secrets.mask(plainText(reason)).slice(0, MAX_REASON_LENGTH).toWellFormed() || 'no reason',
     stderr_tail: tailOf(secrets, cause),
     seconds,
     message_id: event.id,

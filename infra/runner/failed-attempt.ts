@@ -20,7 +20,7 @@ export type Cause = {
 export type Failure = { readonly reason: string; readonly delayMs?: number | undefined; readonly cause?: Cause | undefined };
 
 /** The number of bytes of an output that are kept. Only the end of it is reported. */
-const MAX_KEPT_BYTES = 65_536;
+export const MAX_KEPT_BYTES = 65_536;
 
 /** Keeps the end of an output. */
 export const createOutputTail = () => {

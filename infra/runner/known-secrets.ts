@@ -23,10 +23,27 @@ const valuesIn = (value: unknown): string[] => {
 
 const atLeast = (values: readonly string[], length: number): string[] => values.filter((value) => value.length >= length);
 
-/** Returns the password and the query values of a URL, which can be secrets. */
+/** Decodes a part of a URL. A text that is not encoded correctly is returned as it is. */
+const decodedPart = (part: string): string => {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+};
+
+/** The protocols in whose URLs a user name without a password is usually a token. */
+const TOKEN_PROTOCOLS: ReadonlySet<string> = new Set(['https:', 'http:', 'wss:', 'ws:', 'nats:', 'tls:']);
+
+/** Returns the password of a URL, or its user name if that is a token, and its query values, which can be secrets. */
 export const secretsOfUrl = (url: string): string[] => {
-  const { password, searchParams } = URL.canParse(url) ? new URL(url) : { password: '', searchParams: new URLSearchParams() };
-  return atLeast([decodeURIComponent(password), password, ...searchParams.values()], MIN_LENGTH);
+  if (!URL.canParse(url)) return [];
+  const { protocol, username, password, searchParams } = new URL(url);
+  const token = password === '' && TOKEN_PROTOCOLS.has(protocol) ? username : '';
+  return [
+    ...atLeast([decodedPart(token), token], MIN_SETTING_LENGTH),
+    ...atLeast([decodedPart(password), password, ...searchParams.values()], MIN_LENGTH),
+  ];
 };
 
 /** Returns the secrets in the runtime of an agent: its credentials and its token, and all settings of models, skills and tools. */
@@ -57,6 +74,16 @@ const formsOf = (secret: string): string[] => {
   return [secret, ...lines, JSON.stringify(secret).slice(1, -1), ...encoded];
 };
 
+/** Matches the credentials of basic authentication in a header. */
+const BASIC_CREDENTIALS = /\b(basic\s{1,8})([\w+/-]{6,}={0,2})/gi;
+
+/** Replaces credentials of basic authentication that contain one of these secrets. */
+const maskBasic = (text: string, secrets: readonly string[]): string =>
+  text.replace(BASIC_CREDENTIALS, (whole, scheme: string, encoded: string) => {
+    const decoded = Buffer.from(encoded, 'base64').toString();
+    return secrets.some((secret) => decoded.includes(secret)) ? `${scheme}${MASK}` : whole;
+  });
+
 /** The secrets that a runner knows. Its reports must not contain them. */
 export type KnownSecrets = {
   /** Adds the secrets in the runtime of the agent, as the service has sent it. */
@@ -80,7 +107,7 @@ export const createKnownSecrets = (secrets: readonly string[], variables: NodeJS
       // An event that began before the runtime changed can still print a secret of the runtime before.
       known = inOrder([...known, ...secretsOfRuntime(runtime).flatMap(formsOf)]);
     },
-    mask: (text) => known.reduce((masked, secret) => masked.replaceAll(secret, MASK), text),
+    mask: (text) => known.reduce((masked, secret) => masked.replaceAll(secret, MASK), maskBasic(text, known)),
     longest: () => known[0]?.length ?? 0,
   };
 };

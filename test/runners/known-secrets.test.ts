@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { reportOf } from '../../infra/runner/attempt-reporter.ts';
-import { createOutputTail } from '../../infra/runner/failed-attempt.ts';
+import { createOutputTail, MAX_KEPT_BYTES } from '../../infra/runner/failed-attempt.ts';
 import { createKnownSecrets, secretsOfUrl } from '../../infra/runner/known-secrets.ts';
 
 const PEM = `-----BEGIN PRIVATE KEY-----\n${'MIIEvQIBADANBgkqhkiG9w0B'.repeat(3)}\n-----END PRIVATE KEY-----\n`;
@@ -52,7 +52,7 @@ test('each line of a secret with several lines is replaced, and words that are n
 });
 
 const event = { specversion: '1.0', id: '00000000-0000-4000-8000-000000000001', subject: 's' } as const;
-const reported = (output: string, isCut = false, reason = 'it failed') =>
+const reported = (output: string | Uint8Array, isCut = false, reason = 'it failed') =>
   reportOf(secrets, {
     event,
     attempt: 1,
@@ -71,13 +71,55 @@ test('a report has at most 2,000 characters of the reason and the last 4,000 of 
 });
 
 test('the rest of a secret at the start of an output that was cut is not reported', () => {
-  const tail = createOutputTail();
-  tail.add(Buffer.from(`canary-model${'-\n'.repeat(32_765)}`));
-  const { output, isCut } = tail.read();
-  assert.ok(isCut && new TextDecoder().decode(output).startsWith('ary-model') === false);
-  const { stderr_tail } = reported(`nary-model ${'canary-repo'.repeat(50)} the end`, true);
-  assert.not.match(stderr_tail!, /model|canary/);
-  assert.match(stderr_tail!, /the end$/);
+  const secret = 'canary-model';
+  // After masking, all of the kept output fits into the report.
+  const lines = `${Buffer.from(PEM).toString('hex')}\n`.repeat(400);
+  for (let left = 1; left < secret.length; left++) {
+    const tail = createOutputTail();
+    tail.add(Buffer.from(`${secret} ${lines}`.slice(0, MAX_KEPT_BYTES + secret.length - left - 8)));
+    tail.add(Buffer.from('\nthe end'));
+    const { output, isCut } = tail.read();
+    assert.ok(isCut && new TextDecoder().decode(output).startsWith(`${secret.slice(-left)} `), 'the output begins within the secret');
+    const { stderr_tail } = reported(output, isCut);
+    assert.match(stderr_tail!, /^[^\n]*\n\[secret\]\n[\s\S]*\nthe end$/);
+    assert.not.ok(stderr_tail!.split('\n', 1)[0]!.includes(secret.slice(-left)), stderr_tail!.slice(0, 40));
+  }
+});
+
+test('a text that is cut within a character outside the basic plane stays well-formed', () => {
+  const pair = '\u{1f600}';
+  for (const filler of ['', 'x']) {
+    const { reason, stderr_tail } = reported(`${filler}${pair.repeat(3_000)}${filler}`, false, `${filler}${pair.repeat(1_500)}`);
+    assert.equal([reason.isWellFormed(), stderr_tail!.isWellFormed()], [true, true], filler);
+    assert.equal([reason.length, stderr_tail!.length], [2_000, 4_000]);
+  }
+  assert.is(reported('broken \ud83d here').stderr_tail, 'broken \ufffd here');
+});
+
+const URLS: readonly (readonly [url: string, secrets: readonly string[]])[] = [
+  ['postgres://u:50%off!@h/db', ['50%off!']],
+  ['postgres://u:a%zzb%2Fc@h/db', ['a%zzb%2Fc']],
+  ['https://ghp_0123456789@github.example/a.git', ['ghp_0123456789']],
+  ['nats://a%2Ftoken@h', ['a/token', 'a%2Ftoken']],
+  ['https://%zz-token@h', ['%zz-token']],
+  ['postgres://orders@h/db', []],
+  ['https://git@h/a.git', []],
+  ['no url ://%', []],
+];
+
+for (const [url, expected] of URLS)
+  test(`the secrets in the URL ${url} are known, and it does not stop the runner`, () => {
+    const { mask } = createKnownSecrets([], { A_URL: url });
+    assert.equal([...new Set(secretsOfUrl(url))].sort(), [...expected].sort());
+    for (const secret of expected) assert.is(mask(`a ${secret} b`), 'a [secret] b');
+  });
+
+test('a secret within a header for basic authentication is replaced, and other headers stay', () => {
+  const encode = (text: string) => Buffer.from(text).toString('base64');
+  for (const user of ['', 'u', 'me', 'x-access-token'])
+    assert.is(secrets.mask(`authorization: Basic ${encode(`${user}:canary-repo`)}; x`), 'authorization: Basic [secret]; x');
+  const other = `basic ${encode('u:nothing secret')} information`;
+  assert.is(secrets.mask(other), other);
 });
 
 test('escape sequences of terminals are removed, also where they divide a secret', () => {
