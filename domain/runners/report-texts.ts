@@ -51,9 +51,26 @@ export const unpackTexts = (text: string): ReportTexts => {
   return { reason, stderr_tail };
 };
 
+/** Matches times of day, with seconds. Line and column of a place in code have no third number. */
+const TIME_OF_DAY = /(?<!\d)\d\d:\d\d:\d\d(?:[.,]\d+)?/g;
+/** Matches the ids of processes, as log lines name them. */
+const PROCESS_ID = /\b(pid|process|worker|thread|node)([ =:#]{1,2})\d+/gi;
+/** Matches dates, and what can be a UUID, a hash or a large number. */
+const HEX_RUN = /[0-9a-f][0-9a-f-]{7,}(?:[.,]\d+)?/gi;
+/** Matches what can be an id with other letters. */
+const LONG_RUN = /[0-9a-z]{20,}/gi;
+
+const withoutId = (run: string): string => (/\d/.test(run) ? '0' : run);
+
 /**
  * Returns a text that is the same for two reports of the same failure: their reasons are equal, and what was written to
- * standard error differs only in numbers, such as times and the ids of processes.
+ * standard error differs only in times, long ids and the ids of processes. Other numbers, such as an HTTP status, tell
+ * failures apart.
  */
-export const failureKey = ({ reason, stderr_tail }: ReportTexts): string =>
-  `${reason}\0${stderr_tail?.replace(/[0-9a-f]*\d[0-9a-f]*/gi, '0') ?? ''}`;
+export const failureKey = ({ reason, stderr_tail }: ReportTexts): string => {
+  const text = (stderr_tail ?? '')
+    .replace(TIME_OF_DAY, '0')
+    .replace(PROCESS_ID, (_, name: string, sign: string) => `${name}${sign}0`)
+    .replace(HEX_RUN, withoutId);
+  return `${reason}\0${text.replace(LONG_RUN, withoutId)}`;
+};

@@ -18,7 +18,8 @@ const MAX_READ_EVENTS = 200;
 const MAX_KNOWN = 10_000;
 const MAX_AGENTS = 1_000;
 
-type Pending = NewReport & PromiseWithResolvers<Position | null>;
+/** `text` identifies the texts of the report within the log. */
+type Pending = NewReport & { readonly text: string } & PromiseWithResolvers<Position | null>;
 
 /** The stream of one agent. `revision` is that of the last event that this process knows; -1 if it knows none. */
 type AgentStream = {
@@ -63,8 +64,8 @@ const unrecorded = async ({ attempts, texts }: Recorder, tenant: string, batch: 
   const found = new Map<string, AttemptReport>();
   const known = new Map<string, number>();
   for (const pending of batch) {
-    const { report } = pending;
-    const [key, text] = [keyOf(tenant, report), textKey(tenant, pending)];
+    const { report, text } = pending;
+    const key = keyOf(tenant, report);
     if (attempts.peek(key) || found.has(key)) continue;
     const same_as = known.get(text) ?? texts.peek(text);
     found.set(key, same_as === undefined ? { ...report, sealed: await pending.seal() } : { ...report, same_as });
@@ -85,7 +86,7 @@ const append = async (recorder: Recorder, stream: AgentStream, batch: readonly P
   stream.revision = revision;
   for (const report of reports) attempts.set(keyOf(tenant, report), true);
   const withTexts = new Set(reports.filter(({ sealed }) => sealed !== undefined).map(attemptKey));
-  for (const pending of batch) if (withTexts.has(attemptKey(pending.report))) texts.set(textKey(tenant, pending), pending.report.attempt);
+  for (const { report, text } of batch) if (withTexts.has(attemptKey(report))) texts.set(text, report.attempt);
   return position;
 };
 
@@ -138,7 +139,7 @@ export const createAttemptRecorder = ({ log, now }: Pick<Recorder, 'log' | 'now'
     const stream = recorder.agents.get(key) ?? { tenant, agent_id: report.agent_id, revision: -1, pending: [], writing: null };
     recorder.agents.set(key, stream);
     const recording = Promise.withResolvers<Position | null>();
-    stream.pending.push({ ...report, ...recording });
+    stream.pending.push({ ...report, text: textKey(tenant, report), ...recording });
     stream.writing ??= write(recorder, stream);
     return recording.promise.catch(throwAsRefusal);
   };
