@@ -10,12 +10,14 @@ export type ListItem = Row & { readonly event_id: string };
 /**
  * Options of a `patch`. `ifEqual`: the fields are changed only if the row has these values now. `items`: these items
  * are appended to lists even if the row does not have the values of `ifEqual`; an item replaces an earlier one with the
- * same `event_id`. With `maxItems`, each of these lists keeps only so many items, the last ones.
+ * same `event_id`. With `maxItems`, each of these lists keeps only so many items, the last ones. `computed` gets the row
+ * as the rest of the patch leaves it, and returns further fields to change; it must be pure.
  */
 export type PatchOptions = {
   readonly ifEqual?: Row;
   readonly items?: Readonly<Record<string, readonly ListItem[]>>;
   readonly maxItems?: number;
+  readonly computed?: (row: Row) => Row;
 };
 
 /** A row of the projection that a change reads. */

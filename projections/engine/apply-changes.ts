@@ -155,10 +155,8 @@ const withItems = (list: readonly ListItem[], items: readonly ListItem[], maxIte
   return maxItems === undefined ? all : all.slice(-maxItems);
 };
 
-const patched = (table: CompiledTable, old: Row, { fields, ifEqual = {}, items = {}, maxItems }: Extract<Change, { op: 'patch' }>): Row => {
+const withFields = (table: CompiledTable, old: Row, fields: Row): Row => {
   const row: Row = { ...old };
-  for (const name in items) row[name] = table.toStored(name, withItems((old[name] ?? []) as ListItem[], items[name]!, maxItems), true);
-  for (const name in ifEqual) if (old[name] !== ifEqual[name]) return row;
   for (const name in fields) {
     if (fields[name] === undefined) continue;
     const value = table.toStored(name, fields[name], true);
@@ -166,6 +164,16 @@ const patched = (table: CompiledTable, old: Row, { fields, ifEqual = {}, items =
     row[name] = value;
   }
   return row;
+};
+
+type Patch = Extract<Change, { op: 'patch' }>;
+
+const patched = (table: CompiledTable, old: Row, { fields, ifEqual = {}, items = {}, maxItems, computed }: Patch): Row => {
+  const row: Row = { ...old };
+  for (const name in items) row[name] = table.toStored(name, withItems((old[name] ?? []) as ListItem[], items[name]!, maxItems), true);
+  for (const name in ifEqual) if (old[name] !== ifEqual[name]) return row;
+  const changed = withFields(table, row, fields);
+  return computed ? withFields(table, changed, computed(changed)) : changed;
 };
 
 const added = (table: CompiledTable, old: Row, amounts: Readonly<Record<string, number>>): Row => {

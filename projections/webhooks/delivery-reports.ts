@@ -1,10 +1,14 @@
 import { z } from 'zod';
+import type { Recorded } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { ATTEMPT_OUTCOMES, type AttemptReport } from '../../domain/runners/attempt-report.ts';
 import type { ReportTexts, SealedTexts } from '../../domain/runners/report-texts.ts';
 
 /** The number of reports of a delivery that responses show. */
 export const MAX_SHOWN_REPORTS = 10;
+
+/** The number of reports in a row. A report can refer to another one of its message, so there are more than are shown. */
+export const MAX_STORED_REPORTS = 2 * MAX_SHOWN_REPORTS;
 
 const Outcome = z.enum(ATTEMPT_OUTCOMES).meta({
   description:
@@ -32,7 +36,8 @@ export const Report = z
       .string()
       .nullable()
       .meta({
-        description: 'The end of what the handler wrote to standard error, or of what it answered; null if there is nothing',
+        description:
+          'The end of what the handler wrote to standard error, or the start of what it answered; null if there is nothing. It can be that of an earlier attempt with the same reason, if the texts differ only in times, ids of processes and long ids',
         examples: ['Error: the model does not answer\n'],
       }),
     seconds: z.number().meta({ description: 'How long the attempt took', examples: [1.25] }),
@@ -55,7 +60,10 @@ export type LastFailure = z.output<typeof LastFailure>;
 
 const StoredTexts = z.object({ message_id: z.string().nullable(), attempt: z.int(), sealed: z.string() });
 
-/** A report in the form in which it is stored. `event_id` identifies the attempt within the delivery. */
+/**
+ * A report in the form in which it is stored. `event_id` identifies the attempt within the delivery. `revision` is that
+ * of its event in the stream of the agent.
+ */
 export const StoredReport = z.object({
   event_id: z.string(),
   message_id: z.string().nullable(),
@@ -64,6 +72,7 @@ export const StoredReport = z.object({
   code: z.string().nullable(),
   seconds: z.number(),
   at: Timestamp,
+  revision: z.int(),
   sealed: z.string().nullable(),
   same_as: z.int().nullable(),
 });
@@ -71,11 +80,14 @@ export type StoredReport = z.output<typeof StoredReport>;
 
 const LastReport = StoredReport.pick({ attempt: true, outcome: true, code: true, at: true });
 
-/** What a stored row has about the last report. `last_texts` are the last texts that were stored. */
+/** What a stored row has about the last report. `last_texts` are the texts of this report, or those to which it refers. */
 export const storedLastReport = { last_report: LastReport.nullable().default(null), last_texts: StoredTexts.nullable().default(null) };
 export type StoredLastReport = z.output<z.ZodObject<typeof storedLastReport>>;
 
-export const storedReport = ({ message_id, attempt, ...report }: AttemptReport, at: string): StoredReport => ({
+/** What a row needs to know about the event of a report. */
+export type ReportEvent = Pick<Recorded, 'tenant' | 'at' | 'revision'>;
+
+export const storedReport = ({ message_id, attempt, ...report }: AttemptReport, { at, revision }: ReportEvent): StoredReport => ({
   event_id: `${message_id ?? ''}/${attempt}`,
   message_id: message_id ?? null,
   attempt,
@@ -83,14 +95,9 @@ export const storedReport = ({ message_id, attempt, ...report }: AttemptReport, 
   code: report.code ?? null,
   seconds: report.seconds,
   at,
+  revision,
   sealed: report.sealed ?? null,
   same_as: report.same_as ?? null,
-});
-
-/** Returns the fields of a row for its last report. */
-export const lastReportFields = ({ message_id, attempt, outcome, code, at, sealed }: StoredReport): Partial<StoredLastReport> => ({
-  last_report: { attempt, outcome, code, at },
-  ...(sealed !== null && { last_texts: { message_id, attempt, sealed } }),
 });
 
 /** Returns the encrypted texts of a report, which can be those of an earlier one; null if they are not among `reports`. */
@@ -98,6 +105,21 @@ const textsOf = ({ message_id, attempt, sealed, same_as }: StoredReport, reports
   if (sealed !== null) return { message_id, attempt, sealed };
   const base = reports.find((other) => other.message_id === message_id && other.attempt === same_as);
   return base?.sealed ? { message_id, attempt: base.attempt, sealed: base.sealed } : null;
+};
+
+/** What a row has about its reports and about the messages of the delivery, in their order. */
+export type ReportedRow = { readonly reports: readonly StoredReport[]; readonly causation: readonly { readonly event_id: string }[] };
+
+/**
+ * Returns the fields of a row for its last report: that of the last attempt of the last message. A report of an earlier
+ * attempt can arrive later.
+ */
+export const lastReportFields = ({ reports, causation }: ReportedRow): StoredLastReport => {
+  const placeOf = ({ message_id }: StoredReport): number => causation.findIndex(({ event_id }) => event_id === message_id);
+  const [last] = reports.toSorted((one, other) => placeOf(other) - placeOf(one) || other.attempt - one.attempt);
+  if (!last) return { last_report: null, last_texts: null };
+  const { attempt, outcome, code, at } = last;
+  return { last_report: { attempt, outcome, code, at }, last_texts: textsOf(last, reports) };
 };
 
 /** Decrypts the texts of a report of a delivery; null if they cannot be read. */

@@ -1,9 +1,8 @@
-import type { Recorded } from '../../domain/event.ts';
 import type { FailedAttempt, SettledDelivery } from '../../domain/runners/acknowledgement.ts';
 import type { AttemptReport } from '../../domain/runners/attempt-report.ts';
 import { type Change, patch } from '../projection.ts';
 import { type Attempt, storedFailure } from './delivery-attempts.ts';
-import { lastReportFields, MAX_SHOWN_REPORTS, storedReport } from './delivery-reports.ts';
+import { lastReportFields, MAX_STORED_REPORTS, type ReportEvent, type ReportedRow, storedReport } from './delivery-reports.ts';
 
 /**
  * Returns the change that shows how a message ended. If it is not the delivery's last message, the status of the
@@ -38,14 +37,15 @@ export const patchFailed = (tenant_id: string, failure: FailedAttempt): Change =
     { ifEqual: { message_id: failure.event_id }, items: { failures: [storedFailure(failure)] } },
   );
 
-/** A report can refer to another one of its message. So twice as many are stored as are shown. */
-const MAX_STORED_REPORTS = 2 * MAX_SHOWN_REPORTS;
-
 /** Returns the change that adds why an attempt failed, as the runner has reported it. */
-export const patchReported = ({ tenant: tenant_id, at }: Pick<Recorded, 'tenant' | 'at'>, report: AttemptReport): Change => {
-  const stored = storedReport(report, at);
-  return patch('deliveries', { tenant_id, id: report.delivery_id }, lastReportFields(stored), {
-    items: { reports: [stored] },
-    maxItems: MAX_STORED_REPORTS,
-  });
-};
+export const patchReported = (event: ReportEvent, report: AttemptReport): Change =>
+  patch(
+    'deliveries',
+    { tenant_id: event.tenant, id: report.delivery_id },
+    {},
+    {
+      items: { reports: [storedReport(report, event)] },
+      maxItems: MAX_STORED_REPORTS,
+      computed: (row) => lastReportFields(row as ReportedRow),
+    },
+  );

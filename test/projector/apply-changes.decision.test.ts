@@ -187,8 +187,8 @@ test('the same events yield the same rows, however they are divided into batches
 
 test('events of types that a projection ignores create no rows', () => assert.is(storeOf(idleEvents(3)).rows('ideas', 'ideas').size, 0));
 
-test('a patch with maxItems keeps only the last items of its lists', () => {
-  const table = { name: 'ideas', key: ['id'], columns: { id: 'text', notes: 'jsonb' }, docs: {} } as const satisfies Table;
+test('a patch with maxItems keeps only the last items of its lists, and computes fields from the row that results', () => {
+  const table = { name: 'ideas', key: ['id'], columns: { id: 'text', notes: 'jsonb', first: 'text' }, docs: {} } as const satisfies Table;
   const store = openMemoryStore([
     {
       name: 'noted',
@@ -198,13 +198,23 @@ test('a patch with maxItems keeps only the last items of its lists', () => {
       on: {
         IdeaNoted: ({ id }: Recorded) => insert('ideas', { id, notes: [] }),
         IdeaRenamed: ({ id, data }: Recorded) =>
-          patch('ideas', { id }, {}, { items: { notes: [{ event_id: (data as { title: string }).title }] }, maxItems: 2 }),
+          patch(
+            'ideas',
+            { id },
+            {},
+            {
+              items: { notes: [{ event_id: (data as { title: string }).title }] },
+              maxItems: 2,
+              computed: ({ notes }) => ({ first: (notes as { event_id: string }[])[0]!.event_id }),
+            },
+          ),
       },
     },
   ]);
   const renamed = ['e1', 'e2', 'e3'].map((title) => ['a', 'IdeaRenamed', { title }] as const);
   store.feed(eventsOf(['a', 'IdeaNoted', {}], ...renamed));
-  assert.equal(store.rows('noted', 'ideas').get('a')!.row.notes, [{ event_id: 'e2' }, { event_id: 'e3' }]);
+  const { notes, first } = store.rows('noted', 'ideas').get('a')!.row;
+  assert.equal([notes, first], [[{ event_id: 'e2' }, { event_id: 'e3' }], 'e2']);
 });
 
 test.run();

@@ -31,7 +31,7 @@ const byTime = (column: string) => (a: Row, b: Row) =>
 const listed = (rows: readonly Row[], selected: readonly Row[]): object[] =>
   selected.toSorted(byTime('received_at')).map((row) => {
     const [first] = rows.filter(({ sha256 }) => sha256 === row.sha256).toSorted((a, b) => byTime('received_at')(b, a));
-    const { place: _, ...delivery } = withRedeliveries(JSON.parse(row.list_doc as string));
+    const { place: _, last_report: __, last_texts: ___, ...delivery } = withRedeliveries(JSON.parse(row.list_doc as string));
     return { ...delivery, replay_suspect: row.sha256 !== null && first!.id !== row.id, preview: null };
   });
 
@@ -88,8 +88,9 @@ test('the rows of integrations and deliveries in Postgres equal those that the l
   assert.equal(await pages({ to: '2020-01-01T00:00:00Z' }), [[]]);
 
   const row = rows.find(({ id }) => id === json.id)!;
-  const { place: _, failures: __, ...delivery } = withRedeliveries(JSON.parse(row.doc as string));
-  const found = { delivery, revision: row.revision };
+  const stored = withRedeliveries(JSON.parse(row.doc as string));
+  const { place: _, failures: __, reports, last_report: ___, last_texts: ____, ...delivery } = stored;
+  const found = { delivery, revision: row.revision, reports };
   assert.equal(await deliveryById(reads, given.tenant_id, json.id as string), found);
   assert.is(await deliveryById(reads, 'another', json.id as string), null);
 
