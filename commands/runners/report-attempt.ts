@@ -40,7 +40,8 @@ export const AttemptReportCreate = z
       .nullable()
       .default(null)
       .meta({
-        description: 'The end of what the handler wrote to standard error, or of what it answered. Of a long text, only the end is stored',
+        description:
+          'The end of what the handler wrote to standard error, or the start of what it answered. Of a long text, only the end is stored. Of attempts of a message with the same reason whose texts differ only in times, ids of processes and long ids, the text is stored once',
         examples: ['Error: the model does not answer\n'],
       }),
     seconds: z
@@ -144,6 +145,16 @@ export const requireOwnRunner = async (ctx: Ctx, delivery_id: string): Promise<v
   throw notFound();
 };
 
+/** Redacts a text from standard error; null if the patterns of the tenant are too slow for it. */
+const redactTail = async (ctx: Ctx, text: string): Promise<string | null> => {
+  try {
+    return await redactText(ctx, '/stderr_tail', text);
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'invalid') return null;
+    throw error;
+  }
+};
+
 /**
  * Records why an attempt of the calling runner failed. The texts are redacted with the tenant's patterns, and stored
  * encrypted. A second report of the same attempt changes nothing.
@@ -161,7 +172,7 @@ export const reportAttempt = async (
   const { attempt, outcome, code } = input;
   const texts = {
     reason: await redactText(ctx, '/reason', input.reason),
-    stderr_tail: input.stderr_tail === null ? null : await redactText(ctx, '/stderr_tail', input.stderr_tail),
+    stderr_tail: input.stderr_tail === null ? null : await redactTail(ctx, input.stderr_tail),
   };
   const location = textsLocation(ctx.tenant, delivery_id, { message_id: message.id, attempt });
   const report: AttemptReport.AttemptReport = {

@@ -34,6 +34,23 @@ const reportsOf = (id: string) =>
     .flatMap((event) => (event as unknown as AttemptReportEvent).data.reports)
     .filter(({ delivery_id }) => delivery_id === id);
 
+/** Records what the broker says about the first message of a delivery. */
+const settle = async (id: string, type: 'DeliveryAttemptFailed' | 'DeliveryDeadLettered' | 'DeliveriesAcknowledged'): Promise<void> => {
+  const stream = `acknowledgement-${given.tenant_id}.${given.agent}`;
+  const { event_id } = given.accepted().find((event) => event.id === id)!;
+  const at = new Date().toISOString();
+  const settled = { delivery_id: id, event_id, at, attempts: 1, published_at: at };
+  const capture = { epoch: 'e', sequence: 1 };
+  const data = {
+    DeliveryAttemptFailed: { failures: [settled], capture },
+    DeliveriesAcknowledged: { deliveries: [settled], capture },
+    DeliveryDeadLettered: { ...settled, reason: 'max_deliveries', capture },
+  }[type];
+  const last = await given.log.last(stream);
+  const meta = { tenant: given.tenant_id, actor: { kind: 'system', id: 'relay' } as const, at, v: 1 };
+  await given.log.append(stream, last?.revision ?? 'none', [{ id: crypto.randomUUID(), type, data, meta }]);
+};
+
 test('a report of a runner is shown with its attempt, before the broker reports the attempt', async () => {
   const id = await deliver();
   assert.is((await report(id)).status, 204);
@@ -140,6 +157,64 @@ test('the view shows the last ten reports of a delivery, of all its messages', a
   assert.equal([(last_failure as Json).attempt, (last_failure as Json).code], [2, 'SIGKILL']);
 });
 
+/** Returns the attempt and the reason of the last failure of a delivery: in the list, in its view, and among the problems. */
+const lastFailuresOf = async (id: string): Promise<(string | null)[]> => {
+  await given.waitForProjections();
+  const [listed, problems] = await Promise.all(
+    ['deliveries?limit=200', 'deliveries/problems'].map(async (path) => JSON.parse((await given.call('GET', path)).text) as Json[]),
+  );
+  const shown = [
+    listed!.find((delivery) => delivery.id === id)!.last_failure,
+    (await detailOf(id)).last_failure,
+    problems!.find(({ example_id }) => example_id === id)?.example_failure,
+  ] as (Json | null | undefined)[];
+  return shown.map((failure) => failure && `${failure.attempt} ${failure.reason}`) as (string | null)[];
+};
+
+/** The order of reports: number of the attempt and reason; `redelivered` if it is of the second message. */
+const ORDERS: readonly (readonly [sent: string, last: string])[] = [
+  ['1 A, 2 B, 3 A', '3 A'],
+  ['2 B, 1 A', '2 B'],
+  ['2 B, 1 A, 3 B, 4 A', '4 A'],
+  ['9 A, redelivered 1 B, 10 A', '1 B'],
+  ['9 A, redelivered 1 A, 10 B, redelivered 2 A', '2 A'],
+];
+
+for (const [sent, last] of ORDERS)
+  test(`the last failure is shown with its own reason after reports in the order ${sent}`, async () => {
+    const id = await deliver();
+    const first = given.accepted().find((event) => event.id === id)!.event_id;
+    let second: unknown = null;
+    for (const one of sent.split(', ')) {
+      const [reason, attempt, isSecond] = one.split(' ').reverse();
+      if (isSecond) second ??= (await given.call('POST', `deliveries/${id}/redeliver`, {})).json.message_id;
+      await report(id, { attempt: Number(attempt), reason, message_id: isSecond ? second : first });
+    }
+    if (second === null) await settle(id, 'DeliveryDeadLettered');
+    assert.equal(await lastFailuresOf(id), [last, last, second === null ? last : undefined]);
+  });
+
+test('attempts that failed with different numbers in stderr are each shown with their own text', async () => {
+  const id = await deliver();
+  const tails = [429, 500, 429].map((status) => `Error: the model answers with status ${status}\n`);
+  for (const [n, stderr_tail] of tails.entries()) await report(id, { attempt: n + 1, stderr_tail });
+  assert.equal(
+    (await detailOf(id)).attempts.map((attempt) => attempt.report!.stderr_tail),
+    tails,
+  );
+});
+
+test('with patterns that are too slow for the text in stderr, a report is stored without it', async () => {
+  const slow = [1, 2, 3, 4].map((n) => ({ pattern: `[a-z]{1,450}${n}`, tag: 'customer' }));
+  assert.is((await given.call('PUT', 'redaction-patterns', slow)).status, 200);
+  const id = await deliver();
+  const answer = await report(id, { stderr_tail: 'x'.repeat(4_000) });
+  await given.call('PUT', 'redaction-patterns', []);
+  assert.is(answer.status, 204, answer.text);
+  const { reason, stderr_tail } = (await detailOf(id)).attempts[0]!.report!;
+  assert.equal([reason, stderr_tail], [REPORT.reason, null]);
+});
+
 test('a read of a delivery as of an earlier position shows the reports up to then', async () => {
   const id = await deliver();
   const answers = [await report(id), await report(id, { attempt: 2, outcome: 'timed_out', code: null })];
@@ -182,23 +257,6 @@ test('a report with a value out of its limits is refused, with the field that is
   assert.is((await detailOf(id)).attempts[0]!.report!.code, '503');
 });
 
-/** Records what the broker says about the first message of a delivery. */
-const settle = async (id: string, type: 'DeliveryAttemptFailed' | 'DeliveryDeadLettered' | 'DeliveriesAcknowledged'): Promise<void> => {
-  const stream = `acknowledgement-${given.tenant_id}.${given.agent}`;
-  const { event_id } = given.accepted().find((event) => event.id === id)!;
-  const at = new Date().toISOString();
-  const settled = { delivery_id: id, event_id, at, attempts: 1, published_at: at };
-  const capture = { epoch: 'e', sequence: 1 };
-  const data = {
-    DeliveryAttemptFailed: { failures: [settled], capture },
-    DeliveriesAcknowledged: { deliveries: [settled], capture },
-    DeliveryDeadLettered: { ...settled, reason: 'max_deliveries', capture },
-  }[type];
-  const last = await given.log.last(stream);
-  const meta = { tenant: given.tenant_id, actor: { kind: 'system', id: 'relay' } as const, at, v: 1 };
-  await given.log.append(stream, last?.revision ?? 'none', [{ id: crypto.randomUUID(), type, data, meta }]);
-};
-
 test('the list of failed deliveries shows why each failed; it has none that is acknowledged or has not failed', async () => {
   const [failed, dead, unreported, done, open] = [await deliver(), await deliver(), await deliver(), await deliver(), await deliver()];
   for (const id of [failed, dead, done]) await report(id, { reason: `failed ${id}` });
@@ -217,10 +275,8 @@ test('the list of failed deliveries shows why each failed; it has none that is a
 test('without the keys of the tenant, a delivery is shown with its reports, but without their texts', async () => {
   const id = await deliver();
   await report(id);
-  const { open } = given.vault;
   const other = await given.startSecondProcess(given.log);
   Object.assign(other.vault, { open: () => Promise.reject(new Error('no key')) });
-  assert.type(open, 'function');
   const { attempts } = (await other.request(`${given.tenant}/deliveries/${id}`, { headers: as(given.key) })).json as {
     attempts: Attempt[];
   };
