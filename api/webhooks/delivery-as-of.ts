@@ -10,6 +10,7 @@ import { sessionsOfDelivery } from '../../projections/sessions/session.queries.t
 import { sessions } from '../../projections/sessions/session.ts';
 import { deliveryById, deliveryOf, type FoundDelivery } from '../../projections/webhooks/delivery.queries.ts';
 import { deliveries, table } from '../../projections/webhooks/delivery.ts';
+import { MAX_STORED_REPORTS } from '../../projections/webhooks/delivery-reports.ts';
 import type { Ctx } from '../http/operation.ts';
 
 const isUpTo = (event: Recorded, at: Position): boolean => comparePositions(event.position, at) <= 0;
@@ -70,20 +71,27 @@ const settlementsOf = async (ctx: Ctx, message: SentMessage, at: Position, last:
   return found;
 };
 
-/** Returns the time of the last report about a message according to the read model, as `lastAttemptAt` does. */
-const lastReportAt = (
+/**
+ * Returns the revision of the last event with a report about a message, according to the read model; null if there is
+ * none, and undefined if this is not known: the read model has not reached the position `at`, or has dropped reports.
+ */
+const lastReportRevision = (
   ctx: Ctx,
   at: Position,
   live: FoundDelivery | null,
   { event_id, isFirst }: SentMessage,
-): string | null | undefined => {
+): number | null | undefined => {
   const reached = parseToken(ctx.reads.position(deliveries.name) ?? '');
   if (!live || !reached || comparePositions(reached, at) < 0) return undefined;
-  return live.reports.findLast(({ message_id }) => message_id === (isFirst ? null : event_id))?.at ?? null;
+  if (live.reports.length >= MAX_STORED_REPORTS) return undefined;
+  return live.reports.findLast(({ message_id }) => message_id === (isFirst ? null : event_id))?.revision ?? null;
 };
 
-/** Returns the reports about a message up to the position `at`. `last` is the time of the last one, as in `settlementsOf`. */
-const reportsOf = async (ctx: Ctx, message: SentMessage, at: Position, last: string | null | undefined): Promise<Recorded[]> => {
+/**
+ * Returns the reports about a message up to the position `at`. `last` is the revision of the event with the last one,
+ * after which the search can stop; null and undefined as in `settlementsOf`.
+ */
+const reportsOf = async (ctx: Ctx, message: SentMessage, at: Position, last: number | null | undefined): Promise<Recorded[]> => {
   if (last === null) return [];
   const { agent_id, position, delivery_id, event_id, isFirst } = message;
   const ref = { delivery_id, ...(!isFirst && { message_id: event_id }) };
@@ -93,7 +101,7 @@ const reportsOf = async (ctx: Ctx, message: SentMessage, at: Position, last: str
     if (!isUpTo(event, at)) return found;
     const own = AttemptReport.eventForMessage(event, ref);
     if (own) found.push(own);
-    if (last !== undefined && event.at > last) return found;
+    if (last !== undefined && event.revision >= last) return found;
   }
   return found;
 };
@@ -130,7 +138,7 @@ export const deliveryAsOf = async (ctx: Ctx, id: string, at: Position): Promise<
   if (!isUpTo(accepted, at)) return null;
   const messages = own.filter((event) => isUpTo(event, at)).flatMap((event) => messageOf(event) ?? []);
   const settlements = messages.map((message) => settlementsOf(ctx, message, at, lastAttemptAt(ctx, at, live, message.event_id)));
-  const reports = messages.map((message) => reportsOf(ctx, message, at, lastReportAt(ctx, at, live, message)));
+  const reports = messages.map((message) => reportsOf(ctx, message, at, lastReportRevision(ctx, at, live, message)));
   const starts = await sessionStarts(ctx, id, at);
   const events = [...own, ...(await Promise.all([...settlements, ...reports])).flat(), ...starts];
   const [row] = asOf(deliveries, table.name, events, at).values();

@@ -1,61 +1,20 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { AttemptReportEvent } from '../../domain/runners/attempt-report.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
-import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
+import { bearer, createReportingRunner, REPORT, type ReportedAttempt } from '../fixtures/reporting-runner.ts';
 
 type Json = Record<string, unknown>;
-type Attempt = { readonly count: number; readonly outcome: string; readonly report: Json | null };
 
 const CANARY = 'canary-5e1d';
-const given = await createWebhookPlatform();
+const given = await createReportingRunner();
 afterLastTest(given.close);
-
-const keyOf = async (agent: unknown): Promise<string> =>
-  (await given.call('POST', `agents/${agent}/runner-keys`, { name: 'Runner' })).json.key as string;
-const key = await keyOf(given.agent);
-const otherAgent = (await given.call('POST', 'agents', { name: 'Other', slug: 'other' })).json.id as string;
-const otherKey = await keyOf(otherAgent);
-
-let count = 0;
-const deliver = async (): Promise<string> =>
-  (await given.deliver(`{"n":${++count}}`, { 'x-github-delivery': `attempt-${count}` })).json.id as string;
-const as = (bearer: string) => ({ authorization: `Bearer ${bearer}` });
-const REPORT = { attempt: 1, outcome: 'failed', code: '1', reason: 'the command ended with 1', stderr_tail: 'Error: no\n', seconds: 1.234 };
-const report = (id: string, fields: object = {}, bearer = key) =>
-  given.call('POST', `deliveries/${id}/attempts`, { ...REPORT, ...fields }, as(bearer));
-const detailOf = async (id: string, query = ''): Promise<Json & { attempts: Attempt[] }> => {
-  await given.waitForProjections();
-  return (await given.call('GET', `deliveries/${id}${query}`)).json as never;
-};
-const reportsOf = (id: string) =>
-  given
-    .ofType('DeliveryAttemptsReported')
-    .flatMap((event) => (event as unknown as AttemptReportEvent).data.reports)
-    .filter(({ delivery_id }) => delivery_id === id);
-
-/** Records what the broker says about the first message of a delivery. */
-const settle = async (id: string, type: 'DeliveryAttemptFailed' | 'DeliveryDeadLettered' | 'DeliveriesAcknowledged'): Promise<void> => {
-  const stream = `acknowledgement-${given.tenant_id}.${given.agent}`;
-  const { event_id } = given.accepted().find((event) => event.id === id)!;
-  const at = new Date().toISOString();
-  const settled = { delivery_id: id, event_id, at, attempts: 1, published_at: at };
-  const capture = { epoch: 'e', sequence: 1 };
-  const data = {
-    DeliveryAttemptFailed: { failures: [settled], capture },
-    DeliveriesAcknowledged: { deliveries: [settled], capture },
-    DeliveryDeadLettered: { ...settled, reason: 'max_deliveries', capture },
-  }[type];
-  const last = await given.log.last(stream);
-  const meta = { tenant: given.tenant_id, actor: { kind: 'system', id: 'relay' } as const, at, v: 1 };
-  await given.log.append(stream, last?.revision ?? 'none', [{ id: crypto.randomUUID(), type, data, meta }]);
-};
+const { sendDelivery: deliver, report, detailOf, reportsOf, settle, redeliver, firstMessageOf, otherAgent, otherKey } = given;
 
 test('a report of a runner is shown with its attempt, before the broker reports the attempt', async () => {
   const id = await deliver();
   assert.is((await report(id)).status, 204);
   const { attempts, last_failure } = await detailOf(id);
-  const [{ report: shown, ...attempt }] = attempts as [Attempt];
+  const [{ report: shown, ...attempt }] = attempts as [ReportedAttempt];
   assert.equal([attempt.count, attempt.outcome], [1, 'failed']);
   const { at, ...fields } = shown!;
   assert.equal(fields, { outcome: 'failed', code: '1', reason: REPORT.reason, stderr_tail: 'Error: no\n', seconds: 1.23 });
@@ -73,7 +32,7 @@ test('a second report of the same attempt changes nothing, even in another proce
   const other = await given.startSecondProcess(given.log);
   const again = await other.request(`${given.tenant}/deliveries/${id}/attempts`, {
     method: 'POST',
-    headers: { ...as(key), 'content-type': 'application/json' },
+    headers: { ...bearer(given.runnerKey), 'content-type': 'application/json' },
     body: JSON.stringify({ ...REPORT, attempt: 2 }),
   });
   await other.close();
@@ -141,8 +100,8 @@ test('of a long text in stderr, the last lines are stored, and the reason stays 
 test('the view shows the last ten reports of a delivery, of all its messages', async () => {
   const id = await deliver();
   for (let attempt = 1; attempt <= 10; attempt++) await report(id, { attempt });
-  const { message_id } = (await given.call('POST', `deliveries/${id}/redeliver`, {})).json;
-  const first = given.accepted().find((event) => event.id === id)!.event_id;
+  const message_id = await redeliver(id);
+  const first = firstMessageOf(id);
   for (const attempt of [1, 2]) await report(id, { attempt, outcome: 'crashed', code: 'SIGKILL', message_id });
   await report(id, { message_id: first });
   const { attempts, last_failure } = await detailOf(id);
@@ -183,11 +142,11 @@ const ORDERS: readonly (readonly [sent: string, last: string])[] = [
 for (const [sent, last] of ORDERS)
   test(`the last failure is shown with its own reason after reports in the order ${sent}`, async () => {
     const id = await deliver();
-    const first = given.accepted().find((event) => event.id === id)!.event_id;
-    let second: unknown = null;
+    const first = firstMessageOf(id);
+    let second: string | null = null;
     for (const one of sent.split(', ')) {
       const [reason, attempt, isSecond] = one.split(' ').reverse();
-      if (isSecond) second ??= (await given.call('POST', `deliveries/${id}/redeliver`, {})).json.message_id;
+      if (isSecond) second ??= await redeliver(id);
       await report(id, { attempt: Number(attempt), reason, message_id: isSecond ? second : first });
     }
     if (second === null) await settle(id, 'DeliveryDeadLettered');
@@ -228,13 +187,40 @@ test('a read of a delivery as of an earlier position shows the reports up to the
   ]);
 });
 
+test('a read of a delivery as of an earlier position shows a report that the view has dropped for newer ones', async () => {
+  const id = await deliver();
+  const token = (await report(id)).headers.get('consistency-token')!;
+  for (const message_id of [await redeliver(id), await redeliver(id)])
+    await Promise.all(Array.from({ length: 10 }, (_, n) => report(id, { attempt: n + 1, message_id })));
+  const { attempts } = await detailOf(id, `?as_of=${token}`);
+  assert.equal(
+    attempts.map((attempt) => attempt.report?.reason),
+    [REPORT.reason],
+  );
+});
+
+test('a read of a delivery as of an earlier position shows all reports, even if a process has a clock that is ahead', async () => {
+  const [id, other] = [await deliver(), await deliver()];
+  await report(id);
+  const { now } = given.clock;
+  given.clock.now = () => now() + 600_000;
+  await report(other);
+  given.clock.now = now;
+  const token = (await report(id, { attempt: 2 })).headers.get('consistency-token')!;
+  const { attempts } = await detailOf(id, `?as_of=${token}`);
+  assert.equal(
+    attempts.map((attempt) => attempt.report?.reason),
+    [REPORT.reason, REPORT.reason],
+  );
+});
+
 test('only the runner of the agent to which the delivery was sent may report', async () => {
   const id = await deliver();
   const unknown = `c${'z'.repeat(24)}`;
   assert.is((await report(id, {}, otherKey)).status, 404);
   assert.is((await report(unknown)).status, 404);
   assert.is((await report(id, {}, given.key)).status, 403);
-  const { message_id } = (await given.call('POST', `deliveries/${id}/redeliver`, { agent_id: otherAgent })).json;
+  const message_id = await redeliver(id, { agent_id: otherAgent });
   assert.is((await report(id, { message_id }, otherKey)).status, 204);
   assert.is((await report(id, {}, otherKey)).status, 204);
   for (const fields of [{ message_id }, { message_id: crypto.randomUUID() }]) {
@@ -277,8 +263,8 @@ test('without the keys of the tenant, a delivery is shown with its reports, but 
   await report(id);
   const other = await given.startSecondProcess(given.log);
   Object.assign(other.vault, { open: () => Promise.reject(new Error('no key')) });
-  const { attempts } = (await other.request(`${given.tenant}/deliveries/${id}`, { headers: as(given.key) })).json as {
-    attempts: Attempt[];
+  const { attempts } = (await other.request(`${given.tenant}/deliveries/${id}`, { headers: bearer(given.key) })).json as {
+    attempts: ReportedAttempt[];
   };
   await other.close();
   assert.equal([attempts[0]!.report!.code, attempts[0]!.report!.reason, attempts[0]!.report!.stderr_tail], ['1', null, null]);
