@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunnerAgent, RunnerApi } from './api-client.ts';
 import { retryTransient } from './api-client.ts';
 import type { CloudEvent } from './cloud-event.ts';
-import { type Failure, plainText } from './failed-attempt.ts';
+import { type Failure, type Output, plainText } from './failed-attempt.ts';
 import type { KnownSecrets } from './known-secrets.ts';
 
 const MAX_REASON_LENGTH = 2_000;
@@ -28,13 +28,16 @@ export type AttemptReporter = {
   readonly close: () => Promise<void>;
 };
 
-/** Returns the end of an output as text, without secrets; null if it is empty. */
-const tailOf = ({ mask, longest }: KnownSecrets, { output = '', isCut = false }: NonNullable<Failure['cause']>): string | null => {
-  const text = plainText(output);
-  const masked = mask(text);
-  // A secret at the start can be cut, so that `mask` does not recognise the rest of it.
-  const whole = isCut ? masked.slice(longest()) : masked;
-  return whole.trim() === '' ? null : whole.slice(-MAX_STDERR_LENGTH).toWellFormed();
+/** Returns the start or the end of an output as text, without secrets; null if it is empty. */
+const textOf = ({ mask, longest }: KnownSecrets, { text, part, isCut }: Output): string | null => {
+  const masked = mask(plainText(text));
+  // Where the output was cut, a secret can be cut, so that `mask` does not recognise the rest of it.
+  const unsafe = isCut ? longest() : 0;
+  const reported =
+    part === 'start'
+      ? masked.slice(0, Math.min(Math.max(0, masked.length - unsafe), MAX_STDERR_LENGTH))
+      : masked.slice(unsafe).slice(-MAX_STDERR_LENGTH);
+  return reported.trim() === '' ? null : reported.toWellFormed();
 };
 
 const codeText = ({ mask }: KnownSecrets, code: string | number | null | undefined): string | null =>
@@ -43,14 +46,15 @@ const codeText = ({ mask }: KnownSecrets, code: string | number | null | undefin
     .slice(0, MAX_CODE_LENGTH) || null;
 
 /** Returns the body of a report. Its texts are well-formed, even where they are cut within a character. */
-export const reportOf = (secrets: KnownSecrets, { event, attempt, failure, seconds }: FailedRun) => {
+export const reportOf = async (secrets: KnownSecrets, { event, attempt, failure, seconds }: FailedRun) => {
   const { reason, delayMs, cause = { outcome: delayMs === undefined ? 'failed' : 'released' } } = failure;
+  const output = await cause.output;
   return {
     attempt,
     outcome: cause.outcome,
     code: codeText(secrets, cause.code),
     reason: secrets.mask(plainText(reason)).slice(0, MAX_REASON_LENGTH).toWellFormed() || 'no reason',
-    stderr_tail: tailOf(secrets, cause),
+    stderr_tail: output ? textOf(secrets, output) : null,
     seconds,
     message_id: event.id,
   };
@@ -74,7 +78,7 @@ export const createAttemptReporter = ({ api, agent, secrets, report }: Options):
 
   const send = async (delivery: string, failed: FailedRun): Promise<void> => {
     try {
-      const body = reportOf(secrets, failed);
+      const body = await reportOf(secrets, failed);
       await retryTransient(() => api.reportAttempt(agent, delivery, body), AbortSignal.timeout(REPORT_TIMEOUT_MS));
       hasFailed = false;
     } catch (error) {

@@ -2,14 +2,16 @@ import { stripVTControlCharacters } from 'node:util';
 import type { AttemptOutcome } from '../../domain/runners/attempt-report.ts';
 
 /**
- * Why a run failed, for the report to the service. `output` is the end of what the handler wrote to standard error, or of
- * what it answered. `isCut` is whether there was more before it.
+ * What a handler has written. `part` is the part of it that is reported: the end of standard error, but the start of an
+ * answer. `isCut` is whether there was more, before the end or after the start.
  */
+export type Output = { readonly text: Uint8Array | string; readonly part: 'start' | 'end'; readonly isCut: boolean };
+
+/** Why a run failed, for the report to the service. The broker need not wait for the output. */
 export type Cause = {
   readonly outcome: AttemptOutcome;
   readonly code?: string | number | null | undefined;
-  readonly output?: Uint8Array | string | undefined;
-  readonly isCut?: boolean | undefined;
+  readonly output?: Output | Promise<Output> | undefined;
 };
 
 /**
@@ -19,8 +21,10 @@ export type Cause = {
  */
 export type Failure = { readonly reason: string; readonly delayMs?: number | undefined; readonly cause?: Cause | undefined };
 
-/** The number of bytes of an output that are kept. Only the end of it is reported. */
+/** The number of bytes of an output that are kept. Only a part of it is reported. */
 export const MAX_KEPT_BYTES = 65_536;
+/** The body of an answer is read for at most this many milliseconds. */
+const BODY_TIMEOUT_MS = 2_000;
 
 /** Keeps the end of an output. */
 export const createOutputTail = () => {
@@ -32,7 +36,7 @@ export const createOutputTail = () => {
       isCut ||= all.length > MAX_KEPT_BYTES;
       tail = all.subarray(Math.max(0, all.length - MAX_KEPT_BYTES));
     },
-    read: () => ({ output: tail as Uint8Array, isCut }),
+    read: (): Output => ({ text: tail, part: 'end', isCut }),
   };
 };
 
@@ -40,20 +44,23 @@ export const createOutputTail = () => {
 export const plainText = (output: Uint8Array | string): string =>
   stripVTControlCharacters(typeof output === 'string' ? output : new TextDecoder().decode(output)).replaceAll('\0', '');
 
-/** Reads the start of the body of an answer, and ends the answer. */
-export const startOfBody = async (body: ReadableStream<Uint8Array> | null): Promise<string> => {
+/** Reads the start of the body of an answer for a short time, and ends the answer. */
+export const startOfBody = async (body: ReadableStream<Uint8Array> | null): Promise<Output> => {
   const chunks: Uint8Array[] = [];
-  let length = 0;
+  const limited = body?.pipeThrough(new TransformStream(), { signal: AbortSignal.timeout(BODY_TIMEOUT_MS) });
+  let [length, isCut] = [0, false];
   try {
-    for await (const chunk of body ?? []) {
+    for await (const chunk of limited ?? []) {
       chunks.push(chunk);
       length += chunk.length;
-      if (length >= MAX_KEPT_BYTES) break;
+      isCut = length >= MAX_KEPT_BYTES;
+      if (isCut) break;
     }
   } catch {
-    // The connection broke in the middle of the body. What has arrived says something, too.
+    // The connection broke in the middle of the body, or the time is over. What has arrived says something, too.
+    isCut = true;
   }
-  return Buffer.concat(chunks).toString();
+  return { text: Buffer.concat(chunks), part: 'start', isCut };
 };
 
 const TIMEOUTS: ReadonlySet<unknown> = new Set(['TimeoutError', 'ETIMEDOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);

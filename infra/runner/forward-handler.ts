@@ -21,6 +21,7 @@ const failureOf = ({ name, message, cause }: Error, timeoutMs: number): string =
  * Retry-After determines when the event is delivered again.
  */
 export const forwardHandler = ({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: Options): EventHandler => {
+  /** `text` has the results of a benchmark run. Of an answer that is not a success, the body is not read here. */
   const send = async ({ event, json }: ReceivedEvent): Promise<{ readonly response: Response; readonly text: string }> => {
     const response = await fetch(url, {
       method: 'POST',
@@ -34,8 +35,7 @@ export const forwardHandler = ({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: Options)
       signal: AbortSignal.timeout(timeoutMs),
     });
     const hasResults = response.ok && RESULT_TYPE.test(response.headers.get('content-type') ?? '');
-    if (!response.ok) return { response, text: await startOfBody(response.body) };
-    if (!hasResults) await response.body?.cancel();
+    if (response.ok && !hasResults) await response.body?.cancel();
     return { response, text: hasResults ? await response.text() : '' };
   };
   return async (received) => {
@@ -47,8 +47,14 @@ export const forwardHandler = ({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: Options)
       const fault = isRun ? await publishLines(text.split('\n'), publishResult) : null;
       if (fault !== null) return { reason: `${url} answers with a line that is not a valid result: ${fault}` };
       const delayMs = retryAfterMs(headers.get('retry-after'));
-      const cause = { outcome: delayMs === undefined ? 'failed' : 'released', code: status, output: text } as const;
-      return ok ? null : { reason: `${url} answers ${status}`, delayMs, cause };
+      if (ok) return null;
+      // The broker does not wait until the body is read.
+      const output = startOfBody(response.body);
+      return {
+        reason: `${url} answers ${status}`,
+        delayMs,
+        cause: { outcome: delayMs === undefined ? 'failed' : 'released', code: status, output },
+      };
     } catch (error) {
       return { reason: `${url} ${failureOf(error as Error, timeoutMs)}`, cause: causeOfError(error, 'crashed') };
     }

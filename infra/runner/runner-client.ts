@@ -132,7 +132,10 @@ const handlerOf =
     } catch (error) {
       const reason = `the handler failed (${error instanceof Error ? error.message : String(error)})`;
       const isReleased = error instanceof RetryLater;
-      const cause = { ...causeOfError(error, isReleased ? 'released' : 'failed'), output: stackOf(error) };
+      const cause = {
+        ...causeOfError(error, isReleased ? 'released' : 'failed'),
+        output: { text: stackOf(error), part: 'end', isCut: false } as const,
+      };
       return { reason, delayMs: isReleased ? error.delayMs : undefined, cause };
     }
   };

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { reportOf } from '../../infra/runner/attempt-reporter.ts';
-import { createOutputTail, MAX_KEPT_BYTES } from '../../infra/runner/failed-attempt.ts';
+import { createOutputTail, MAX_KEPT_BYTES, type Output, plainText, startOfBody } from '../../infra/runner/failed-attempt.ts';
 import { createKnownSecrets, secretsOfUrl } from '../../infra/runner/known-secrets.ts';
 
 const PEM = `-----BEGIN PRIVATE KEY-----\n${'MIIEvQIBADANBgkqhkiG9w0B'.repeat(3)}\n-----END PRIVATE KEY-----\n`;
@@ -52,25 +52,26 @@ test('each line of a secret with several lines is replaced, and words that are n
 });
 
 const event = { specversion: '1.0', id: '00000000-0000-4000-8000-000000000001', subject: 's' } as const;
-const reported = (output: string | Uint8Array, isCut = false, reason = 'it failed') =>
+type Written = Partial<Output> & { readonly reason?: string };
+const reported = ({ reason = 'it failed', text = '', part = 'end', isCut = false }: Written) =>
   reportOf(secrets, {
     event,
     attempt: 1,
     seconds: 1,
-    failure: { reason, cause: { outcome: 'failed', code: 'canary-key', output, isCut } },
+    failure: { reason, cause: { outcome: 'failed', code: 'canary-key', output: { text, part, isCut } } },
   });
 
-test('a report has at most 2,000 characters of the reason and the last 4,000 of the output, with no secret cut in the middle', () => {
+test('a report has at most 2,000 characters of the reason and the last 4,000 of the output, with no secret cut in the middle', async () => {
   for (let filler = 3_980; filler < 4_000; filler++) {
-    const { stderr_tail } = reported(`canary-repo${'x'.repeat(filler)}`);
+    const { stderr_tail } = await reported({ text: `canary-repo${'x'.repeat(filler)}` });
     assert.ok(stderr_tail!.length <= 4_000);
     assert.not.match(stderr_tail!, /repo|canary/);
   }
-  assert.is(reported('', false, 'y'.repeat(3_000)).reason.length, 2_000);
-  assert.not.match(JSON.stringify(reported('', false, 'canary-tool')), 'canary');
+  assert.is((await reported({ reason: 'y'.repeat(3_000) })).reason.length, 2_000);
+  assert.not.match(JSON.stringify(await reported({ reason: 'canary-tool' })), 'canary');
 });
 
-test('the rest of a secret at the start of an output that was cut is not reported', () => {
+test('the rest of a secret at the start of an output that was cut is not reported', async () => {
   const secret = 'canary-model';
   // After masking, all of the kept output fits into the report.
   const lines = `${Buffer.from(PEM).toString('hex')}\n`.repeat(400);
@@ -78,22 +79,41 @@ test('the rest of a secret at the start of an output that was cut is not reporte
     const tail = createOutputTail();
     tail.add(Buffer.from(`${secret} ${lines}`.slice(0, MAX_KEPT_BYTES + secret.length - left - 8)));
     tail.add(Buffer.from('\nthe end'));
-    const { output, isCut } = tail.read();
-    assert.ok(isCut && new TextDecoder().decode(output).startsWith(`${secret.slice(-left)} `), 'the output begins within the secret');
-    const { stderr_tail } = reported(output, isCut);
+    const output = tail.read();
+    assert.ok(output.isCut && plainText(output.text).startsWith(`${secret.slice(-left)} `), 'the output begins within the secret');
+    const { stderr_tail } = await reported(output);
     assert.match(stderr_tail!, /^[^\n]*\n\[secret\]\n[\s\S]*\nthe end$/);
     assert.not.ok(stderr_tail!.split('\n', 1)[0]!.includes(secret.slice(-left)), stderr_tail!.slice(0, 40));
   }
 });
 
-test('a text that is cut within a character outside the basic plane stays well-formed', () => {
+test('of an answer, the start is reported, without the beginning of a secret at the end of a body that was cut', async () => {
+  const secret = 'canary-model';
+  const lines = `${Buffer.from(PEM).toString('hex')}\n`.repeat(400);
+  for (let left = 1; left < secret.length; left++) {
+    const body = `the start\n${lines}`.slice(0, MAX_KEPT_BYTES - left - 1);
+    const output = await startOfBody(new Response(`${body}\n${secret.slice(0, left)}`).body);
+    assert.equal([output.isCut, plainText(output.text).endsWith(`\n${secret.slice(0, left)}`)], [true, true]);
+    const { stderr_tail } = await reported(output);
+    assert.match(stderr_tail!, /^the start\n\[secret\]\n/);
+    assert.not.ok(stderr_tail!.endsWith(`\n${secret.slice(0, left)}`), stderr_tail!.slice(-40));
+  }
+  const long = await reported({ text: `the start ${'x'.repeat(5_000)}`, part: 'start' });
+  assert.equal([long.stderr_tail!.length, long.stderr_tail!.startsWith('the start')], [4_000, true]);
+  assert.is((await reported({ text: 'short', part: 'start', isCut: true })).stderr_tail, null);
+});
+
+test('a text that is cut within a character outside the basic plane stays well-formed', async () => {
   const pair = '\u{1f600}';
   for (const filler of ['', 'x']) {
-    const { reason, stderr_tail } = reported(`${filler}${pair.repeat(3_000)}${filler}`, false, `${filler}${pair.repeat(1_500)}`);
+    const { reason, stderr_tail } = await reported({
+      text: `${filler}${pair.repeat(3_000)}${filler}`,
+      reason: `${filler}${pair.repeat(1_500)}`,
+    });
     assert.equal([reason.isWellFormed(), stderr_tail!.isWellFormed()], [true, true], filler);
     assert.equal([reason.length, stderr_tail!.length], [2_000, 4_000]);
   }
-  assert.is(reported('broken \ud83d here').stderr_tail, 'broken \ufffd here');
+  assert.is((await reported({ text: 'broken \ud83d here' })).stderr_tail, 'broken \ufffd here');
 });
 
 const URLS: readonly (readonly [url: string, secrets: readonly string[]])[] = [
@@ -122,8 +142,8 @@ test('a secret within a header for basic authentication is replaced, and other h
   assert.is(secrets.mask(other), other);
 });
 
-test('escape sequences of terminals are removed, also where they divide a secret', () => {
-  const { stderr_tail } = reported('\u001b[31mred\u001b[0m canary-\u001b[1mrepo\u001b[0m\0');
+test('escape sequences of terminals are removed, also where they divide a secret', async () => {
+  const { stderr_tail } = await reported({ text: '\u001b[31mred\u001b[0m canary-\u001b[1mrepo\u001b[0m\0' });
   assert.is(stderr_tail, 'red [secret]');
 });
 
