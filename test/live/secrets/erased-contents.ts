@@ -49,18 +49,27 @@ const callerOf = (platform: Platform, { tenant }: Agent) => {
   return { send, upload };
 };
 
-const sendDeliveries = async (platform: Platform, hook: Hook, next: Next): Promise<void> => {
+/** Sends deliveries to a hook, and returns their ids. */
+const sendDeliveries = async (platform: Platform, hook: Hook, next: Next): Promise<string[]> => {
   const sockets = createSockets();
   const bodies = [
     ...Array.from({ length: 8 }, () => JSON.stringify({ text: next('a small body') })),
     ...Array.from({ length: 4 }, () => JSON.stringify({ filler: 'x'.repeat(950_000), text: next('a large body') })),
     ...Array.from({ length: 2 }, () => `{"broken": "${next('a blocked body')}`),
   ];
+  const ids: string[] = [];
   for (const body of bodies) {
     const answer = await post(platform.url, sockets, { hook, deliveryId: randomUUID(), body });
     assert.is(answer.kind, 'accepted', answer.detail);
+    ids.push(answer.id!);
   }
   sockets.destroy();
+  return ids;
+};
+
+const reportAttempt = async ({ send }: Caller, agent: Agent, delivery_id: string, next: Next): Promise<void> => {
+  const texts = { reason: next('the reason of a failed attempt'), stderr_tail: next('what a failed attempt has written') };
+  await send('POST', `/deliveries/${delivery_id}/attempts`, { attempt: 1, outcome: 'failed', seconds: 1, ...texts }, agent.runnerKey);
 };
 
 const createSkill = async ({ send }: Caller, agent: Agent, next: Next): Promise<void> => {
@@ -124,7 +133,8 @@ export const erasedContents: SecretCase = {
       [kept, ofKept, hooks[1]!],
     ] as const) {
       const caller = callerOf(platform, agent);
-      await sendDeliveries(platform, hook, next);
+      const [delivery] = await sendDeliveries(platform, hook, next);
+      await reportAttempt(caller, agent, delivery!, next);
       await createSkill(caller, agent, next);
       await runSessions(caller, agent, next);
       await storeSecrets(caller, agent, next);
