@@ -10,7 +10,7 @@ import { killProcesses, processesWith, remainingProcesses } from './started-proc
 import { limitOf } from './test-files.ts';
 
 /** A process that ends, after its last file, has to close its connections within this time, on an idle machine. */
-const CLOSE_TIMEOUT_MS = 30_000;
+const CLOSE_TIMEOUT_MS = 15_000;
 const CHECK_INTERVAL_MS = 1_000;
 /** The time between SIGTERM and SIGKILL for a process that must end. */
 const KILL_DELAY_MS = 2_000;
