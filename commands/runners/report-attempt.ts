@@ -14,7 +14,7 @@ const MAX_REASON_LENGTH = 2_000;
 const MAX_STDERR_LENGTH = 4_000;
 const MAX_SECONDS = 31 * 24 * 3_600;
 
-const Code = z.union([z.int(), z.string().regex(/^[\w.-]{1,64}$/, 'must have 1 to 64 letters, digits, `_`, `.` or `-`')]);
+const Code = z.string().regex(/^[\w.-]{1,64}$/, 'must have 1 to 64 letters, digits, `_`, `.` or `-`');
 
 export const AttemptReportCreate = z
   .strictObject({
@@ -28,12 +28,12 @@ export const AttemptReportCreate = z
     }),
     code: Code.nullable()
       .default(null)
-      .meta({ description: 'An exit code, a signal, an HTTP status or the code of an error', examples: [1] }),
+      .meta({ description: 'An exit code, a signal, an HTTP status or the code of an error, as a text', examples: ['SIGKILL'] }),
     reason: z
       .string()
       .min(1)
       .max(MAX_REASON_LENGTH)
-      .meta({ description: 'Why it failed', examples: ['the command ended with 1'] }),
+      .meta({ description: 'Why it failed', examples: ['the command was ended by SIGKILL'] }),
     stderr_tail: z
       .string()
       .max(MAX_STDERR_LENGTH)
@@ -60,7 +60,9 @@ export const AttemptReportCreate = z
   })
   .meta({
     id: 'AttemptReportCreate',
-    examples: [{ attempt: 1, outcome: 'failed', code: 1, reason: 'the command ended with 1', stderr_tail: null, seconds: 1.25 }],
+    examples: [
+      { attempt: 1, outcome: 'crashed', code: 'SIGKILL', reason: 'the command was ended by SIGKILL', stderr_tail: null, seconds: 1.25 },
+    ],
   });
 
 /** A report, and its texts as they are to be stored. `seal` encrypts them for this attempt. */
@@ -180,7 +182,7 @@ export const reportAttempt = async (
     ...(message.id !== null && { message_id: message.id }),
     attempt,
     ...(outcome !== 'failed' && { outcome }),
-    ...(code !== null && { code: String(code) }),
+    ...(code !== null && { code }),
     seconds: Math.round(input.seconds * 100) / 100,
   };
   const position = await record(ctx.tenant, {

@@ -108,6 +108,7 @@ const NEVER_SUCCESSFUL = [
   '{session_id}/fail',
   'budget/reserve',
   '{reservation_id}/settle',
+  '{delivery_id}/attempts',
 ];
 
 const MISSING = `c${'0'.repeat(24)}`;

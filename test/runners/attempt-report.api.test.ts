@@ -239,7 +239,7 @@ test('a report with a value out of its limits is refused, with the field that is
     const { status, json } = await report(id, { [field]: value });
     assert.equal([status, (json.errors as Json[])[0]!.pointer], [422, `/${field}`], `${field} ${value}`);
   }
-  assert.is((await report(id, { code: 503, stderr_tail: null })).status, 204);
+  assert.is((await report(id, { code: '503', stderr_tail: null })).status, 204);
   assert.is((await detailOf(id)).attempts[0]!.report!.code, '503');
 });
 
