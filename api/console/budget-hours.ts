@@ -7,7 +7,7 @@ import { type Child, tags } from './parts/tags.ts';
 import { exact, zoned } from './parts/time.ts';
 import { tenantPath, type Visit } from './visit.ts';
 
-const { a, p, tr, td } = tags;
+const { a, div, p, tr, td } = tags;
 
 type Hour = ReplyOf<Rows['readBudgetUsage']>[number];
 type Period = { readonly start?: string | undefined; readonly end?: string | undefined };
@@ -41,16 +41,15 @@ const refusedOf = (hour: Hour, visit: Visit): Child => {
   const { refused, refused_sessions } = hour;
   const sessions = refused_sessions > 0 && `${counted(refused_sessions, 'session')} refused`;
   if (refused === 0) return sessions || '0';
-  return [refusedReservations(hour, visit), sessions && `, ${sessions}`];
+  return [refusedReservations(hour, visit), sessions && div(null, sessions)];
 };
 
 const hourRow = (hour: Hour, visit: Visit) =>
   tr(
     { 'data-kind': 'budget-hour', 'data-id': hour.hour },
     td({ class: 'main-cell' }, zoned(hour.hour, 'minute')),
-    td({ class: 'number' }, usd(hour.reserved_usd)),
     td({ class: 'number wide-only' }, usd(hour.open_usd)),
-    td({ class: 'number wide-only' }, usd(hour.settled_usd)),
+    td({ class: 'number' }, usd(hour.settled_usd)),
     td({ class: 'number wide-only' }, usd(hour.sessions_usd)),
     td({ class: 'number wide-only' }, hour.left_usd === null ? 'no limit' : usd(hour.left_usd)),
     td({ class: 'number' }, refusedOf(hour, visit)),
@@ -58,10 +57,9 @@ const hourRow = (hour: Hour, visit: Visit) =>
 
 const COLUMNS: readonly Column[] = [
   ['Hour'],
-  ['Reserved', 'number'],
   ['Open', 'number wide-only'],
-  ['Settled', 'number wide-only'],
-  ['Sessions beyond it', 'number wide-only'],
+  ['Settled', 'number'],
+  ['Sessions', 'number wide-only'],
   ['Left', 'number wide-only'],
   ['Refused', 'number'],
 ];
