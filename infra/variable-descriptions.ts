@@ -4,7 +4,7 @@ type VariableRow = {
   readonly names: readonly string[];
   /** What the value means, in Markdown. Links lead to other pages of docs/. */
   readonly meaning: string;
-  /** What applies without each of the variables, in Markdown. */
+  /** The default of each variable, in the order of `names`, in Markdown. */
   readonly initial?: readonly string[];
 };
 

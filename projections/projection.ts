@@ -10,8 +10,8 @@ export type ListItem = Row & { readonly event_id: string };
 /**
  * Options of a `patch`. `ifEqual`: the fields are changed only if the row has these values now. `items`: these items
  * are appended to lists even if the row does not have the values of `ifEqual`; an item replaces an earlier one with the
- * same `event_id`. With `maxItems`, each of these lists keeps only so many items, the last ones. `computed` gets the row
- * as the rest of the patch leaves it, and returns further fields to change; it must be pure.
+ * same `event_id`. `maxItems`: these lists keep only this number of items, the newest. `computed`: receives the row after
+ * all other changes of the patch, and returns further fields to set; it must be a pure function.
  */
 export type PatchOptions = {
   readonly ifEqual?: Row;

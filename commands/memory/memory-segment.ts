@@ -39,8 +39,8 @@ export const createSegmentWriter = (blobs: Blobs) => {
 };
 
 /**
- * Stores an entry as a segment of its own, and returns its digest. `salt` are random characters, so that nobody can
- * guess a short text from the digest.
+ * Stores one entry as a segment. `salt` is a random text that is stored with it: without a salt, a short text could be
+ * guessed from the digest. @returns the digest of the segment
  */
 export const storeEntry = async (blobs: Blobs, entry: NewEntry, salt: string): Promise<string> =>
   (await blobs.put(Buffer.from(JSON.stringify({ ...entry, salt })))).sha256;

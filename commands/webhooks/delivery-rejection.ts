@@ -27,8 +27,8 @@ export const identityFault = ({ delivery, event }: DeliveryIdentity): RejectionC
 };
 
 const MAX_CONTENT_TYPE_LENGTH = 255;
-/** The reasons that depend on the content type. */
-const BODY_CAUSES: ReadonlySet<RejectionReason> = new Set(['unsupported_media_type', 'unsupported_encoding', 'body_malformed']);
+/** The reasons for which the content type is recorded, because they depend on it. */
+const CONTENT_TYPE_REASONS: ReadonlySet<RejectionReason> = new Set(['unsupported_media_type', 'unsupported_encoding', 'body_malformed']);
 
 /**
  * Returns what is recorded about a rejected request. `size_bytes` is the size of the body, as received or as
@@ -47,7 +47,7 @@ export const rejectionOf = (
   event: eventName(identity.event),
   size_bytes,
   ...(note !== undefined && { note }),
-  ...(BODY_CAUSES.has(reason) && contentTypeField(request)),
+  ...(CONTENT_TYPE_REASONS.has(reason) && contentTypeField(request)),
 });
 
 const contentTypeField = ({ header }: AddressedRequest['request']): { content_type?: string } => {

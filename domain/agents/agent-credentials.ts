@@ -11,9 +11,9 @@ type Gift = { readonly identity_id: string; readonly credential_label: string; r
 export const isFull = ({ credentials }: Agent): boolean => Object.keys(credentials).length >= MAX_AGENT_CREDENTIALS;
 
 /**
- * Gives a credential of the tenant to the agent. If the agent already has the maximum number of credentials, those in
- * `unlinked`, which are no longer linked, are taken from it to make room, unless they were given anew. Does nothing if
- * the agent has the credential, or a later link of it.
+ * Gives a credential of the tenant to the agent. Does nothing if the agent has it from this link or a later one.
+ * `unlinked` contains credentials of the agent that are no longer linked. An agent with the maximum number of credentials
+ * loses them to make room, except those that were given again meanwhile.
  * @throws Refusal not_found if the agent does not exist, conflict if it would have too many credentials
  */
 export const giveCredential =

@@ -69,9 +69,7 @@ export const inspectBody = (question: BodyQuestion, body: Uint8Array): Inspected
   const json = verdictOf(question.forms, bytes);
   const inspected = { sha256: hash('sha256', body, 'hex'), json, ...fieldsOf(question, json, json === 'form' ? body : bytes) };
   if (json !== 'not_json') return inspected;
-  return isUtf8(withoutByteOrderMark(bytes ?? body))
-    ? { ...inspected, fault: faultOf(question.media, bytes, body) }
-    : { ...inspected, isNotUtf8: true };
+  return isUtf8(bytes ?? body) ? { ...inspected, fault: faultOf(question.media, bytes, body) } : { ...inspected, isNotUtf8: true };
 };
 
 /** Returns why a body is not JSON. `bytes` is what should be JSON; null if the body is a form without it. */

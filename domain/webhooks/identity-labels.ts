@@ -10,7 +10,6 @@ export const identityLabels = (
   { delivery_id_source, options }: PresetOwner,
   { sha256, fields, unclear = [] }: InspectedBody,
 ): readonly GuardrailVerdict[] => {
-  if (delivery_id_source === null && options.event_source === undefined) return [];
   const labelOf = (rule: string, source: string | null | undefined, instead: string): GuardrailVerdict[] => {
     if (!source?.startsWith('/') || fields[source]) return [];
     const fault = unclear.includes(source) ? 'is no text and no number, or has several different values' : 'is missing or empty';

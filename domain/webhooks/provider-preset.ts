@@ -115,8 +115,8 @@ export const isTimely = ({ scheme, bodyTimestamp }: ProviderPreset, request: Sig
 };
 
 /**
- * Returns whether a delivery is within the accepted age, but too old to be the first attempt. Then it is a retry of the
- * provider, or a copy that somebody else sends.
+ * Returns whether a delivery is within the accepted age, but too old to be the first attempt. Such a delivery is a retry
+ * by the provider or a replay by somebody else.
  */
 export const isLate = ({ bodyTimestamp }: ProviderPreset, at: string, body?: InspectedBody): boolean =>
   bodyTimestamp !== undefined &&

@@ -7,7 +7,8 @@ import { MAX_HEADER_LENGTH, MAX_SIGNATURES, parseSignatures, SIGNATURE_BYTES, si
 const formOf = ({ prefix = '', encoding, algorithm, separator, shape }: SignatureScheme): string => {
   if (algorithm === 'token') return 'be the secret';
   const size = SIGNATURE_BYTES[algorithm];
-  const hex = `${counted(size * 2, 'hexadecimal digit')}${shape.source.includes('A-F') ? '' : ' in lower case'}`;
+  const allowsUpperCase = shape.test(`${prefix}${'A'.repeat(size * 2)}`);
+  const hex = `${counted(size * 2, 'hexadecimal digit')}${allowsUpperCase ? '' : ' in lower case'}`;
   const digits = encoding === 'hex' ? hex : `the Base64 of ${counted(size, 'byte')}`;
   return `${separator === undefined ? 'be' : 'contain'} ${prefix === '' ? '' : `${prefix} and `}${digits}`;
 };

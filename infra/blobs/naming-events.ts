@@ -7,7 +7,7 @@ import type { Log } from '../eventstore/event-log.ts';
 
 type MemoryEvent = Recorded<MemoryImport.MemoryImportEvent | AgentMemory.AgentMemoryEvent>;
 
-/** The events of one stream because of which blobs stay stored, by their revision or by the index of their entry. */
+/** The events of one stream that refer to stored blobs. The key is the revision of the event or the index of its entry. */
 type Kept = Map<number, NamingEvent>;
 
 /** Returns what is held of an event until the log has been read. Its snapshot, which can be large, is not. */

@@ -16,8 +16,8 @@ export type Cause = {
 
 /**
  * Why the processing of an event failed. `reason` is the beginning of a sentence. `delayMs` is the delay in
- * milliseconds before the next attempt; if absent, the delay increases with every attempt. `cause` is what the service
- * is told in addition.
+ * milliseconds before the next attempt; if absent, the delay increases with every attempt. `cause` has the further fields
+ * of the report to the service.
  */
 export type Failure = { readonly reason: string; readonly delayMs?: number | undefined; readonly cause?: Cause | undefined };
 

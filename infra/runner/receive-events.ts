@@ -40,7 +40,7 @@ export type ReceiverOptions = {
    */
   readonly body: (reference: string) => Promise<Uint8Array>;
   readonly handler: EventHandler;
-  /** Tells the service why runs failed. */
+  /** Sends a report to the service for each failed run. */
   readonly reporter: AttemptReporter;
   readonly report: (line: string) => void;
   /** How often the runner reports progress to the broker while an event is processed, in milliseconds. */

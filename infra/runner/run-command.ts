@@ -55,8 +55,8 @@ const startTimeLimit = (timeoutMs: number, terminate: () => void, forceEnd: () =
 export type CommandEnd = { readonly ended: number | string; readonly cause: Cause };
 
 /**
- * Returns how a command ended. If the runner was told to end its commands, a command that a signal has ended did not
- * crash, but is given back.
+ * Returns how a command ended. `isStopped` is whether the runner is stopping. If so, a signal that ended the command
+ * came from the runner, and the outcome is `released` instead of `crashed`.
  */
 const endOf = (code: number | null, signal: NodeJS.Signals | null, isStopped: boolean): CommandEnd =>
   code === null

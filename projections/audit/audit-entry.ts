@@ -51,12 +51,17 @@ const isHidden = (name: string, value: unknown): boolean =>
 
 const isRecord = (value: unknown): value is Row => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns the fields without secrets. The records in a list are without them, too. */
+/** Returns a value without the secrets in it, at whatever depth. */
+const shown = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.filter((item) => !isHidden('', item)).map(shown);
+  return isRecord(value) ? shownFields(value) : value;
+};
+
 const shownFields = (fields: Row): Row =>
   Object.fromEntries(
     Object.entries(fields)
       .filter(([name, value]) => !isHidden(name, value))
-      .map(([name, value]) => [name, Array.isArray(value) ? value.map((item) => (isRecord(item) ? shownFields(item) : item)) : value]),
+      .map(([name, value]) => [name, shown(value)]),
   );
 
 const metaOf = ({ data, meta }: Recorded): Row => shownFields(data instanceof Uint8Array ? (meta.facts ?? {}) : (data as Row));

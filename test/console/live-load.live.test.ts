@@ -26,10 +26,10 @@ const MEASURE_CLICKS = `
   }));
 `;
 
-/** Sends deliveries for ten seconds. @returns the seconds that it took */
-const sendDeliveries = async ({ p, integration }: LiveConsole): Promise<number> => {
+/** Sends deliveries for ten seconds, or until the signal is aborted. @returns the seconds that it took */
+const sendDeliveries = async ({ p, integration }: LiveConsole, stop: AbortSignal): Promise<number> => {
   const startedAt = Date.now();
-  for (let sent = 0; sent < SECONDS * PER_SECOND; ) {
+  for (let sent = 0; sent < SECONDS * PER_SECOND && !stop.aborted; ) {
     const due = Math.min(SECONDS * PER_SECOND, Math.ceil(((Date.now() - startedAt) / 1_000) * PER_SECOND));
     for (; sent < due; sent++) await deliver(p, integration, 'push', { sent });
     await sleep(5);
@@ -43,15 +43,12 @@ const watchLoad = async (live: LiveConsole, { page, faults }: OpenPage): Promise
   await page.evaluate(MEASURE_CLICKS);
   const fetchedAt: number[] = [];
   page.on('request', (request) => void (request.url().endsWith('/deliveries') && fetchedAt.push(Date.now())));
-  let isSending = true;
-  const sending = sendDeliveries(live).finally(() => {
-    isSending = false;
-  });
-  while (isSending) {
-    await page.click('.switcher summary', timeout());
-    await sleep(250);
-  }
-  const seconds = await sending;
+  const stop = new AbortController();
+  const click = async (): Promise<void> => {
+    for (; !stop.signal.aborted; await sleep(250)) await page.click('.switcher summary', timeout());
+  };
+  const end = () => stop.abort();
+  const [seconds] = await Promise.all([sendDeliveries(live, stop.signal).finally(end), click().finally(end)]);
   const clicks = (await page.evaluate('document.clickTimes')) as number[];
   const slowest = Math.max(...clicks);
   console.log(

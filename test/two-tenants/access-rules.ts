@@ -67,6 +67,6 @@ export const ruleFor = (method: string, path: string, description: string): Rule
   const known = rules.get(`${method.toUpperCase()} ${path}`);
   // Operations below /admin are for super-admins, unless the table has another rule.
   const found = known ?? (/^\/(api\/v1\/)?admin\//.test(path) ? ruleOf('platform') : ruleFromDescription(description));
-  if (!found) throw new Error(`no rule for ${method} ${path}: add it to the table`);
+  if (!found) throw new Error(`no rule for ${method} ${path}: add it to test/two-tenants/access-table.ts`);
   return found;
 };

@@ -44,8 +44,7 @@ for (const [name, { listed, create }] of Object.entries(counters)) {
     const counter = create();
     for (let i = 0; i < 5 * listed; i++) counter.add('one', i % 2 ? LATER : EARLIER);
     const singles = counter.take(LATEST, true).flatMap(({ event }) => (event.type === 'Single' ? [event.data].flat() : []));
-    assert.is.not(singles.length, 5 * listed);
-    assert.ok(singles.length <= 2 * listed, `${singles.length} are listed`);
+    assert.ok(singles.length >= listed && singles.length <= 2 * listed, `${singles.length} are listed`);
   });
 }
 

@@ -11,8 +11,8 @@ export type PreviewCandidate = readonly [name: string, ...pointers: string[]];
 /** How a provider sends a delivery again. */
 export type RetrySchedule = {
   /**
-   * `same`: all attempts have the same signature. `anew`: the provider signs each attempt again. If it signs a time, that
-   * is the time of the attempt.
+   * `same`: a retry has the signature of the first attempt. `anew`: the provider computes a new signature for each
+   * attempt, with the time of the attempt if a time is signed.
    */
   readonly signs: 'same' | 'anew';
   /**
