@@ -32,6 +32,7 @@ const MINUTE_LENGTH = 16;
  * number of refusals.
  */
 export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = () => false }: RefusalKind<T, E>) => {
+  /** The minute of the last refusal; empty if `take` has found it over, or ahead of a clock that was set back. */
   let minute = '';
   let singles = 0;
   let pending: TimedEvent<E>[] = [];
@@ -71,10 +72,9 @@ export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = 
      * minute.
      */
     take: (at: string, includeCurrentMinute: boolean): readonly TimedEvent<E>[] => {
-      const present = at.slice(0, MINUTE_LENGTH);
-      // Also after the clock was set back: the refusals of a minute must not wait until the clock has caught up.
-      if (includeCurrentMinute || present !== minute) closeMinute();
-      minute = present;
+      const isSameMinute = at.slice(0, MINUTE_LENGTH) === minute;
+      if (includeCurrentMinute || !isSameMinute) closeMinute();
+      if (!isSameMinute) minute = '';
       const events = pending;
       pending = [];
       return events;

@@ -94,7 +94,15 @@ const eventsOf = <T, E>({ listed, summed }: HourlyKind<T, E>, pending: readonly 
   ];
 };
 
+/** Forgets the hour, ten minutes and minute if they are after `at`, because the clock was set back. */
+const followClock = <T, E>(counter: Counter<T, E>, at: string): void => {
+  if (at.slice(0, MINUTE_LENGTH) >= counter.minute) return;
+  counter.callers.clear();
+  Object.assign(counter, { hour: '', tenMinutes: '', minute: '', singles: 0 });
+};
+
 const take = <T, E>(counter: Counter<T, E>, at: string, includeCurrent: boolean): TimedEvent<E>[] => {
+  followClock(counter, at);
   if (includeCurrent || at.slice(0, TEN_MINUTES_LENGTH) !== counter.tenMinutes) closeSums(counter);
   counter.taken = counter.pending.slice(0, MAX_PER_APPEND);
   counter.pending = counter.pending.slice(MAX_PER_APPEND);

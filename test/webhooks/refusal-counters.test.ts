@@ -46,6 +46,23 @@ for (const [name, { listed, create }] of Object.entries(counters)) {
     const singles = counter.take(LATEST, true).flatMap(({ event }) => (event.type === 'Single' ? [event.data].flat() : []));
     assert.ok(singles.length >= listed && singles.length <= 2 * listed, `${singles.length} are listed`);
   });
+
+  test(`${name}: after the clock was set back, counts are recorded at once, and the limit is a new one`, () => {
+    const counter = create();
+    for (let i = 0; i < listed + 1; i++) counter.add('ahead', '2027-01-01T00:00:00.000Z');
+    const before = counter.take(EARLIER, false).filter(({ event }) => event.type === 'Counted');
+    counter.add('now', EARLIER);
+    assert.equal([before.length, counter.take(EARLIER, false).map(({ event }) => event.type)], [1, ['Single']]);
+  });
+
+  test(`${name}: a counter can be discarded when its last refusal was taken and its time is over`, () => {
+    const counter = create();
+    counter.add('one', EARLIER);
+    counter.take(EARLIER, false);
+    assert.is(counter.isIdle(EARLIER), false);
+    counter.take(LATER, false);
+    assert.is(counter.isIdle(LATER), true);
+  });
 }
 
 test.run();
