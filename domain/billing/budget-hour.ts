@@ -119,12 +119,6 @@ export const reservationId = (id: string, at: string): string =>
 export const hourOfReservation = (reservation_id: string): string =>
   new Date(Number.parseInt(reservation_id.slice(1, 1 + HOUR_DIGITS), 36) * HOUR_MS).toISOString();
 
-const sumOf = (values: Iterable<number>): number => {
-  let sum = 0;
-  for (const value of values) sum += value;
-  return sum;
-};
-
 /**
  * What the committed amount of an hour consists of, in micro-dollars. `open`: reservations that are neither settled nor
  * expired. `settled`: the amounts of settlements. `sessions`: what the messages of sessions cost beyond the settlements
@@ -134,17 +128,15 @@ export type Commitment = { readonly open: number; readonly settled: number; read
 
 /** Returns what is spent or reserved at the time `at`. */
 export const commitmentOf = ({ reservations, usage }: BudgetHour, at: string): Commitment => {
-  const all = Object.values(reservations);
   const settledOf = new Map<string, number>();
-  for (const { session_id, settled_micros } of all)
-    if (session_id !== null && settled_micros !== null) settledOf.set(session_id, (settledOf.get(session_id) ?? 0) + settled_micros);
-  return {
-    open: sumOf(
-      all.map(({ settled_micros, amount_micros, expires_at }) => (settled_micros === null && expires_at > at ? amount_micros : 0)),
-    ),
-    settled: sumOf(all.map(({ settled_micros }) => settled_micros ?? 0)),
-    sessions: sumOf(Object.entries(usage).map(([id, cost]) => Math.max(0, cost - (settledOf.get(id) ?? 0)))),
-  };
+  let [open, settled, sessions] = [0, 0, 0];
+  for (const { session_id, amount_micros, settled_micros, expires_at } of Object.values(reservations)) {
+    if (settled_micros === null) open += expires_at > at ? amount_micros : 0;
+    else settled += settled_micros;
+    if (session_id !== null) settledOf.set(session_id, (settledOf.get(session_id) ?? 0) + (settled_micros ?? 0));
+  }
+  for (const [session_id, cost] of Object.entries(usage)) sessions += Math.max(0, cost - (settledOf.get(session_id) ?? 0));
+  return { open, settled, sessions };
 };
 
 /** Returns the amount that is spent or reserved at the time `at`. */
