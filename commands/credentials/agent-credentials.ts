@@ -13,7 +13,7 @@ export type LoadedIdentity = Loaded<LinkedIdentity.LinkedIdentity>;
  */
 export const loadGivenIdentities = async (ctx: Ctx, { credentials }: Agent.Agent): Promise<LoadedIdentity[]> => {
   const loaded = await Promise.all(Object.keys(credentials).map((id) => ctx.load(LinkedIdentity, id)));
-  return loaded.filter(({ id, state }) => LinkedIdentity.isLinkedSince(state, credentials[id]!.linked_at));
+  return loaded.filter(({ id, state }) => LinkedIdentity.isLinkedSince(state, credentials[id]!.identity_revision));
 };
 
 /** Returns a credential of the tenant in the form in which the API shows it as one of an agent. */
@@ -63,8 +63,8 @@ export const giveAgentCredential = async (ctx: Ctx, { agent_id, identity_id }: N
     const { id, state } = await loadIdentityOfTenant(ctx, identity_id);
     return { id, state: { ...state, sealed: null } };
   });
-  const { label, access_since } = identity.state;
-  const gift = { identity_id, credential_label: label, linked_at: access_since };
+  const { label, access_revision } = identity.state;
+  const gift = { identity_id, credential_label: label, identity_revision: access_revision };
   const loaded = await ctx.transact(Agent, agent_id, giveCredential(gift, await unlinkedOf(ctx, state)));
   return { ...loaded, state: agentCredentialView(loaded.state, identity) };
 };

@@ -5,7 +5,7 @@ import { takeCredentials } from './credential-grants.ts';
 /** The maximum number of credentials of the tenant that one agent has. */
 export const MAX_AGENT_CREDENTIALS = 100;
 
-type Gift = { readonly identity_id: string; readonly credential_label: string; readonly linked_at: string };
+type Gift = { readonly identity_id: string; readonly credential_label: string; readonly identity_revision: number };
 
 /** Returns whether the agent has the maximum number of credentials. */
 export const isFull = ({ credentials }: Agent): boolean => Object.keys(credentials).length >= MAX_AGENT_CREDENTIALS;
@@ -21,8 +21,8 @@ export const giveCredential =
   (agent: Agent): AgentEvent[] => {
     assertExists(agent);
     const present = agent.credentials[gift.identity_id];
-    if (present && present.linked_at >= gift.linked_at) return [];
-    const stale = Object.keys(unlinked).filter((id) => agent.credentials[id]?.linked_at === unlinked[id]!.linked_at);
+    if (present && present.identity_revision >= gift.identity_revision) return [];
+    const stale = Object.keys(unlinked).filter((id) => agent.credentials[id]?.identity_revision === unlinked[id]!.identity_revision);
     const superseded = !present && isFull(agent) ? takeCredentials(agent, stale) : [];
     if (!present && Object.keys(agent.credentials).length - superseded.length >= MAX_AGENT_CREDENTIALS)
       throw conflict(

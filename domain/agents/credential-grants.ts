@@ -2,19 +2,19 @@ import type { Recorded } from '../event.ts';
 import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
 
 /**
- * A linked identity of the tenant that a person has given to an agent. `linked_at` is when the identity was linked: if
- * it is unlinked and linked again later, the agent does not have it any more. `label` is the name that it had, and
- * `given_by` the user who gave it; null if it was not a person.
+ * A linked identity of the tenant that a person has given to an agent. `identity_revision` is the `access_revision` that
+ * the identity had: if it is unlinked and linked again later, the agent does not have it any more. `label` is the name
+ * that it had, and `given_by` the user who gave it; null if it was not a person.
  */
 export type GivenCredential = {
   readonly label: string;
-  readonly linked_at: string;
+  readonly identity_revision: number;
   readonly given_at: string;
   readonly given_by: string | null;
 };
 
 export type AgentCredentialEvent =
-  | { type: 'AgentCredentialGiven'; data: { identity_id: string; credential_label: string; linked_at: string } }
+  | { type: 'AgentCredentialGiven'; data: { identity_id: string; credential_label: string; identity_revision: number } }
   | { type: 'AgentCredentialTaken'; data: { identity_id: string; credential_label: string } };
 
 /** The credentials of the tenant that an agent has: ids of linked identities mapped to what was given. */
@@ -29,8 +29,8 @@ export const applyCredentialEvent = (
   transient?: Transient,
 ): AgentCredentials => {
   if (type === 'AgentCredentialTaken') return { credentials: withoutEntry(credentials, data.identity_id, transient) };
-  const { identity_id, credential_label: label, linked_at } = data;
-  const given = { label, linked_at, given_at: at, given_by: actor.kind === 'user' ? actor.id : null };
+  const { identity_id, credential_label: label, identity_revision } = data;
+  const given = { label, identity_revision, given_at: at, given_by: actor.kind === 'user' ? actor.id : null };
   return { credentials: withEntry(credentials, identity_id, given, transient) };
 };
 

@@ -67,9 +67,10 @@ export type LinkedIdentity = {
   readonly created_at: string;
   readonly updated_at: string;
   /**
-   * Since when the identity is linked and gives access to the same: for a database, the same user of the same database.
+   * The revision of the event since which the identity is linked and gives access to the same: for a database, the same
+   * user of the same database. -1 if it was never linked.
    */
-  readonly access_since: string;
+  readonly access_revision: number;
 };
 
 export const initial: LinkedIdentity = {
@@ -88,7 +89,7 @@ export const initial: LinkedIdentity = {
   sealed: null,
   created_at: '',
   updated_at: '',
-  access_since: '',
+  access_revision: -1,
 };
 
 const evolveFields = (identity: LinkedIdentity, { type, data }: Recorded<LinkedIdentityEvent>): Partial<LinkedIdentity> => {
@@ -129,8 +130,8 @@ export const evolve = (identity: LinkedIdentity, event: Recorded<LinkedIdentityE
   const updated_at = event.type === 'IdentityRefreshFailed' ? identity.updated_at : at;
   const next = { ...identity, ...evolveFields(identity, event), id, tenant_id: tenant, updated_at };
   if (next.status !== 'linked') return next;
-  if (identity.status !== 'linked') return { ...next, created_at: at, access_since: at };
-  return hasSameAccess(identity, next) ? next : { ...next, access_since: at };
+  if (identity.status !== 'linked') return { ...next, created_at: at, access_revision: event.revision };
+  return hasSameAccess(identity, next) ? next : { ...next, access_revision: event.revision };
 };
 
 /** The kind of resource under which the unique keys of identities (see `identityKey`) are registered. */
@@ -151,11 +152,11 @@ export const assertLinked = ({ status }: LinkedIdentity): void => {
 };
 
 /**
- * Returns whether the identity is linked, and since the time `linked_at` neither was unlinked nor gives access to
- * something else.
+ * Returns whether the identity is linked, and since the event with this revision neither was unlinked nor gives access
+ * to something else.
  */
-export const isLinkedSince = ({ status, access_since }: LinkedIdentity, linked_at: string): boolean =>
-  status === 'linked' && access_since === linked_at;
+export const isLinkedSince = ({ status, access_revision }: LinkedIdentity, revision: number): boolean =>
+  status === 'linked' && access_revision === revision;
 
 /**
  * Stores a password for the databases of a host. An earlier one for the same host is replaced. `isSamePassword` is

@@ -11,22 +11,22 @@ const created: Agent.AgentEvent = {
   type: 'AgentCreated',
   data: { ...Agent.defaults, name: 'A', slug: 'a', generation: 0, owner_id: null, skill_visibility_scope: 'private_only', is_seed: false },
 };
-const gift = (identity_id: string, linked_at = at(0)) => ({ identity_id, credential_label: identity_id, linked_at });
-const gave = (identity_id: string, linked_at = at(0)): Agent.AgentEvent => ({
+const gift = (identity_id: string, identity_revision = 0) => ({ identity_id, credential_label: identity_id, identity_revision });
+const gave = (identity_id: string, identity_revision = 0): Agent.AgentEvent => ({
   type: 'AgentCredentialGiven',
-  data: gift(identity_id, linked_at),
+  data: gift(identity_id, identity_revision),
 });
 const took = (identity_id: string): Agent.AgentEvent => ({
   type: 'AgentCredentialTaken',
   data: { identity_id, credential_label: identity_id },
 });
-const credentialOf = (label: string, linked_at = at(0)) => ({ label, linked_at, given_at: at(1), given_by: ACTOR });
+const credentialOf = (label: string, identity_revision = 0) => ({ label, identity_revision, given_at: at(1), given_by: ACTOR });
 const deleted: Agent.AgentEvent = { type: 'AgentDeleted', data: {} };
 const full = Array.from({ length: MAX_AGENT_CREDENTIALS }, (_, index) => gave(`i${index}`));
 
 test('the agent has who gave it a credential, and when', () => {
   const { state } = given(Agent, created, gave('a'));
-  assert.equal(state.credentials, { a: { label: 'a', linked_at: at(0), given_at: at(1), given_by: ACTOR } });
+  assert.equal(state.credentials, { a: { label: 'a', identity_revision: 0, given_at: at(1), given_by: ACTOR } });
 });
 
 test('giving a credential again, or taking one that the agent does not have, emits no event', () => {
@@ -42,12 +42,12 @@ test('giving a credential again, or taking one that the agent does not have, emi
 
 test('a credential that was unlinked and linked again must be given again', () =>
   given(Agent, created, gave('a'))
-    .when(giveCredential(gift('a', at(9))))
-    .emits(gave('a', at(9))));
+    .when(giveCredential(gift('a', 9)))
+    .emits(gave('a', 9)));
 
 test('giving an earlier link than the agent has emits no event', () =>
-  given(Agent, created, gave('a', at(9)))
-    .when(giveCredential(gift('a', at(8))))
+  given(Agent, created, gave('a', 9))
+    .when(giveCredential(gift('a', 8)))
     .emits());
 
 test('credentials cannot be given to a missing or deleted agent, nor taken from it', () => {
@@ -66,11 +66,11 @@ test('a full agent gets another credential only if unlinked ones can be taken fr
     .when(giveCredential(gift('more')))
     .refuses('conflict');
   given(Agent, created, ...full)
-    .when(giveCredential(gift('more'), { i1: credentialOf('i1'), i2: credentialOf('i2', at(9)), unknown: credentialOf('unknown') }))
+    .when(giveCredential(gift('more'), { i1: credentialOf('i1'), i2: credentialOf('i2', 9), unknown: credentialOf('unknown') }))
     .emits(took('i1'), gave('more'));
   given(Agent, created, ...full)
-    .when(giveCredential(gift('i0', at(9))))
-    .emits(gave('i0', at(9)));
+    .when(giveCredential(gift('i0', 9)))
+    .emits(gave('i0', 9));
   given(Agent, created, gave('i1'))
     .when(giveCredential(gift('more'), { i1: credentialOf('i1') }))
     .emits(gave('more'));
