@@ -156,7 +156,7 @@ export const table = {
     { columns: ['tenant_id', 'outcome', 'received_at', 'id'] },
     { columns: ['tenant_id', 'provider_delivery_id', 'received_at', 'id'], withoutNull: 'provider_delivery_id' },
     { columns: ['tenant_id', 'unsettled'], withoutNull: 'unsettled' },
-    { columns: ['tenant_id', 'received_at', 'failed_at', 'id'], withoutNull: 'failed_at' },
+    { columns: ['tenant_id', 'received_at', 'id'], withoutNull: 'failed_at' },
     { columns: ['tenant_id', 'integration_id', 'received_at', 'id'] },
     { columns: ['tenant_id', 'integration_id', 'sha256', 'received_at', 'id'] },
     { columns: ['unsettled', 'id'], withoutNull: 'unsettled' },
