@@ -228,7 +228,7 @@ test('a dead letter is sent again with the button of its page, which then shows 
     reason: 'terminated',
   });
   await p.waitForProjections();
-  for (const page of [path, '/deliveries/problems']) assert.match(await pageOf(page), /no report/);
+  for (const page of [path, '/deliveries/problems', '/deliveries?outcome=dead']) assert.match(await pageOf(page), /no report/);
   const runner = (await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: { name: 'Runner' } })).body as { key: string };
   const report = { attempt: 1, outcome: 'failed', code: '3', reason: 'no <model>', stderr_tail: 'Error: <none>\n', seconds: 2 };
   assert.is((await p.send('POST', `${p.tenant}${path}/attempts`, { key: runner.key, body: report })).status, 204);

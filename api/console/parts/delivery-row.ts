@@ -19,6 +19,10 @@ export type Delivery = ReplyOf<ReturnType<typeof deliveryListOperationsOf>['list
 export const stateOf = ({ outcome, status }: Pick<Delivery, 'outcome' | 'status'>): string =>
   outcome === 'accepted' && status === 'done' ? 'acknowledged' : outcome === 'accepted' ? (status ?? outcome) : outcome;
 
+/** Says why the last attempt failed, if it is known that one has failed. */
+const failureOf = ({ last_failure, outcome, status }: Delivery): string =>
+  outcome === 'dead' || (last_failure !== null && status !== 'done') ? ` · ${failureText(last_failure)}` : '';
+
 /** Renders how long a delivery took from its receipt to its acknowledgement. */
 const tookOf = ({ received_at, acknowledged_at }: Delivery): Child =>
   acknowledged_at ? duration(Math.max(0, between(received_at, acknowledged_at))) : span({ class: 'quiet' }, '—');
@@ -47,7 +51,7 @@ const rowOf = (delivery: Delivery, { tenantPath, agents, integrations }: Names) 
         integrations?.has(delivery.integration_id) ? ` · ${integrations.get(delivery.integration_id)}` : '',
         delivery.reason ? ` · ${delivery.reason}` : '',
         delivery.reason_note ? `: ${delivery.reason_note}` : '',
-        delivery.last_failure !== null && delivery.status !== 'done' ? ` · ${failureText(delivery.last_failure)}` : '',
+        failureOf(delivery),
         delivery.replay_suspect ? ' · seen before' : '',
       ),
     ),
