@@ -67,7 +67,9 @@ const unrecorded = async ({ attempts, texts }: Recorder, tenant: string, batch: 
     const { report, text } = pending;
     const key = keyOf(tenant, report);
     if (attempts.peek(key) || found.has(key)) continue;
-    const same_as = known.get(text) ?? texts.peek(text);
+    const earlier = known.get(text) ?? texts.peek(text);
+    // If this attempt is no longer among those that are known, its texts can still be.
+    const same_as = earlier === report.attempt ? undefined : earlier;
     found.set(key, same_as === undefined ? { ...report, sealed: await pending.seal() } : { ...report, same_as });
     if (same_as === undefined) known.set(text, report.attempt);
   }
