@@ -13,6 +13,8 @@ import { redactText } from '../redaction/redaction-patterns.ts';
 const MAX_REASON_LENGTH = 2_000;
 const MAX_STDERR_LENGTH = 4_000;
 const MAX_SECONDS = 31 * 24 * 3_600;
+/** What is stored in place of a reason that cannot be redacted. */
+const UNREDACTED_REASON = 'the redaction patterns of the tenant are too slow for the reason';
 
 const Code = z.string().regex(/^[\w.-]{1,64}$/, 'must have 1 to 64 letters, digits, `_`, `.` or `-`');
 
@@ -147,10 +149,10 @@ export const requireOwnRunner = async (ctx: Ctx, delivery_id: string): Promise<v
   throw notFound();
 };
 
-/** Redacts a text from standard error; null if the patterns of the tenant are too slow for it. */
-const redactTail = async (ctx: Ctx, text: string): Promise<string | null> => {
+/** Redacts a text of a report; null if the patterns of the tenant are too slow for it. */
+const redactReported = async (ctx: Ctx, pointer: string, text: string): Promise<string | null> => {
   try {
-    return await redactText(ctx, '/stderr_tail', text);
+    return await redactText(ctx, pointer, text);
   } catch (error) {
     if (error instanceof Refusal && error.code === 'invalid') return null;
     throw error;
@@ -173,8 +175,8 @@ export const reportAttempt = async (
     throw invalid('/message_id', 'is not the id of a message of this delivery to your agent', 'unknown_message');
   const { attempt, outcome, code } = input;
   const texts = {
-    reason: await redactText(ctx, '/reason', input.reason),
-    stderr_tail: input.stderr_tail === null ? null : await redactTail(ctx, input.stderr_tail),
+    reason: (await redactReported(ctx, '/reason', input.reason)) ?? UNREDACTED_REASON,
+    stderr_tail: input.stderr_tail === null ? null : await redactReported(ctx, '/stderr_tail', input.stderr_tail),
   };
   const location = textsLocation(ctx.tenant, delivery_id, { message_id: message.id, attempt });
   const report: AttemptReport.AttemptReport = {

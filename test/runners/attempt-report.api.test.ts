@@ -6,6 +6,7 @@ import { bearer, createReportingRunner, REPORT, type ReportedAttempt } from '../
 type Json = Record<string, unknown>;
 
 const CANARY = 'canary-5e1d';
+const TOO_SLOW = 'the redaction patterns of the tenant are too slow for the reason';
 const given = await createReportingRunner();
 afterLastTest(given.close);
 const { sendDelivery: deliver, report, detailOf, reportsOf, settle, redeliver, firstMessageOf, otherAgent, otherKey } = given;
@@ -163,16 +164,29 @@ test('attempts that failed with different numbers in stderr are each shown with 
   );
 });
 
-test('with patterns that are too slow for the text in stderr, a report is stored without it', async () => {
-  const slow = [1, 2, 3, 4].map((n) => ({ pattern: `[a-z]{1,450}${n}`, tag: 'customer' }));
-  assert.is((await given.call('PUT', 'redaction-patterns', slow)).status, 200);
-  const id = await deliver();
-  const answer = await report(id, { stderr_tail: 'x'.repeat(4_000) });
-  await given.call('PUT', 'redaction-patterns', []);
-  assert.is(answer.status, 204, answer.text);
-  const { reason, stderr_tail } = (await detailOf(id)).attempts[0]!.report!;
-  assert.equal([reason, stderr_tail], [REPORT.reason, null]);
-});
+/** Stores patterns without the check of their size, as a version before this check did. */
+const storePatterns = async (count: number): Promise<void> => {
+  const patterns = Array.from({ length: count }, (_, n) => ({ pattern: `[a-z]{1,450}${n}`, tag: 'customer' }));
+  const stream = `redaction-${given.tenant_id}.${given.tenant_id}`;
+  const last = await given.log.last(stream);
+  const meta = { tenant: given.tenant_id, actor: { kind: 'system', id: 'test' } as const, at: new Date().toISOString(), v: 1 };
+  const event = { id: crypto.randomUUID(), type: 'RedactionPatternsReplaced', data: { patterns }, meta };
+  await given.log.append(stream, last?.revision ?? 'none', [event]);
+};
+
+for (const [name, count, sent, stored] of [
+  ['stderr', 4, { stderr_tail: 'x'.repeat(4_000) }, [REPORT.reason, null]],
+  ['the reason', 9, { reason: 'x'.repeat(2_000), stderr_tail: 'no\n' }, [TOO_SLOW, 'no\n']],
+] as const)
+  test(`with patterns that are too slow for ${name}, a report is stored without this text`, async () => {
+    await storePatterns(count);
+    const id = await deliver();
+    const answer = await report(id, sent);
+    await given.call('PUT', 'redaction-patterns', []);
+    assert.is(answer.status, 204, answer.text);
+    const { reason, stderr_tail } = (await detailOf(id)).attempts[0]!.report!;
+    assert.equal([reason, stderr_tail], stored);
+  });
 
 test('a read of a delivery as of an earlier position shows the reports up to then', async () => {
   const id = await deliver();
