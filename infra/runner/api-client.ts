@@ -35,13 +35,22 @@ export type RunnerAgent = {
   readonly hasRunnerKey: boolean;
 };
 
-type Problem = { readonly code?: RefusalCode; readonly detail?: string; readonly errors?: FieldError[] };
+/** `resets_at` is the end of the period of a limit that is used up. */
+type Problem = {
+  readonly code?: RefusalCode;
+  readonly detail?: string;
+  readonly errors?: FieldError[];
+  readonly resets_at?: string;
+};
 
 const codes: Readonly<Record<number, RefusalCode>> = { 401: 'unauthorized', 403: 'forbidden', 404: 'not_found', 409: 'not_configured' };
 
-/** Returns whether the same request can succeed later. */
-const isTemporary = ({ status }: Response, { code }: Problem): boolean =>
-  status >= 500 || status === 429 || status === 408 || code === 'idempotency_in_flight';
+/**
+ * Returns whether the same request can succeed soon. A limit that is used up until `resets_at`, such as that of a day,
+ * is for the caller to handle.
+ */
+const isTemporary = ({ status }: Response, { code, resets_at }: Problem): boolean =>
+  status >= 500 || (status === 429 && resets_at === undefined) || status === 408 || code === 'idempotency_in_flight';
 
 const codeOf = (response: Response, problem: Problem): RefusalCode =>
   isTemporary(response, problem)
@@ -50,10 +59,13 @@ const codeOf = (response: Response, problem: Problem): RefusalCode =>
 
 const refusalOf = async (response: Response): Promise<Refusal> => {
   const problem = (await response.json().catch(() => ({}))) as Problem;
-  const errors = problem.errors ?? [];
+  const { errors = [], resets_at } = problem;
   const detail = problem.detail ?? `the service answers ${response.status}`;
   const fields = response.status === 422 ? errors.map(({ pointer, message }) => `; ${pointer} ${message}`).join('') : '';
-  return new Refusal(codeOf(response, problem), response.status === 401 ? `ANNALS_KEY is refused: ${detail}` : detail + fields, { errors });
+  return new Refusal(codeOf(response, problem), response.status === 401 ? `ANNALS_KEY is refused: ${detail}` : detail + fields, {
+    errors,
+    ...(resets_at !== undefined && { members: { resets_at } }),
+  });
 };
 
 const parseJson = (text: string): unknown => {

@@ -98,6 +98,8 @@ export const createAttemptReporter = ({ api, agent, secrets, report }: Options):
       const ending = new AbortController();
       await Promise.race([Promise.all(pending), sleep(END_TIMEOUT_MS, undefined, { signal: ending.signal }).catch(() => {})]);
       ending.abort();
+      if (pending.size > 0)
+        report(`${pending.size} ${pending.size === 1 ? 'report was' : 'reports were'} not sent in time and may be lost`);
     },
   };
 };

@@ -113,7 +113,7 @@ export const runCommand = ({ exec, input, env, timeoutMs, kill, force }: Command
       watcher.end('ended\n');
       kill.removeEventListener('abort', terminate);
       force.removeEventListener('abort', forceEnd);
-      void readStderr().then((output) => resolve({ ended, cause: { ...cause, output } }));
+      resolve({ ended, cause: { ...cause, output: readStderr() } });
     };
     kill.addEventListener('abort', terminate);
     force.addEventListener('abort', forceEnd);

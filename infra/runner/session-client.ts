@@ -55,7 +55,11 @@ const formOf = ({ filename, bytes }: NewAttachment): FormData => {
   return form;
 };
 
-/** Adds a text to the memory of the agent. @throws Refusal conflict if the memory is full, rate_limited until midnight (UTC) */
+/**
+ * Adds a text to the memory of the agent.
+ * @throws Refusal conflict if the memory is full; rate_limited if the limit of the day is used up: `extra.members` has
+ *   `resets_at`
+ */
 export const remember = (client: Client, text: string, options: EntryOptions = {}): Promise<Entry> => {
   const { tenant, agent } = client.agent;
   return poster(client)(`/tenant/${tenant}/agents/${agent}/memory`, { ...options, text });
@@ -63,7 +67,8 @@ export const remember = (client: Client, text: string, options: EntryOptions = {
 
 /**
  * Starts a session of the agent.
- * @throws Refusal; all methods of the session do the same
+ * @throws Refusal, as all methods of the session do; budget_exceeded if the budget of the hour is used up:
+ *   `extra.members` has `resets_at`
  */
 export const startSession = async (client: Client, session: NewSession, idempotencyKey?: string): Promise<RunnerSession> => {
   const { tenant, agent } = client.agent;

@@ -1,18 +1,24 @@
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { z } from 'zod';
-import { apiClient } from '../../infra/runner/api-client.ts';
+import type { Refusal } from '../../domain/refusal.ts';
+import { apiClient, retryTransient } from '../../infra/runner/api-client.ts';
 import { createOutageReport } from '../../infra/runner/outage-report.ts';
 
+type Answer = (response: ServerResponse) => void;
+type Use = (url: string, received: IncomingMessage[]) => Promise<void>;
+
+const EMPTY: Answer = (response) => response.end('{}');
+
 /** Starts a service that closes the connection of the first `closes` requests without an answer. */
-const withService = async (closes: number, use: (url: string, received: IncomingMessage[]) => Promise<void>): Promise<void> => {
+const withService = async (closes: number, use: Use, answer: Answer = EMPTY): Promise<void> => {
   const received: IncomingMessage[] = [];
   const server = createServer((request, response) => {
     received.push(request);
     if (received.length <= closes) request.socket.destroy();
-    else response.end('{}');
+    else answer(response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   try {
@@ -48,5 +54,40 @@ for (const [name, call, closes, sent, isAnswered] of [
       assert.equal([received.length, code], [sent, isAnswered ? 'answered' : 'unavailable']);
       assert.equal(lines, isAnswered ? [] : [`${url} does not answer: UND_ERR_SOCKET; trying again`]);
     }));
+
+const RESETS_AT = '2026-01-02T00:00:00.000Z';
+
+/** Sends a request that is refused with 429 and this problem, until it is thrown or has been repeated once. */
+const withRefusals = (problem: object, check: (refused: Refusal | null, sent: number, lines: readonly string[]) => void) =>
+  withService(
+    0,
+    async (url, received) => {
+      const lines: string[] = [];
+      const api = apiClient({ url, key: 'k', outage: createOutageReport((line) => lines.push(line), 'again') });
+      const stop = new AbortController();
+      const work = () => POST(api).finally(() => received.length === 2 && stop.abort());
+      const refused = await retryTransient(work, stop.signal).then(
+        () => null,
+        (error: Refusal) => error,
+      );
+      check(refused, received.length, lines);
+    },
+    (response) => response.writeHead(429).end(JSON.stringify({ ...problem, detail: 'no more' })),
+  );
+
+for (const [code, name] of [
+  ['rate_limited', 'limit of a day'],
+  ['budget_exceeded', 'budget'],
+] as const)
+  test(`a ${name} that is used up is thrown at once, with the time at which it ends`, () =>
+    withRefusals({ code, resets_at: RESETS_AT }, (refused, sent, lines) => {
+      assert.equal([refused?.code, refused?.extra.members, refused?.message], [code, { resets_at: RESETS_AT }, 'no more']);
+      assert.equal([sent, lines], [1, []]);
+    }));
+
+test('too many requests in a short time are reported as an outage, and retried', () =>
+  withRefusals({ code: 'rate_limited' }, (refused, sent, lines) => {
+    assert.equal([refused?.code, refused?.extra.members, sent, lines], ['unavailable', undefined, 2, ['no more; trying again']]);
+  }));
 
 test.run();

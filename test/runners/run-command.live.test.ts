@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
-import { is } from 'uvu/assert';
+import { equal, is } from 'uvu/assert';
 import { runCommand } from '../../infra/runner/run-command.ts';
 import { eventually, withTempDirectory } from '../fixtures/child-process.ts';
 
@@ -17,5 +17,13 @@ test('if the command of a runner must stop but ignores SIGTERM, it is killed wit
     force.abort();
     is((await running).ended, 'signal SIGKILL');
   }));
+
+test('the end of a command does not wait for a process that keeps its standard error open', async () => {
+  const { signal } = new AbortController();
+  const exec = 'echo oops >&2; sleep 2 & exit 3';
+  const { ended, cause } = await runCommand({ exec, input: Buffer.from('{}'), env: {}, kill: signal, force: signal });
+  equal([ended, await Promise.race([cause.output, 'not read yet'])], [3, 'not read yet']);
+  is(String((await cause.output)!.text), 'oops\n');
+});
 
 test.run();
