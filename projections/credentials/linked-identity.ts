@@ -63,7 +63,14 @@ type EventOf<Type> = Recorded<Extract<LinkedIdentity.LinkedIdentityEvent, { type
  * `created_at` stays.
  */
 const linked = (event: EventOf<'DatabaseCredentialStored' | 'IdentityLinked'>): Change => {
-  const { status: _, sealed: __, access_revision: ___, refreshable, database, ...row } = LinkedIdentity.evolve(LinkedIdentity.initial, event);
+  const {
+    status: _,
+    sealed: __,
+    access_revision: ___,
+    refreshable,
+    database,
+    ...row
+  } = LinkedIdentity.evolve(LinkedIdentity.initial, event);
   const key = { tenant_id: row.tenant_id, id: row.id };
   const complete = ({ old }: Readonly<Record<string, Row | null>>): Row => ({
     created_at: old && old.unlinked !== true ? old.created_at : row.created_at,
