@@ -28,7 +28,7 @@ export const giveCredential =
       throw conflict(
         '/path/agent_id',
         'too_many_credentials',
-        `The agent already has ${MAX_AGENT_CREDENTIALS} credentials: take one back first`,
+        `The agent already has ${MAX_AGENT_CREDENTIALS} credentials: take one away first`,
       );
     return [...superseded, { type: 'AgentCredentialGiven', data: gift }];
   };

@@ -1,6 +1,6 @@
 /**
  * Which of the indexes from 0 on are kept: the lengths of alternating runs of kept and of dropped indexes, the kept ones
- * first. So a memory from which little was dropped takes little room, and one of 100,000 entries at most half a MiB.
+ * first. So a memory from which little was dropped takes little room, and one of 100,000 entries about 600 kB at worst.
  */
 export type KeptRuns = readonly number[];
 

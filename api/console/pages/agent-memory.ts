@@ -50,11 +50,11 @@ const actionsOf = (entry: Entry, visit: Visit, onAgent: MayOnAgent): Child => {
   const look = { onAgent, look: 'ghost small' } as const;
   return div(
     { class: 'actions' },
-    actionButton(visit, rows.forgetMemoryEntry, { ...path, entry_id: entry.id }, 'Take back', {
+    actionButton(visit, rows.forgetMemoryEntry, { ...path, entry_id: entry.id }, 'Remove', {
       ...look,
       confirm: 'The agent no longer has this entry. It cannot be restored.',
     }),
-    formLink(visit, rows.forgetMemorySince, { ...path, since: entry.created_at }, 'Everything since', look),
+    formLink(visit, rows.forgetMemorySince, { ...path, since: entry.created_at }, 'Remove everything since', look),
   );
 };
 
