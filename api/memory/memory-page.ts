@@ -1,13 +1,15 @@
 import { readSegment } from '../../commands/memory/memory-segment.ts';
+import { newestState } from '../../commands/newest-state.ts';
 import { entryIdOf, importIdRange, indexOfEntry, isEntryOf } from '../../domain/memory/entry-id.ts';
 import type { NewEntry } from '../../domain/memory/memory-entry.ts';
+import * as MemoryImport from '../../domain/memory/memory-import.ts';
 import { type CursorKey, readCursorKey, writeCursor } from '../../projections/cursor.ts';
 import { type ImportedFile, importOfEntry, importsOfMemory, MAX_IMPORTS } from '../../projections/memory/memory-import.queries.ts';
 import type { Origin } from '../../projections/memory/memory-import.ts';
 import { type Page, takeUpToPageSize } from '../../projections/read-model.ts';
 import type { Ctx } from '../http/operation.ts';
 import { type PageWindow, parseSort } from '../http/paging.ts';
-import { hasWords, mergeSteps, type Step, type Walk } from './memory-steps.ts';
+import { containsText, mergeSteps, type Step, type Walk } from './memory-steps.ts';
 import { findRemembered, rememberedEntries } from './remembered-entries.ts';
 
 /**
@@ -38,6 +40,10 @@ const withStarts = ({ segments }: ImportedFile) => {
 const entryJson = ({ id: import_id, imported_at: created_at }: ImportedFile, index: number, { text, source }: NewEntry): string =>
   JSON.stringify({ id: entryIdOf(import_id, index), import_id, text, source, created_at, origin: 'imported' });
 
+/** Returns the entries of a segment; null if the import was undone a moment ago. @throws Refusal unavailable, not_configured */
+const segmentOf = (ctx: Ctx, { id }: ImportedFile, sha256: string): Promise<readonly NewEntry[] | null> =>
+  readSegment(ctx.blobs, sha256, async () => (await newestState(ctx, MemoryImport, id)).status === 'undone');
+
 /**
  * Yields the entries of one import in list order. If `after` is the key of an entry of this import, starts after that
  * entry.
@@ -49,13 +55,14 @@ async function* entriesOf(ctx: Ctx, file: ImportedFile, { descending, after, q }
   const isLeft = (index: number): boolean => last === null || (descending ? index < last : index > last);
   for (const { sha256, start, entries } of inOrder(withStarts(file), descending)) {
     if (!isLeft(descending ? start : start + entries - 1)) continue;
-    const texts = await readSegment(ctx.blobs, sha256);
+    const texts = await segmentOf(ctx, file, sha256);
+    if (!texts) return;
     const numbered = inOrder(
       texts.map((entry, n) => ({ ...entry, index: start + n })),
       descending,
     );
     for (const { text, source, index } of numbered) {
-      if (!isLeft(index) || !hasWords({ text, source }, q)) continue;
+      if (!isLeft(index) || !containsText({ text, source }, q)) continue;
       yield { key: [created_at, entryIdOf(import_id, index)], entry: entryJson(file, index, { text, source }) };
     }
     yield { key: [created_at, entryIdOf(import_id, numbered.at(-1)!.index)], entry: null };
@@ -101,7 +108,7 @@ export const memoryPage = async (
   { limit, cursor, sort }: PageWindow,
 ): Promise<Page & { readonly count: number }> => {
   const { descending } = parseSort(sort, ['created_at']);
-  const options = { descending, after: readCursorKey(cursor, 'timestamptz'), q: filter.q?.toLowerCase() };
+  const options = { descending, after: readCursorKey(cursor, 'timestamptz'), q: filter.q?.toLowerCase(), limit };
   const found: { key: CursorKey; entry: string }[] = [];
   let segments = 0;
   let next: CursorKey | null = null;
@@ -132,6 +139,6 @@ export const findMemoryEntry = async (ctx: Ctx, agent_id: string, entry_id: stri
   const index = indexOfEntry(entry_id);
   const segment = file && withStarts(file).find(({ start, entries }) => start <= index && index < start + entries);
   if (!segment) return null;
-  const { text, source } = (await readSegment(ctx.blobs, segment.sha256))[index - segment.start]!;
-  return entryJson(file, index, { text, source });
+  const texts = await segmentOf(ctx, file, segment.sha256);
+  return texts && entryJson(file, index, texts[index - segment.start]!);
 };

@@ -7,11 +7,16 @@ import type { CursorKey } from '../../projections/cursor.ts';
  */
 export type Step = { readonly key: CursorKey; readonly entry: string | null };
 
-/** Where a list starts, its order, and the text (in lower case) that its entries contain. */
-export type Walk = { readonly descending: boolean; readonly after: CursorKey | null; readonly q: string | undefined };
+/** Where a list starts, its order, the text (in lower case) that its entries contain, and how many of them are wanted. */
+export type Walk = {
+  readonly descending: boolean;
+  readonly after: CursorKey | null;
+  readonly q: string | undefined;
+  readonly limit: number;
+};
 
 /** Returns whether an entry contains a text, which is in lower case. */
-export const hasWords = ({ text, source }: NewEntry, q: string | undefined): boolean =>
+export const containsText = ({ text, source }: NewEntry, q: string | undefined): boolean =>
   q === undefined || `${text}\n${source}`.toLowerCase().includes(q);
 
 const isBefore = ([a, idOfA]: CursorKey, [b, idOfB]: CursorKey): boolean => (a === b ? idOfA < idOfB : a! < b!);

@@ -45,10 +45,17 @@ export const createSegmentWriter = (blobs: Blobs) => {
 export const storeEntry = async (blobs: Blobs, entry: NewEntry, salt: string): Promise<string> =>
   (await blobs.put(Buffer.from(JSON.stringify({ ...entry, salt })))).sha256;
 
-/** Returns the entries of a segment. @throws Refusal unavailable, not_configured */
-export const readSegment = async (blobs: Blobs, sha256: string): Promise<readonly NewEntry[]> => {
+/**
+ * Returns the entries of a segment; null if its file is gone and `isRemoved` returns that its entries were removed: the
+ * read models can lack their removal.
+ * @throws Refusal unavailable, not_configured
+ */
+export const readSegment = async (blobs: Blobs, sha256: string, isRemoved: () => Promise<boolean>): Promise<readonly NewEntry[] | null> => {
   const blob = await blobs.get(sha256);
-  if (!blob) throw new Refusal('unavailable', 'The memory of the agent cannot be read', { retryAfter: 60 });
-  const text = (await readAll(blob.content)).toString('utf8');
-  return text.split('\n').map((line) => JSON.parse(line) as NewEntry);
+  if (blob) {
+    const text = (await readAll(blob.content)).toString('utf8');
+    return text.split('\n').map((line) => JSON.parse(line) as NewEntry);
+  }
+  if (await isRemoved()) return null;
+  throw new Refusal('unavailable', 'The memory of the agent cannot be read', { retryAfter: 60 });
 };

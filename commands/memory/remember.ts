@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { fold } from '../../domain/aggregate.ts';
 import { displayText, InstantText, instantOf, text } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import * as AgentMemory from '../../domain/memory/agent-memory.ts';
@@ -10,6 +9,7 @@ import { invalid, type Refusal } from '../../domain/refusal.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import { loadAgent } from '../agents/agent.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
+import { newestState } from '../newest-state.ts';
 import { redactText } from '../redaction/redaction-patterns.ts';
 import { storeEntry } from './memory-segment.ts';
 
@@ -60,10 +60,9 @@ const assertSessionOf = async (ctx: Ctx, agent_id: string, session_id: string): 
  * @throws Refusal unavailable
  */
 const limitReached = async (ctx: Ctx, agent_id: string, writing: AgentMemory.Writing): Promise<Refusal | null> => {
-  const { state, revision } = await ctx.load(AgentMemory, agent_id);
+  const { state } = await ctx.load(AgentMemory, agent_id);
   if (!AgentMemory.limitReached(state, writing)) return null;
-  const later = await Array.fromAsync(ctx.history(AgentMemory, agent_id, { from: revision + 1 }));
-  return AgentMemory.limitReached(fold(AgentMemory, later, state), writing);
+  return AgentMemory.limitReached(await newestState(ctx, AgentMemory, agent_id), writing);
 };
 
 type Addition = { readonly agent_id: string; readonly session_id: string | null; readonly entry: NewEntry };
@@ -81,7 +80,9 @@ const additionOf = async (ctx: Ctx, { agent_id, session_id, entry }: Addition) =
     return (): never => {
       throw refusal;
     };
-  const sha256 = await storeEntry(ctx.blobs, entry, ctx.random(SALT_LENGTH));
+  const salt = ctx.random(SALT_LENGTH);
+  // A repeat does not store the text again: it may have been forgotten, and its file removed.
+  const sha256 = await ctx.sideEffect(() => storeEntry(ctx.blobs, entry, salt));
   return AgentMemory.remember({ agent_id, sha256, session_id }, writing);
 };
 

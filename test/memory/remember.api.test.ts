@@ -1,6 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { entryIdOf } from '../../domain/memory/entry-id.ts';
+import { blobDirectoryOf } from '../../infra/blobs/blob-location.ts';
+import { openDirectoryPlace } from '../../infra/blobs/open-blob-store.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createMemoryPlatform, type Json, linesOf, textsOf } from '../fixtures/memory-platform.ts';
 import { addMember } from '../fixtures/users.ts';
@@ -16,6 +18,13 @@ const remembered = async (agent: string, text: string, key?: string): Promise<Re
 };
 const summaryOf = async (agent: string, key: string) =>
   ((await p.send('GET', `${p.tenant}/agents/${agent}/runtime`, { key })).body as { memory: { entries: number; digest: string } }).memory;
+const { backend } = openDirectoryPlace(blobDirectoryOf(p.dataDirectory));
+/** Removes stored files, as `annals blobs gc --delete` does once no event needs them any more. */
+const removeFiles = async (...digests: readonly string[]): Promise<void> => {
+  for await (const entry of backend.list(p.tenant_id)) if (digests.includes(entry.sha256)) assert.ok(await backend.remove(entry));
+};
+/** Returns the digest of the text that was remembered last. */
+const lastDigest = (): string => String((p.eventsOf('MemoryRemembered').at(-1)!.data as Json).sha256);
 const errorOf = ({ body }: { body: unknown }): unknown => (body as { errors: Json[] }).errors?.[0]?.code;
 
 test('what an agent remembers is at once in the list, in searches, and under its id, with its session and writer', async () => {
@@ -101,6 +110,37 @@ test('an entry is removed once; an entry of an import is refused with the import
   assert.is((await remembered(agent, 'again', key)).id, entryIdOf(agent, 1), 'an id is not used twice');
 });
 
+/** Runs `work` while the read models get no events. */
+const whileHeldBack = async (work: () => Promise<void>): Promise<void> => {
+  const held = Promise.withResolvers<void>();
+  p.projectionDelay.until = held.promise;
+  try {
+    await work();
+  } finally {
+    p.projectionDelay.until = undefined;
+    held.resolve();
+    await p.waitForProjections();
+  }
+};
+
+test('what was removed a moment ago, with its files, is missing in the memory; a lost file of another entry is reported', async () => {
+  const { agent, key } = await newRunner();
+  const kept = await remembered(agent, 'kept', key);
+  const keptDigest = lastDigest();
+  const gone = await remembered(agent, 'gone', key);
+  const importId = await imported(agent, linesOf('imported'), 'a.jsonl');
+  const { segments } = p.eventsOf('MemoryImported').at(-1)!.data as { segments: { sha256: string }[] };
+  const read = (path: string) => p.send('GET', `${memoryOf(agent)}${path}`, { key });
+  await whileHeldBack(async () => {
+    for (const path of [gone.id, `imports/${importId}`]) assert.is((await p.send('DELETE', `${memoryOf(agent)}/${path}`)).status, 204);
+    await removeFiles(lastDigest(), segments[0]!.sha256);
+    for (const query of ['', '?limit=1', '?q=e']) assert.equal((await read(query)).body, [kept], query);
+    for (const id of [gone.id, entryIdOf(importId, 0)]) assert.is((await read(`/${id}`)).status, 404);
+    await removeFiles(keptDigest);
+    assert.equal([(await read('')).status, (await read(`/${kept.id}`)).status], [503, 503]);
+  });
+});
+
 test('a person removes everything that was remembered since a time; what is older, imported or of other agents stays', async () => {
   const { agent, key } = await newRunner();
   const { now } = p.clock;
@@ -141,6 +181,17 @@ test('a repeat with the same Idempotency-Key adds the entry once and gets the sa
   assert.equal([first.status, again.status, again.body], [201, 201, first.body]);
   assert.is((await remember(agent, { text: 'other' }, key, headers)).status, 422);
   assert.equal(textsOf(await list(agent)), ['another', 'once']);
+});
+
+test('a repeat with the same Idempotency-Key does not store a text again that was forgotten and whose file was removed', async () => {
+  const { agent, key } = await newRunner();
+  const headers = { 'idempotency-key': 'remember-2' };
+  const first = await remember(agent, { text: 'forgotten' }, key, headers);
+  assert.is((await p.send('DELETE', `${memoryOf(agent)}/${(first.body as Remembered).id}`, { key })).status, 204);
+  await removeFiles(lastDigest());
+  const again = await remember(agent, { text: 'forgotten' }, key, headers);
+  assert.equal([again.status, again.body], [201, first.body]);
+  assert.is(await p.blobs.of(p.tenant_id).exists(lastDigest()), false);
 });
 
 const refusedBodies: readonly (readonly [name: string, body: Json, pointer: string])[] = [

@@ -1,0 +1,12 @@
+import { type Aggregate, fold } from '../domain/aggregate.ts';
+import type { DomainEvent } from '../domain/event.ts';
+import type { Ctx } from './context.ts';
+
+/**
+ * Returns the state of an aggregate at the end of the log: the state in memory can lack the last events.
+ * @throws Refusal unavailable
+ */
+export const newestState = async <S, E extends DomainEvent>(ctx: Ctx, aggregate: Aggregate<S, E>, id: string): Promise<S> => {
+  const { state, revision } = await ctx.load(aggregate, id);
+  return fold(aggregate, await Array.fromAsync(ctx.history(aggregate, id, { from: revision + 1 })), state);
+};
