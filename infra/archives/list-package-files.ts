@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Blobs, readAll } from '../../commands/blobs.ts';
 import { filesInArchive, type PackageFile, type PackageFiles } from '../../commands/skills/package-files.ts';
+import { Refusal } from '../../domain/refusal.ts';
 import { createLruMap } from '../lru-map.ts';
 import { unpackZip } from './unpack-zip.ts';
 
@@ -9,34 +10,58 @@ const MAX_ARCHIVES = 1_000;
 const MAX_FILES = 50_000;
 /** A caller does not wait longer than this for a list, in milliseconds. */
 const MAX_WAIT_MS = 2_000;
+/** An archive that could not be read is not read again for this long, in milliseconds. */
+const RETRY_AFTER_MS = 60_000;
 
 type Files = readonly PackageFile[];
+type Options = {
+  readonly maxWaitMs?: number;
+  /** A clock in milliseconds. */
+  readonly now?: () => number;
+  /** Called with the errors that are not refusals. */
+  readonly report?: (error: unknown) => void;
+};
 
 /**
  * Creates the function that lists the files of archives. An archive is in memory as a whole while it is read, so only
- * one is read at a time, once for all callers. The list stays in memory, because an archive never changes.
+ * one is read at a time, once for all callers. The list stays in memory, because an archive never changes. A failure
+ * stays for a minute, so that archives that cannot be read do not hold up the others with each request.
  */
-export const createPackageFiles = (maxWaitMs = MAX_WAIT_MS): PackageFiles => {
+export const createPackageFiles = ({
+  maxWaitMs = MAX_WAIT_MS,
+  now = () => performance.now(),
+  report = () => {},
+}: Options = {}): PackageFiles => {
   const known = createLruMap<string, Files>({ capacity: MAX_ARCHIVES, maxWeight: MAX_FILES, weightOf: (files) => files.length });
+  const failedAt = createLruMap<string, number>({ capacity: MAX_ARCHIVES });
   const reading = new Map<string, Promise<Files | null>>();
   let last: Promise<unknown> = Promise.resolve();
 
   const read = async (blobs: Blobs, digest: string): Promise<Files | null> => {
     const blob = await blobs.get(digest);
     if (!blob) return null;
-    const files = await filesInArchive(unpackZip, await readAll(blob.content));
-    known.set(digest, files);
+    return filesInArchive(unpackZip, await readAll(blob.content));
+  };
+  const readOrNull = async (blobs: Blobs, digest: string): Promise<Files | null> => {
+    const files = await read(blobs, digest).catch((error: unknown) => {
+      if (!(error instanceof Refusal)) report(error);
+      return null;
+    });
+    if (files) known.set(digest, files);
+    else failedAt.set(digest, now());
     return files;
   };
+  const hasFailed = (digest: string): boolean => now() - (failedAt.peek(digest) ?? Number.NEGATIVE_INFINITY) < RETRY_AFTER_MS;
   const start = (blobs: Blobs, digest: string): Promise<Files | null> => {
-    const started = last
-      .then(() => read(blobs, digest))
-      .catch(() => null)
-      .finally(() => reading.delete(digest));
+    const started = last.then(() => readOrNull(blobs, digest)).finally(() => reading.delete(digest));
     reading.set(digest, started);
     last = started;
     return started;
   };
-  return async (blobs, digest) =>
-    known.get(digest) ?? Promise.race([reading.get(digest) ?? start(blobs, digest), sleep(maxWaitMs, null, { ref: false })]);
+  return async (blobs, digest) => {
+    const files = known.get(digest);
+    if (files) return files;
+    if (hasFailed(digest)) return null;
+    return Promise.race([reading.get(digest) ?? start(blobs, digest), sleep(maxWaitMs, null, { ref: false })]);
+  };
 };

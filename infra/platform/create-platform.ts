@@ -75,7 +75,9 @@ export const createPlatform = (services: PlatformServices) => {
     changeStreams,
     evaluateTrial: trials.evaluate,
     recordMemoryRead: memoryReads.record,
-    packageFiles: createPackageFiles(),
+    packageFiles: createPackageFiles({
+      report: (err) => logger.error({ err }, 'the files of the archive of a skill could not be listed'),
+    }),
     recordAttempt: createAttemptRecorder({ log, now }),
     erasure: erasurePorts({ log, vault, now }),
   };
