@@ -39,7 +39,10 @@ signInTest('a browser that begins many sign-ins keeps the cookies of the newest 
   assert.ok(jar.size <= 10, `${jar.size} cookies`);
   assert.ok(header().length < 5_000, `${header().length} bytes`);
   const kept = attempts.filter(({ own }) => jar.has(own.split('=')[0]!));
-  assert.equal(kept, attempts.slice(-10));
+  // Requests that are sent at the same time can be answered in any order: of the last but one six, any four are kept.
+  assert.equal([kept.length, kept.slice(-6)], [10, attempts.slice(-6)]);
+  const before = attempts.slice(-12, -6);
+  assert.ok(kept.slice(0, 4).every((one) => before.includes(one)));
   for (const { location } of [kept[0]!, kept[9]!]) {
     const answer = await p.send('GET', (await signInAtIssuer(location, 'somebody')).replace('http://annals.test', ''), {
       key: '',
