@@ -2,31 +2,19 @@ import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import { AGENT_FIELDS } from '../../domain/agents/agent-fields.ts';
 import { changeBudget, changeSkillVisibility, update } from '../../domain/agents/agent-settings.ts';
-import { DisplayLine, displayText } from '../../domain/fields.ts';
+import { plainFieldsToUpdate } from '../../domain/agents/plain-settings.ts';
 import { microsOf, Usd } from '../../domain/money.ts';
 import type { Ctx, Input } from '../context.ts';
 
-export const NullableText = z.string().nullable();
-export const Voice = displayText(0, 128).nullable();
-export const Threshold = z.int().min(1).nullable();
-export const ResourceClass = displayText(1, 64);
-
 export const AgentUpdate = z
   .strictObject({
+    ...plainFieldsToUpdate,
     can_author_skills: z.boolean().nullish().meta(AGENT_FIELDS.can_author_skills),
-    description: NullableText.optional().meta(AGENT_FIELDS.description),
-    description_prompt: NullableText.optional().meta(AGENT_FIELDS.description_prompt),
-    environment_mode: z.enum(Agent.ENVIRONMENT_MODES).nullish().meta(AGENT_FIELDS.environment_mode),
     external_mail_enabled: z.boolean().nullish().meta(AGENT_FIELDS.external_mail_enabled),
-    image_ref: DisplayLine.nullish().meta(AGENT_FIELDS.image_ref),
-    initial_greeting: NullableText.optional().meta(AGENT_FIELDS.initial_greeting),
     is_active: z.boolean().nullish().meta(AGENT_FIELDS.is_active),
     is_admin_only: z.boolean().nullish().meta(AGENT_FIELDS.is_admin_only),
-    iteration_warn_threshold: Threshold.optional().meta(AGENT_FIELDS.iteration_warn_threshold),
     name: Agent.AgentName.nullish().meta(AGENT_FIELDS.name),
-    resource_class: ResourceClass.nullish().meta(AGENT_FIELDS.resource_class),
-    ssh_public_key: NullableText.optional().meta(AGENT_FIELDS.ssh_public_key),
-    voice: Voice.optional().meta(AGENT_FIELDS.voice),
+    ssh_public_key: z.string().nullish().meta(AGENT_FIELDS.ssh_public_key),
   })
   .meta({ id: 'AgentUpdate', examples: [{ description: 'Reviews pull requests', is_active: false }] });
 

@@ -1,28 +1,21 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import { AGENT_FIELDS } from '../../domain/agents/agent-fields.ts';
-import { DisplayLine, Slug } from '../../domain/fields.ts';
+import { plainFieldsToCreate } from '../../domain/agents/plain-settings.ts';
+import { Slug } from '../../domain/fields.ts';
 import { Refusal, slugTaken } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { createUnique } from '../create-unique.ts';
-import { NullableText, ResourceClass, Threshold, Voice } from './agent-settings.ts';
 
 export const AgentCreate = z
   .strictObject({
     name: Agent.AgentName.meta(AGENT_FIELDS.name),
     slug: Slug.meta(AGENT_FIELDS.slug),
+    ...plainFieldsToCreate,
     can_author_skills: z.boolean().default(false).meta(AGENT_FIELDS.can_author_skills),
-    description: NullableText.default(null).meta(AGENT_FIELDS.description),
-    description_prompt: NullableText.default(null).meta(AGENT_FIELDS.description_prompt),
-    environment_mode: z.enum(Agent.ENVIRONMENT_MODES).default('shared').meta(AGENT_FIELDS.environment_mode),
-    image_ref: DisplayLine.nullable().default(null).meta(AGENT_FIELDS.image_ref),
-    initial_greeting: NullableText.default(null).meta(AGENT_FIELDS.initial_greeting),
     is_admin_only: z.boolean().default(false).meta(AGENT_FIELDS.is_admin_only),
-    iteration_warn_threshold: Threshold.default(null).meta(AGENT_FIELDS.iteration_warn_threshold),
     kind: z.enum(Agent.AGENT_KINDS).default('user').meta(AGENT_FIELDS.kind),
-    resource_class: ResourceClass.default('small').meta(AGENT_FIELDS.resource_class),
-    voice: Voice.default(null).meta(AGENT_FIELDS.voice),
   })
   .meta({ id: 'AgentCreate', examples: [{ name: 'Reviewer', slug: 'reviewer', description: 'Reviews pull requests' }] });
 

@@ -1,6 +1,7 @@
 import { invalid } from '../refusal.ts';
 import type { SlackConfig } from '../slack/slack-config.ts';
 import { type Agent, type AgentEvent, assertExists } from './agent.ts';
+import { plainSettingsOf } from './plain-settings.ts';
 
 /**
  * Checks that the agent `source` can be cloned under this name.
@@ -31,14 +32,13 @@ type Extras = { readonly slack_config: SlackConfig; readonly skill_ids: Readonly
 
 /**
  * Creates an active copy of `source` with its settings, model chain, tools, Slack settings, and skills without their
- * configurations. The code lists each field to copy, so that a field that is added to agents later is not copied by
- * mistake. No secret, role or grant is copied.
+ * configurations. The code lists each field to copy that is no plain setting, so that a field that is added to agents
+ * later is not copied by mistake. No secret, role or grant is copied.
  */
 export const clone =
   (source: Agent, { slack_config, skill_ids }: Extras, identity: CloneIdentity) =>
   (): AgentEvent[] => {
-    const { description, description_prompt, environment_mode, image_ref, initial_greeting, iteration_warn_threshold } = source;
-    const { kind, resource_class, voice, is_admin_only, skill_visibility_scope, external_mail_enabled } = source;
+    const { kind, is_admin_only, skill_visibility_scope, external_mail_enabled } = source;
     const { repo_url, code_ref, hourly_limit_micros } = source;
     const models = source.models.map(({ model_id, access }) => ({ model_id, access, since: null }));
     const skills = Object.entries(source.skills).map(([skill_id, { is_enabled }]) => ({ skill_id, is_enabled }));
@@ -47,15 +47,8 @@ export const clone =
     const data = {
       ...identity,
       source_id: source.id,
-      description,
-      description_prompt,
-      environment_mode,
-      image_ref,
-      initial_greeting,
-      iteration_warn_threshold,
+      ...plainSettingsOf(source),
       kind,
-      resource_class,
-      voice,
       is_admin_only,
       skill_visibility_scope,
       external_mail_enabled,

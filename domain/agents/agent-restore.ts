@@ -3,6 +3,7 @@ import { Refusal } from '../refusal.ts';
 import { type Agent, type AgentEvent, assertExists, type Restorable } from './agent.ts';
 import { linkOf } from './agent-models.ts';
 import { explicitOwners, type Members, revokeLapsedRole } from './agent-roles.ts';
+import { plainSettingsOf } from './plain-settings.ts';
 
 /**
  * Restores a deleted agent. If no OWNER of the agent is still a member of the tenant, the member `restored_by` becomes
@@ -21,23 +22,8 @@ export const undelete = (agent: Agent, members: Members, restored_by: string | n
 };
 
 const restorableFields = (agent: Agent): Restorable => {
-  const { name, description, description_prompt, environment_mode, image_ref, initial_greeting, iteration_warn_threshold } = agent;
-  const { resource_class, voice, external_mail_enabled, repo_url, code_ref, hourly_limit_micros } = agent;
-  return {
-    name,
-    description,
-    description_prompt,
-    environment_mode,
-    image_ref,
-    initial_greeting,
-    iteration_warn_threshold,
-    resource_class,
-    voice,
-    external_mail_enabled,
-    repo_url,
-    code_ref,
-    hourly_limit_micros,
-  };
+  const { name, external_mail_enabled, repo_url, code_ref, hourly_limit_micros } = agent;
+  return { ...plainSettingsOf(agent), name, external_mail_enabled, repo_url, code_ref, hourly_limit_micros };
 };
 
 /**

@@ -12,7 +12,7 @@ import { type AgentToolEvent, type AgentTools, applyToolEvent, noTools } from '.
 export type { AgentModel, ChainLink, ModelAccess } from './model-chain.ts';
 export { modelsOf } from './model-chain.ts';
 export type { AgentSettings, SkillVisibilityScope } from './new-agent.ts';
-export { AGENT_KINDS, AgentName, defaults, ENVIRONMENT_MODES, SKILL_VISIBILITY_SCOPES } from './new-agent.ts';
+export { AGENT_KINDS, AgentName, defaults, SKILL_VISIBILITY_SCOPES } from './new-agent.ts';
 
 export const category = 'agent';
 

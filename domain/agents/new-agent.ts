@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { Recorded } from '../event.ts';
 import type { SlackConfig } from '../slack/slack-config.ts';
 import { type AgentModel, type ChainLink, modelsOf } from './model-chain.ts';
+import { type PlainSettings, plainDefaults } from './plain-settings.ts';
 import type { AgentSkills, SkillPermissionEntry } from './skill-grants.ts';
 import type { AgentTools } from './tool-grants.ts';
 
 export const AGENT_KINDS = ['user', 'coding', 'analyst', 'dba'] as const;
-export const ENVIRONMENT_MODES = ['shared', 'isolated'] as const;
 export const SKILL_VISIBILITY_SCOPES = ['private_only', 'tenant_allowed'] as const;
 export type SkillVisibilityScope = (typeof SKILL_VISIBILITY_SCOPES)[number];
 
@@ -28,34 +28,19 @@ export const AgentName = z
   .overwrite((name) => name.normalize('NFC'));
 
 /** The settings that a request to create an agent can contain. The fields have the same names as in the API. */
-export type AgentSettings = {
+export type AgentSettings = PlainSettings & {
   name: string;
   can_author_skills: boolean;
-  description: string | null;
-  description_prompt: string | null;
-  environment_mode: (typeof ENVIRONMENT_MODES)[number];
-  image_ref: string | null;
-  initial_greeting: string | null;
   is_admin_only: boolean;
-  iteration_warn_threshold: number | null;
   kind: (typeof AGENT_KINDS)[number];
-  resource_class: string;
-  voice: string | null;
 };
 
 /** The default values of the fields that a request to create an agent can omit. */
 export const defaults = {
+  ...plainDefaults,
   can_author_skills: false,
-  description: null,
-  description_prompt: null,
-  environment_mode: 'shared',
-  image_ref: null,
-  initial_greeting: null,
   is_admin_only: false,
-  iteration_warn_threshold: null,
   kind: 'user',
-  resource_class: 'small',
-  voice: null,
 } as const satisfies Omit<AgentSettings, 'name'>;
 
 type CreatedAgent = AgentSettings & {

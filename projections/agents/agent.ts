@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import { AGENT_FIELDS } from '../../domain/agents/agent-fields.ts';
+import { plainFieldsToRead } from '../../domain/agents/plain-settings.ts';
 import type { AgentRole } from '../../domain/agents/role-permissions.ts';
 import { ROLE_OF_GRANT } from '../../domain/agents/role-permissions.ts';
 import { MAX_SORT_KEY, type Position, type Recorded, sortKey } from '../../domain/event.ts';
@@ -11,35 +12,32 @@ import { type Change, insert, type Key, type Projection, patch, remove } from '.
 import type { Table } from '../table.ts';
 import { tenantCounter } from '../tenant-counter.ts';
 
+const { environment_mode, iteration_warn_threshold, ...listedSettings } = plainFieldsToRead;
+
 const AgentListFields = z.object({
   id: idOf('agent'),
   tenant_id: idOf('tenant'),
   name: z.string().meta(AGENT_FIELDS.name),
   slug: z.string().meta(AGENT_FIELDS.slug),
-  description: z.string().nullable().meta(AGENT_FIELDS.description),
-  initial_greeting: z.string().nullable().meta(AGENT_FIELDS.initial_greeting),
+  ...listedSettings,
   is_active: z.boolean().meta(AGENT_FIELDS.is_active),
   is_admin_only: z.boolean().meta(AGENT_FIELDS.is_admin_only),
   is_seed: z.boolean().meta(AGENT_FIELDS.is_seed),
   can_author_skills: z.boolean().meta(AGENT_FIELDS.can_author_skills),
-  image_ref: z.string().nullable().meta(AGENT_FIELDS.image_ref),
-  resource_class: z.string().meta(AGENT_FIELDS.resource_class),
   repo_url: z.string().nullable().meta(AGENT_FIELDS.repo_url),
   code_ref: z.string().meta(AGENT_FIELDS.code_ref),
   created_at: Timestamp,
   updated_at: Timestamp,
   created_by_agent_id: z.string().nullable().meta(AGENT_FIELDS.created_by_agent_id),
   created_by_id: z.string().nullable().meta(AGENT_FIELDS.created_by_id),
-  voice: z.string().nullable().meta(AGENT_FIELDS.voice),
   zoom_managed: z.boolean().meta(AGENT_FIELDS.zoom_managed),
   kind: z.enum(Agent.AGENT_KINDS).meta(AGENT_FIELDS.kind),
-  description_prompt: z.string().nullable().meta(AGENT_FIELDS.description_prompt),
 });
 
 export const AgentRead = AgentListFields.extend({
-  environment_mode: z.enum(Agent.ENVIRONMENT_MODES).meta(AGENT_FIELDS.environment_mode),
+  environment_mode,
+  iteration_warn_threshold,
   external_mail_enabled: z.boolean().meta(AGENT_FIELDS.external_mail_enabled),
-  iteration_warn_threshold: z.int().nullable().meta(AGENT_FIELDS.iteration_warn_threshold),
   skill_visibility_scope: z.enum(Agent.SKILL_VISIBILITY_SCOPES).meta(AGENT_FIELDS.skill_visibility_scope),
   ssh_public_key: z.string().nullable().meta(AGENT_FIELDS.ssh_public_key),
 }).meta({ id: 'AgentRead' });
@@ -164,7 +162,7 @@ const insertAgent = (event: Recorded<Extract<Agent.AgentEvent, { type: 'AgentCre
 /** The agents with their model chains, the users who have access to them, and the number of agents in each tenant. */
 export const agents = {
   name: 'agents',
-  version: 5,
+  version: 6,
   categories: ['agent'],
   tables: [table, access, agentCounter.table],
   on: {
