@@ -1,20 +1,19 @@
-import type { SealedText, SecretLocation } from '../../commands/context.ts';
+import type { ReactorCtx, SealedText, SecretLocation } from '../../commands/context.ts';
 import { identitySecret } from '../../commands/credentials/linked-identity.ts';
 import { headersLocation } from '../../commands/schedule/secret-headers.ts';
 import { skillConfigLocation } from '../../commands/skills/skill-config.ts';
 import { secretLocation } from '../../commands/webhooks/integration.ts';
 import * as Agent from '../../domain/agents/agent.ts';
-import { type Aggregate, type Decision, jsonEqual } from '../../domain/aggregate.ts';
+import { jsonEqual } from '../../domain/aggregate.ts';
 import * as AuditKey from '../../domain/audit/audit-key.ts';
 import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
-import { type Actor, type DomainEvent, PLATFORM, parseStream, streamName } from '../../domain/event.ts';
+import { type Actor, PLATFORM, parseStream, streamName } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import { resealHeaders } from '../../domain/schedule/job-headers.ts';
 import { resealConfig } from '../../domain/skills/agent-skills.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
-import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
-import { createTransact } from '../aggregates/transact.ts';
+import { reactorContext } from '../aggregates/reactor-context.ts';
 import { privateKeyLocation } from '../audit/signing-key.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import { kidOf } from '../vault/cipher.ts';
@@ -31,20 +30,17 @@ export type ResealSecretsParts = {
 };
 
 /** The parts that are needed to encrypt the secrets of one stream again. */
-type Resealing = {
-  readonly tenant: string;
+type Resealing = Pick<ReactorCtx, 'tenant' | 'load' | 'transact'> & {
   readonly log: Log;
-  readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string) => Promise<S>;
   /**
    * Returns the text, encrypted with the newest key. If the text is already encrypted with this key, or cannot be
    * decrypted, returns it unchanged.
    */
   readonly reseal: (location: SecretLocation, sealed: SealedText) => Promise<SealedText>;
-  readonly transact: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string, decide: Decision<S, E>) => Promise<void>;
 };
 
 const resealIntegration = async ({ tenant, load, reseal, transact }: Resealing, id: string): Promise<void> => {
-  const { status, tenant_id, sealed_secret, sealed_previous_secret } = await load(Integration, id);
+  const { status, tenant_id, sealed_secret, sealed_previous_secret } = (await load(Integration, id)).state;
   if (status !== 'connected' || tenant_id !== tenant) return;
   const location = secretLocation(tenant, id);
   const resealed = {
@@ -56,14 +52,14 @@ const resealIntegration = async ({ tenant, load, reseal, transact }: Resealing, 
 };
 
 const resealIdentity = async ({ tenant, load, reseal, transact }: Resealing, id: string): Promise<void> => {
-  const { sealed } = await load(LinkedIdentity, id);
+  const { sealed } = (await load(LinkedIdentity, id)).state;
   if (sealed === null) return;
   const resealed = await reseal(identitySecret(tenant, id), sealed);
   if (resealed !== sealed) await transact(LinkedIdentity, id, LinkedIdentity.resealIdentity(sealed, resealed));
 };
 
 const resealAgent = async ({ tenant, log, load, reseal, transact }: Resealing, id: string): Promise<void> => {
-  for (const [skill_id, { config }] of Object.entries((await load(Agent, id)).skills)) {
+  for (const [skill_id, { config }] of Object.entries((await load(Agent, id)).state.skills)) {
     if (!config) continue;
     const { revision } = config;
     // The configurations of skills are read from the agent's events, because the state of an agent does not contain
@@ -76,14 +72,14 @@ const resealAgent = async ({ tenant, log, load, reseal, transact }: Resealing, i
 };
 
 const resealCronJob = async ({ tenant, load, reseal, transact }: Resealing, id: string): Promise<void> => {
-  const { sealed_headers: sealed } = await load(CronJob, id);
+  const { sealed_headers: sealed } = (await load(CronJob, id)).state;
   if (sealed === null) return;
   const resealed = await reseal(headersLocation(tenant, id), sealed);
   if (resealed !== sealed) await transact(CronJob, id, resealHeaders(sealed, resealed));
 };
 
 const resealAuditKeys = async ({ load, reseal, transact }: Resealing, id: string): Promise<void> => {
-  for (const { key_id, sealed_private_key: sealed } of (await load(AuditKey, id)).keys) {
+  for (const { key_id, sealed_private_key: sealed } of (await load(AuditKey, id)).state.keys) {
     const resealed = await reseal(privateKeyLocation(key_id), sealed);
     if (resealed !== sealed) await transact(AuditKey, id, AuditKey.resealKey(key_id, sealed, resealed));
   }
@@ -117,9 +113,7 @@ const patternOf = (tenant: string): string =>
  */
 export const resealSecrets = async (parts: ResealSecretsParts, tenant: string, kid: string): Promise<number> => {
   const { log, vault, actor, onSecret, onProgress } = parts;
-  const cache = openAggregateCache(log, []);
-  const append = createTransact(log, cache);
-  const ownerOf = ({ platform }: { readonly platform?: boolean }): string => (platform ? PLATFORM : tenant);
+  const { load, transact } = reactorContext(log, { actor, seed: (at) => `${kid} ${at}` }).inTenant(tenant);
   let count = 0;
 
   const reseal: Resealing['reseal'] = async (location, sealed) => {
@@ -136,13 +130,6 @@ export const resealSecrets = async (parts: ResealSecretsParts, tenant: string, k
     }
   };
 
-  const transact: Resealing['transact'] = async (aggregate, id, decide) => {
-    const at = new Date().toISOString();
-    const meta = { tenant, actor, at, v: 1 };
-    await append({ aggregate, tenant: ownerOf(aggregate), id, decide, meta, seed: `${kid} ${at}` });
-  };
-
-  const load: Resealing['load'] = async (aggregate, id) => (await cache.load(aggregate, ownerOf(aggregate), id)).state;
   for (const stream of await findStreams(log, { streamPattern: patternOf(tenant) }, ({ meta }) => meta.tenant === tenant)) {
     const { category, id } = parseStream(stream)!;
     await RESEAL[category]!({ tenant, log, load, reseal, transact }, id);

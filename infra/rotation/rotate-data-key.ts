@@ -1,5 +1,6 @@
 import type { Actor } from '../../domain/event.ts';
 import * as KeyRotation from '../../domain/operations/key-rotation.ts';
+import { Refusal } from '../../domain/refusal.ts';
 import type { BlobPlace } from '../blobs/open-blob-store.ts';
 import { resealTenantBlobs } from '../blobs/reseal-blobs.ts';
 import { LogError } from '../eventstore/event-log.ts';
@@ -58,6 +59,10 @@ const replace = async (parts: DataKeyRotationParts, tenant: string, kid: string)
   return { secrets, files: await resealFiles(parts, tenant) };
 };
 
+/** Returns whether the error says that a stream of the tenant was deleted, or that its data key was destroyed. */
+const isErased = (error: unknown): boolean =>
+  error instanceof Refusal ? error.code === 'not_found' : error instanceof LogError && error.kind === 'gone';
+
 /**
  * Replaces the data key of a tenant: creates the key with the id `kid`, with which everything is encrypted from then
  * on, and then encrypts the present secrets and the stored files again. Each step can be repeated, even after the
@@ -69,7 +74,7 @@ const replace = async (parts: DataKeyRotationParts, tenant: string, kid: string)
 export const continueDataKeyRotation = async (parts: DataKeyRotationParts, tenant: string, kid: string): Promise<Resealed | null> => {
   const { record, actor, onStep = () => {} } = parts;
   const resealed = await replace(parts, tenant, kid).catch((error: unknown) => {
-    if (error instanceof LogError && error.kind === 'gone') return null;
+    if (isErased(error)) return null;
     throw error;
   });
   await onStep('record the end');

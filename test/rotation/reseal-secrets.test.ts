@@ -159,4 +159,15 @@ test('a key rotation reports a damaged credential and does not change it', async
   assert.equal(lines, ['left as it is: the field secret of the linkedidentity l2 is damaged']);
 });
 
+test('if the tenant is erased while a key rotation encrypts its credentials again, the rotation ends without a result', async () => {
+  const p = await withCredentials(await givenDataKey());
+  const onStep = async (step: string): Promise<void> => {
+    if (step !== 'encrypt a secret again') return;
+    for (const stream of ['linkedidentity-acme.l1', 'agent-acme.a1', `${CronJob.category}-acme.c1`]) await p.log.tombstone(stream);
+  };
+  const { secrets, files } = await p.rotate({ onStep });
+  assert.equal({ secrets, files }, { secrets: undefined, files: undefined });
+  assert.equal((await p.record.load()).data_keys, {});
+});
+
 test.run();
