@@ -80,12 +80,16 @@ const hoursOf = (now: string, { from, to = now }: { readonly from?: string | und
   return Array.from({ length: count }, (_, index) => new Date(start + index * HOUR_MS).toISOString());
 };
 
+type Limits = { at: string; limit: number | null }[];
+
 /**
  * Returns the hourly limits of an agent in micro-dollars, the oldest first. `at` is the time from which a limit
- * applied.
+ * applied. For the present hour alone, which runners ask for again and again, the present limit is enough.
  */
-const limitsOf = async (ctx: Ctx, agent_id: string): Promise<{ at: string; limit: number | null }[]> => {
-  const limits: { at: string; limit: number | null }[] = [];
+const limitsOf = async (ctx: Ctx, agent_id: string, hours: readonly string[]): Promise<Limits> => {
+  if (hours.every((hour) => BudgetHour.hourEnd(hour) > ctx.at()))
+    return [{ at: '', limit: (await ctx.load(Agent, agent_id)).state.hourly_limit_micros }];
+  const limits: Limits = [];
   let state = Agent.initial;
   for await (const event of ctx.history(Agent, agent_id)) {
     state = Agent.evolve(state, event);
@@ -103,7 +107,7 @@ const eventsOf = async (ctx: Ctx, agent_id: string, hour: string): Promise<Recor
 type Wanted = { readonly agent_id: string; readonly hours: readonly string[]; readonly limit: number | undefined };
 
 const usageOfHours = async (ctx: Ctx, { agent_id, hours, limit }: Wanted): Promise<z.output<typeof BudgetHourRead>[]> => {
-  const limits = await limitsOf(ctx, agent_id);
+  const limits = await limitsOf(ctx, agent_id, hours);
   const usageOf = async (hour: string) => {
     const end = BudgetHour.hourEnd(hour);
     const applied = limit ?? limits.findLast(({ at }) => at < end)?.limit ?? null;

@@ -21,7 +21,7 @@ export const runnerCommand = defineCommand({
     exec: {
       type: 'string',
       description:
-        'Shell command; it reads the CloudEvent from standard input. Exit code 0 acknowledges the delivery. Its environment has ' +
+        'Shell command; it reads the CloudEvent from standard input. Exit code 0 acknowledges the delivery; 75 says that the budget was used up. Its environment has ' +
         'ANNALS_EVENT_ID (the same in every attempt), ANNALS_DELIVERY_ID, ANNALS_SUBJECT, ANNALS_AGENT, ANNALS_ATTEMPT ' +
         'and ANNALS_RUNTIME (a file with all that the agent needs, such as its models, skills and secrets); for a benchmark run also ' +
         'ANNALS_SCORES (a file for the results, one JSON object in each line), and TRACEPARENT if the delivery came with a trace context',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type FieldError, Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import { createBackoff } from '../backoff.ts';
+import { BudgetExceeded } from './budget-refusal.ts';
 import { isTransient, type OutageReport } from './outage-report.ts';
 import type { Runtime } from './runtime-files.ts';
 
@@ -13,6 +14,13 @@ const RETRY_DELAY = { minMs: 250, maxMs: 10_000, jitter: 0.25 };
 const CLOSED_CONNECTION: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 const AgentName = z.object({ id: z.string(), slug: z.string() });
+const BudgetState = z.object({
+  hour: z.string(),
+  limit_usd: z.number().nullable(),
+  left_usd: z.number().nullable(),
+  refused: z.number(),
+  refused_sessions: z.number(),
+});
 const Me = z.object({ agent: AgentName.nullish(), tenants: z.array(z.object({ id: z.string() })) });
 
 export const Credential = z.object({
@@ -35,12 +43,14 @@ export type RunnerAgent = {
   readonly hasRunnerKey: boolean;
 };
 
-/** `resets_at` is the end of the period of a limit that is used up. */
+/** `resets_at` is the end of the period of a limit that is used up. The amounts are those of a budget. */
 type Problem = {
   readonly code?: RefusalCode;
   readonly detail?: string;
   readonly errors?: FieldError[];
   readonly resets_at?: string;
+  readonly limit_usd?: number;
+  readonly left_usd?: number;
 };
 
 const codes: Readonly<Record<number, RefusalCode>> = { 401: 'unauthorized', 403: 'forbidden', 404: 'not_found', 409: 'not_configured' };
@@ -59,9 +69,14 @@ const codeOf = (response: Response, problem: Problem): RefusalCode =>
 
 const refusalOf = async (response: Response): Promise<Refusal> => {
   const problem = (await response.json().catch(() => ({}))) as Problem;
-  const { errors = [], resets_at } = problem;
+  const { errors = [], resets_at, limit_usd, left_usd } = problem;
   const detail = problem.detail ?? `the service answers ${response.status}`;
   const fields = response.status === 422 ? errors.map(({ pointer, message }) => `; ${pointer} ${message}`).join('') : '';
+  if (problem.code === 'budget_exceeded' && resets_at !== undefined)
+    return new BudgetExceeded(detail, resets_at, {
+      ...(limit_usd !== undefined && { limit_usd }),
+      ...(left_usd !== undefined && { left_usd }),
+    });
   return new Refusal(codeOf(response, problem), response.status === 401 ? `ANNALS_KEY is refused: ${detail}` : detail + fields, {
     errors,
     ...(resets_at !== undefined && { members: { resets_at } }),
@@ -215,6 +230,15 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
       }),
     credential: ({ tenant, agent }: RunnerAgent): Promise<Credential> =>
       json(Credential, 'POST', `/tenant/${tenant}/agents/${agent}/runner-credentials`),
+    /**
+     * Returns the agent's budget of the present hour. `since` is an earlier hour, by the clock of the service: the later
+     * it is, the less the service has to read.
+     * @throws Refusal
+     */
+    budget: async ({ tenant, agent }: RunnerAgent, since: string | undefined): Promise<z.output<typeof BudgetState> | null> => {
+      const query = since === undefined ? '' : `?from=${since}`;
+      return (await json(z.array(BudgetState), 'GET', `/tenant/${tenant}/agents/${agent}/budget/usage${query}`)).at(-1) ?? null;
+    },
     /** Reports why an attempt of a delivery failed. A repeat of the same report has no effect. @throws Refusal */
     reportAttempt: ({ tenant }: RunnerAgent, delivery_id: string, body: object): Promise<void> =>
       request('POST', `/tenant/${tenant}/deliveries/${delivery_id}/attempts`, async () => {}, {

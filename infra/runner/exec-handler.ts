@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { BENCHMARK_MESSAGE_TYPE } from '../../domain/runners/cloud-event.ts';
 import type { RunnerAgent, RunnerApi } from './api-client.ts';
+import { BUDGET_EXIT_CODE } from './budget-refusal.ts';
 import { causeOfError } from './failed-attempt.ts';
 import type { EventHandler, ReceivedEvent } from './receive-events.ts';
 import { withResultFile } from './result-lines.ts';
@@ -68,6 +69,7 @@ export const execHandler = ({ exec, agent, api, dir, signals, timeoutMs, report,
     const { ended, cause } = await start(received).catch(
       (error: Error): CommandEnd => ({ ended: error.message, cause: causeOfError(error, 'failed') }),
     );
-    return ended === 0 ? null : { reason: `the command ended with ${ended}`, cause };
+    if (ended === 0) return null;
+    return { reason: `the command ended with ${ended}`, cause, ...(ended === BUDGET_EXIT_CODE && { budget: { isCertain: false } }) };
   };
 };

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { AttemptOutcome } from '../../domain/runners/attempt-report.ts';
+import type { BudgetRefusal } from './budget-refusal.ts';
 
 /**
  * What a handler has written. `part` is the part of it that is reported: the end of standard error, but the start of an
@@ -17,9 +18,14 @@ export type Cause = {
 /**
  * Why the processing of an event failed. `reason` is the beginning of a sentence. `delayMs` is the delay in
  * milliseconds before the next attempt; if absent, the delay increases with every attempt. `cause` has the further fields
- * of the report to the service.
+ * of the report to the service. With `budget`, the budget of the agent may not have allowed the run.
  */
-export type Failure = { readonly reason: string; readonly delayMs?: number | undefined; readonly cause?: Cause | undefined };
+export type Failure = {
+  readonly reason: string;
+  readonly delayMs?: number | undefined;
+  readonly cause?: Cause | undefined;
+  readonly budget?: BudgetRefusal | undefined;
+};
 
 /** The number of bytes of an output that are kept. Only a part of it is reported. */
 export const MAX_KEPT_BYTES = 65_536;

@@ -1,9 +1,11 @@
 import { BENCHMARK_MESSAGE_TYPE, CONTENT_TYPE } from '../../domain/runners/cloud-event.ts';
-import { causeOfError, startOfBody } from './failed-attempt.ts';
+import { budgetRefusalIn } from './budget-refusal.ts';
+import { causeOfError, plainText, startOfBody } from './failed-attempt.ts';
 import type { EventHandler, ReceivedEvent } from './receive-events.ts';
 import { publishLines } from './result-lines.ts';
 import { retryAfterMs } from './retry-after.ts';
 
+const TOO_MANY_REQUESTS = 429;
 const DEFAULT_TIMEOUT_MS = 60_000;
 /** Matches the media type of an answer with the results of a benchmark run, one per line. */
 const RESULT_TYPE = /^application\/(?:jsonl|x-ndjson)\s*(?:;|$)/i;
@@ -48,11 +50,13 @@ export const forwardHandler = ({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: Options)
       if (fault !== null) return { reason: `${url} answers with a line that is not a valid result: ${fault}` };
       const delayMs = retryAfterMs(headers.get('retry-after'));
       if (ok) return null;
-      // The broker does not wait until the body is read.
+      // Unless the body can name the budget, the broker does not wait until it is read.
       const output = startOfBody(response.body);
+      const budget = status === TOO_MANY_REQUESTS ? budgetRefusalIn(plainText((await output).text)) : undefined;
       return {
         reason: `${url} answers ${status}`,
         delayMs,
+        budget,
         cause: { outcome: delayMs === undefined ? 'failed' : 'released', code: status, output },
       };
     } catch (error) {

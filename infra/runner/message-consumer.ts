@@ -94,6 +94,8 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
         }
       }
     },
+    /** Keeps the connection and its credentials valid while no message is pulled. */
+    keepOpen: (): void => void connection.get().catch(() => {}),
     /** Restarts the server's acknowledgement timeout for a message that is still being processed. */
     reportProgress: (message: Msg): void =>
       void connection

@@ -7,11 +7,13 @@ import { scoreSubject } from '../../domain/runners/score-report.ts';
 import { retryDelay } from '../backoff.ts';
 import { retryTransient } from './api-client.ts';
 import type { AttemptReporter } from './attempt-reporter.ts';
+import type { BudgetGate } from './budget-gate.ts';
 import { attemptsOf, type CloudEvent, parseEvent, withBody, withValidNames } from './cloud-event.ts';
 import { causeOfError, type Failure } from './failed-attempt.ts';
 import type { MessageConsumer } from './message-consumer.ts';
 import type { ProcessedIds } from './processed-ids.ts';
 import type { PublishResult } from './result-lines.ts';
+import { GIVEN_BACK, withinBudget } from './within-budget.ts';
 
 const REDELIVERY_DELAY = { minMs: 1_000, maxMs: 300_000 };
 
@@ -40,6 +42,8 @@ export type ReceiverOptions = {
    */
   readonly body: (reference: string) => Promise<Uint8Array>;
   readonly handler: EventHandler;
+  /** Knows whether the hourly budget of the agent allows to start work. */
+  readonly budget: BudgetGate;
   /** Sends a report to the service for each failed run. */
   readonly reporter: AttemptReporter;
   readonly report: (line: string) => void;
@@ -89,13 +93,13 @@ const process = async (receiver: Receiver, message: Msg, event: CloudEvent): Pro
 };
 
 /**
- * Processes an event. In the meantime, reports progress to the broker, so that the broker does not deliver the message
- * again.
+ * Processes an event when the budget allows it. In the meantime, reports progress to the broker, so that the broker does
+ * not deliver the message again.
  */
 const processWithProgress = async (receiver: Receiver, message: Msg, event: CloudEvent): Promise<Failure | null> => {
   const { messages, progressMs = ACK_WAIT_MS / 2 } = receiver;
   const progress = setInterval(() => messages.reportProgress(message), progressMs);
-  return process(receiver, message, event).finally(() => clearInterval(progress));
+  return withinBudget(receiver, () => process(receiver, message, event)).finally(() => clearInterval(progress));
 };
 
 /** Says which attempt has failed, and what happens now. After the last one, the broker gives the message up. */
@@ -134,6 +138,11 @@ const handle = async (receiver: Receiver, message: Msg): Promise<Run> => {
   }
   const attempts = attemptsOf(message);
   receiver.reporter.add({ event, attempt: attempts, failure, seconds: (performance.now() - startedAt) / 1_000 });
+  if (failure === GIVEN_BACK) {
+    report(`${failure.reason}: ${event.id} is given back`);
+    await settle(receiver, message, '-NAK');
+    return 'none';
+  }
   if (event.type === CRON_MESSAGE_TYPE && failure.delayMs === undefined) {
     report(`${failure.reason} for ${event.id}; the settings of its cron job say whether it is tried again`);
     await settle(receiver, message, '+TERM');
@@ -151,12 +160,16 @@ const aborted = (signal: AbortSignal): Promise<null> =>
 /** The number of runs of the handler that may still start, and whether one has failed. */
 type Budget = { left: number; hasFailed: boolean };
 
+/** Waits for the next message, and before that for the budget: so a spent budget costs no message an attempt. */
+const nextMessage = async ({ budget, messages }: Receiver, stop: AbortSignal): Promise<Msg | null> =>
+  (await budget.untilOpen(stop, messages.keepOpen)) && !stop.aborted ? messages.pull() : null;
+
 /** Handles messages one after another until `stop` is aborted, or no more runs may start. */
 const handleMessages = async (receiver: Receiver, budget: Budget, stop: AbortSignal): Promise<void> => {
   const stopped = aborted(stop);
   while (!stop.aborted && budget.left > 0) {
     budget.left--;
-    const message = await Promise.race([receiver.messages.pull(), stopped]);
+    const message = await Promise.race([nextMessage(receiver, stop), stopped]);
     const run = message ? await handle(receiver, message) : 'none';
     if (run === 'none') budget.left++;
     if (run === 'failed') budget.hasFailed = true;

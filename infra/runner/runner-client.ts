@@ -7,6 +7,9 @@ import { Refusal } from '../../domain/refusal.ts';
 import { escapeLine } from '../logging/escape-controls.ts';
 import { apiClient, type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
 import { createAttemptReporter, learningSecrets } from './attempt-reporter.ts';
+import { type NewReservation, type RunnerReservation, reserveBudget } from './budget-client.ts';
+import { createBudgetGate } from './budget-gate.ts';
+import { BudgetExceeded, budgetRefusalOf } from './budget-refusal.ts';
 import { causeOfError, stackOf } from './failed-attempt.ts';
 import { createKnownSecrets } from './known-secrets.ts';
 import { openMessages } from './message-consumer.ts';
@@ -16,6 +19,7 @@ import { type EventHandler, type ReceiveLimits, receiveEvents } from './receive-
 import type { Runtime } from './runtime-files.ts';
 import { type Entry, type EntryOptions, type NewSession, type RunnerSession, remember, startSession } from './session-client.ts';
 
+export type { NewReservation, Reservation, RunnerReservation } from './budget-client.ts';
 export type {
   Attachment,
   End,
@@ -28,7 +32,7 @@ export type {
   RunnerSession,
   Session,
 } from './session-client.ts';
-export { Refusal };
+export { BudgetExceeded, Refusal };
 
 /**
  * A CloudEvent for an agent, as `/asyncapi.json` describes it. It always contains the body, even a large one: as `data`
@@ -100,8 +104,9 @@ export type ConnectOptions = {
 export type ReceiveOptions = Omit<ReceiveLimits, 'stop'> & { readonly progressMs?: number };
 
 /**
- * Processes an event. If it throws, the event is delivered again after an increasing delay, at most ten times. If the
- * runner ends just after the effect of the handler, the event is processed twice; so a handler should recognise by `id`
+ * Processes an event. If it throws, the event is delivered again after an increasing delay, at most ten times; after
+ * BudgetExceeded, it is processed again as soon as the budget allows, which is not one of these attempts. If the runner
+ * ends just after the effect of the handler, the event is processed twice; so a handler should recognise by `id`
  * an event that it has already processed.
  */
 export type Handler = (event: RunnerEvent, context: HandlerContext) => Promise<unknown>;
@@ -136,7 +141,7 @@ const handlerOf =
         ...causeOfError(error, isReleased ? 'released' : 'failed'),
         output: { text: stackOf(error), part: 'end', isCut: false } as const,
       };
-      return { reason, delayMs: isReleased ? error.delayMs : undefined, cause };
+      return { reason, delayMs: isReleased ? error.delayMs : undefined, cause, budget: budgetRefusalOf(error) };
     }
   };
 
@@ -180,6 +185,8 @@ export const connectRunner = async (options: ConnectOptions = {}) => {
     /** Starts a session. With an Idempotency-Key, a repeat after a crash returns the same session. */
     startSession: (session: NewSession = {}, idempotencyKey?: string): Promise<RunnerSession> =>
       startSession({ api, agent, stop }, session, idempotencyKey),
+    /** Reserves a part of the hourly budget. @throws BudgetExceeded */
+    reserve: (reservation: NewReservation): Promise<RunnerReservation> => reserveBudget({ api, agent, stop }, reservation),
     /** Adds a text to the memory of the agent. */
     remember: (text: string, options?: EntryOptions): Promise<Entry> => remember({ api, agent, stop }, text, options),
     /**
@@ -191,7 +198,8 @@ export const connectRunner = async (options: ConnectOptions = {}) => {
       const processed = openProcessedIds(join(dir, `${agent.agent}.ledger`));
       const open = openMessages(api, agent, report);
       const reporter = createAttemptReporter({ api, agent, secrets, report });
-      const receiver = { open, processed, body: api.body, handler: handlerOf(handle), reporter, report, progressMs };
+      const budget = createBudgetGate({ api, agent, report });
+      const receiver = { open, processed, body: api.body, handler: handlerOf(handle), reporter, budget, report, progressMs };
       return receiveEvents(receiver, { stop, ...limits });
     },
   };

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { escapeLine } from '../logging/escape-controls.ts';
 import { apiClient, type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
 import { createAttemptReporter, learningSecrets } from './attempt-reporter.ts';
+import { createBudgetGate } from './budget-gate.ts';
 import { type CommandSignals, execHandler } from './exec-handler.ts';
 import { forwardHandler } from './forward-handler.ts';
 import { createKnownSecrets, secretsOfUrl } from './known-secrets.ts';
@@ -84,7 +85,8 @@ export const runner = async (options: RunnerOptions): Promise<number> => {
   const processed = openProcessedIds(join(dir, `${agent.agent}.ledger`));
   report(`waiting for deliveries to ${agent.slug}${forward === undefined ? '' : `; each is posted to ${forward}`}`);
   const reporter = createAttemptReporter({ api, agent, secrets, report });
-  const receiver = { open, processed, body: api.body, handler, reporter, report, progressMs };
+  const budget = createBudgetGate({ api, agent, report });
+  const receiver = { open, processed, body: api.body, handler, reporter, budget, report, progressMs };
   const hasFailed = await receiveEvents(receiver, { stop, concurrency, max });
   return hasFailed ? 1 : 0;
 };

@@ -42,9 +42,9 @@ export type RunnerSession = {
 /** Returns the schema of an answer. It checks only the id. The TypeScript type is that of the OpenAPI document. */
 const answerOf = <T extends { id: string }>() => z.looseObject({ id: z.string() }) as unknown as z.ZodType<T>;
 
-type Client = { readonly api: RunnerApi; readonly agent: RunnerAgent; readonly stop: AbortSignal };
+export type Client = { readonly api: RunnerApi; readonly agent: RunnerAgent; readonly stop: AbortSignal };
 
-const poster =
+export const poster =
   ({ api, stop }: Client) =>
   <T extends { id: string }>(path: string, body: FormData | object, idempotencyKey: string = randomUUID()): Promise<T> =>
     retryTransient(() => api.post(answerOf<T>(), path, { body, idempotencyKey }), stop);
@@ -67,8 +67,7 @@ export const remember = (client: Client, text: string, options: EntryOptions = {
 
 /**
  * Starts a session of the agent.
- * @throws Refusal, as all methods of the session do; budget_exceeded if the budget of the hour is used up:
- *   `extra.members` has `resets_at`
+ * @throws Refusal, as all methods of the session do; BudgetExceeded if the budget of the hour is used up
  */
 export const startSession = async (client: Client, session: NewSession, idempotencyKey?: string): Promise<RunnerSession> => {
   const { tenant, agent } = client.agent;

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { connectRunner, Refusal, RetryLater, type RunnerEvent } from '../../infra/runner/runner-client.ts';
+import { BudgetExceeded, connectRunner, Refusal, RetryLater, type RunnerEvent } from '../../infra/runner/runner-client.ts';
 import { createSockets, post } from '../faults/load.ts';
 import { mainFile, type RunningPlatform } from '../faults/running-platform.ts';
 import { type Agent, createDataset, type Hook } from '../faults/tenants.ts';
@@ -13,6 +13,9 @@ import { exampleOf } from '../fixtures/documents.ts';
 import { runningPlatform } from '../fixtures/running-platform.ts';
 
 const withPlatform = runningPlatform();
+
+/** How many deliveries wait while the budget of their agent is used up. */
+const WAITING = 200;
 
 type Json = Record<string, unknown>;
 type Transcript = { session: Json; messages: Json[]; attachments?: Json[] };
@@ -127,6 +130,57 @@ test('if the handler of a runner throws, it is called again with the same event 
     control.abort();
     assert.is(await receiving, false);
     assert.is(readFileSync(join(dir, `${agent.id}.ledger`), 'utf8').trim(), seen[0]![1].id);
+  }));
+
+test('while a budget is used up, no delivery is started or given up; when it is raised, all are processed in order', () =>
+  withPlatform(async (platform) => {
+    const { agent, hook } = await oneAgent(platform);
+    const setBudget = async (hourly_limit_usd: number): Promise<void> => {
+      const path = `/tenant/${agent.tenant.id}/agents/${agent.id}/budget`;
+      const { status, text } = await platform.call('PUT', path, { hourly_limit_usd }, agent.tenant);
+      assert.is(status, 200, text);
+    };
+    await setBudget(1);
+    const sockets = createSockets();
+    for (let number = 0; number < WAITING; number++)
+      await post(platform.url, sockets, { hook, deliveryId: randomUUID(), body: JSON.stringify({ number }) });
+    sockets.destroy();
+
+    const control = new AbortController();
+    const lines: string[] = [];
+    const dir = join(platform.dir, 'budget');
+    const report = (line: string): void => void lines.push(line);
+    const runner = await connectRunner({ url: platform.url, key: agent.runnerKey, dir, signal: control.signal, report });
+    const done: unknown[] = [];
+    const refused: unknown[] = [];
+    const receiving = runner.receive(async ({ data }, { attempt }) => {
+      const { settle } = await runner.reserve({ amount_usd: 0.4 }).catch((error) => {
+        refused.push(error);
+        throw error;
+      });
+      await settle(0.4);
+      assert.is(attempt, 1);
+      done.push((data as { number: number }).number);
+    });
+    await eventually('the budget is used up', async () => lines.some((line) => line.includes('is used up')));
+    assert.ok(done.length < WAITING, `${done.length} are done`);
+    assert.instance(refused[0], BudgetExceeded);
+    assert.match((refused[0] as BudgetExceeded).resetsAt, /:00:00\.000Z$/);
+    const deadBefore = await read<Json[]>(platform, agent, `T/deliveries?agent_id=${agent.id}&status=dead`);
+
+    await setBudget(1_000);
+    await eventually('all are processed', async () => done.length === WAITING);
+    assert.equal(
+      done,
+      Array.from({ length: WAITING }, (_, number) => number),
+    );
+    control.abort();
+    await receiving;
+    assert.equal([deadBefore, await read<Json[]>(platform, agent, `T/deliveries?agent_id=${agent.id}&failed=true`)], [[], []]);
+    assert.equal(
+      lines.filter((line) => !/used up|allows work again/.test(line)),
+      [],
+    );
   }));
 
 test('if a setting is missing or not accepted, connectRunner fails with a one-line error that names the setting', () =>

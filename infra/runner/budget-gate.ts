@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
+import type { BudgetRefusal } from './budget-refusal.ts';
+import { isTransient } from './outage-report.ts';
+
+/** How often the service is asked about the budget at most, in milliseconds: if there is one, and if there is none. */
+const LIMITED_INTERVAL_MS = 1_000;
+const UNLIMITED_INTERVAL_MS = 30_000;
+/** How often it is asked while the budget is used up. */
+const HELD_INTERVAL_MS = 2_000;
+
+/**
+ * The budget of the agent in the present hour, in US dollars. `hour` is its start by the clock of the service.
+ * `limit_usd` and `left_usd` are null without a limit.
+ */
+export type BudgetState = {
+  readonly hour: string;
+  readonly limit_usd: number | null;
+  readonly left_usd: number | null;
+  readonly refused: number;
+  readonly refused_sessions: number;
+};
+
+type Gate = {
+  readonly ask: (since: string | undefined) => Promise<BudgetState | null>;
+  readonly report: (line: string) => void;
+  known: BudgetState | null;
+  /** The time from which `known` is too old, in milliseconds. */
+  askAt: number;
+  asking: Promise<BudgetState | null> | null;
+  /** The budget at the last refusal. Until more of it is left, or the hour ends, nothing starts. */
+  refusedAt: BudgetState | null;
+  isHolding: boolean;
+};
+
+const HOUR_MS = 3_600_000;
+const endOf = ({ hour }: BudgetState): string => new Date(Date.parse(hour) + HOUR_MS).toISOString();
+
+/** Returns whether nothing may start. `refusedAt` is the budget at the last refusal. */
+const isUsedUp = ({ hour, limit_usd, left_usd }: BudgetState, refusedAt: BudgetState | null): boolean => {
+  if (limit_usd === null || left_usd === null) return false;
+  if (left_usd <= 0) return true;
+  return refusedAt !== null && hour === refusedAt.hour && limit_usd === refusedAt.limit_usd && left_usd <= (refusedAt.left_usd ?? 0);
+};
+
+/**
+ * Asks the service. While it is unavailable, the last answer holds until its hour ends.
+ * @throws Refusal unavailable if there was no answer yet
+ */
+const refresh = async (gate: Gate): Promise<BudgetState | null> => {
+  gate.askAt = Date.now() + LIMITED_INTERVAL_MS;
+  try {
+    gate.known = await gate.ask(gate.known?.hour);
+  } catch (error) {
+    if (isTransient(error) && gate.known === null) throw error;
+    const isOver = gate.known !== null && Date.parse(endOf(gate.known)) <= Date.now();
+    if (isOver || !isTransient(error)) gate.known = null;
+    if (isTransient(error)) return gate.known;
+  }
+  const { known } = gate;
+  gate.askAt = Date.now() + (known?.limit_usd == null ? UNLIMITED_INTERVAL_MS : LIMITED_INTERVAL_MS);
+  return known;
+};
+
+const askNow = (gate: Gate): Promise<BudgetState | null> => {
+  gate.asking ??= refresh(gate).finally(() => {
+    gate.asking = null;
+  });
+  return gate.asking;
+};
+
+/** Returns whether nothing may start now. If the service has never answered, the run itself finds this out. */
+const isClosed = async (gate: Gate): Promise<boolean> => {
+  const state = Date.now() < gate.askAt ? gate.known : await askNow(gate).catch(() => null);
+  const isClosedNow = state !== null && isUsedUp(state, gate.refusedAt);
+  if (!isClosedNow) gate.refusedAt = null;
+  return isClosedNow;
+};
+
+const say = (gate: Gate, isHolding: boolean): void => {
+  if (isHolding === gate.isHolding) return;
+  gate.isHolding = isHolding;
+  const until = gate.known ? ` until ${endOf(gate.known)}` : '';
+  gate.report(
+    isHolding
+      ? `the hourly budget of the agent is used up: nothing is started${until}, unless the budget is raised`
+      : 'the budget allows work again',
+  );
+};
+
+/** Waits until the budget allows to start work. Returns false if `ending` is aborted first. */
+const untilOpen = async (gate: Gate, ending: AbortSignal, onWait?: () => void): Promise<boolean> => {
+  for (;;) {
+    const isHeld = await isClosed(gate);
+    say(gate, isHeld);
+    if (!isHeld) return true;
+    if (ending.aborted) return false;
+    onWait?.();
+    await sleep(HELD_INTERVAL_MS, undefined, { signal: ending }).catch(() => {});
+  }
+};
+
+/**
+ * Returns whether the budget explains this refusal. It does not if the agent has no budget, or if all of it was left: the
+ * handler then asks for more than the whole budget. `before` is the hour in which the handler started.
+ */
+const isExplained = (state: BudgetState, refusal: BudgetRefusal, before: string | undefined): boolean => {
+  const { isCertain, resets_at } = refusal;
+  const { limit_usd, left_usd } = state;
+  if (limit_usd === null || left_usd === null) return false;
+  if (refusal.left_usd !== undefined && refusal.limit_usd !== undefined) return refusal.left_usd < refusal.limit_usd;
+  if (isCertain && ((resets_at !== undefined && resets_at <= state.hour) || (before !== undefined && before < state.hour))) return true;
+  if (left_usd >= limit_usd) return false;
+  return isCertain || left_usd <= 0 || state.refused + state.refused_sessions > 0;
+};
+
+/** Takes note of a refusal. Returns whether the event is to be kept until the budget allows to process it. */
+const noteRefusal = async (gate: Gate, refusal: BudgetRefusal, ending: AbortSignal): Promise<boolean> => {
+  const before = gate.known?.hour;
+  // An answer that is on its way may be older than the refusal.
+  await gate.asking?.catch(() => {});
+  const state = await retryTransient(() => askNow(gate), ending).catch(() => null);
+  if (state === null || !isExplained(state, refusal, before)) return false;
+  const isOfThisHour = refusal.resets_at === undefined || refusal.resets_at > state.hour;
+  const hasGrown = refusal.left_usd !== undefined && state.left_usd !== null && state.left_usd > refusal.left_usd;
+  if (isOfThisHour && !hasGrown && (before === undefined || before === state.hour)) gate.refusedAt = state;
+  return true;
+};
+
+/** Knows whether the hourly budget of the agent allows to start work. */
+export type BudgetGate = {
+  /**
+   * Waits until the budget allows to start work, and reports this once. `onWait` is called every few seconds meanwhile.
+   * @returns false if `ending` is aborted first
+   */
+  readonly untilOpen: (ending: AbortSignal, onWait?: () => void) => Promise<boolean>;
+  /** Takes note of a refusal. Returns whether the event is to be kept until the budget allows to process it. */
+  readonly noteRefusal: (refusal: BudgetRefusal, ending: AbortSignal) => Promise<boolean>;
+};
+
+type Options = { readonly api: Pick<RunnerApi, 'budget'>; readonly agent: RunnerAgent; readonly report: (line: string) => void };
+
+/**
+ * Creates the gate of an agent. It asks the service at most once a second; without a budget, it only asks now and then.
+ */
+export const createBudgetGate = ({ api, agent, report }: Options): BudgetGate => {
+  const ask = (since: string | undefined): Promise<BudgetState | null> => api.budget(agent, since);
+  const gate: Gate = { ask, report, known: null, askAt: 0, asking: null, refusedAt: null, isHolding: false };
+  return {
+    untilOpen: (ending, onWait) => untilOpen(gate, ending, onWait),
+    noteRefusal: (refusal, ending) => noteRefusal(gate, refusal, ending),
+  };
+};
