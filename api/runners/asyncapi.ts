@@ -1,10 +1,4 @@
-import {
-  CONTENT_TYPE,
-  CREDENTIAL_MESSAGE_TYPE,
-  inboundSubject,
-  type RunnerMessageType,
-  runnerMessages,
-} from '../../domain/runners/cloud-event.ts';
+import { CONTENT_TYPE, CREDENTIAL_MESSAGE_TYPE, inboundSubject, runnerMessages } from '../../domain/runners/cloud-event.ts';
 import {
   ACK_WAIT_MS,
   consumerName,
@@ -13,9 +7,12 @@ import {
   MAX_UNACKNOWLEDGED,
   STREAM,
 } from '../../domain/runners/runner-credential.ts';
+import type { RunnerMessageType } from '../../domain/runners/runner-message.ts';
+import { isSessionMessage } from '../../domain/runners/session-message.ts';
 import { benchmarkResult } from './benchmark-result.ts';
 import { credentialMessage } from './credential-message.ts';
 import { deliveryMessage } from './delivery-message.ts';
+import { sessionMessage } from './session-message.ts';
 
 const reference = (path: string) => ({ $ref: `#/${path}` });
 
@@ -24,12 +21,17 @@ const reference = (path: string) => ({ $ref: `#/${path}` });
  */
 const nameOf = ({ type }: RunnerMessageType): string => type.replace(/\.([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
+const describe = (row: RunnerMessageType, publicUrl: string) => {
+  if (isSessionMessage(row.type)) return sessionMessage(row, publicUrl);
+  return row.type === CREDENTIAL_MESSAGE_TYPE ? credentialMessage(publicUrl) : deliveryMessage(row, publicUrl);
+};
+
 const messageOf = (row: RunnerMessageType, publicUrl: string) => ({
   name: row.type,
   title: row.type,
   summary: row.summary,
   contentType: CONTENT_TYPE,
-  ...(row.type === CREDENTIAL_MESSAGE_TYPE ? credentialMessage(publicUrl) : deliveryMessage(row, publicUrl)),
+  ...describe(row, publicUrl),
 });
 
 const credential = {

@@ -2,10 +2,10 @@ import {
   BENCHMARK_MESSAGE_TYPE,
   CRON_MESSAGE_TYPE,
   MAX_INLINE_BYTES,
-  type RunnerMessageType,
   runnerMessages,
   SPEC_VERSION,
 } from '../../domain/runners/cloud-event.ts';
+import type { RunnerMessageType } from '../../domain/runners/runner-message.ts';
 import { benchmarkRunExample, benchmarkRunSchema } from './benchmark-result.ts';
 
 const textField = (description: string) => ({ type: 'string', description });

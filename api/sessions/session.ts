@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { loadAgent } from '../../commands/agents/agent.ts';
 import { appendMessage, MessageAppend } from '../../commands/sessions/append-message.ts';
+import { continueSession, SessionContinue } from '../../commands/sessions/continue-session.ts';
 import { endSession, SessionEnd } from '../../commands/sessions/end-session.ts';
+import { interruptSession } from '../../commands/sessions/interrupt-session.ts';
 import { requireReader, requireWriter, type Writers } from '../../commands/sessions/session-access.ts';
 import { withNames } from '../../commands/sessions/session-names.ts';
 import { SessionStart, startSession } from '../../commands/sessions/start-session.ts';
@@ -35,6 +37,8 @@ const checkWriter =
 
 const RUNNER_ONLY = "Requires the runner key of the session's agent.";
 
+const ASSIGNERS = "Requires the runner key of the session's agent, or the permission `agent:assign` on it.";
+
 const endOperation = (action: string, type: Session.EndEvent, summary: string) =>
   operation({
     method: 'post',
@@ -43,8 +47,7 @@ const endOperation = (action: string, type: Session.EndEvent, summary: string) =
     details: 'The same request again changes nothing. A session that has ended in another way is refused with 409.',
     permit: 'any',
     inSuspendedTenant: true,
-    permissionNote:
-      type === 'SessionCancelled' ? "Requires the runner key of the session's agent, or the permission `agent:assign` on it." : RUNNER_ONLY,
+    permissionNote: type === 'SessionCancelled' ? ASSIGNERS : RUNNER_ONLY,
     preauthorize: checkWriter(type === 'SessionCancelled' ? 'assigners' : 'runner'),
     body: SessionEnd,
     reply: TaskSessionRead,
@@ -56,7 +59,8 @@ export const sessionOperations = {
     method: 'post',
     path: AGENT_SESSIONS,
     summary: 'Start a session of an agent',
-    details: 'The session records the revision and the model chain of the agent. An inactive agent is refused with 409.',
+    details:
+      'The session records the revision and the model chain of the agent. An inactive agent is refused with 409. If a person starts the session, the runner gets a message of the type `annals.session.started`.',
     permit: { all: ['agent:assign'], runner: true },
     body: SessionStart,
     reply: TaskSessionRead,
@@ -98,7 +102,8 @@ export const sessionOperations = {
     method: 'post',
     path: `${SESSION}/messages`,
     summary: 'Append a message to a session',
-    details: 'Only the runner may report the use of a model. The content is stored encrypted.',
+    details:
+      'Only the runner may report the use of a model. The content is stored encrypted. A message of a person reaches the runner as `annals.session.message`.',
     permit: 'any',
     permissionNote:
       "Requires the runner key of the session's agent. Who has started the session may append messages of the role `user`, with the permission `agent:assign` on the agent.",
@@ -108,6 +113,32 @@ export const sessionOperations = {
     status: 201,
     location: SESSION,
     run: appendMessage,
+  }),
+  continueSession: operation({
+    method: 'post',
+    path: `${SESSION}/continue`,
+    summary: 'Continue a session that has ended',
+    details: 'Starts a session that names the old one as `continues_id`. A session that has not ended is refused with 409.',
+    permit: 'any',
+    permissionNote: ASSIGNERS,
+    preauthorize: checkWriter('assigners'),
+    body: SessionContinue,
+    reply: TaskSessionRead,
+    status: 201,
+    location: '/tenant/:tenant_id/sessions/:id',
+    run: continueSession,
+  }),
+  interruptSession: operation({
+    method: 'post',
+    path: `${SESSION}/interrupt`,
+    summary: 'Ask the runner to stop what it does',
+    details:
+      'The runner gets a message of the type `annals.session.interrupted`, and the session goes on. The same request again has no effect until something else has happened in the session.',
+    permit: 'any',
+    permissionNote: ASSIGNERS,
+    preauthorize: checkWriter('assigners'),
+    reply: TaskSessionRead,
+    run: interruptSession,
   }),
   completeSession: endOperation('complete', 'SessionCompleted', 'End a session as completed'),
   failSession: endOperation('fail', 'SessionFailed', 'End a session as failed'),

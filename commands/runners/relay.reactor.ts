@@ -4,7 +4,8 @@ import type { DeliveryEvent } from '../../domain/webhooks/delivery.ts';
 
 /**
  * A message to publish to the broker. `id` is the id of the event, and `token` its log position as a consistency token.
- * `delivery` is the id of the delivery; null if the message belongs to none. `occurrence` is the id of the occurrence,
+ * `delivery` is the id of the delivery; null if the message belongs to none. `session` is only present for what a person
+ * wrote in a session. `occurrence` is the id of the occurrence,
  * and only present for a message of a cron job. `traceparent` is only present if the request had a trace context.
  */
 export type OutgoingMessage = {
@@ -12,6 +13,7 @@ export type OutgoingMessage = {
   readonly token: string;
   readonly subject: string;
   readonly delivery: string | null;
+  readonly session?: string;
   readonly occurrence?: string;
   readonly traceparent?: string;
   readonly payload: Uint8Array;
@@ -36,6 +38,9 @@ const MAX_ENVELOPE_BYTES = 16_384;
 export const inlineLimit = (maxPayload: number): number =>
   Math.max(0, Math.min(MAX_INLINE_BYTES, Math.floor(((maxPayload - MAX_ENVELOPE_BYTES) * 3) / 4)));
 
+/** Returns whether an event of a relayed type is sent to a runner. */
+export const isForRunner = (event: Recorded): boolean => runnerMessages[event.type]?.isSent?.(event) ?? true;
+
 /**
  * Returns the message for an event of a relayed type (for a requeued delivery, the result of `messageSource`). Instead
  * of a body of more than `maxBodyBytes`, the message contains the URL of the body. The id and the position of the
@@ -51,6 +56,7 @@ export const outgoingMessage = (event: Recorded, publicUrl: string, maxBodyBytes
     token: tokenOf(carrier.position),
     subject: inboundSubject(event.tenant, message.agent),
     delivery: message.delivery,
+    ...(message.session !== undefined && { session: message.session }),
     ...(message.occurrence !== undefined && { occurrence: message.occurrence }),
     ...(traceparent !== undefined && { traceparent }),
     payload: encodeCloudEvent(event, type, message, maxBodyBytes),

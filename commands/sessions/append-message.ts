@@ -5,12 +5,16 @@ import { idOf } from '../../domain/id.ts';
 import { microsOf, Usd, usdOf } from '../../domain/money.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
+import * as SentEvent from '../../domain/sessions/sent-event.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import { centsOf, costByPricing, MAX_COST_MICROS } from '../../domain/sessions/usage-cost.ts';
-import type { Ctx, Input, Loaded, SecretLocation } from '../context.ts';
+import type { Ctx, Input, Loaded } from '../context.ts';
 import { redactText } from '../redaction/redaction-patterns.ts';
+import { contentLocation } from './content-location.ts';
+import { personMessage } from './person-message.ts';
 import { loadSession } from './session-access.ts';
 
+const MAX_FILES = 10;
 const MAX_TOKENS = 100_000_000;
 const Tokens = integer(0, MAX_TOKENS).default(0);
 
@@ -23,6 +27,13 @@ export const MessageAppend = z
       .default(null)
       .meta({ description: '`waiting`: the agent waits for an answer, and so does the session until the next message' }),
     content: z.string().meta({ description: 'The text', examples: ['Please review pull request 42.'] }),
+    attachment_ids: z
+      .array(idOf('attachment'))
+      .max(MAX_FILES)
+      .default([])
+      .meta({
+        description: 'Files of the message, which were added to the session before. The runner gets those of a person with the message',
+      }),
     model_id: idOf('model', 'The model that wrote the message').nullable().default(null),
     prompt_tokens: Tokens.meta({ description: 'The tokens that were sent to the model', examples: [1200] }),
     completion_tokens: Tokens.meta({ description: 'The tokens that the model returned', examples: [340] }),
@@ -34,14 +45,6 @@ export const MessageAppend = z
   .meta({ id: 'MessageAppend', examples: [{ role: 'user', content: 'Please review pull request 42.' }] });
 
 type Append = Input<typeof MessageAppend, 'tenant_id' | 'session_id'>;
-
-/** Returns the location of the encrypted content of a message. */
-export const contentLocation = (tenant: string, session_id: string, message_id: string): SecretLocation => ({
-  tenant,
-  category: Session.category,
-  id: session_id,
-  field: `message/${message_id}`,
-});
 
 /** Returns a message in the form of the response schema TaskMessageRead. */
 export const messageView = (session_id: string, message: Session.Message, content: string | null) => ({
@@ -83,19 +86,33 @@ const usageOf = async (ctx: Ctx, input: Append, { model_id: primary }: Session.S
 };
 
 /**
+ * Sends a message of a person to the runner of the agent.
+ * @throws Refusal not_found, forbidden, invalid, conflict if the session has ended
+ */
+const sendMessage = async (ctx: Ctx, input: Append): Promise<Loaded<ReturnType<typeof messageView>>> => {
+  assertFromUser(input);
+  const { session_id } = input;
+  const session = await loadSession(ctx, session_id);
+  await ctx.sideEffect(() => usageOf(ctx, input, session.state));
+  const { message, content } = await personMessage(ctx, session_id, { ...input, pointer: '/content' });
+  const loaded = await ctx.transact(Session, session_id, SentEvent.sendMessage(message, ctx.at()));
+  return { ...loaded, state: messageView(session_id, loaded.state.last_message!, content) };
+};
+
+/**
  * Appends a message to a session that has not ended. The content is redacted with the tenant's patterns, and then
- * stored encrypted.
+ * stored encrypted. A message of a person also reaches the runner.
  * @throws Refusal not_found, forbidden, invalid, conflict if the session has ended
  */
 export const appendMessage = async (ctx: Ctx, input: Append): Promise<Loaded<ReturnType<typeof messageView>>> => {
-  const { session_id, role, kind, content, model_id } = input;
-  if (ctx.principal.kind !== 'runner') assertFromUser(input);
+  if (ctx.principal.kind !== 'runner') return sendMessage(ctx, input);
+  const { session_id, role, kind, content, model_id, attachment_ids } = input;
   const session = await loadSession(ctx, session_id);
   const usage = await ctx.sideEffect(() => usageOf(ctx, input, session.state));
   const message_id = ctx.newId();
   const redacted = await redactText(ctx, '/content', content);
   const sealed_content = await ctx.seal(contentLocation(ctx.tenant, session_id, message_id), secret(redacted));
-  const message = { message_id, role, kind, model_id, sealed_content };
+  const message = { message_id, role, kind, model_id, sealed_content, attachment_ids };
   const loaded = await ctx.transact(Session, session_id, Session.appendMessage(message, usage, ctx.at()));
   return { ...loaded, state: messageView(session_id, loaded.state.last_message!, redacted) };
 };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { text } from '../../domain/fields.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
+import * as SentEvent from '../../domain/sessions/sent-event.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import type { Ctx, Input, Loaded, SecretLocation } from '../context.ts';
 import { loadSession } from './session-access.ts';
@@ -53,8 +54,10 @@ const endOnce = async (ctx: Ctx, type: Session.EndEvent, session_id: string, tex
   const { state } = await loadSession(ctx, session_id);
   const sealed_summary = await sealText(ctx, locationOf(state, 'summary'), texts.summary);
   const sealed_error = await sealText(ctx, locationOf(state, 'error'), texts.error);
+  const fields = { sealed_summary, sealed_error };
+  const isOfPerson = type === 'SessionCancelled' && ctx.principal.kind !== 'runner';
   try {
-    return await ctx.transact(Session, session_id, Session.end(type, { sealed_summary, sealed_error }, ctx.at()));
+    return await ctx.transact(Session, session_id, isOfPerson ? SentEvent.cancel(fields, ctx.at()) : Session.end(type, fields, ctx.at()));
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'conflict') throw error;
     const current = await loadSession(ctx, session_id);

@@ -4,12 +4,14 @@ import { displayText, integer } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import { conflict, invalid, Refusal } from '../../domain/refusal.ts';
 import * as CronRun from '../../domain/schedule/cron-run.ts';
+import * as SentEvent from '../../domain/sessions/sent-event.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
 import { recordRefusedSession, requireBudget } from '../billing/budget.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { readModelChain } from '../runners/agent-runtime.ts';
+import { FirstMessage, personMessage } from './person-message.ts';
 import { sessionView } from './session-names.ts';
 
 const DAY_SECONDS = 86_400;
@@ -27,6 +29,7 @@ export const SessionStart = z
       .default(null)
       .meta({ description: 'The occurrence of a cron job that the session processes', examples: [null] }),
     user_id: idOf('user', 'The member for whom the session runs').nullable().default(null),
+    message: FirstMessage,
     expires_in_seconds: integer(1, MAX_LIFETIME_SECONDS)
       .default(DAY_SECONDS)
       .meta({ description: 'After this time, the session expires if it has not ended' }),
@@ -116,12 +119,23 @@ const recordedFields = async (ctx: Ctx, input: Start) => {
   return { agent_revision: agent.revision, model_ids, model_id: primary, position, ...origin };
 };
 
+const RUNNER_MESSAGE = 'may only be set by a person: a runner appends its messages after the start';
+
+/** Returns the decision that starts a session of the runner, or one of a person, of which the runner is told. */
+const decisionOf = async (ctx: Ctx, id: string, data: Parameters<typeof SentEvent.assign>[0], { message }: Start) => {
+  if (ctx.principal.kind === 'runner') return Session.start(data);
+  const first = message && (await personMessage(ctx, id, { pointer: '/message/content', content: message.content }));
+  return SentEvent.assign(data, first?.message ?? null);
+};
+
 /**
- * Starts a session of an agent. Its event records the agent's revision and model chain.
+ * Starts a session of an agent. Its event records the agent's revision and model chain. `continues_id` is the session
+ * that it continues; null if there is none.
  * @throws Refusal not_found, conflict if the agent is inactive or deleted, budget_exceeded, invalid
  */
-export const startSession = async (ctx: Ctx, input: Start) => {
-  const { agent_id, title, user_id, expires_in_seconds } = input;
+export const startSession = async (ctx: Ctx, input: Start, continues_id: string | null = null) => {
+  const { agent_id, title, user_id, expires_in_seconds, message } = input;
+  if (message && ctx.principal.kind === 'runner') throw invalid('/message', RUNNER_MESSAGE, 'person_only');
   // This is a side effect, so that a repeat with the same Idempotency-Key succeeds even if the agent has become
   // inactive.
   const recorded = await ctx
@@ -131,6 +145,8 @@ export const startSession = async (ctx: Ctx, input: Start) => {
       throw error;
     });
   const expires_at = new Date(Date.parse(ctx.at()) + expires_in_seconds * 1_000).toISOString();
-  const data = { agent_id, title, user_id, expires_at, ...recorded };
-  return sessionView(ctx, await ctx.transact(Session, ctx.newId(), Session.start(data), { expectNew: true }));
+  const id = ctx.newId();
+  const data = { agent_id, title, user_id, expires_at, ...recorded, continues_id };
+  const decide = await decisionOf(ctx, id, data, input);
+  return sessionView(ctx, await ctx.transact(Session, id, decide, { expectNew: true }));
 };

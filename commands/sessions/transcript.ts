@@ -3,7 +3,8 @@ import * as Session from '../../domain/sessions/session.ts';
 import { centsOf } from '../../domain/sessions/usage-cost.ts';
 import type { Ctx, Loaded } from '../context.ts';
 import { attachmentView } from './add-attachment.ts';
-import { contentLocation, messageView } from './append-message.ts';
+import { messageView } from './append-message.ts';
+import { contentLocation } from './content-location.ts';
 import { openEndTexts } from './end-session.ts';
 import { loadSession } from './session-access.ts';
 import { sessionView } from './session-names.ts';
@@ -40,9 +41,10 @@ const readMessages = async (ctx: Ctx, session_id: string, until: number, { from,
   for await (const event of ctx.history(Session, session_id, { from })) {
     if (event.revision > until) break;
     state = Session.evolve(state, event);
-    if (event.type === 'MessageAppended') {
+    const message = Session.messageIn(event);
+    if (message) {
       if (messages.length > 0 && (messages.length === limit || bytes > PAGE_BYTES)) return { messages, attachments, next: event.revision };
-      const content = await openContent(ctx, session_id, event.data.message_id, event.data.sealed_content);
+      const content = await openContent(ctx, session_id, message.message_id, message.sealed_content);
       bytes += Buffer.byteLength(content ?? '') + MESSAGE_OVERHEAD_BYTES;
       messages.push(messageView(session_id, state.last_message!, content));
     }

@@ -6,7 +6,9 @@ import { type DeliveryFacts, factsOf } from '../webhooks/delivery.ts';
 import { labelsOf } from '../webhooks/guardrail.ts';
 import type { MailFacts } from '../webhooks/mail-delivery.ts';
 import type { SkillCallFacts } from '../webhooks/skill-call.ts';
-import { bodyPart, type MessageBody, validAttributes } from './message-body.ts';
+import { bodyPart, validAttributes } from './message-body.ts';
+import type { Message, RunnerMessageType } from './runner-message.ts';
+import { sessionMessages } from './session-message.ts';
 
 /**
  * The maximum size of a body that a message contains, in bytes. Instead of a larger body, the message contains a URL
@@ -21,32 +23,6 @@ const encoder = new TextEncoder();
 
 /** Returns the NATS subject of the messages to an agent. */
 export const inboundSubject = (tenant: string, agent: string): string => `agents.${tenant}.${agent}.inbound`;
-
-/**
- * A message for a runner: its body and its CloudEvents attributes. The names of attributes consist of lower-case
- * letters and digits.
- */
-export type Message = MessageBody & {
-  readonly agent: string;
-  /**
-   * The delivery to which the message belongs. Null if there is none; the acknowledgement of such a message is not
-   * recorded.
-   */
-  readonly delivery: string | null;
-  /** The id of the occurrence, for the message of a cron job; absent for any other message. */
-  readonly occurrence?: string;
-  readonly attributes: Readonly<Record<string, string>>;
-};
-
-/**
- * How events of one type become messages to runners. `type` is the CloudEvents type, and `summary` the text in the
- * AsyncAPI document.
- */
-export type RunnerMessageType = {
-  readonly type: string;
-  readonly summary: string;
-  readonly message: (event: Recorded, publicUrl: string) => Message;
-};
 
 /**
  * Returns the attributes which warn the agent that the content comes from outside the platform, and which say what the
@@ -215,6 +191,7 @@ export const runnerMessages: Readonly<Record<string, RunnerMessageType>> = {
     summary: 'A person has answered a credential request of the runner: its runtime has the value',
     message: credentialMessage,
   },
+  ...sessionMessages,
 };
 
 const CLOSING_BRACE = 0x7d;

@@ -1,86 +1,43 @@
 import type { Recorded } from '../event.ts';
-import { conflict, notFound } from '../refusal.ts';
+import { conflict, invalid, notFound } from '../refusal.ts';
+import {
+  type AttachmentFields,
+  type Cause,
+  type Continued,
+  type EndEvent,
+  type EndFields,
+  type MessageFields,
+  type MessageKind,
+  type SentMessage,
+  type SessionEvent,
+  type SessionStatus,
+  STATUS_OF_END,
+  type StartedFields,
+  type Usage,
+} from './session-event.ts';
+
+export * from './session-event.ts';
 
 export const category = 'session';
 
-export const SESSION_STATUSES = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled', 'expired'] as const;
-export type SessionStatus = (typeof SESSION_STATUSES)[number];
-
-export const MESSAGE_ROLES = ['user', 'assistant', 'system', 'tool'] as const;
-export type MessageRole = (typeof MESSAGE_ROLES)[number];
-
-/**
- * The kinds of messages. `waiting` means that the agent waits for an answer. All other messages have no kind (null).
- */
-export const MESSAGE_KINDS = ['waiting'] as const;
-export type MessageKind = (typeof MESSAGE_KINDS)[number] | null;
-
-/** What can cause a session. The costs of a session are counted for its cause. */
-export const CAUSE_KINDS = ['webhook', 'skill', 'cron_job', 'benchmark', 'user', 'runner', 'unknown'] as const;
-export type Cause = { cause_kind: (typeof CAUSE_KINDS)[number]; cause_id: string | null };
-
-type StartedFields = {
-  agent_id: string;
-  title: string | null;
-  /** The delivery that is processed in the session; null if there is none. */
-  delivery_id: string | null;
-  cron_occurrence_id: string | null;
-  /**
-   * The user for whom the session runs. Null if this is the user who started the session, or if it runs for no user.
-   */
-  user_id: string | null;
-  expires_at: string;
-  /** The revision of the agent when the session started. */
-  agent_revision: number;
-  /** The model chain of the agent when the session started. */
-  model_ids: readonly string[];
-  /**
-   * The primary model when the session started, after unusable models were replaced by failover; null if there was
-   * none.
-   */
-  model_id: string | null;
-  /**
-   * The position of the newest event of the agent and of its models when the session started, as a consistency token.
-   */
-  position: string;
-};
-
-type MessageFields = { message_id: string; role: MessageRole; kind: MessageKind; model_id: string | null };
-
-/** How much a language model was used for one message. The cost is in micro-dollars. */
-export type Usage = { model_id: string | null; prompt_tokens: number; completion_tokens: number; cost_micros: number };
-
-/** What the end of a session contains. Both texts are encrypted. */
-export type EndFields = { sealed_summary: string | null; sealed_error: string | null };
-
-export type AttachmentFields = { attachment_id: string; filename: string; content_type: string; size_bytes: number; sha256: string };
-
-/** Every event contains the id of the agent, so that the audit log finds all events of an agent's sessions. */
-type OfAgent = { agent_id: string };
-
-export type SessionEvent =
-  /** Events from before causes were introduced contain no cause. */
-  | { type: 'SessionStarted'; data: StartedFields & Partial<Cause> }
-  | { type: 'MessageAppended'; data: OfAgent & MessageFields & { sealed_content: string } }
-  | { type: 'UsageRecorded'; data: OfAgent & Usage & Partial<Cause> & { message_id: string } }
-  | { type: 'SessionAttachmentAdded'; data: OfAgent & AttachmentFields }
-  | { type: 'SessionCompleted'; data: OfAgent & EndFields }
-  | { type: 'SessionFailed'; data: OfAgent & EndFields }
-  | { type: 'SessionCancelled'; data: OfAgent & EndFields }
-  | { type: 'SessionExpired'; data: OfAgent };
-
-/** Maps each event type with which a caller ends a session to the status that the session then has. */
-export const STATUS_OF_END = { SessionCompleted: 'completed', SessionFailed: 'failed', SessionCancelled: 'cancelled' } as const;
-export type EndEvent = keyof typeof STATUS_OF_END;
+/** The maximum number of files of a session that messages can name: those that were added last. */
+export const MAX_NAMED_FILES = 20;
 
 /**
  * A message without its content. The content is not part of the state, because a session can have many long messages.
  */
-export type Message = MessageFields & Omit<Usage, 'model_id'> & { created_at: string };
+export type Message = MessageFields &
+  Omit<Usage, 'model_id'> & {
+    created_at: string;
+    /** The user who wrote the message; null if the runner did. */
+    created_by_id: string | null;
+    attachment_ids: readonly string[];
+  };
 export type Attachment = AttachmentFields & { created_at: string };
 
 export type Session = StartedFields &
   Cause &
+  Continued &
   EndFields &
   Omit<Usage, 'model_id'> & {
     status: 'absent' | SessionStatus;
@@ -96,6 +53,12 @@ export type Session = StartedFields &
     message_count: number;
     last_message: Message | null;
     last_attachment: Attachment | null;
+    /** The files that were added last, at most MAX_NAMED_FILES. Messages can name them. */
+    files: readonly AttachmentFields[];
+    /** The id of the last event that is sent to the runner; null if there is none. */
+    last_sent: string | null;
+    /** Whether the last event, apart from those about files and usage, asks the runner to stop what it does. */
+    is_interrupted: boolean;
     created_at: string;
     completed_at: string | null;
   };
@@ -114,6 +77,7 @@ export const initial: Session = {
   model_ids: [],
   model_id: null,
   position: '',
+  continues_id: null,
   sealed_summary: null,
   sealed_error: null,
   prompt_tokens: 0,
@@ -126,6 +90,9 @@ export const initial: Session = {
   message_count: 0,
   last_message: null,
   last_attachment: null,
+  files: [],
+  last_sent: null,
+  is_interrupted: false,
   created_at: '',
   completed_at: null,
 };
@@ -134,7 +101,7 @@ export const initial: Session = {
  * A session can have many thousands of events. Therefore, some events contain a snapshot of the state (see
  * `Aggregate`), so that only the last events must be read.
  */
-export const snapshots = { version: 2, interval: 32 };
+export const snapshots = { version: 3, interval: 32 };
 
 const NO_USAGE = { prompt_tokens: 0, completion_tokens: 0, cost_micros: 0 };
 
@@ -156,23 +123,54 @@ const withUsage = (session: Session, { prompt_tokens, completion_tokens, cost_mi
   last_message: session.last_message && { ...session.last_message, prompt_tokens, completion_tokens, cost_micros },
 });
 
-export const evolve = (session: Session, { type, data, id, tenant, at, actor }: Recorded<SessionEvent>): Session => {
+/** The user who has caused an event; null if it was the runner of the agent or the platform. */
+const userIn = ({ actor }: Pick<Recorded, 'actor'>): string | null => (actor.kind === 'user' ? actor.id : null);
+
+type Written = MessageFields & { readonly files?: readonly AttachmentFields[] };
+
+const withMessage = (session: Session, written: Written, event: Pick<Recorded, 'actor' | 'at'>): Session => {
+  const { message_id, role, kind, model_id, files = [] } = written;
+  const attachment_ids = files.map(({ attachment_id }) => attachment_id);
+  const shared = { message_id, role, kind, model_id, ...NO_USAGE };
+  const last_message = { ...shared, created_at: event.at, created_by_id: userIn(event), attachment_ids };
+  return { ...session, status: statusAfter(kind), message_count: session.message_count + 1, last_message, is_interrupted: false };
+};
+
+const withAttachment = (session: Session, { agent_id: _, ...file }: AttachmentFields & { agent_id: string }, at: string): Session => ({
+  ...session,
+  last_attachment: { ...file, created_at: at },
+  files: [...session.files, file].slice(-MAX_NAMED_FILES),
+});
+
+/** The message that an event contains; null if it contains none. */
+export const messageIn = ({ type, data }: SessionEvent): (Written & { readonly sealed_content: string }) | null => {
+  if (type === 'SessionAssigned') return data.message;
+  return type === 'MessageAppended' || type === 'SessionMessageSent' ? data : null;
+};
+
+/** Whether an event is sent to the runner of the agent. Runners have no events of their own sent to them. */
+export const isSent = ({ type, data }: SessionEvent): boolean =>
+  type === 'SessionAssigned' ||
+  type === 'SessionMessageSent' ||
+  type === 'SessionInterrupted' ||
+  (type === 'SessionCancelled' && 'previous' in data);
+
+const evolveFields = (session: Session, event: Recorded<SessionEvent>): Session => {
+  const { type, data, id, tenant, at } = event;
   switch (type) {
-    case 'SessionStarted': {
-      const created_by_id = actor.kind === 'user' ? actor.id : null;
-      return { ...session, ...data, status: 'running', id, tenant_id: tenant, created_by_id, created_at: at };
-    }
-    case 'MessageAppended': {
-      const { message_id, role, kind, model_id } = data;
-      const last_message = { message_id, role, kind, model_id, ...NO_USAGE, created_at: at };
-      return { ...session, status: statusAfter(kind), message_count: session.message_count + 1, last_message };
-    }
+    case 'SessionStarted':
+      return { ...session, ...data, status: 'running', id, tenant_id: tenant, created_by_id: userIn(event), created_at: at };
+    case 'SessionAssigned':
+      return data.message ? withMessage(session, data.message, event) : session;
+    case 'MessageAppended':
+    case 'SessionMessageSent':
+      return withMessage(session, data, event);
+    case 'SessionInterrupted':
+      return { ...session, is_interrupted: true };
     case 'UsageRecorded':
       return withUsage(session, data, at);
-    case 'SessionAttachmentAdded': {
-      const { agent_id: _, ...attachment } = data;
-      return { ...session, last_attachment: { ...attachment, created_at: at } };
-    }
+    case 'SessionAttachmentAdded':
+      return withAttachment(session, data, at);
     case 'SessionCompleted':
     case 'SessionFailed':
     case 'SessionCancelled': {
@@ -182,6 +180,11 @@ export const evolve = (session: Session, { type, data, id, tenant, at, actor }: 
     case 'SessionExpired':
       return { ...session, status: 'expired', completed_at: at };
   }
+};
+
+export const evolve = (session: Session, event: Recorded<SessionEvent>): Session => {
+  const evolved = evolveFields(session, event);
+  return isSent(event) ? { ...evolved, last_sent: event.event_id } : evolved;
 };
 
 /**
@@ -200,27 +203,43 @@ const isOpen = ({ status }: Session): boolean => status === 'running' || status 
 /** Returns whether the session has ended for good, which means that its state never changes again. */
 export const isFinal = (session: Session): boolean => session.status !== 'absent' && !isOpen(session);
 
+/** Returns the status with which the session has ended at the time `at` (RFC 3339 UTC); null if it has not ended. */
+export const endedAs = (session: Session, at: string): SessionStatus | null => {
+  if (isFinal(session)) return session.status as SessionStatus;
+  return at >= session.expires_at ? 'expired' : null;
+};
+
 /**
  * Checks that the session is running or waiting at the time `at` (RFC 3339 UTC).
  * @throws Refusal not_found if it does not exist, conflict if it has ended or expired
  */
 export const assertOpen = (session: Session, at: string): void => {
   assertExists(session);
-  const status = isFinal(session) ? session.status : at >= session.expires_at ? 'expired' : null;
-  if (status)
-    throw conflict('/path/session_id', 'session_ended', `The session has already ended, with the status ${status}`, {
-      session_status: status,
-    });
+  const status = endedAs(session, at);
+  if (!status) return;
+  const detail = `The session has already ended, with the status ${status}: POST …/sessions/${session.id}/continue starts one that continues it`;
+  throw conflict('/path/session_id', 'session_ended', detail, { session_status: status });
 };
 
-/** Starts a session. */
-export const start = (data: StartedFields & Partial<Cause>) => (): SessionEvent[] => [{ type: 'SessionStarted', data }];
+/** Starts a session of the runner itself. */
+export const start = (data: StartedFields & Partial<Cause & Continued>) => (): SessionEvent[] => [{ type: 'SessionStarted', data }];
 
-export type NewMessage = MessageFields & { readonly sealed_content: string };
+/** A message to append. `attachment_ids` are files that were added to the session before. */
+export type NewMessage = MessageFields & { readonly sealed_content: string; readonly attachment_ids: readonly string[] };
+
+/** Returns what an event contains of a message. @throws Refusal invalid if a file is unknown */
+export const writtenMessage = ({ files: known }: Session, { attachment_ids, ...message }: NewMessage): SentMessage => {
+  const files = attachment_ids.map((id, index) => {
+    const found = known.find(({ attachment_id }) => attachment_id === id);
+    if (found) return found;
+    throw invalid(`/attachment_ids/${index}`, `is not one of the last ${MAX_NAMED_FILES} files of the session`, 'unknown_attachment');
+  });
+  return { ...message, files };
+};
 
 /**
  * Appends a message and, if `usage` is given, how much the message used a language model.
- * @throws Refusal not_found if the session does not exist, conflict if it has ended
+ * @throws Refusal not_found if the session does not exist, conflict if it has ended, invalid if a file is unknown
  */
 export const appendMessage =
   (message: NewMessage, usage: Usage | null, at: string) =>
@@ -228,7 +247,9 @@ export const appendMessage =
     assertOpen(session, at);
     const { agent_id, cause_kind, cause_id } = session;
     const { message_id } = message;
-    const appended: SessionEvent = { type: 'MessageAppended', data: { agent_id, ...message } };
+    const { files, ...written } = writtenMessage(session, message);
+    const named = files.length > 0 ? { files } : {};
+    const appended: SessionEvent = { type: 'MessageAppended', data: { agent_id, ...written, ...named } };
     return usage ? [appended, { type: 'UsageRecorded', data: { agent_id, message_id, ...usage, cause_kind, cause_id } }] : [appended];
   };
 

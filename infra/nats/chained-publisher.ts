@@ -19,11 +19,12 @@ const ACK_TIMEOUT_MS = 5_000;
 export class SequenceConflict extends Error {}
 
 const headersOf = (message: OutgoingMessage, { sequence, messageId }: ExpectedLastMessage) => {
-  const { id, token, delivery, occurrence, traceparent } = message;
+  const { id, token, delivery, session, occurrence, traceparent } = message;
   const messageHeaders = headers();
   messageHeaders.set('Nats-Msg-Id', id);
   messageHeaders.set('Annals-Position', token);
   if (delivery !== null) messageHeaders.set('Annals-Delivery', delivery);
+  if (session !== undefined) messageHeaders.set('Annals-Session', session);
   if (occurrence !== undefined) messageHeaders.set('Annals-Occurrence', occurrence);
   if (traceparent !== undefined) messageHeaders.set('traceparent', traceparent);
   messageHeaders.set('Nats-Expected-Last-Sequence', String(sequence));

@@ -4,7 +4,8 @@ import { openLog } from '../eventstore/client.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
 import { surviveOutages } from '../unhandled-rejection.ts';
 import { openEventOpener } from '../vault/event-opener.ts';
-import { type Relay, type RelayLogger, type RelayStatus, startRelay } from './relay.ts';
+import type { RelayLogger } from './publish-events.ts';
+import { type Relay, type RelayStatus, startRelay } from './relay.ts';
 
 /** The configuration of the relay's process. */
 export type RelayTask = Pick<Config, 'natsUrl' | 'natsAccountSeed' | 'publicUrl' | 'masterKeyFile'> & { readonly eventstoreUrl: string };

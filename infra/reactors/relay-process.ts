@@ -2,7 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import { type Position, parseToken } from '../../domain/event.ts';
 import { createBackoff } from '../backoff.ts';
-import type { RelayLogger, RelayStatus } from './relay.ts';
+import type { RelayLogger } from './publish-events.ts';
+import type { RelayStatus } from './relay.ts';
 import type { RelayMessage, RelayReport, RelayRequest, RelayTask } from './relay-child.ts';
 
 const MAIN = join(import.meta.dirname, 'relay-main.mjs');

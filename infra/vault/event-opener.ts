@@ -1,10 +1,13 @@
 import type { Log, Subscription } from '../eventstore/event-log.ts';
 import { type ContentKeys, createContentKeys } from './content-keys.ts';
-import { createDataKeyCache } from './data-key-cache.ts';
+import { createDataKeyCache, type DataKeyCache } from './data-key-cache.ts';
 import { openMasterKeys } from './master-keys.ts';
 import { createEventOpener, type SealedEvents } from './sealed-events.ts';
+import { isSessionEvent, openSessionEvent } from './session-events.ts';
 import { watchKeys } from './watch-keys.ts';
 import { NAME_KEY, readWrappedKeys, unwrapKeys } from './wrapped-keys.ts';
+
+type LoadedKeys = { readonly contentKeys: ContentKeys; readonly dataKeys: DataKeyCache };
 
 /** Decrypts events until `close` is called. */
 export type EventOpener = Pick<SealedEvents, 'openEvent'> & { readonly close: () => Promise<void> };
@@ -18,7 +21,7 @@ export type EventOpener = Pick<SealedEvents, 'openEvent'> & { readonly close: ()
  */
 export const openEventOpener = ({ log, masterKeyFile }: { log: Log; masterKeyFile: string }): EventOpener => {
   let changes: Subscription | undefined;
-  const load = async (): Promise<ContentKeys> => {
+  const load = async (): Promise<LoadedKeys> => {
     const masters = await openMasterKeys(masterKeyFile, false);
     // This check finds out whether the master key is the right one. Otherwise a wrong master key would look like
     // damaged data keys, and events would be skipped.
@@ -30,25 +33,28 @@ export const openEventOpener = ({ log, masterKeyFile }: { log: Log; masterKeyFil
       keys.forgetAll();
     };
     changes ??= await watchKeys(log, { onErased, onDataKey: async () => {}, onRewrapped: masters.reload });
-    return keys;
+    return { contentKeys: keys, dataKeys };
   };
 
-  let loading: Promise<ContentKeys> | null = null;
-  let contentKeys: ContentKeys | null = null;
+  let loading: Promise<LoadedKeys> | null = null;
+  let known: LoadedKeys | null = null;
 
-  const loadOnce = (): Promise<ContentKeys> => {
+  const loadOnce = (): Promise<LoadedKeys> => {
     loading ??= load().finally(() => {
       loading = null;
     });
     return loading;
   };
 
-  const openEvent = createEventOpener((tenant, kid) => {
-    if (contentKeys) return contentKeys(tenant, kid);
-    return loadOnce().then((loaded) => {
-      contentKeys = loaded;
-      return loaded(tenant, kid);
-    });
-  });
+  const loaded = async (): Promise<LoadedKeys> => {
+    known ??= await loadOnce();
+    return known;
+  };
+
+  const openBytes = createEventOpener((tenant, kid) =>
+    known ? known.contentKeys(tenant, kid) : loaded().then(({ contentKeys }) => contentKeys(tenant, kid)),
+  );
+  const openEvent: SealedEvents['openEvent'] = (event) =>
+    isSessionEvent(event) ? loaded().then(({ dataKeys }) => openSessionEvent(dataKeys, event)) : openBytes(event);
   return { openEvent, close: async () => changes?.stop() };
 };

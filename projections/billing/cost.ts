@@ -59,7 +59,10 @@ export const costs = {
   tables: [dayTable, messageTable],
   on: {
     SessionStarted: 'ignore',
+    SessionAssigned: 'ignore',
     MessageAppended: 'ignore',
+    SessionMessageSent: 'ignore',
+    SessionInterrupted: 'ignore',
     UsageRecorded: usageOf,
     SessionAttachmentAdded: 'ignore',
     SessionCompleted: 'ignore',

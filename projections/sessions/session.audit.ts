@@ -3,6 +3,9 @@ import type { AuditOf } from '../audit-record.ts';
 
 export const sessionAudit = {
   SessionStarted: { summary: 'started a session of the agent {agent}', activity: 'other' },
+  SessionAssigned: { summary: 'assigned a session to the agent {agent}', activity: 'create' },
+  SessionMessageSent: { summary: 'sent a message to the agent {agent} in a session', activity: 'create' },
+  SessionInterrupted: { summary: 'interrupted a session of the agent {agent}', activity: 'update' },
   MessageAppended: { summary: 'appended a message of the role {role} to a session of the agent {agent}', activity: 'create' },
   UsageRecorded: { summary: 'recorded the use of a model in a session of the agent {agent}', activity: 'create' },
   SessionAttachmentAdded: { summary: 'added the file {filename} to a session of the agent {agent}', activity: 'create' },

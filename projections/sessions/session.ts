@@ -39,6 +39,7 @@ const furtherFields = {
     .string()
     .nullable()
     .meta({ description: 'The occurrence of a cron job that the session processes', examples: [null] }),
+  continues_id: idOf('session').nullable().meta({ description: 'The session that this one continues, which has ended' }),
   position: z.string().meta({
     description: 'The consistency token of the newest event of the agent and its models when the session started',
     examples: ['1024:1024'],
@@ -100,6 +101,8 @@ export const TaskMessageRead = z
     prompt_tokens: z.int().meta({ description: 'The tokens that were sent to the model', examples: [1200] }),
     completion_tokens: z.int().meta({ description: 'The tokens that the model returned', examples: [340] }),
     cost_cents: z.int().meta({ description: 'The cost in US cents, rounded', examples: [2] }),
+    created_by_id: idOf('user').nullable().meta({ description: 'The user who wrote the message; null if the runner did' }),
+    attachment_ids: z.array(idOf('attachment')).meta({ description: 'The files that the message names' }),
     created_at: Timestamp,
   })
   .meta({ id: 'TaskMessageRead' });
@@ -198,9 +201,10 @@ const inserted = (event: Started): Change => {
   const { id, tenant, at, data } = event;
   const { created_by_id } = Session.evolve(Session.initial, event);
   const { cause_kind: _, cause_id: __, ...shown } = data;
-  const { expires_at, user_id } = shown;
+  const { expires_at, user_id, continues_id = null } = shown;
   return insert('sessions', {
     ...shown,
+    continues_id,
     id,
     tenant_id: tenant,
     status: 'running',
@@ -213,6 +217,11 @@ const inserted = (event: Started): Change => {
   });
 };
 
+const messageAdded = ({ tenant, id }: Recorded, { kind }: Pick<Session.MessageFields, 'kind'>): Change[] => [
+  add('sessions', { tenant_id: tenant, id }, { message_count: 1 }),
+  patch('sessions', { tenant_id: tenant, id }, { status: Session.statusAfter(kind) }),
+];
+
 const ended =
   (status: Session.SessionStatus) =>
   ({ tenant, id, at }: { tenant: string; id: string; at: string }): Change =>
@@ -221,15 +230,15 @@ const ended =
 /** Sessions without their messages, which only the log contains. */
 export const sessions = {
   name: 'sessions',
-  version: 4,
+  version: 5,
   categories: [Session.category],
   tables: [table, attachmentTable, sessionCounter.table],
   on: {
     SessionStarted: (event) => [inserted(event), sessionCounter.add(event.tenant, 1)],
-    MessageAppended: ({ tenant, id, data }) => [
-      add('sessions', { tenant_id: tenant, id }, { message_count: 1 }),
-      patch('sessions', { tenant_id: tenant, id }, { status: Session.statusAfter(data.kind) }),
-    ],
+    SessionAssigned: (event) => (event.data.message ? messageAdded(event, event.data.message) : []),
+    MessageAppended: (event) => messageAdded(event, event.data),
+    SessionMessageSent: (event) => messageAdded(event, event.data),
+    SessionInterrupted: 'ignore',
     UsageRecorded: 'ignore',
     SessionAttachmentAdded: ({ tenant, data: { attachment_id, sha256, agent_id, filename, content_type } }) =>
       insert('attachments', { tenant_id: tenant, id: attachment_id, sha256, agent_id, filename, content_type }),

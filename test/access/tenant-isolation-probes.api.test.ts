@@ -43,10 +43,10 @@ const EVENTS_OF_READS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The operations that need the message broker, which this test does not start. Each is listed with the status of its
- * response.
+ * The operations that need the message broker, which this test does not start, or a session that has ended. Each is
+ * listed with the status of its response.
  */
-const STATUS_WITHOUT_DRIVERS: Record<string, number> = { issueRunnerCredential: 409 };
+const STATUS_WITHOUT_DRIVERS: Record<string, number> = { issueRunnerCredential: 409, continueSession: 409 };
 const statusWithoutDrivers = ({ operationId, path }: Call): number | undefined =>
   path.startsWith('/admin/projections/{name}') ? 404 : STATUS_WITHOUT_DRIVERS[operationId];
 

@@ -54,6 +54,8 @@ const FURTHER = [
   'GET    /tenant/{tenant_id}/tools/{tool_id}/history',
   'POST   /auth/key',
   'POST   /auth/link',
+  'POST   /tenant/{tenant_id}/sessions/{session_id}/continue',
+  'POST   /tenant/{tenant_id}/sessions/{session_id}/interrupt',
   'POST   /tenant/{tenant_id}/deliveries/{delivery_id}/attempts',
   'POST   /tenant/{tenant_id}/agents/{agent_id}/memory',
   'POST   /tenant/{tenant_id}/agents/{agent_id}/memory/forget',

@@ -2,10 +2,12 @@ import { CloudEvent } from 'cloudevents';
 import type { Msg } from 'nats';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { asyncapi } from '../../api/runners/asyncapi.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { encodeCloudEvent, runnerMessages } from '../../domain/runners/cloud-event.ts';
 import { parseEvent, withBody, withValidNames } from '../../infra/runner/cloud-event.ts';
 import { TENANT } from '../fixtures/given.ts';
+import { type Schema, schemaErrors } from '../fixtures/json-schema.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const VALUE = { id: 12, text: 'ü & =' };
@@ -113,7 +115,8 @@ const CONTENTS: readonly (readonly [name: string, body: string | Uint8Array, mor
 ];
 
 const isJson = (body: string | Uint8Array): boolean => typeof body === 'string' && body.startsWith('{');
-const TYPES = Object.keys(runnerMessages).filter((type) => type !== 'CredentialSubmitted');
+const isOfDelivery = (type: string): boolean => type !== 'CredentialSubmitted' && !type.startsWith('Session');
+const TYPES = Object.keys(runnerMessages).filter(isOfDelivery);
 
 for (const type of TYPES)
   test(`each message about ${type} is a strict CloudEvent as it leaves the relay, --exec and --forward`, () => {
@@ -135,6 +138,39 @@ test('the message about a fulfilled credential request is a strict CloudEvent', 
   const event = { ...eventOf('CredentialSubmitted', '', {}), data: { agent_id: facts.agent_id } } as unknown as Recorded;
   assertStrict(parse(encodeCloudEvent(event, type, message(event, 'https://annals.test'))), type);
 });
+
+const idOf = (name: string): string => `c${name.padEnd(24, '0')}`;
+const file = { filename: 'a\u0000b.log', content_type: 'text/plain', size_bytes: 1, sha256: 'a'.repeat(64) };
+const files = [{ ...file, attachment_id: idOf('attachment') }];
+const message = { message_id: idOf('message'), role: 'user', kind: null, model_id: null, sealed_content: 'v1', files };
+const previous = '00000000-0000-4000-8000-000000000002';
+
+/** The events of sessions that are sent to runners, and their data apart from the agent. */
+const SESSION_EVENTS: readonly (readonly [type: string, data: Readonly<Record<string, unknown>>])[] = [
+  ['SessionAssigned', { title: 'a\u0000b', previous: null, continues_id: null, message }],
+  ['SessionAssigned', { title: null, previous: null, continues_id: idOf('old'), message: null }],
+  ['SessionMessageSent', { title: null, previous, ...message }],
+  ['SessionInterrupted', { title: null, previous }],
+  ['SessionCancelled', { title: null, previous: null }],
+];
+
+for (const [index, [eventType, data]] of SESSION_EVENTS.entries())
+  test(`the message about ${eventType} (case ${index}) is a strict CloudEvent that matches its schema`, () => {
+    const { type, message: messageOf } = runnerMessages[eventType]!;
+    const { agent_id } = facts;
+    const event = { ...eventOf(eventType, '', {}), id: idOf('session'), actor: { kind: 'user', id: idOf('user') }, content: 'ü\u0000 🙂' };
+    const sent = messageOf({ ...event, data: { agent_id, ...data } } as never, 'https://annals.test');
+    const encoded = parse(encodeCloudEvent(event as never, type, sent));
+    assertStrict(encoded, type);
+    assert.equal([encoded.session, encoded.previous], [event.id, data.previous ?? undefined]);
+    const { components } = asyncapi({ publicUrl: 'https://annals.test', version: '1.0.0' });
+    const schema = Object.values(components.messages).find(({ name }) => name === type)!.payload as Schema;
+    assert.equal(schemaErrors(schema, encoded, {}), []);
+    assert.equal(
+      Object.keys(encoded).filter((name) => !(name in schema.properties!)),
+      [],
+    );
+  });
 
 /** JSON in a form as providers send it, and the object that the runner must get under `data`. */
 const FORMS: readonly (readonly [source: string, body: string, data: unknown, more?: object])[] = [

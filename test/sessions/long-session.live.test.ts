@@ -37,6 +37,7 @@ const message = (): Session.NewMessage => ({
   role: 'assistant',
   kind: null,
   model_id: null,
+  attachment_ids: [],
   sealed_content: CONTENT,
 });
 const usage = { model_id: null, prompt_tokens: 1, completion_tokens: 1, cost_micros: 1 };

@@ -116,6 +116,7 @@ const NAMES: Readonly<Record<string, ResourceType>> = {
  * the parameter
  */
 const resourceTypeOf = (path: string, name: string, where: IdPosition['in']): ResourceType => {
+  if (name === 'attachment_ids' && path.includes('/sessions/')) return 'session file';
   const before = path.split('/')[path.split('/').indexOf(`{${name}}`) - 1] ?? '';
   const collection = before === 'api-keys' ? (path.startsWith('/admin') ? 'platform key' : 'api key') : COLLECTIONS[before];
   const type = (where === 'path' ? collection : undefined) ?? (name === 'id' ? undefined : NAMES[name]);

@@ -42,6 +42,7 @@ export type ResourceType =
   | 'session'
   | 'reservation'
   | 'file'
+  | 'session file'
   | 'runner credential'
   | 'skill'
   | 'cron job'
@@ -110,11 +111,11 @@ const sendDelivery = async (p: Platform, { url, secret }: Created): Promise<stri
   return (answer.body as Created).id;
 };
 
-const uploadFile = async (p: Platform, path: string, key: string, content: string): Promise<string> => {
+const uploadFile = async (p: Platform, path: string, key: string, content: string) => {
   const raw = formBody({ name: 'upload', filename: 'a.txt', content });
   const answer = await p.send('POST', path, { key, raw, headers: { 'content-type': FORM_TYPE } });
   if (answer.status !== 201) throw new Error(`the file of the dataset was refused: ${answer.text}`);
-  return (answer.body as { sha256: string }).sha256;
+  return answer.body as { readonly id: string; readonly sha256: string };
 };
 
 const importSkill = async (p: Platform, tenant: string, key: string, name: string): Promise<string> => {
@@ -245,7 +246,8 @@ export const seedTenant = async (p: Platform, slug: string) => {
     job: replay.id,
     session,
     reservation,
-    file,
+    file: file.sha256,
+    'session file': file.id,
     'runner credential': (await issueCredential(p, id, agent)).id,
     skill,
     'cron job': cronJob.id,

@@ -1,0 +1,28 @@
+import type { Recorded } from '../event.ts';
+import type { MessageBody } from './message-body.ts';
+
+/**
+ * A message for a runner: its body and its CloudEvents attributes. The names of attributes consist of lower-case
+ * letters and digits.
+ */
+export type Message = MessageBody & {
+  readonly agent: string;
+  /** The delivery to which the message belongs; null if there is none. */
+  readonly delivery: string | null;
+  /** The session to which the message belongs, if a person wrote it there; absent for any other message. */
+  readonly session?: string;
+  /** The id of the occurrence, for the message of a cron job; absent for any other message. */
+  readonly occurrence?: string;
+  readonly attributes: Readonly<Record<string, string>>;
+};
+
+/**
+ * How events of one type become messages to runners. `type` is the CloudEvents type, and `summary` the text in the
+ * AsyncAPI document. `isSent` returns whether an event is sent at all; absent if all are.
+ */
+export type RunnerMessageType = {
+  readonly type: string;
+  readonly summary: string;
+  readonly isSent?: (event: Recorded) => boolean;
+  readonly message: (event: Recorded, publicUrl: string) => Message;
+};

@@ -1,0 +1,96 @@
+import type { Recorded } from '../event.ts';
+import { isSent, type SentMessage, type SessionEvent } from '../sessions/session.ts';
+import type { Message, RunnerMessageType } from './runner-message.ts';
+
+/**
+ * An event of a session that is sent to the runner. The content of its message is decrypted: a copy of the event with
+ * the content in place of the encrypted one. `content` is null if the event has no message.
+ */
+export type OpenedSessionEvent = Recorded<SessionEvent> & { readonly content: string | null };
+
+const encoder = new TextEncoder();
+
+/** The types of the messages about sessions, by the type of the event. */
+const TYPES = {
+  SessionAssigned: 'annals.session.started',
+  SessionMessageSent: 'annals.session.message',
+  SessionInterrupted: 'annals.session.interrupted',
+  SessionCancelled: 'annals.session.cancelled',
+} as const;
+type SentType = keyof typeof TYPES;
+type SentEvent = Extract<Recorded<SessionEvent>, { type: SentType }>;
+
+/** Returns whether the CloudEvents type is one of those of sessions. */
+export const isSessionMessage = (type: unknown): boolean => typeof type === 'string' && type.startsWith('annals.session.');
+
+const messageOf = (event: SentEvent): SentMessage | null => {
+  if (event.type === 'SessionMessageSent') return event.data;
+  return event.type === 'SessionAssigned' ? event.data.message : null;
+};
+
+const filesOf = ({ files }: SentMessage, tenantUrl: string) =>
+  files.map(({ attachment_id, filename, content_type, size_bytes, sha256 }) => ({
+    attachment_id,
+    filename,
+    content_type,
+    size_bytes,
+    sha256,
+    url: `${tenantUrl}/files/${sha256}`,
+  }));
+
+/** Returns the data of the message: the session, and the person's message with its files if there is one. */
+const dataOf = (event: SentEvent, content: string | null, tenantUrl: string) => {
+  const continues_id = event.type === 'SessionAssigned' ? event.data.continues_id : undefined;
+  const session = { id: event.id, title: event.data.title ?? null, continues_id };
+  const message = messageOf(event);
+  if (!message) return { session, message, files: [] };
+  const { message_id: id, role } = message;
+  return { session, message: { id, role, content, created_at: event.at }, files: filesOf(message, tenantUrl) };
+};
+
+const sessionMessage = (event: Recorded, publicUrl: string): Message => {
+  const sent = event as SentEvent & Partial<OpenedSessionEvent>;
+  const { agent_id, previous } = sent.data;
+  const tenantUrl = `${publicUrl}/tenant/${event.tenant}`;
+  const body = encoder.encode(JSON.stringify(dataOf(sent, sent.content ?? null, tenantUrl)));
+  return {
+    agent: agent_id,
+    delivery: null,
+    session: event.id,
+    attributes: {
+      source: `${tenantUrl}/agents/${agent_id}/sessions`,
+      subject: event.id,
+      tenant: event.tenant,
+      agent: agent_id,
+      session: event.id,
+      user: event.actor.id,
+      previous: previous ?? '',
+      contenttrust: 'trusted',
+    },
+    contentType: 'application/json',
+    body,
+    size: body.length,
+    isJson: true,
+    reference: `${tenantUrl}/sessions/${event.id}`,
+  };
+};
+
+const SUMMARIES: Readonly<Record<SentType, string>> = {
+  SessionAssigned: 'A person has started a session of the agent',
+  SessionMessageSent: 'A person has written a message in a session of the agent',
+  SessionInterrupted: 'A person asks the agent to stop what it does in a session, and to keep the session',
+  SessionCancelled: 'A person has cancelled a session of the agent',
+};
+
+/** Maps the types of the events of sessions that are sent to runners to the form of their messages. */
+export const sessionMessages: Readonly<Record<string, RunnerMessageType>> = Object.fromEntries(
+  Object.entries(TYPES).map(([eventType, type]) => [
+    eventType,
+    {
+      type,
+      summary: SUMMARIES[eventType as SentType],
+      isSent: (event: Recorded) => isSent(event as Recorded<SessionEvent>),
+      message: sessionMessage,
+    },
+  ]),
+);

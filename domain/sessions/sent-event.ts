@@ -1,0 +1,58 @@
+import {
+  assertOpen,
+  type Cause,
+  type Continued,
+  type EndFields,
+  initial,
+  type NewMessage,
+  type SentFields,
+  type Session,
+  type SessionEvent,
+  type StartedFields,
+  writtenMessage,
+} from './session.ts';
+
+// The decisions of persons that the runner of the agent learns about.
+
+const sentFields = ({ title, last_sent }: Session): SentFields => ({ title, previous: last_sent });
+
+/** Starts a session of a person, with a first message or without (null). */
+export const assign = (data: StartedFields & Cause & Continued, message: NewMessage | null) => (): SessionEvent[] => {
+  const { agent_id, title, continues_id } = data;
+  const first = message && writtenMessage(initial, message);
+  return [
+    { type: 'SessionStarted', data },
+    { type: 'SessionAssigned', data: { agent_id, title, previous: null, continues_id, message: first } },
+  ];
+};
+
+/**
+ * Sends a message of a person, with files that were added to the session before.
+ * @throws Refusal not_found if the session does not exist, conflict if it has ended, invalid if a file is unknown
+ */
+export const sendMessage =
+  (message: NewMessage, at: string) =>
+  (session: Session): SessionEvent[] => {
+    assertOpen(session, at);
+    const written = writtenMessage(session, message);
+    return [{ type: 'SessionMessageSent', data: { agent_id: session.agent_id, ...sentFields(session), ...written } }];
+  };
+
+/**
+ * Asks the runner to stop what it does. A repetition has no effect until something else has happened in the session.
+ * @throws Refusal not_found if the session does not exist, conflict if it has ended
+ */
+export const interrupt =
+  (at: string) =>
+  (session: Session): SessionEvent[] => {
+    assertOpen(session, at);
+    return session.is_interrupted ? [] : [{ type: 'SessionInterrupted', data: { agent_id: session.agent_id, ...sentFields(session) } }];
+  };
+
+/** Cancels a session for a person. @throws Refusal not_found if it does not exist, conflict if it has already ended */
+export const cancel =
+  (fields: EndFields, at: string) =>
+  (session: Session): SessionEvent[] => {
+    assertOpen(session, at);
+    return [{ type: 'SessionCancelled', data: { agent_id: session.agent_id, ...sentFields(session), ...fields } }];
+  };

@@ -1,0 +1,94 @@
+import type { NatsConnection } from 'nats';
+import { inlineLimit, isForRunner, type OutgoingMessage, outgoingMessage, REQUEUED } from '../../commands/runners/relay.reactor.ts';
+import type { Recorded } from '../../domain/event.ts';
+import { type DeliveryEvent, messageSource } from '../../domain/webhooks/delivery.ts';
+import { type Log, LogError } from '../eventstore/event-log.ts';
+import type { ChainedPublisher } from '../nats/chained-publisher.ts';
+import { errorReason } from '../nats/jetstream-errors.ts';
+import { ContentUnreadable, type SealedEvents } from '../vault/sealed-events.ts';
+import type { IdSet } from './acknowledged-ids.ts';
+
+/** The part of the logger that the relay uses. */
+export type RelayLogger = Readonly<Record<'debug' | 'info' | 'warn' | 'error', (fields: object, text: string) => void>>;
+
+export type RelayParts = {
+  readonly log: Log;
+  readonly nats: NatsConnection;
+  readonly logger: RelayLogger;
+  readonly publicUrl: string;
+  /** Decrypts the data of an event. */
+  readonly openEvent: SealedEvents['openEvent'];
+};
+
+/** The payload limit in bytes that is assumed for a NATS server that announces none. */
+const DEFAULT_MAX_PAYLOAD = 1_048_576;
+
+/**
+ * Reads all events of a requeued delivery, beginning with the event that accepted it; an empty list if the delivery was
+ * erased.
+ * @throws LogError
+ */
+const deliveryEvents = async (log: Log, { stream }: Recorded): Promise<Recorded[]> => {
+  try {
+    return await Array.fromAsync(log.read(stream));
+  } catch (error) {
+    if (error instanceof LogError && error.kind === 'gone') return [];
+    throw error;
+  }
+};
+
+/**
+ * Logs that an event is skipped because its data cannot be decrypted.
+ * @throws any other error
+ */
+const logUnreadable = (logger: RelayLogger, error: unknown): null => {
+  if (!(error instanceof ContentUnreadable)) throw error;
+  const level = error.reason === 'erased' ? 'info' : 'error';
+  logger[level]({ error: error.message }, 'an event is not sent to its runner, because its body cannot be opened');
+  return null;
+};
+
+/**
+ * Returns the function that publishes each event of the subscription. An event that cannot be decrypted or encoded is
+ * logged and skipped, so that later events are still published.
+ */
+export const publishEvents = (relay: RelayParts, publisher: ChainedPublisher, acknowledged: IdSet) => {
+  const { log, nats, logger, publicUrl, openEvent } = relay;
+  const maxBodyBytes = inlineLimit(nats.info?.max_payload ?? DEFAULT_MAX_PAYLOAD);
+  const publish = (event: Recorded, carrier = event): void | Promise<void> => {
+    let message: OutgoingMessage;
+    try {
+      message = outgoingMessage(event, publicUrl, maxBodyBytes, carrier);
+    } catch (error) {
+      return logger.error({ error: errorReason(error), event: event.event_id }, 'an event cannot be encoded as a message and is skipped');
+    }
+    return publisher.add(message);
+  };
+  /**
+   * Decrypts an event. Returns a promise only if `openEvent` returns one. Returns null if the event cannot be
+   * decrypted.
+   * @throws LogError
+   */
+  const opened = (event: Recorded): Recorded | null | Promise<Recorded | null> => {
+    try {
+      const opening = openEvent(event);
+      return opening instanceof Promise ? opening.catch((error: unknown) => logUnreadable(logger, error)) : opening;
+    } catch (error) {
+      return logUnreadable(logger, error);
+    }
+  };
+  const publishOpened = (event: Recorded): void | Promise<void> => {
+    const opening = opened(event);
+    if (opening instanceof Promise) return opening.then((clear) => clear && publish(clear)) as Promise<void>;
+    return opening ? publish(opening) : undefined;
+  };
+  const publishAgain = async (requeued: Recorded): Promise<void> => {
+    const events = await deliveryEvents(log, requeued);
+    const clear = events[0] ? await opened(events[0]) : null;
+    if (clear) await publish(messageSource(requeued as Recorded<DeliveryEvent>, clear, events), requeued);
+  };
+  return (event: Recorded): void | Promise<void> => {
+    if (acknowledged.has(event.event_id) || !isForRunner(event)) return;
+    return event.type === REQUEUED ? publishAgain(event) : publishOpened(event);
+  };
+};

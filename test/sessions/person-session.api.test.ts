@@ -1,0 +1,164 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { isForRunner, outgoingMessage } from '../../commands/runners/relay.reactor.ts';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
+import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
+import { createSessionPlatform, errorCode, type Json } from '../fixtures/session-platform.ts';
+
+const p = await createSessionPlatform();
+const { agent } = p;
+const SENT = ['SessionAssigned', 'SessionMessageSent', 'SessionInterrupted', 'SessionCancelled'];
+
+const idOf = (session: string): string => session.split('/').at(-1)!;
+const sentIn = (session: string) => p.eventsOf(...SENT).filter((event) => event.id === idOf(session) && isForRunner(event));
+const start = (body: object = {}) => p.startSession(body, p.key);
+const say = (session: string, content: string, more: object = {}) => p.append(session, { role: 'user', content, ...more }, p.key);
+const post = (session: string, action: string, body?: object, key = p.key) =>
+  p.send('POST', `${session}/${action}`, { key, ...(body && { body }) });
+const upload = async (session: string, key: string): Promise<string> => {
+  const raw = formBody({ name: 'upload', filename: 'build.log', content: 'a log' });
+  const { body } = await p.send('POST', `${session}/attachments`, { key, raw, headers: { 'content-type': FORM_TYPE } });
+  return String((body as Json).id);
+};
+
+test('each event of a person in a session names the one before it, so that a runner can keep their order', async () => {
+  const session = await start({ title: 'Review', message: { content: 'Review it' } });
+  await say(session, 'And this');
+  await p.append(session, { content: 'I do' });
+  await post(session, 'interrupt');
+  await say(session, 'Go on');
+  await post(session, 'cancel', {});
+  const sent = sentIn(session);
+  assert.equal(
+    sent.map(({ type }) => type),
+    ['SessionAssigned', 'SessionMessageSent', 'SessionInterrupted', 'SessionMessageSent', 'SessionCancelled'],
+  );
+  assert.equal(
+    sent.map(({ data }) => (data as Json).previous),
+    [null, ...sent.slice(0, -1).map(({ event_id }) => event_id)],
+  );
+});
+
+test('the first message of a person is part of the session, with its author', async () => {
+  const session = await start({ message: { content: 'Review it' } });
+  const { messages, session: shown } = await p.read(session);
+  const [{ role, content, created_by_id, attachment_ids }] = messages as [Json];
+  assert.equal([role, content, created_by_id, attachment_ids], ['user', 'Review it', (shown as Json).created_by_id, []]);
+  assert.equal([(shown as Json).message_count, (messages as Json[]).length], [1, 1]);
+  await p.append(session, {});
+  assert.is(((await p.read(session)).messages as Json[]).at(-1)!.created_by_id, null);
+});
+
+test('what the runner itself starts, writes and cancels is not sent to it', async () => {
+  const session = await p.startSession();
+  await p.append(session, { role: 'user' });
+  await post(session, 'cancel', {}, agent.runner);
+  assert.equal(sentIn(session), []);
+  const refused = await p.send('POST', `${agent.path}/sessions`, { key: agent.runner, body: { message: { content: 'x' } } });
+  assert.equal([refused.status, errorCode(refused)], [422, 'person_only']);
+});
+
+test('a person who cancels or interrupts a session of the runner is heard by the runner', async () => {
+  const session = await p.startSession();
+  assert.is((await post(session, 'interrupt')).status, 200);
+  await post(session, 'cancel', {});
+  assert.equal(
+    sentIn(session).map(({ type }) => type),
+    ['SessionInterrupted', 'SessionCancelled'],
+  );
+});
+
+test('an interruption has no second effect until something else has happened in the session', async () => {
+  const session = await start();
+  for (const _ of [1, 2]) assert.is((await post(session, 'interrupt')).status, 200);
+  assert.is(sentIn(session).length, 2);
+  await p.append(session, {});
+  await post(session, 'interrupt');
+  assert.is(sentIn(session).length, 3);
+});
+
+test('a message names files that were added to the session before, and the runner gets them with it', async () => {
+  const session = await start();
+  const file = await upload(session, p.key);
+  const answer = await say(session, 'See the log', { attachment_ids: [file] });
+  assert.equal([answer.status, (answer.body as Json).attachment_ids], [201, [file]], answer.text);
+  const event = sentIn(session).at(-1)!;
+  const { payload } = outgoingMessage({ ...event, content: 'See the log' } as never, 'https://annals.test', 65_536);
+  const { data } = JSON.parse(Buffer.from(payload).toString());
+  assert.equal([data.message.content, data.files[0].filename, data.files[0].size_bytes], ['See the log', 'build.log', 5]);
+  assert.match(data.files[0].url, /^https:\/\/annals\.test\/tenant\/\w+\/files\/[0-9a-f]{64}$/);
+});
+
+test('a message is refused if it names a file that is missing or belongs to another session', async () => {
+  const session = await start();
+  for (const id of [await upload(await start(), p.key), `c${'0'.repeat(24)}`])
+    for (const answer of [await say(session, 'x', { attachment_ids: [id] }), await p.append(session, { attachment_ids: [id] })])
+      assert.equal([answer.status, errorCode(answer)], [422, 'unknown_attachment']);
+  const file = await upload(session, agent.runner);
+  assert.equal(((await p.append(session, { attachment_ids: [file] })).body as Json).attachment_ids, [file]);
+});
+
+test('a text that is too long for one message to the runner is refused with the remedy, and nothing is stored', async () => {
+  const session = await start();
+  const before = p.eventsOf('SessionStarted', ...SENT).length;
+  for (const answer of [
+    await say(session, 'x'.repeat(40_959)),
+    await say(session, '\u0001'.repeat(7_000)),
+    await p.send('POST', `${agent.path}/sessions`, { body: { message: { content: 'x'.repeat(40_959) } } }),
+  ]) {
+    assert.equal([answer.status, errorCode(answer)], [422, 'too_long']);
+    assert.match(answer.text, /add the text as a file/);
+  }
+  assert.is(p.eventsOf('SessionStarted', ...SENT).length, before);
+  assert.is((await say(session, 'x'.repeat(40_958))).status, 201);
+});
+
+test('a session that has ended is continued by a new one, which names it', async () => {
+  const old = await start({ title: 'Review' });
+  const open = await post(old, 'continue', {});
+  assert.equal([open.status, errorCode(open)], [409, 'session_not_ended']);
+  await post(old, 'cancel', {});
+  const ended = await say(old, 'More');
+  assert.equal([ended.status, errorCode(ended)], [409, 'session_ended']);
+  assert.match(ended.text, /continue/);
+  const { status, body, headers } = await post(old, 'continue', { message: { content: 'Again' } });
+  const next = body as Json;
+  assert.equal([status, next.continues_id, next.title, next.message_count], [201, idOf(old), 'Review', 1]);
+  assert.is(headers.get('location'), `${p.tenant}/sessions/${next.id}`);
+  assert.is(((await p.read(`${p.tenant}/sessions/${next.id}`)).session as Json).continues_id, idOf(old));
+  assert.is(((await p.read(old)).session as Json).continues_id, null);
+});
+
+test('the rules for texts and the redaction of the tenant apply to what a person writes, before it is stored', async () => {
+  const rules = [
+    { name: 'no secrets', kind: 'pattern', options: { pattern: 'SECRET-\\d+' }, action: 'block' },
+    { name: 'no mail', kind: 'pattern', options: { detectors: ['emails'] }, action: 'redact' },
+    { name: 'seen', kind: 'pattern', options: { pattern: 'hello' }, action: 'label' },
+  ];
+  assert.is((await p.send('PUT', `${p.tenant}/guardrails`, { body: rules })).status, 200);
+  const session = await start();
+  const before = p.eventsOf('SessionStarted', ...SENT).length;
+  for (const answer of [
+    await say(session, 'it is SECRET-1'),
+    await p.send('POST', `${agent.path}/sessions`, { body: { message: { content: 'SECRET-2' } } }),
+  ]) {
+    assert.equal([answer.status, errorCode(answer)], [422, 'blocked']);
+    assert.match(answer.text, /no secrets/);
+  }
+  assert.is(p.eventsOf('SessionStarted', ...SENT).length, before);
+  const { body } = await say(session, 'hello, write to ada@example.com');
+  assert.match(String((body as Json).content), /^hello, write to \[redacted:.+\]$/);
+  assert.is((await p.send('PUT', `${p.tenant}/guardrails`, { body: [] })).status, 200);
+});
+
+test('a repeat with the same Idempotency-Key sends nothing twice', async () => {
+  const headers = { 'idempotency-key': 'one' };
+  const begin = () => p.send('POST', `${agent.path}/sessions`, { body: { message: { content: 'Once' } }, headers });
+  const [first, second] = [await begin(), await begin()];
+  assert.is((first.body as Json).id, (second.body as Json).id);
+  assert.is(sentIn(`x/${(first.body as Json).id}`).length, 1);
+});
+
+afterLastTest(() => p.close());
+
+test.run();
