@@ -16,6 +16,7 @@ import type { PackageFiles } from '../commands/skills/package-files.ts';
 import type { ErasurePorts } from '../commands/tenants/erase-tenant.ts';
 import type { ReadDelivery } from '../commands/webhooks/delivery.ts';
 import type { ReadPreviews } from '../commands/webhooks/delivery-preview.ts';
+import type { ReleasePorts } from '../commands/webhooks/release.ts';
 import type { SkillCallPorts } from '../commands/webhooks/skill-call-ports.ts';
 import type { EvaluateTrial } from '../commands/webhooks/try-guardrails.ts';
 import type { WebhookPorts } from '../commands/webhooks/webhook-ports.ts';
@@ -48,6 +49,7 @@ export type OperationServices = ImportPorts & {
   readonly readPreviews: ReadPreviews;
   readonly evaluateTrial: EvaluateTrial;
   readonly deliveries: WebhookPorts;
+  readonly releases: ReleasePorts;
   readonly projectionAdmin: ProjectionAdmin;
   readonly readHealth: ReadHealth;
   readonly mail: MailSettings;

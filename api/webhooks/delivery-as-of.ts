@@ -40,7 +40,9 @@ type SentMessage = Acknowledgement.MessageRef & { readonly agent_id: string; rea
 const messageOf = (event: Recorded<Delivery.DeliveryEvent>): SentMessage | null => {
   const { type, event_id, id, position, data } = event;
   if (Delivery.isAccepted(type)) return { agent_id: Delivery.factsOf(event).agent_id, delivery_id: id, event_id, position, isFirst: true };
-  return type === 'DeliveryRequeued' ? { agent_id: data.agent_id, delivery_id: id, event_id, position, isFirst: false } : null;
+  return type === 'DeliveryRequeued' || type === 'DeliveryReleased'
+    ? { agent_id: data.agent_id, delivery_id: id, event_id, position, isFirst: false }
+    : null;
 };
 
 /**

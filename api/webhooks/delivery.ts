@@ -9,7 +9,6 @@ import { idOf, isId25 } from '../../domain/id.ts';
 import { notFound } from '../../domain/refusal.ts';
 import { BENCHMARK_PROVIDER } from '../../domain/webhooks/benchmark-delivery.ts';
 import { CRON_PROVIDER } from '../../domain/webhooks/cron-delivery.ts';
-import * as Delivery from '../../domain/webhooks/delivery.ts';
 import { MAIL_PROVIDER } from '../../domain/webhooks/mail-delivery.ts';
 import { SKILL_PROVIDER } from '../../domain/webhooks/skill-call.ts';
 import { deliveryById, type FoundDelivery, type IntegrationRef, withReplayMark } from '../../projections/webhooks/delivery.queries.ts';
@@ -28,8 +27,9 @@ import { abortOnError } from '../http/stream-response.ts';
 import { deliveryAsOf } from './delivery-as-of.ts';
 import { checkReader, deliveryListOperationsOf, integrationOf, PERMISSION_NOTE } from './delivery-list.ts';
 import { deliverySummaryOperations } from './delivery-summary-operations.ts';
+import { refuseRejected } from './refuse-rejected.ts';
 
-const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
+export const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
 
 /** The providers whose deliveries belong to no integration. */
 const WITHOUT_INTEGRATION: readonly (string | null)[] = [SKILL_PROVIDER, CRON_PROVIDER, BENCHMARK_PROVIDER, MAIL_PROVIDER];
@@ -73,18 +73,6 @@ const Redelivery = z
     requeued_at: Timestamp.meta({ description: 'When the redelivery was requested' }),
   })
   .meta({ id: 'Redelivery' });
-
-/**
- * Refuses the id of a rejected delivery, which has no stream, because its sender was not verified. So the delivery is
- * looked up in the read model.
- * @throws Refusal conflict
- */
-const refuseRejected = async (ctx: Ctx, id: string): Promise<void> => {
-  const { revision } = await ctx.load(Delivery, id);
-  if (revision >= 0) return;
-  const found = await deliveryById(ctx.reads, ctx.tenant, id);
-  if (found) throw Delivery.undeliverable(`The delivery was rejected (${found.delivery.reason}): no body was stored`);
-};
 
 /**
  * Creates the operations that list and show deliveries. `readDelivery` reads the body of a delivery from the log,

@@ -5,6 +5,7 @@ import { deliveryBodies, deliveryOperationsOf } from './delivery.ts';
 import { guardrailOperations } from './guardrails.ts';
 import { inboundWebhook } from './inbound-webhook.ts';
 import { integrationOperations } from './integration.ts';
+import { releaseOperationOf } from './release.ts';
 import { replayOperations } from './replay.ts';
 import { testDeliveryOperationsOf } from './test-delivery.ts';
 import { tryGuardrailsOperationOf } from './try-guardrails.ts';
@@ -16,12 +17,14 @@ export const webhooksArea = {
     readPreviews,
     evaluateTrial,
     deliveries,
-  }: Needs<'readDelivery' | 'readPreviews' | 'evaluateTrial' | 'deliveries'>) => ({
+    releases,
+  }: Needs<'readDelivery' | 'readPreviews' | 'evaluateTrial' | 'deliveries' | 'releases'>) => ({
     ...integrationOperations,
     ...agentIntegrationOperations,
     ...guardrailOperations,
     ...tryGuardrailsOperationOf({ readDelivery, evaluate: evaluateTrial, clock: () => performance.now() }),
     ...deliveryOperationsOf(readDelivery, readPreviews),
+    ...releaseOperationOf(releases),
     ...testDeliveryOperationsOf(deliveries),
     ...replayOperations,
     ...redactionOperations,

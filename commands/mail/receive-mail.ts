@@ -1,7 +1,8 @@
 import type { MailContent } from '../../domain/mail/content.ts';
 import type { DeliveryFacts } from '../../domain/webhooks/delivery.ts';
 import type { GuardrailVerdict } from '../../domain/webhooks/guardrail.ts';
-import { contentIn, MAIL_PROVIDER, type MailFacts, mailDelivery, type NewMail } from '../../domain/webhooks/mail-delivery.ts';
+import { MAIL_PROVIDER, type MailFacts, mailDelivery, type NewMail } from '../../domain/webhooks/mail-delivery.ts';
+import { withoutSplitMatches } from '../../domain/webhooks/redacted-mail.ts';
 import { applyGuardrails } from '../webhooks/apply-guardrails.ts';
 import type { GuardrailPort } from '../webhooks/webhook-ports.ts';
 
@@ -21,20 +22,6 @@ export type MailIntake = {
 
 /** `cause` is the id of the delivery that led to this message, if the sender of the message names one. */
 export type IncomingMail = NewMail & { readonly cause: string | undefined };
-
-const redactedIn = (text: string | null): number => text?.match(/\[redacted:/g)?.length ?? 0;
-
-/**
- * Removes the HTML of a redacted message if less was replaced in it than in the text. A word can be divided by tags
- * there, so that a pattern does not match it; the text has the same words undivided.
- */
-const withoutSplitMatches = (original: MailContent, redacted: Uint8Array): Uint8Array => {
-  const content = contentIn(redacted);
-  const inText = redactedIn(content.text) - redactedIn(original.text);
-  const inHtml = redactedIn(content.html) - redactedIn(original.html);
-  if (content.html === null || inText <= inHtml) return redacted;
-  return new TextEncoder().encode(JSON.stringify({ ...content, html: null }));
-};
 
 const automaticLabel = ({ automatic }: MailContent): GuardrailVerdict[] =>
   automatic ? [{ rule: 'automatic', verdict: 'label', note: automatic }] : [];

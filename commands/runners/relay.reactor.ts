@@ -22,8 +22,11 @@ export type OutgoingMessage = {
 /** The type of the event that requests to send an accepted delivery to a runner again. */
 export const REQUEUED = 'DeliveryRequeued' satisfies DeliveryEvent['type'];
 
+/** The type of the event that sends a blocked delivery to a runner. */
+export const RELEASED = 'DeliveryReleased' satisfies DeliveryEvent['type'];
+
 /** The types of the events that are published to the broker for runners. */
-export const relayedEventTypes: readonly string[] = [...Object.keys(runnerMessages), REQUEUED];
+export const relayedEventTypes: readonly string[] = [...Object.keys(runnerMessages), REQUEUED, RELEASED];
 
 /**
  * The number of bytes in a message that are reserved for everything except the body: the subject, the headers and the
@@ -42,7 +45,7 @@ export const inlineLimit = (maxPayload: number): number =>
 export const isForRunner = (event: Recorded): boolean => runnerMessages[event.type]?.isSent?.(event) ?? true;
 
 /**
- * Returns the message for an event of a relayed type (for a requeued delivery, the result of `messageSource`). Instead
+ * Returns the message for an event of a relayed type (for a requeued delivery, the result of `messageSource`; for a released one, that of `releasedEvent`). Instead
  * of a body of more than `maxBodyBytes`, the message contains the URL of the body. The id and the position of the
  * message are those of `carrier`, the event for which the relay publishes it.
  * @throws Error if the event does not have the form that its type requires

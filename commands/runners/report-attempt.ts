@@ -102,22 +102,27 @@ export const reportOpener =
     }
   };
 
-/** A message to the runners of an agent. `id` is the id of its event, and null for the first message of the delivery. */
+/**
+ * A message to the runners of an agent. `id` is the id of its event; null if this is the first event of the delivery.
+ */
 type Message = { readonly id: string | null; readonly agent_id: string };
 
 /** Finds the message that runners know by this id; null if the delivery has none. */
 const findMessage = async (ctx: Ctx, delivery_id: string, event_id: string): Promise<Message | null> => {
   for await (const event of ctx.history(Delivery, delivery_id)) {
     if (Delivery.isAccepted(event.type) && event.event_id === event_id) return { id: null, agent_id: Delivery.factsOf(event).agent_id };
-    if (event.type !== 'DeliveryRequeued') continue;
-    const { agent_id, repeats } = event.data;
+    if (event.type !== 'DeliveryRequeued' && event.type !== 'DeliveryReleased') continue;
+    const { agent_id } = event.data;
+    const repeats = event.type === 'DeliveryRequeued' ? event.data.repeats : undefined;
     if (event.event_id === event_id || repeats === event_id) return { id: event.event_id, agent_id };
   }
   return null;
 };
 
-const lastMessage = ({ message_id, agent_id, requeued_at }: Delivery.Delivery): Message | null =>
-  message_id === null || agent_id === null ? null : { id: requeued_at === null ? null : message_id, agent_id };
+const lastMessage = ({ message_id, agent_id, requeued_at, released }: Delivery.Delivery): Message | null => {
+  if (message_id === null || agent_id === null) return null;
+  return { id: requeued_at === null && released === null ? null : message_id, agent_id };
+};
 
 /** Returns the message of a delivery that the caller reports about. */
 const messageOf = async (ctx: Ctx, delivery_id: string, event_id: string | null): Promise<Message | null> => {
@@ -140,9 +145,10 @@ export const requireOwnRunner = async (ctx: Ctx, delivery_id: string): Promise<v
     throw new Refusal('forbidden', "This needs the runner key of the delivery's agent");
   }
   const isOwn = async (): Promise<boolean> => {
-    if ([state.agent_id, state.facts?.agent_id].includes(principal.agent_id)) return state.status === 'accepted';
+    const first = state.released ? null : state.facts?.agent_id;
+    if ([state.agent_id, first].includes(principal.agent_id)) return state.status === 'accepted';
     for await (const { type, data } of ctx.history(Delivery, delivery_id))
-      if (type === 'DeliveryRequeued' && data.agent_id === principal.agent_id) return true;
+      if ((type === 'DeliveryRequeued' || type === 'DeliveryReleased') && data.agent_id === principal.agent_id) return true;
     return false;
   };
   if (principal.tenant_id === ctx.tenant && (await isOwn())) return;

@@ -72,7 +72,7 @@ const MAX_CHECKED_HERE = 16_384;
  * Bodies with more bytes than this are not checked, because their senders would wait too long: up to a quarter of a
  * second per megabyte.
  */
-const MAX_CHECKED = 1 << 20;
+export const MAX_CHECKED = 1 << 20;
 
 /**
  * Adds the verdicts of the built-in checks of the content.

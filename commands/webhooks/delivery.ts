@@ -21,9 +21,15 @@ export type StoredBody = Uint8Array | BodyChunks | UnreadableBody;
 
 /**
  * A recorded delivery with its body. The body is only in the log, and in no read model. `agents` are the ids of the
- * agents whose runners get the delivery: the agent of the delivery, and those to which it was sent again.
+ * agents whose runners get the delivery: the agent of the delivery unless it was blocked, and those to which it was
+ * released or sent again. `isBlocked` is whether it is blocked; its release may then redact its body.
  */
-export type StoredDelivery = { readonly facts: DeliveryFacts; readonly body: StoredBody; readonly agents: readonly string[] };
+export type StoredDelivery = {
+  readonly facts: DeliveryFacts;
+  readonly body: StoredBody;
+  readonly agents: readonly string[];
+  readonly isBlocked: boolean;
+};
 
 /**
  * Reads a recorded delivery from the log, and decrypts its body. Returns null if there is no such delivery. If the body

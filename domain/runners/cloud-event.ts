@@ -26,14 +26,15 @@ export const inboundSubject = (tenant: string, agent: string): string => `agents
 
 /**
  * Returns the attributes which warn the agent that the content comes from outside the platform, and which say what the
- * guardrails have found in it.
+ * guardrails have found in it, and why they had blocked it before it was released.
  */
-const guardrailAttributes = ({ guardrails = [], cause }: Partial<DeliveryFacts>): Record<string, string> => {
-  const labels = labelsOf(guardrails);
+const guardrailAttributes = ({ guardrails = [], cause, released_from }: Partial<DeliveryFacts>): Record<string, string> => {
+  const labels = [...new Set(labelsOf(guardrails))];
   return {
     contenttrust: 'untrusted',
     ...(labels.length === 0 ? {} : { labels: labels.join(',') }),
     ...(cause === undefined ? {} : { causedby: cause.delivery_id }),
+    ...(released_from === undefined ? {} : { releasedfrom: released_from }),
   };
 };
 

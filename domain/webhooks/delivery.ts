@@ -1,4 +1,4 @@
-import type { Metadata, Recorded } from '../event.ts';
+import type { Actor, Metadata, Recorded } from '../event.ts';
 import type { RedactionHit } from '../redaction/redaction-patterns.ts';
 import { conflict, notFound } from '../refusal.ts';
 import type { SealedWith } from '../sealed-data.ts';
@@ -6,6 +6,7 @@ import type { Cause } from './causation.ts';
 import type { CronOrigin } from './cron-origin.ts';
 import type { GuardrailResult } from './guardrail.ts';
 import type { MailOrigin } from './mail-origin.ts';
+import type { ReleasedFields } from './release-fields.ts';
 import type { MatchedSecret } from './signature.ts';
 
 export const category = 'delivery';
@@ -61,6 +62,11 @@ export type DeliveryFacts = GuardrailResult & {
    * redelivery is created.
    */
   redelivery_of?: string;
+  /**
+   * Why the delivery was blocked before it was released. It is never stored: it is present only while the message of a
+   * released delivery is created.
+   */
+  released_from?: string;
 };
 
 /**
@@ -76,7 +82,7 @@ type RequeuedFields = { agent_id: string; repeats?: string };
  * deliveries of a provider. SkillWebhookCalled and SkillWebhookBlocked are calls of a skill's webhook with a valid
  * token (see skill-call.ts). CronJobTriggered is the message of a cron job to an agent (see cron-delivery.ts).
  * BenchmarkRunTriggered is the message of a benchmark run (see benchmark-delivery.ts). MailReceived and MailBlocked are
- * mail (see mail-delivery.ts).
+ * mail (see mail-delivery.ts). DeliveryReleased sends a blocked delivery to an agent (see release.ts).
  */
 export type DeliveryEvent =
   | { type: 'WebhookAccepted'; data: Uint8Array }
@@ -88,12 +94,17 @@ export type DeliveryEvent =
   | { type: 'MailReceived'; data: Uint8Array }
   | { type: 'MailBlocked'; data: Uint8Array }
   | { type: 'WebhookRedeliveryDiffered'; data: { sha256: string; size_bytes: number } }
-  | { type: 'DeliveryRequeued'; data: RequeuedFields };
+  | { type: 'DeliveryRequeued'; data: RequeuedFields }
+  | { type: 'DeliveryReleased'; data: ReleasedFields };
+
+/** When a blocked delivery was released, and by whom. */
+type Release = { readonly at: string; readonly actor: Actor };
 
 /**
  * `message_id` is the id of the last message about the delivery to a runner, which is the id of the event that the
  * relay publishes. `cloud_event_id` is the id under which runners know this message. `agent_id` is the agent that gets
  * the message. `requeued_at` is the time of the last request to send the delivery again; null if there was none.
+ * `released` is null unless the delivery was blocked and then released; its status is then `accepted`.
  */
 export type Delivery = {
   status: 'absent' | 'accepted' | 'blocked';
@@ -103,6 +114,7 @@ export type Delivery = {
   cloud_event_id: string | null;
   agent_id: string | null;
   requeued_at: string | null;
+  released: Release | null;
 };
 
 export const initial: Delivery = {
@@ -113,11 +125,12 @@ export const initial: Delivery = {
   cloud_event_id: null,
   agent_id: null,
   requeued_at: null,
+  released: null,
 };
 
 export const factsOf = (event: { readonly meta: Pick<Metadata, 'facts'> }): DeliveryFacts => event.meta.facts as unknown as DeliveryFacts;
 
-const lastMessage = ({ event_id }: Recorded, { agent_id, repeats = event_id }: RequeuedFields) => ({
+const lastMessage = ({ event_id }: Recorded, { agent_id, repeats = event_id }: Pick<RequeuedFields, 'agent_id' | 'repeats'>) => ({
   message_id: event_id,
   cloud_event_id: repeats,
   agent_id,
@@ -139,6 +152,13 @@ export const evolve = (delivery: Delivery, event: Recorded<DeliveryEvent>): Deli
       return { ...delivery, differed: true };
     case 'DeliveryRequeued':
       return { ...delivery, ...lastMessage(event, event.data), requeued_at: event.at };
+    case 'DeliveryReleased':
+      return {
+        ...delivery,
+        ...lastMessage(event, { agent_id: event.data.agent_id }),
+        status: 'accepted',
+        released: { at: event.at, actor: event.actor },
+      };
   }
 };
 
@@ -148,7 +168,7 @@ export const evolve = (delivery: Delivery, event: Recorded<DeliveryEvent>): Deli
  */
 export const assertDeliverable = ({ status, facts }: Delivery): void => {
   if (status === 'absent') throw notFound();
-  if (status === 'blocked') throw undeliverable(`The delivery was blocked (${facts?.reason}), so it cannot be sent to a runner`);
+  if (status === 'blocked') throw undeliverable(`The delivery was blocked (${facts?.reason}): to send it to a runner, release it`);
 };
 
 /** The types of the first events of deliveries that are sent to an agent. */

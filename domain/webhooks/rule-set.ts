@@ -42,16 +42,33 @@ const ratesOf = (rules: readonly GuardrailRule[], owner: string): RateRule[] =>
 /** The ids of the tenant and the integration whose rules are combined. They are part of the keys of rate limits. */
 export type RuleOwners = { readonly tenant: string; readonly integration: string };
 
+const readsBodyIn = ({ rules, redactions }: Pick<RuleSet, 'rules' | 'redactions'>): boolean =>
+  redactions.length > 0 || rules.some(({ kind }) => CONTENT_KINDS.includes(kind));
+
 /** Combines the rules of a tenant and of an integration. */
 export const ruleSetOf = ({ tenant, integration, redactions }: RuleSources, owners: RuleOwners): RuleSet => {
   const rules = [...tenant, ...integration].filter(({ kind }) => kind !== 'rate');
-  return {
-    rules,
-    rates: [...ratesOf(tenant, owners.tenant), ...ratesOf(integration, owners.integration)],
-    redactions,
-    readsBody: redactions.length > 0 || rules.some(({ kind }) => CONTENT_KINDS.includes(kind)),
-  };
+  const rates = [...ratesOf(tenant, owners.tenant), ...ratesOf(integration, owners.integration)];
+  return { rules, rates, redactions, readsBody: readsBodyIn({ rules, redactions }) };
 };
+
+/** Maps a rule set to what `releaseRules` returns for it. So the rules are compiled only once for each rule set. */
+const forReleases = new WeakMap<RuleSet, RuleSet>();
+
+/** Returns the rules that apply to a blocked delivery when it is released: those that do not block. */
+export const releaseRules = (set: RuleSet): RuleSet => {
+  const known = forReleases.get(set);
+  if (known) return known;
+  const rules = set.rules.filter(({ action }) => action !== 'block');
+  const { redactions } = set;
+  const found: RuleSet = { rules, rates: [], redactions, readsBody: readsBodyIn({ rules, redactions }) };
+  forReleases.set(set, found);
+  return found;
+};
+
+/** Returns whether a rule or a redaction pattern redacts bodies. */
+export const redactsBodies = ({ rules, redactions }: RuleSet): boolean =>
+  redactions.length > 0 || rules.some(({ action }) => action === 'redact');
 
 /**
  * Creates a function that returns the same as `ruleSetOf`, but from a cache as long as none of the sources changes.

@@ -53,7 +53,7 @@ type AcceptedEvent = Extract<
   DeliveryEvent,
   { type: 'WebhookAccepted' | 'SkillWebhookCalled' | 'CronJobTriggered' | 'BenchmarkRunTriggered' | 'MailReceived' }
 >;
-type MessageEvent = AcceptedEvent | Extract<DeliveryEvent, { type: 'DeliveryRequeued' }>;
+type MessageEvent = AcceptedEvent | Extract<DeliveryEvent, { type: 'DeliveryRequeued' | 'DeliveryReleased' }>;
 type SettlingEvent = Extract<AcknowledgementEvent, { type: 'DeliveriesAcknowledged' | 'DeliveryDeadLettered' }>;
 type FollowedEvent = Recorded<MessageEvent> | Recorded<SettlingEvent>;
 
@@ -64,11 +64,13 @@ const eventTypes = [
   'BenchmarkRunTriggered',
   'MailReceived',
   'DeliveryRequeued',
+  'DeliveryReleased',
   'DeliveriesAcknowledged',
   'DeliveryDeadLettered',
 ] satisfies FollowedEvent['type'][];
 
-const agentOf = (event: Recorded<MessageEvent>): string => (event.type === 'DeliveryRequeued' ? event.data : factsOf(event)).agent_id;
+const agentOf = (event: Recorded<MessageEvent>): string =>
+  (event.type === 'DeliveryRequeued' || event.type === 'DeliveryReleased' ? event.data : factsOf(event)).agent_id;
 
 /**
  * Creates the function that collects, from the events of the log, the last message of each delivery until this message

@@ -17,6 +17,7 @@ import { createUploadSlots } from '../http/upload-slots.ts';
 import { countDeliveries } from '../webhooks/count-deliveries.ts';
 import { createDeliveryPreviews } from '../webhooks/delivery-previews.ts';
 import { readDelivery as createDeliveryReader } from '../webhooks/read-delivery.ts';
+import { releasePorts } from '../webhooks/release-ports.ts';
 import { skillCallPorts } from '../webhooks/skill-call-ports.ts';
 import { webhookPorts } from '../webhooks/webhook-ports.ts';
 import { createApplication } from './application.ts';
@@ -71,6 +72,7 @@ export const createPlatform = (services: PlatformServices) => {
     readDelivery,
     readPreviews,
     deliveries,
+    releases: releasePorts({ log, vault, cache, readDelivery, guardrails: deliveries.guardrails }),
     skillCalls,
     changeStreams,
     evaluateTrial: trials.evaluate,

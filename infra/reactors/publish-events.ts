@@ -2,11 +2,13 @@ import type { NatsConnection } from 'nats';
 import { inlineLimit, isForRunner, type OutgoingMessage, outgoingMessage, REQUEUED } from '../../commands/runners/relay.reactor.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { type DeliveryEvent, messageSource } from '../../domain/webhooks/delivery.ts';
-import { type Log, LogError } from '../eventstore/event-log.ts';
+import { isReleased } from '../../domain/webhooks/release.ts';
+import type { Log } from '../eventstore/event-log.ts';
 import type { ChainedPublisher } from '../nats/chained-publisher.ts';
 import { errorReason } from '../nats/jetstream-errors.ts';
 import { ContentUnreadable, type SealedEvents } from '../vault/sealed-events.ts';
 import type { IdSet } from './acknowledged-ids.ts';
+import { deliveryEvents, messageOrigin } from './message-origin.ts';
 
 /** The part of the logger that the relay uses. */
 export type RelayLogger = Readonly<Record<'debug' | 'info' | 'warn' | 'error', (fields: object, text: string) => void>>;
@@ -22,20 +24,6 @@ export type RelayParts = {
 
 /** The payload limit in bytes that is assumed for a NATS server that announces none. */
 const DEFAULT_MAX_PAYLOAD = 1_048_576;
-
-/**
- * Reads all events of a requeued delivery, beginning with the event that accepted it; an empty list if the delivery was
- * erased.
- * @throws LogError
- */
-const deliveryEvents = async (log: Log, { stream }: Recorded): Promise<Recorded[]> => {
-  try {
-    return await Array.fromAsync(log.read(stream));
-  } catch (error) {
-    if (error instanceof LogError && error.kind === 'gone') return [];
-    throw error;
-  }
-};
 
 /**
  * Logs that an event is skipped because its data cannot be decrypted.
@@ -84,11 +72,12 @@ export const publishEvents = (relay: RelayParts, publisher: ChainedPublisher, ac
   };
   const publishAgain = async (requeued: Recorded): Promise<void> => {
     const events = await deliveryEvents(log, requeued);
-    const clear = events[0] ? await opened(events[0]) : null;
-    if (clear) await publish(messageSource(requeued as Recorded<DeliveryEvent>, clear, events), requeued);
+    const origin = await messageOrigin(log, opened, events);
+    if (!origin) return;
+    await publish(isReleased(requeued) ? origin : messageSource(requeued as Recorded<DeliveryEvent>, origin, events), requeued);
   };
   return (event: Recorded): void | Promise<void> => {
     if (acknowledged.has(event.event_id) || !isForRunner(event)) return;
-    return event.type === REQUEUED ? publishAgain(event) : publishOpened(event);
+    return event.type === REQUEUED || isReleased(event) ? publishAgain(event) : publishOpened(event);
   };
 };

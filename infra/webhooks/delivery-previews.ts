@@ -31,7 +31,8 @@ export type DeliveryPreviews = {
 
 /**
  * Creates the reader of previews. The payloads are only in the log, encrypted, so that the erasure of a tenant removes
- * them: no read model has previews. They are read once and then kept in memory, because a recorded body never changes.
+ * them: no read model has previews. They are read once and then kept in memory, because a body never changes, except
+ * that of a blocked delivery, when it is released.
  */
 export const createDeliveryPreviews = ({ readDelivery, vault, clock = () => performance.now() }: PreviewDeps): DeliveryPreviews => {
   const known = createLruMap<string, readonly PreviewField[]>({ capacity: CAPACITY });
@@ -51,7 +52,7 @@ export const createDeliveryPreviews = ({ readDelivery, vault, clock = () => perf
     const stored = await readDelivery(tenant, id).catch(() => null);
     if (!stored || 'unreadable' in stored.body) return undefined;
     const preview = deliveryPreview(stored);
-    if (erasures === erasuresBefore) known.set(keyOf(tenant, id), preview);
+    if (erasures === erasuresBefore && !stored.isBlocked) known.set(keyOf(tenant, id), preview);
     return preview;
   };
 
@@ -68,7 +69,7 @@ export const createDeliveryPreviews = ({ readDelivery, vault, clock = () => perf
 
   const keep = ({ id, integration, facts, body }: NewDelivery): void => {
     const readAt = lastReads.peek(integration.tenant_id);
-    if (readAt === undefined || clock() - readAt > WATCHED_MS || !(body instanceof Uint8Array)) return;
+    if (facts.reason !== null || readAt === undefined || clock() - readAt > WATCHED_MS || !(body instanceof Uint8Array)) return;
     known.set(keyOf(integration.tenant_id, id), deliveryPreview({ facts, body }));
   };
 

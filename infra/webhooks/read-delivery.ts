@@ -2,7 +2,8 @@ import type { Logger } from 'pino';
 import type { BodyChunks, ReadDelivery, StoredBody } from '../../commands/webhooks/delivery.ts';
 import { unreadableBody } from '../../commands/webhooks/delivery.ts';
 import { type Recorded, streamName } from '../../domain/event.ts';
-import { category, type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
+import { category, type DeliveryEvent, type DeliveryFacts, factsOf, isAccepted } from '../../domain/webhooks/delivery.ts';
+import { isReleased, releasedFacts } from '../../domain/webhooks/release.ts';
 import { throwAsRefusal } from '../aggregates/transact.ts';
 import { ContentUnreadable } from '../vault/sealed-events.ts';
 import { type ChunkSource, readChunks } from './body-chunks.ts';
@@ -27,9 +28,16 @@ async function* withRefusals(source: DeliverySource, chunks: BodyChunks): BodyCh
   }
 }
 
+/** Returns the ids of the agents to which the delivery was sent, in order. */
+const agentsOf = (first: Recorded, later: readonly Recorded<DeliveryEvent>[]): string[] => [
+  ...(isAccepted(first.type) ? [factsOf(first).agent_id] : []),
+  ...later.flatMap(({ type, data }) => (type === 'DeliveryRequeued' || type === 'DeliveryReleased' ? [data.agent_id] : [])),
+];
+
 /**
- * Creates the function that reads a delivery from the log: the first event of its stream. If the body is stored in
- * chunks, each chunk is read only when the caller needs it.
+ * Creates the function that reads a delivery from the log. Its body is that of the first event of its stream or, if it
+ * was redacted when the delivery was released, the redacted one. If the body is stored in several chunks, each chunk is
+ * read only when the caller needs it.
  */
 export const readDelivery = (source: DeliverySource): ReadDelivery => {
   const { log, vault } = source;
@@ -42,14 +50,26 @@ export const readDelivery = (source: DeliverySource): ReadDelivery => {
     }
   };
 
+  const openReleased = async (tenant: string, id: string, facts: DeliveryFacts): Promise<StoredBody> => {
+    try {
+      const [body] = await Array.fromAsync(readChunks(source, tenant, id, { ...facts, parts: 1 }));
+      return body!;
+    } catch (error) {
+      return { unreadable: reasonOf(source, error) };
+    }
+  };
+
   return async (tenant, id) => {
     try {
       const [first, ...later] = await Array.fromAsync(log.read(streamName(category, tenant, id)));
       if (!first) return null;
-      const facts = factsOf(first);
+      const released = later.find(isReleased);
+      const facts = released ? releasedFacts(factsOf(first), released.data) : factsOf(first);
+      const isBlocked = !isAccepted(first.type) && !released;
+      const agents = agentsOf(first, later as Recorded<DeliveryEvent>[]);
+      if (released?.data.body) return { facts, body: await openReleased(tenant, id, facts), agents, isBlocked };
       const body = facts.parts === undefined ? await openBody(first) : withRefusals(source, readChunks(source, tenant, id, facts));
-      const requeued = (later as Recorded<DeliveryEvent>[]).filter((event) => event.type === 'DeliveryRequeued');
-      return { facts, body, agents: [facts.agent_id, ...requeued.map(({ data }) => data.agent_id)] };
+      return { facts, body, agents, isBlocked };
     } catch (error) {
       return throwAsRefusal(error);
     }

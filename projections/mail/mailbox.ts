@@ -120,7 +120,8 @@ export const mailboxes = {
     MailboxResumed: change,
     MailSent: ({ data, at }) => data.mailbox_ids.flatMap((id) => countMessage(id, at)),
     MailReceived: (event) => countMessage((factsOf(event) as MailFacts).mail.mailbox_id, event.at),
+    DeliveryReleased: ({ data, at }) => countMessage(data.mail?.mailbox_id ?? null, at),
   },
 } as const satisfies Projection<
-  Mailbox.MailboxEvent | Extract<MailEvent, { type: 'MailSent' }> | Extract<DeliveryEvent, { type: 'MailReceived' }>
+  Mailbox.MailboxEvent | Extract<MailEvent, { type: 'MailSent' }> | Extract<DeliveryEvent, { type: 'MailReceived' | 'DeliveryReleased' }>
 >;

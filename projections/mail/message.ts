@@ -75,9 +75,8 @@ type FileOwner = { readonly tenant_id: string; readonly agent_id: string; readon
 
 const insertFile = (owner: FileOwner, { attachment_id: id, ...file }: MailFile): Change => insert('attachments', { ...owner, ...file, id });
 
-const insertReceived = (event: Recorded): readonly Change[] => {
+const insertReceived = (event: Recorded, { agent_id, mail }: Pick<MailFacts, 'agent_id' | 'mail'>): readonly Change[] => {
   const { tenant: tenant_id, id, at: created_at } = event;
-  const { agent_id, mail } = factsOf(event) as MailFacts;
   const owner = { tenant_id, agent_id, message_id: id, created_at };
   return [
     insert('messages', { tenant_id, id, agent_id, direction: 'inbound', due_at: null, created_at }),
@@ -92,7 +91,7 @@ const insertReceived = (event: Recorded): readonly Change[] => {
 const settle = ({ tenant: tenant_id, id, data }: Recorded<Extract<Mail.MailEvent, { type: 'MailDelivered' | 'MailBounced' }>>): Change =>
   patch('messages', { tenant_id, id }, data.is_last ? { due_at: null } : {});
 
-type MessageEvent = Mail.MailEvent | AttachmentEvent | Extract<DeliveryEvent, { type: 'MailReceived' }>;
+type MessageEvent = Mail.MailEvent | AttachmentEvent | Extract<DeliveryEvent, { type: 'MailReceived' | 'DeliveryReleased' }>;
 
 /** The messages that agents have sent and received, and their attachments. */
 export const messages = {
@@ -101,7 +100,8 @@ export const messages = {
   categories: [Mail.category, 'mailattachment', 'delivery'],
   tables: [messageTable, attachmentTable],
   on: {
-    MailReceived: insertReceived,
+    MailReceived: (event) => insertReceived(event, factsOf(event) as MailFacts),
+    DeliveryReleased: (event) => (event.data.mail ? insertReceived(event, { ...event.data, mail: event.data.mail }) : []),
     MailSent: ({ tenant: tenant_id, id, at, data: { agent_id } }) =>
       insert('messages', { tenant_id, id, agent_id, direction: 'outbound', due_at: at, created_at: at }),
     MailDelivered: settle,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Timestamp } from '../../domain/fields.ts';
 import { PreviewField } from '../../domain/webhooks/payload-preview.ts';
 
 /** The preview of a payload. It is read from the log, because no read model contains payloads. */
@@ -27,3 +28,19 @@ export const ReasonNote = z
     description: 'What was wrong with a rejected delivery, and what its sender can do; null if `reason` says it all',
     examples: ['The content type is "text/plain": send application/json'],
   });
+
+/** The release of a blocked delivery. */
+export const Released = z.object({
+  at: Timestamp.meta({ description: 'When it was released' }),
+  actor: z
+    .object({
+      kind: z.enum(['user', 'agent', 'system']).meta({ description: 'A user, or the platform' }),
+      id: z.string().meta({ description: 'The id of the user, or the part of the platform', examples: ['c1u33xtplpft75v2seh60kvj5'] }),
+    })
+    .meta({ description: 'Who released it' }),
+  reason: z
+    .string()
+    .nullable()
+    .meta({ description: 'Why, as the person said; null if the platform released it', examples: ['The sender is known'] }),
+  guardrails: z.array(Guardrail).meta({ description: 'What the checks decided that were made at the release' }),
+});

@@ -11,5 +11,10 @@ export const deliveryAudit = {
   MailReceived: { summary: 'received mail to the agent {agent}', activity: 'create' },
   MailBlocked: { summary: 'blocked mail to the agent {agent}: {reason}', activity: 'update' },
   WebhookRedeliveryDiffered: { summary: 'received a redelivery whose body differs from the first one', activity: 'other', severity: 'low' },
+  DeliveryReleased: {
+    summary: 'released a blocked delivery to the agent {agent}: {reason}',
+    activity: 'update',
+    severity: 'low',
+  },
   DeliveryRequeued: { summary: 'queued a delivery again for the agent {agent}', activity: 'update' },
 } satisfies AuditOf<DeliveryEvent>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Recorded, sortKey } from '../../domain/event.ts';
+import type { Recorded } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import type { AcknowledgementEvent } from '../../domain/runners/acknowledgement.ts';
@@ -12,7 +12,8 @@ import { type Change, insert, type Projection, patch, type Row } from '../projec
 import type { Table } from '../table.ts';
 import { Caller } from './caller.ts';
 import { Attempt, StoredFailure } from './delivery-attempts.ts';
-import { Guardrail, Preview, ReasonNote } from './delivery-fields.ts';
+import { Guardrail, Preview, ReasonNote, Released } from './delivery-fields.ts';
+import { countRedactions, newMessage, patchReleased, patchRequeued } from './delivery-messages.ts';
 import { Redeliveries, storedRedeliveries } from './delivery-redeliveries.ts';
 import { LastFailure, StoredReport, storedLastReport } from './delivery-reports.ts';
 import { patchFailed, patchReported, patchSettled } from './delivery-settlement.ts';
@@ -86,6 +87,9 @@ export const DeliveryDetailRow = Delivery.extend({
   caller: Caller.meta({ description: 'Who sent the delivery' }),
   guardrails: z.array(Guardrail).meta({ description: 'The checks of the delivery' }),
   redactions: z.int().meta({ description: 'How many parts of the payload were redacted' }),
+  released: Released.nullable()
+    .default(null)
+    .meta({ description: 'The release to an agent; null if the delivery was not blocked, or has not been released' }),
   attempts: z
     .array(Attempt)
     .meta({ description: 'The attempts to hand the messages to runners: those of the first message, then those of each redelivery' }),
@@ -166,20 +170,8 @@ export const table = {
 const NO_MESSAGE = { status: null, place: null, message_id: null, message_agent_id: null, unsettled: null, failed_at: null };
 const UNPROCESSED = {
   ...{ redactions: 0, published_at: null, acknowledged_at: null, attempts: [], failures: [], session_id: null },
-  ...{ requeues: [], differed: false, reports: [], last_report: null, last_texts: null },
+  ...{ requeues: [], differed: false, reports: [], last_report: null, last_texts: null, released: null },
 };
-
-/** Returns the fields for a message to an agent that this event starts, and that has not ended yet. */
-const newMessage = ({ event_id, position }: Recorded, message_agent_id: string): Row => ({
-  status: 'waiting',
-  place: sortKey(position),
-  unsettled: sortKey(position),
-  message_id: event_id,
-  message_agent_id,
-  published_at: null,
-  acknowledged_at: null,
-  failed_at: null,
-});
 
 type VerifiedEvent = Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>;
 
@@ -200,7 +192,7 @@ const insertVerified = (event: VerifiedEvent, outcome: 'accepted' | 'blocked'): 
   const row: Row = {
     ...UNPROCESSED,
     ...facts,
-    redactions: redactions.reduce((sum, { count }) => sum + count, 0),
+    redactions: countRedactions(redactions),
     ...(outcome === 'accepted' ? newMessage(event, facts.agent_id) : NO_MESSAGE),
     id,
     tenant_id: tenant,
@@ -237,16 +229,6 @@ const insertRejected = (event: Recorded<Extract<RejectionEvent, { type: 'Webhook
   return insert('deliveries', row);
 };
 
-const patchRequeued = (event: Recorded<Extract<DeliveryEvent, { type: 'DeliveryRequeued' }>>): Change => {
-  const { tenant: tenant_id, id, data, meta } = event;
-  const { agent_id, repeats } = data;
-  const fields = { ...newMessage(event, agent_id), outcome: 'accepted', reason: null };
-  const cause = meta.$causationId ?? repeats ?? null;
-  // A message in place of one that the broker has lost is no redelivery.
-  const requeues = repeats === undefined ? [{ event_id: event.event_id, at: event.at }] : [];
-  return patch('deliveries', { tenant_id, id }, fields, { items: { causation: [stepOf(event, { agent_id, cause })], requeues } });
-};
-
 type SessionStarted = Extract<SessionEvent, { type: 'SessionStarted' }>;
 
 /** Returns the changes that show the session which was started to process a delivery. */
@@ -261,7 +243,7 @@ const patchSession = (event: Recorded<SessionStarted>): readonly Change[] => {
 /** Accepted, blocked and rejected deliveries, and how far they are processed. Their bodies are only in the log. */
 export const deliveries = {
   name: 'deliveries',
-  version: 10,
+  version: 11,
   categories: ['delivery', 'rejection', 'acknowledgement', 'attemptreport', 'publication', 'session'],
   tables: [table, publicationTable],
   on: {
@@ -275,6 +257,7 @@ export const deliveries = {
     MailBlocked: (event) => insertVerified(event, 'blocked'),
     WebhookRedeliveryDiffered: ({ tenant: tenant_id, id }) => patch('deliveries', { tenant_id, id }, { differed: true }),
     DeliveryRequeued: patchRequeued,
+    DeliveryReleased: patchReleased,
     WebhookRejected: insertRejected,
     WebhookRejectionsCounted: 'ignore',
     DeliveriesAcknowledged: ({ tenant, data }) => data.deliveries.map((delivery) => patchSettled(tenant, delivery, 'acknowledged')),

@@ -142,5 +142,6 @@ export const integrations = {
     MailBlocked: 'ignore',
     WebhookRedeliveryDiffered: 'ignore',
     DeliveryRequeued: 'ignore',
+    DeliveryReleased: 'ignore',
   },
 } as const satisfies Projection<Integration.IntegrationEvent | DeliveryEvent>;

@@ -97,5 +97,6 @@ export const invocations = {
     WebhookBlocked: 'ignore',
     WebhookRedeliveryDiffered: 'ignore',
     DeliveryRequeued: 'ignore',
+    DeliveryReleased: 'ignore',
   },
 } as const satisfies Projection<DeliveryEvent | SkillRefusalEvent>;

@@ -60,6 +60,7 @@ const FURTHER = [
   'POST   /tenant/{tenant_id}/agents/{agent_id}/memory',
   'POST   /tenant/{tenant_id}/agents/{agent_id}/memory/forget',
   'POST   /tenant/{tenant_id}/deliveries/replay',
+  'POST   /tenant/{tenant_id}/deliveries/{delivery_id}/release',
   'POST   /tenant/{tenant_id}/effective-permissions/preview',
   'PUT    /tenant/{tenant_id}/agents/{agent_id}/credentials/{identity_id}',
 ];

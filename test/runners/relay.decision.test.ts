@@ -35,7 +35,7 @@ const accepted = (body: string): Recorded => ({
 
 const parse = (payload: Uint8Array) => JSON.parse(new TextDecoder().decode(payload)) as Record<string, unknown>;
 
-test('the relay publishes accepted deliveries, skill calls, messages of cron jobs and redeliveries, but no event of another type', () =>
+test('the relay publishes accepted deliveries, calls, messages of cron jobs, redeliveries and releases, but no event of another type', () =>
   assert.equal(relayedEventTypes, [
     'WebhookAccepted',
     'SkillWebhookCalled',
@@ -44,6 +44,7 @@ test('the relay publishes accepted deliveries, skill calls, messages of cron job
     'MailReceived',
     'CredentialSubmitted',
     'DeliveryRequeued',
+    'DeliveryReleased',
   ]));
 
 test('a message is published to the subject of its agent and contains the event id, the log position and the delivery id', () => {

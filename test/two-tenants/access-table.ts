@@ -128,6 +128,7 @@ POST   /tenant/{tenant_id}/deliveries/replay                            tenant:i
 GET    /tenant/{tenant_id}/deliveries/{delivery_id}                     tenant:read on delivery
 GET    /tenant/{tenant_id}/deliveries/{delivery_id}/body                tenant:read on delivery + runner
 POST   /tenant/{tenant_id}/deliveries/{delivery_id}/redeliver           tenant:integrations:write
+POST   /tenant/{tenant_id}/deliveries/{delivery_id}/release             tenant:integrations:write
 POST   /tenant/{tenant_id}/deliveries/{delivery_id}/attempts            any + runner only on session
 GET    /tenant/{tenant_id}/skills                                       tenant:read
 POST   /tenant/{tenant_id}/skills                                       tenant:skills:write

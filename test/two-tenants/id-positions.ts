@@ -119,7 +119,8 @@ const resourceTypeOf = (path: string, name: string, where: IdPosition['in']): Re
   if (name === 'attachment_ids' && path.includes('/sessions/')) return 'session file';
   const before = path.split('/')[path.split('/').indexOf(`{${name}}`) - 1] ?? '';
   const collection = before === 'api-keys' ? (path.startsWith('/admin') ? 'platform key' : 'api key') : COLLECTIONS[before];
-  const type = (where === 'path' ? collection : undefined) ?? (name === 'id' ? undefined : NAMES[name]);
+  const ofPath = where === 'path' && name === 'delivery_id' && path.endsWith('/release') ? 'blocked delivery' : collection;
+  const type = (where === 'path' ? ofPath : undefined) ?? (name === 'id' ? undefined : NAMES[name]);
   if (!type) throw new Error(`${path}: add the parameter ${name} to the tables of resource types`);
   return type;
 };

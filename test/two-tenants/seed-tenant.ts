@@ -38,6 +38,7 @@ export type ResourceType =
   | 'runner key'
   | 'integration'
   | 'delivery'
+  | 'blocked delivery'
   | 'job'
   | 'session'
   | 'reservation'
@@ -109,6 +110,15 @@ const sendDelivery = async (p: Platform, { url, secret }: Created): Promise<stri
   const answer = await p.send('POST', new URL(url).pathname, { key: '', raw, headers });
   if (answer.status !== 202) throw new Error(`the delivery of the dataset was refused: ${answer.text}`);
   return (answer.body as Created).id;
+};
+
+/** Sends a delivery while its integration is paused. @returns its id */
+const sendBlocked = async (p: Platform, tenant: string, key: string, integration: Created): Promise<string> => {
+  const path = `${tenant}/webhook-integrations/${integration.id}`;
+  await request(p, 'PATCH', path, key, { is_paused: true });
+  const id = await sendDelivery(p, integration);
+  await request(p, 'PATCH', path, key, { is_paused: false });
+  return id;
 };
 
 const uploadFile = async (p: Platform, path: string, key: string, content: string) => {
@@ -243,6 +253,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
     'runner key': runnerKey.id,
     integration: integration.id,
     delivery: await sendDelivery(p, integration),
+    'blocked delivery': await sendBlocked(p, tenant, owner, integration),
     job: replay.id,
     session,
     reservation,

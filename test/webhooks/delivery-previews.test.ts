@@ -4,27 +4,27 @@ import type { StoredDelivery } from '../../commands/webhooks/delivery.ts';
 import type { NewDelivery, RecordedDelivery, WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
 import { createDeliveryPreviews } from '../../infra/webhooks/delivery-previews.ts';
 
-const FACTS = { provider: 'custom_hmac', content_type: 'application/json' } as StoredDelivery['facts'];
+const FACTS = { provider: 'custom_hmac', content_type: 'application/json', reason: null } as unknown as StoredDelivery['facts'];
 const bodyOf = (id: string): Uint8Array => Buffer.from(JSON.stringify({ id }));
 const previewOf = (id: string) => [{ name: 'id', value: id }];
 
 const given = () => {
   const reads: string[] = [];
-  const state = { now: 0, isDown: false, token: '1:1' as string | null };
+  const state = { now: 0, isDown: false, isBlocked: false, token: '1:1' as string | null };
   let erase = (): void => {};
   const previews = createDeliveryPreviews({
     readDelivery: async (_tenant, id) => {
       reads.push(id);
       if (state.isDown) throw new Error('the log is down');
-      return { facts: FACTS, body: bodyOf(id), agents: [] };
+      return { facts: FACTS, body: bodyOf(id), agents: [], isBlocked: state.isBlocked };
     },
     vault: { onErased: (drop) => (erase = drop) },
     clock: () => state.now,
   });
   const record = async (): Promise<RecordedDelivery> => ({ token: state.token });
   const { recording } = previews.keepNew({ recording: { record } } as unknown as WebhookPorts);
-  const receive = (id: string, tenant_id = 't') =>
-    recording.record({ id, integration: { id: 'i', tenant_id }, facts: FACTS, body: bodyOf(id) } as NewDelivery);
+  const receive = (id: string, tenant_id = 't', reason: StoredDelivery['facts']['reason'] = null) =>
+    recording.record({ id, integration: { id: 'i', tenant_id }, facts: { ...FACTS, reason }, body: bodyOf(id) } as NewDelivery);
   return { state, reads, receive, erase: () => erase(), read: (...ids: string[]) => previews.read('t', ids) };
 };
 
@@ -40,6 +40,19 @@ test('a preview is read from the log once; after an erasure, it is read again', 
   erase();
   await read('d1');
   assert.equal(reads, [...ids, 'd1']);
+});
+
+test('the preview of a blocked delivery is read anew each time, because its release may redact it', async () => {
+  const { state, reads, read, receive } = given();
+  state.isBlocked = true;
+  await read('a');
+  await receive('b', 't', 'paused');
+  await read('a', 'b');
+  assert.equal(reads, ['a', 'a', 'b']);
+  state.isBlocked = false;
+  await read('a');
+  await read('a');
+  assert.equal(reads, ['a', 'a', 'b', 'a']);
 });
 
 test('while the log is down, previews are missing, and are read as soon as it is up', async () => {

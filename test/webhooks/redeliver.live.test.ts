@@ -3,7 +3,7 @@ import type { NatsConnection } from 'nats';
 import { pino } from 'pino';
 import * as assert from 'uvu/assert';
 import { consumerName } from '../../domain/runners/runner-credential.ts';
-import { ensureConsumer, STREAM } from '../../infra/nats/jetstream.ts';
+import { ensureConsumer, ensureInbound, STREAM } from '../../infra/nats/jetstream.ts';
 import { startAcknowledgementRecorder } from '../../infra/reactors/record-acknowledgements.ts';
 import { startPublicationRecorder } from '../../infra/reactors/record-publications.ts';
 import { startRelay } from '../../infra/reactors/relay.ts';
@@ -94,6 +94,36 @@ test(
         [ids[1], 'DeliveryRequeued'],
       ],
     );
+    await given.close();
+  }),
+);
+
+test(
+  'a runner gets a released delivery redacted, a large one from its URL, and again after a redelivery',
+  withNatsServer(async (broker) => {
+    const given = await createWebhookPlatform({ event_filter: ['push'] });
+    const nats = await broker.connect();
+    await startReactors(given, nats);
+    await ensureInbound(nats);
+    await ensureConsumer(nats, given.tenant_id, given.agent);
+    const consumer = await nats.jetstream().consumers.get(STREAM, consumerName(given.agent));
+    const next = async () => JSON.parse((await consumer.next({ expires: 20_000 }))!.string()) as Record<string, unknown>;
+    const key = (await given.call('POST', `agents/${given.agent}/runner-keys`, { name: 'Runner' })).json.key as string;
+    const bodies = [{ key: 'AKIA0123456789ABCDEF' }, { key: 'AKIA0123456789ABCDEF', filler: 'x'.repeat(100_000) }];
+    const ids: string[] = [];
+    for (const [n, body] of bodies.entries())
+      ids.push((await given.deliver(JSON.stringify(body), { 'x-github-event': 'ping', 'x-github-delivery': `r-${n}` })).json.id as string);
+    const rule = { name: 'keys', kind: 'pattern', options: { pattern: 'AKIA[0-9A-Z]{16}' }, action: 'redact' };
+    assert.is((await given.call('PUT', 'guardrails', [rule])).status, 200);
+    for (const id of ids) assert.is((await given.call('POST', `deliveries/${id}/release`, { reason: 'It is needed' })).status, 202);
+    const [small, large] = [await next(), await next()];
+    assert.equal([small.deliveryid, small.data, small.releasedfrom], [ids[0], { key: '[redacted:keys]' }, 'event_filter']);
+    const path = (large.dataref as string).replace('https://annals.test', '');
+    const fetched = await given.request(path, { headers: { authorization: `Bearer ${key}` } });
+    assert.equal([fetched.status, JSON.parse(fetched.text)], [200, { ...bodies[1], key: '[redacted:keys]' }]);
+    await given.call('POST', `deliveries/${ids[0]}/redeliver`, {});
+    const again = await next();
+    assert.equal([again.data, again.redeliveryof, again.releasedfrom], [small.data, small.id, 'event_filter']);
     await given.close();
   }),
 );

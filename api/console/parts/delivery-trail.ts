@@ -16,6 +16,7 @@ type MessageStep = TrailStep & { readonly message: string };
 
 const EVENTS: Readonly<Record<string, readonly [TrailStep['icon'], string]>> = {
   DeliveryRequeued: ['rotate-ccw', 'Sent again'],
+  DeliveryReleased: ['rotate-ccw', 'Released'],
   SessionStarted: ['message-square', 'A session was started'],
 };
 

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { Release, type ReleasePorts, releaseDelivery } from '../../commands/webhooks/release.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
+import { operation } from '../http/operation.ts';
+import { DELIVERY } from './delivery.ts';
+import { refuseRejected } from './refuse-rejected.ts';
+
+const ReleasedDelivery = z
+  .object({
+    id: idOf('delivery'),
+    message_id: z.uuid().meta({
+      description: 'The id of the message, which the runner gets as `id` (ANNALS_EVENT_ID)',
+      examples: ['6f9619ff-8b86-4d01-b42d-00cf4fc964ff'],
+    }),
+    agent_id: idOf('agent', 'The agent that gets the delivery'),
+    released_at: Timestamp.meta({ description: 'When it was released' }),
+    released_by: z
+      .object({
+        kind: z.enum(['user', 'agent', 'system']).meta({ description: 'A user, or the platform' }),
+        id: z.string().meta({ description: 'The id of the user, or the part of the platform', examples: ['c1u33xtplpft75v2seh60kvj5'] }),
+      })
+      .meta({ description: 'Who released it' }),
+  })
+  .meta({ id: 'ReleasedDelivery' });
+
+/** Creates the operation that sends a blocked delivery to an agent. */
+export const releaseOperationOf = (ports: ReleasePorts) => ({
+  releaseDelivery: operation({
+    method: 'post',
+    path: `${DELIVERY}/release`,
+    summary: 'Release a blocked delivery',
+    details:
+      'Sends a delivery that the guardrails have blocked to its agent, or to another one, once. The present redaction rules and patterns of the tenant are applied first. The message says in `releasedfrom` why the delivery was blocked.',
+    permit: 'tenant:integrations:write',
+    permissionNote: 'Requires the permissions `tenant:integrations:write`, and `agent:assign` on the agent that gets the delivery.',
+    body: Release,
+    reply: ReleasedDelivery,
+    status: 202,
+    run: async (ctx, input) => {
+      await refuseRejected(ctx, input.delivery_id);
+      return releaseDelivery(ctx, input, ports);
+    },
+  }),
+});

@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import type { Actor } from '../../domain/event.ts';
+import { displayText } from '../../domain/fields.ts';
+import { Id25 } from '../../domain/id.ts';
+import { sumHits } from '../../domain/redaction/redaction-patterns.ts';
+import { invalid, notFound, Refusal } from '../../domain/refusal.ts';
+import { jsonOf, mediaOf } from '../../domain/webhooks/body-inspection.ts';
+import * as Delivery from '../../domain/webhooks/delivery.ts';
+import type { RulesResult } from '../../domain/webhooks/guardrail-evaluation.ts';
+import type { GuardedSource } from '../../domain/webhooks/integration.ts';
+import { contentIn, MAIL_PROVIDER, type MailFacts } from '../../domain/webhooks/mail-delivery.ts';
+import { withoutSplitMatches } from '../../domain/webhooks/redacted-mail.ts';
+import { assertReleasable, release, unredactable } from '../../domain/webhooks/release.ts';
+import type { ReleaseChecks, ReleasedBody } from '../../domain/webhooks/release-fields.ts';
+import { type RuleSet, redactsBodies, releaseRules } from '../../domain/webhooks/rule-set.ts';
+import type { Ctx, Input, Loaded } from '../context.ts';
+import { MAX_CHECKED } from './apply-guardrails.ts';
+import { type ReadDelivery, type StoredDelivery, unreadableBody } from './delivery.ts';
+import { checkAgent } from './redeliver.ts';
+import type { GuardrailPort } from './webhook-ports.ts';
+
+export const ReleaseReason = displayText(1, 500);
+
+export const Release = z
+  .strictObject({
+    reason: ReleaseReason.meta({ description: 'Why; the audit log shows it', examples: ['The sender is known'] }),
+    agent_id: Id25.nullish().meta({ description: 'The agent that gets the delivery; absent: the agent to which it was addressed' }),
+  })
+  .meta({ id: 'DeliveryRelease', examples: [{ reason: 'The sender is known' }] });
+
+export type DeliveryRef = { readonly tenant_id: string; readonly id: string };
+
+/** The functions that are needed to release a delivery, besides the context. */
+export type ReleasePorts = {
+  readonly readDelivery: ReadDelivery;
+  /** Returns the present source of a delivery; without rules of its own if it is no connected integration. */
+  readonly sourceOf: (tenant_id: string, facts: Delivery.DeliveryFacts) => Promise<GuardedSource>;
+  readonly guardrails: Pick<GuardrailPort, 'ruleSet' | 'evaluate'>;
+  /** Stores a redacted body, encrypted. @throws Refusal unavailable */
+  readonly storeBody: (delivery: DeliveryRef, facts: Delivery.DeliveryFacts, bytes: Uint8Array) => Promise<ReleasedBody>;
+};
+
+const RETRY_AFTER_SECONDS = 10;
+
+const wholeBody = async ({ body }: StoredDelivery): Promise<Uint8Array> => {
+  if (body instanceof Uint8Array) return body;
+  if ('unreadable' in body) throw unreadableBody(body.unreadable);
+  return Buffer.concat(await Array.fromAsync(body));
+};
+
+/**
+ * Applies the present rules that do not block to a body, and the checks of its content. Null if there is nothing to
+ * apply.
+ * @throws Refusal conflict if the body cannot be redacted, unavailable if this took too long
+ */
+const evaluate = async (ports: ReleasePorts, source: GuardedSource, stored: StoredDelivery, set: RuleSet): Promise<RulesResult | null> => {
+  const { facts } = stored;
+  const body = await wholeBody(stored);
+  const media = mediaOf(facts.content_type);
+  const json = media && jsonOf({ media, forms: 'fields' }, body);
+  if (json !== 'json' && json !== 'form') {
+    if (redactsBodies(set)) throw unredactable('its body is not JSON of at most 64 levels, and the tenant has rules that redact');
+    return null;
+  }
+  const subject = { size: body.length, event: facts.event, causationDepth: facts.cause?.depth ?? 0 };
+  const content = { body, media: media!, json, needsChecks: body.length <= MAX_CHECKED };
+  const result = await ports.guardrails.evaluate(set, { tenant: source.tenant_id, integration: source.id }, subject, content);
+  if (result?.reason) throw unredactable(result.verdicts.at(-1)?.note ?? result.reason);
+  if (!result && redactsBodies(set))
+    throw new Refusal('unavailable', 'The rules that redact could not be applied to the body in time: try again', {
+      retryAfter: RETRY_AFTER_SECONDS,
+    });
+  return result;
+};
+
+/** Returns those verdicts of a release that say something, and that the delivery does not have yet. */
+const newVerdicts = ({ guardrails }: Delivery.DeliveryFacts, { verdicts }: RulesResult) =>
+  verdicts.filter(
+    ({ rule, verdict }) => verdict !== 'pass' && !guardrails.some((known) => known.rule === rule && known.verdict === verdict),
+  );
+
+const redactedBody = (stored: StoredDelivery, bytes: Uint8Array): Uint8Array =>
+  stored.facts.provider === MAIL_PROVIDER ? withoutSplitMatches(contentIn(stored.body as Uint8Array), bytes) : bytes;
+
+/**
+ * Redacts a blocked delivery by the present rules and patterns of its tenant, and stores its body if this has changed
+ * it.
+ * @throws Refusal not_found, conflict, unavailable
+ */
+export const prepareRelease = async (ports: ReleasePorts, delivery: DeliveryRef): Promise<ReleaseChecks> => {
+  const stored = await ports.readDelivery(delivery.tenant_id, delivery.id);
+  if (!stored) throw notFound();
+  const { facts } = stored;
+  const mail = facts.provider === MAIL_PROVIDER ? { mail: (facts as MailFacts).mail } : {};
+  const source = await ports.sourceOf(delivery.tenant_id, facts);
+  const result = await evaluate(ports, source, stored, releaseRules(await ports.guardrails.ruleSet(source)));
+  if (!result) return { guardrails: [], ...mail };
+  const guardrails = newVerdicts(facts, result);
+  if (!result.bytes) return { guardrails, ...mail };
+  const body = await ports.storeBody(delivery, facts, redactedBody(stored, result.bytes));
+  return { guardrails, redactions: sumHits([...(facts.redactions ?? []), ...result.redactions]), body, ...mail };
+};
+
+/** Checks that mail goes to the agent to which it was sent: no other agent has it in its mailbox. @throws Refusal invalid */
+export const assertOwnMail = ({ facts }: Delivery.Delivery, agent_id: string): void => {
+  if (facts?.provider === MAIL_PROVIDER && facts.agent_id !== agent_id)
+    throw invalid('/agent_id', 'must be the agent to which the mail was sent, or absent', 'other_mailbox');
+};
+
+/** A release, as the response shows it. */
+export type ReleaseView = {
+  id: string;
+  message_id: string;
+  agent_id: string;
+  released_at: string;
+  released_by: Pick<Actor, 'kind' | 'id'>;
+};
+
+const viewOf = (id: string, { message_id, agent_id, released }: Delivery.Delivery): ReleaseView => {
+  const { at, actor } = released!;
+  return { id, message_id: message_id!, agent_id: agent_id!, released_at: at, released_by: { kind: actor.kind, id: actor.id } };
+};
+
+/**
+ * Sends a blocked delivery to the runners of an agent, redacted. The caller needs the permission to assign work to this
+ * agent.
+ * @throws Refusal not_found, invalid, forbidden, conflict, unavailable
+ */
+export const releaseDelivery = async (
+  ctx: Ctx,
+  { delivery_id, agent_id, reason }: Input<typeof Release, 'delivery_id'>,
+  ports: ReleasePorts,
+): Promise<Loaded<ReleaseView>> => {
+  const { state } = await ctx.load(Delivery, delivery_id);
+  if (state.status === 'absent') throw notFound();
+  const target = agent_id ?? state.facts!.agent_id;
+  const checks = await ctx.sideEffect(async () => {
+    await checkAgent(ctx, target);
+    await ctx.require('agent:assign', target);
+    assertReleasable(state);
+    assertOwnMail(state, target);
+    return prepareRelease(ports, { tenant_id: ctx.tenant, id: delivery_id });
+  });
+  const released = await ctx.transact(Delivery, delivery_id, release({ agent_id: target, reason, ...checks }));
+  return { ...released, state: viewOf(delivery_id, released.state) };
+};

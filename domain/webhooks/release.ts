@@ -1,0 +1,74 @@
+import type { Recorded } from '../event.ts';
+import { conflict, notFound } from '../refusal.ts';
+import { type Delivery, type DeliveryEvent, type DeliveryFacts, factsOf } from './delivery.ts';
+import type { ReleasedFields } from './release-fields.ts';
+
+type ReleasedEvent = Recorded<Extract<DeliveryEvent, { type: 'DeliveryReleased' }>>;
+
+const SOLE_RELEASE = 'A delivery is released only once: to send it again, redeliver it';
+
+/** Returns the refusal of a release, for the reason `code`. */
+const unreleasable = (code: string, detail: string, members?: Readonly<Record<string, unknown>>) =>
+  conflict('/path/delivery_id', code, detail, members);
+
+/** Checks that a delivery is blocked, and can be released. @throws Refusal not_found, conflict */
+export const assertReleasable = ({ status, released }: Delivery): void => {
+  if (status === 'absent') throw notFound();
+  if (released) {
+    const { at, actor } = released;
+    const members = { released_at: at, released_by: { kind: actor.kind, id: actor.id } };
+    throw unreleasable('already_released', `The delivery was released at ${at} by the ${actor.kind} ${actor.id}. ${SOLE_RELEASE}`, members);
+  }
+  if (status === 'accepted') throw unreleasable('not_blocked', 'The delivery was not blocked: to send it again, redeliver it');
+};
+
+/** Returns the refusal to release a delivery to which the redaction rules cannot be applied. */
+export const unredactable = (why: string) =>
+  unreleasable('not_redactable', `The delivery cannot be released, because it cannot be redacted: ${why}`);
+
+/**
+ * Sends a blocked delivery to the runners of an agent.
+ * @throws Refusal not_found if it does not exist, conflict if it was not blocked, or was released before
+ */
+export const release =
+  (fields: ReleasedFields) =>
+  (delivery: Delivery): DeliveryEvent[] => {
+    assertReleasable(delivery);
+    return [{ type: 'DeliveryReleased', data: fields }];
+  };
+
+/** The types that the events of deliveries would have if these had been accepted. */
+const ACCEPTED_TYPES: Readonly<Record<string, DeliveryEvent['type']>> = {
+  WebhookBlocked: 'WebhookAccepted',
+  SkillWebhookBlocked: 'SkillWebhookCalled',
+  MailBlocked: 'MailReceived',
+} satisfies Partial<Record<DeliveryEvent['type'], DeliveryEvent['type']>>;
+
+export const isReleased = (event: Recorded): event is ReleasedEvent => event.type === 'DeliveryReleased';
+
+/** Returns the facts of a released delivery, which describe the body that is sent. */
+export const releasedFacts = (facts: DeliveryFacts, { body, redactions = facts.redactions }: ReleasedFields): DeliveryFacts => {
+  const described = redactions ? { ...facts, redactions } : facts;
+  if (!body) return described;
+  const { parts: _, sealed: __, ...whole } = described;
+  return { ...whole, ...body };
+};
+
+/**
+ * Returns the event from which the message of a released delivery is created: its first event, as if it had been
+ * accepted, with the id, position and time of the release. `body` is the redacted body; null if the body of `first`,
+ * which must then be decrypted, is sent.
+ */
+export const releasedEvent = (released: ReleasedEvent, first: Recorded, body: Uint8Array | null): Recorded => {
+  const { event_id, position, at, data } = released;
+  const before = factsOf(first);
+  const facts: DeliveryFacts = {
+    ...releasedFacts(before, data),
+    agent_id: data.agent_id,
+    reason: null,
+    guardrails: [...before.guardrails, ...data.guardrails],
+    released_from: before.reason!,
+  };
+  const type = ACCEPTED_TYPES[first.type]!;
+  return { ...first, type, event_id, position, at, data: body ?? first.data, meta: { ...first.meta, facts } };
+};
