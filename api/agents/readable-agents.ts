@@ -46,6 +46,10 @@ export const agentsWithPermission = async (ctx: Ctx, permission: AgentPermission
 export const agentsWithReadableChats = async (ctx: Ctx): Promise<readonly string[] | undefined> =>
   (await ctx.may('tenant:settings:write')) ? undefined : agentsWithPermission(ctx, 'agent:chat:read');
 
+/** Returns the ids of the agents to which the caller may assign work; undefined if these are all agents. */
+export const assignableAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> =>
+  (await ctx.may('tenant:settings:write')) ? undefined : agentsWithPermission(ctx, 'agent:assign');
+
 /** Returns the ids of the agents that the caller may see; undefined if the caller may see all agents. */
 export const visibleAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> =>
   (await seesAllAgents(ctx)) ? undefined : agentsWithPermission(ctx, 'agent:read');

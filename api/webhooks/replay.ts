@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { cancelMemoryImport, newImportJob } from '../../commands/memory/import-memory.ts';
+import { ReleaseReason } from '../../commands/webhooks/release.ts';
 import { cancelReplay, type ReplayFilter, ReplayRequest, requestReplay } from '../../commands/webhooks/replay-deliveries.ts';
 import { type FindDeliveries, requestTenantReplay } from '../../commands/webhooks/replay-tenant-deliveries.ts';
 import { integer } from '../../domain/fields.ts';
@@ -18,7 +19,7 @@ import {
   replayableOfTenantIds,
 } from '../../projections/webhooks/replay-job.queries.ts';
 import { JOB_KINDS, JOB_STATES, Job, JobListItem, RequestedJob, replays } from '../../projections/webhooks/replay-job.ts';
-import { agentsWithPermission } from '../agents/readable-agents.ts';
+import { agentsWithPermission, assignableAgents } from '../agents/readable-agents.ts';
 import { type Ctx, type LoadedPage, operation, type Read } from '../http/operation.ts';
 import { listQuery, parseSort } from '../http/paging.ts';
 import { readableAgents, TenantFilter } from './delivery-list.ts';
@@ -33,10 +34,14 @@ const TenantReplayRequest = z
     }),
     per_second: integer(1, MAX_BATCH).optional().meta({ description: 'At most how many deliveries are sent per second; absent: no limit' }),
     ...TenantFilter,
-    outcome: z
-      .enum(['accepted', 'dead'])
-      .optional()
-      .meta({ description: 'Only deliveries with this outcome. Blocked and rejected ones are not for a runner' }),
+    outcome: z.enum(['accepted', 'dead', 'blocked']).optional().meta({
+      description:
+        'Only deliveries with this outcome; absent: `accepted` and `dead`. Those that are `blocked` are released, which needs `release_reason`',
+    }),
+    release_reason: ReleaseReason.optional().meta({
+      description: 'Why the blocked deliveries are released; the audit log shows it. Only with the outcome `blocked`',
+      examples: ['The rule was wrong'],
+    }),
     dry_run: z.boolean().default(false).meta({ description: 'Only count the deliveries: nothing is recorded or sent' }),
   })
   .meta({ id: 'TenantReplayRequest', examples: [{ outcome: 'dead', reason: 'max_deliveries', per_second: 10 }] });
@@ -47,12 +52,15 @@ const catchUp = async (ctx: Ctx): Promise<void> => {
   if (end) await ctx.reads.passed(deliveries.name, end);
 };
 
-/** Returns the function that finds deliveries to send again among those that the caller may read. */
+/**
+ * Returns the function that finds deliveries to send again among those that the caller may read. Blocked ones without a
+ * target must be for agents to which the caller may assign work.
+ */
 const findDeliveries =
-  (ctx: Ctx): FindDeliveries =>
+  (ctx: Ctx, hasTarget: boolean): FindDeliveries =>
   async (criteria, limit) => {
     await catchUp(ctx);
-    const agent_ids = await readableAgents(ctx);
+    const agent_ids = criteria.outcome === 'blocked' && !hasTarget ? await assignableAgents(ctx) : await readableAgents(ctx);
     return replayableOfTenantIds(ctx.reads, { ...criteria, tenant_id: ctx.tenant, agent_ids }, limit);
   };
 
@@ -82,7 +90,7 @@ export const replayOperations = {
     path: '/tenant/:tenant_id/webhook-integrations/:id/replay',
     summary: 'Send many deliveries to runners again',
     details:
-      'A job sends each of the selected deliveries once, as a new message. They are those that were received when the job is requested, at most 5,000. Blocked and rejected deliveries are left out, because they are not for a runner.',
+      'A job sends each of the selected deliveries once, as a new message. They are those that were received when the job is requested, at most 5,000. Blocked and rejected deliveries are left out: `POST …/deliveries/replay` can release blocked ones.',
     permit: 'tenant:integrations:write',
     body: ReplayRequest,
     reply: RequestedJob,
@@ -101,14 +109,16 @@ export const replayOperations = {
     path: '/tenant/:tenant_id/deliveries/replay',
     summary: 'Replay matching deliveries',
     details:
-      'A job sends each delivery that matches all filters to a runner again, once, as a new message. They are those that were received when the job is requested, at most 5,000. Blocked and rejected deliveries are left out, because they are not for a runner.',
+      'A job sends each delivery that matches all filters to a runner again, once, as a new message. They are those that were received when the job is requested, at most 5,000. With the outcome `blocked`, it releases blocked deliveries instead, as `POST …/deliveries/{delivery_id}/release` does. Rejected deliveries are left out, because no body was stored.',
     permit: 'tenant:integrations:write',
+    permissionNote:
+      'Requires the permission `tenant:integrations:write`; to release blocked deliveries also `agent:assign` on the agents that get them.',
     body: TenantReplayRequest,
     reply: RequestedJob,
     status: 202,
     projection: deliveries.name,
     noETag: true,
-    run: (ctx, input) => requestTenantReplay(ctx, input, findDeliveries(ctx)),
+    run: (ctx, input) => requestTenantReplay(ctx, input, findDeliveries(ctx, input.target_agent_id !== undefined)),
   }),
   listJobs: operation({
     method: 'get',

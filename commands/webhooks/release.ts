@@ -42,6 +42,17 @@ export type ReleasePorts = {
 
 const RETRY_AFTER_SECONDS = 10;
 
+const TIMEOUT = 'redaction_timeout';
+
+const redactionTimeout = (): Refusal => {
+  const message = 'The rules that redact could not be applied to the body in time: try again, or make them simpler';
+  const errors = [{ pointer: '/path/delivery_id', code: TIMEOUT, message }];
+  return new Refusal('unavailable', message, { retryAfter: RETRY_AFTER_SECONDS, errors });
+};
+
+/** Returns whether a delivery was not released because redacting it took too long. */
+export const isRedactionTimeout = ({ extra }: Refusal): boolean => extra.errors?.[0]?.code === TIMEOUT;
+
 const wholeBody = async ({ body }: StoredDelivery): Promise<Uint8Array> => {
   if (body instanceof Uint8Array) return body;
   if ('unreadable' in body) throw unreadableBody(body.unreadable);
@@ -66,10 +77,7 @@ const evaluate = async (ports: ReleasePorts, source: GuardedSource, stored: Stor
   const content = { body, media: media!, json, needsChecks: body.length <= MAX_CHECKED };
   const result = await ports.guardrails.evaluate(set, { tenant: source.tenant_id, integration: source.id }, subject, content);
   if (result?.reason) throw unredactable(result.verdicts.at(-1)?.note ?? result.reason);
-  if (!result && redactsBodies(set))
-    throw new Refusal('unavailable', 'The rules that redact could not be applied to the body in time: try again', {
-      retryAfter: RETRY_AFTER_SECONDS,
-    });
+  if (!result && redactsBodies(set)) throw redactionTimeout();
   return result;
 };
 

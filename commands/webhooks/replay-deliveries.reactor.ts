@@ -1,7 +1,9 @@
 import type { Actor } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
+import { assertReleasable, release } from '../../domain/webhooks/release.ts';
 import * as ReplayJob from '../../domain/webhooks/replay-job.ts';
+import { assertOwnMail, isRedactionTimeout, prepareRelease, type ReleasePorts } from './release.ts';
 
 export type JobRef = { readonly tenant_id: string; readonly id: string };
 
@@ -18,7 +20,7 @@ export type Requeue = JobRef & {
   readonly delivery_id: string;
   readonly actor: Actor;
   readonly cause: string;
-  readonly decide: (delivery: Delivery.Delivery) => readonly Delivery.DeliveryEvent[];
+  readonly decide: (delivery: Delivery.Delivery) => Promise<readonly Delivery.DeliveryEvent[]>;
 };
 
 /** The functions that the reactor needs from the log. They throw an error if the log cannot be reached. */
@@ -37,6 +39,8 @@ export type ReplayPorts = {
    * @throws Refusal of the decision, not_found if the delivery was erased
    */
   readonly requeueOnce: (requeue: Requeue) => Promise<void>;
+  /** Returns what is needed to release blocked deliveries. */
+  readonly releases: () => Promise<ReleasePorts>;
   /**
    * Appends events to the job after this revision. Returns whether they were appended: they are not if the job has a
    * later event.
@@ -46,18 +50,44 @@ export type ReplayPorts = {
 
 /** The number of deliveries that are appended at the same time. */
 const CONCURRENCY = 10;
+/** The number of deliveries that are released at the same time: each body, of up to 25 MiB, is in memory. */
+const RELEASE_CONCURRENCY = 2;
 
-/** Sends one delivery of a job again. Returns the reason why it was not sent; null if it was sent. */
+type Sent = { readonly delivery_id: string; readonly agent_id: string };
+
+/** Returns the decision of a job about one delivery. */
+const decisionOf = (ports: ReplayPorts, { tenant_id }: JobRef, { state }: StoredJob, sent: Sent): Requeue['decide'] => {
+  const { delivery_id: id, agent_id } = sent;
+  if (state.outcome !== 'blocked') return async (delivery) => Delivery.requeue(agent_id)(delivery);
+  return async (delivery) => {
+    assertReleasable(delivery);
+    assertOwnMail(delivery, agent_id);
+    const checks = await prepareRelease(await ports.releases(), { tenant_id, id });
+    return release({ agent_id, reason: state.release_reason!, ...checks })(delivery);
+  };
+};
+
+/** Returns why a delivery is skipped. @throws the error if the log cannot be reached */
+const skipReason = (error: unknown): string => {
+  if (!(error instanceof Refusal)) throw error;
+  if (error.code === 'not_found') return 'the delivery was erased';
+  if (error.code === 'invalid')
+    return error.extra.errors?.map(({ pointer, message }) => `${pointer.slice(1)} ${message}`).join() ?? error.message;
+  if (error.code === 'conflict' || isRedactionTimeout(error)) return error.message;
+  throw error;
+};
+
+/** Sends one delivery of a job again, or releases it. Returns the reason why it was not sent; null if it was sent. */
 const replayOne = async (ports: ReplayPorts, { tenant_id, id }: JobRef, job: StoredJob, delivery_id: string): Promise<string | null> => {
   try {
     const agent_id = job.state.agent_id ?? (await ports.agentOf(tenant_id, delivery_id));
     if (!(await ports.isAgentActive(tenant_id, agent_id))) return 'the agent is inactive or deleted';
     const { actor, event_id: cause } = job;
-    await ports.requeueOnce({ tenant_id, id, delivery_id, actor, cause, decide: Delivery.requeue(agent_id) });
+    const decide = decisionOf(ports, { tenant_id, id }, job, { delivery_id, agent_id });
+    await ports.requeueOnce({ tenant_id, id, delivery_id, actor, cause, decide });
     return null;
   } catch (error) {
-    if (!(error instanceof Refusal) || (error.code !== 'not_found' && error.code !== 'conflict')) throw error;
-    return error.code === 'not_found' ? 'the delivery was erased' : error.message;
+    return skipReason(error);
   }
 };
 
@@ -77,9 +107,10 @@ export const advanceReplay = async (ports: ReplayPorts, ref: JobRef, at: string)
   const batch = ids.slice(done, done + ReplayJob.batchSize(job.state, at));
   const isTenantActive = await ports.isTenantActive(ref.tenant_id);
   const reasons: string[] = [];
-  for (let first = 0; first < batch.length; first += CONCURRENCY) {
+  const step = job.state.outcome === 'blocked' ? RELEASE_CONCURRENCY : CONCURRENCY;
+  for (let first = 0; first < batch.length; first += step) {
     const replayed = batch
-      .slice(first, first + CONCURRENCY)
+      .slice(first, first + step)
       .map((delivery_id) => (isTenantActive ? replayOne(ports, ref, job, delivery_id) : 'the tenant is suspended or closed'));
     reasons.push(...(await Promise.all(replayed)).filter((reason) => reason !== null));
   }

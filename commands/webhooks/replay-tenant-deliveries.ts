@@ -16,23 +16,27 @@ export type TenantCriteria = {
   readonly provider_delivery_id?: string | undefined;
   readonly reason?: string | undefined;
   readonly matched_secret?: 'current' | 'previous' | undefined;
-  readonly outcome?: 'accepted' | 'dead' | undefined;
+  readonly outcome?: 'accepted' | 'dead' | 'blocked' | undefined;
   readonly status?: 'waiting' | 'running' | 'done' | 'dead' | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 };
 
-/** `target_agent_id` is the agent that gets the deliveries; if it is absent, each goes to the agent that first got it. */
+/**
+ * `target_agent_id` is the agent that gets the deliveries; if it is absent, each goes to the agent to which it was
+ * addressed. `release_reason` is why blocked deliveries are released.
+ */
 type TenantReplay = TenantCriteria & {
   readonly tenant_id: string;
   readonly target_agent_id?: string | undefined;
   readonly per_second?: number | undefined;
+  readonly release_reason?: string | undefined;
   readonly dry_run: boolean;
 };
 
 /**
- * Finds the deliveries of the tenant that the criteria select and that can be sent to a runner, at most `limit`, in the
- * order of their receipt.
+ * Finds the deliveries of the tenant that the criteria select and that can be sent to a runner or, with the outcome
+ * `blocked`, released, at most `limit`, in the order of their receipt.
  */
 export type FindDeliveries = (criteria: TenantCriteria, limit: number) => Promise<string[]>;
 
@@ -61,19 +65,31 @@ const recordedCriteria = ({ provider, reason, provider_delivery_id, matched_secr
   ...(agent_id !== undefined && { source_agent_id: agent_id }),
 });
 
+/**
+ * Checks that a request for blocked deliveries has a reason for their release, and that its sender may assign work to
+ * the target; no other request has such a reason.
+ * @throws Refusal invalid, forbidden
+ */
+const checkRelease = async (ctx: Ctx, { outcome, release_reason, target_agent_id, dry_run }: TenantReplay): Promise<void> => {
+  if (outcome !== 'blocked' && release_reason !== undefined)
+    throw invalid('/release_reason', 'is only for the outcome `blocked`, whose deliveries are released');
+  if (outcome !== 'blocked') return;
+  if (release_reason === undefined && !dry_run)
+    throw invalid('/release_reason', 'is missing: say why the blocked deliveries are released', 'missing');
+  if (target_agent_id !== undefined) await ctx.require('agent:assign', target_agent_id);
+};
+
 const earlier = (one: string, other: string): string => (one < other ? one : other);
 
 /**
- * Requests that a job sends those deliveries of a tenant to runners again that match all criteria and were received
- * before the request. With `dry_run`, only counts them.
+ * Requests that a job sends those deliveries of a tenant to runners again, or releases them, that match all criteria and
+ * were received before the request. With `dry_run`, only counts them.
  * @throws Refusal invalid, conflict, unavailable
  */
-export const requestTenantReplay = async (
-  ctx: Ctx,
-  { tenant_id: _, target_agent_id, per_second, dry_run, ...given }: TenantReplay,
-  find: FindDeliveries,
-): Promise<Loaded<DryRunView | JobView>> => {
+export const requestTenantReplay = async (ctx: Ctx, request: TenantReplay, find: FindDeliveries): Promise<Loaded<DryRunView | JobView>> => {
+  const { tenant_id: _, target_agent_id, per_second, dry_run, release_reason, ...given } = request;
   if (target_agent_id !== undefined) await checkOnce(ctx, () => checkAgent(ctx, target_agent_id, '/target_agent_id'));
+  await checkRelease(ctx, request);
   await checkOnce(ctx, () => checkCriteria(ctx, given, find));
   const { to, ids } = await ctx.sideEffect(async () => {
     const end = earlier(given.to ?? ctx.at(), ctx.at());
@@ -94,6 +110,7 @@ export const requestTenantReplay = async (
     event,
     agent_id: target_agent_id ?? null,
     ...pace,
+    ...(release_reason !== undefined && { release_reason }),
     ids,
   };
   return viewOf(await ctx.transact(ReplayJob, ctx.newId(), ReplayJob.request(selection), { expectNew: true }));

@@ -23,15 +23,17 @@ type TenantCriteria = {
 };
 
 /**
- * What a job sends again. `ids` are the ids of the deliveries. All other fields but `agent_id` and `per_second` are the
- * criteria by which the deliveries were selected.
+ * What a job sends again. `ids` are the ids of the deliveries. All other fields but `agent_id`, `per_second` and
+ * `release_reason` are the criteria by which the deliveries were selected.
  */
 export type ReplaySelection = TenantCriteria & {
   /** Null: the deliveries were selected among those of all integrations of the tenant. */
   integration_id: string | null;
   from: string | null;
   to: string;
-  outcome: 'accepted' | 'dead' | null;
+  outcome: 'accepted' | 'dead' | 'blocked' | null;
+  /** Why blocked deliveries are released; present only if the outcome is `blocked`. */
+  release_reason?: string;
   event: string | null;
   /** The agent to which the deliveries are sent; null if each goes to the agent that got it first. */
   agent_id: string | null;

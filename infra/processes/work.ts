@@ -30,6 +30,7 @@ import { type AcknowledgementRecorder, startAcknowledgementRecorder } from '../r
 import { startPublicationRecorder } from '../reactors/record-publications.ts';
 import { startRedrive } from '../reactors/redrive.ts';
 import { type RelayProcess, startRelayProcess } from '../reactors/relay-process.ts';
+import { createReleaseServices } from '../reactors/release-services.ts';
 import { startTokenRenewer } from '../reactors/renew-tokens.ts';
 import { startDeliveryReplayer } from '../reactors/replay-deliveries.ts';
 import { startCredentialRevoker } from '../reactors/revoke-runner-credentials.ts';
@@ -147,8 +148,10 @@ export const work = async (config: Config): Promise<Closable> => {
   const sessions = openReactorSessions(config.databaseUrl!, logger);
   const timedParts = { log, databaseUrl: config.databaseUrl!, sessions, logger };
   const followerParts = { log, logger, positions: followerPositions(log, sessions) };
+  const releases = createReleaseServices({ log, logger, openVault: vault.open });
   const timed = [
-    ...[startTenantCloser, startSessionExpirer, startDeliveryReplayer, startScheduler].map((start) => start(timedParts)),
+    ...[startTenantCloser, startSessionExpirer, startScheduler].map((start) => start(timedParts)),
+    startDeliveryReplayer({ ...timedParts, releases: releases.ports }),
     startTargetCaller({ ...timedParts, services: () => openTargetServices(config, vault) }),
     startAgentMessenger({ ...timedParts, openVault: vault.open }),
     startTokenRenewer({ ...timedParts, services: () => openRenewalServices(config, vault, logger) }),
@@ -224,6 +227,7 @@ export const work = async (config: Config): Promise<Closable> => {
       await broker.close();
       await Promise.all(timed.map((reactor) => reactor.close()));
       await Promise.all(followers.map((reactor) => reactor.close()));
+      await releases.close();
       await sessions.close();
       await vault.close();
       await projector.close();

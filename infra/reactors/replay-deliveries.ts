@@ -41,8 +41,11 @@ const appendAt = async (log: Log, stream: string, revision: number, events: Para
   }
 };
 
+/** Returns what is needed to release blocked deliveries. */
+type OpenReleases = ReplayPorts['releases'];
+
 /** Creates the ports for one run of the reactor. `at` is the time of the events that it appends (RFC 3339 UTC). */
-export const replayPorts = (log: Log, at: string): ReplayPorts => {
+export const replayPorts = (log: Log, at: string, releases: OpenReleases): ReplayPorts => {
   // The cache is not kept for the next run, because no subscription updates it.
   const cache = openAggregateCache(log, []);
   const deliveryStream = (tenant_id: string, delivery_id: string) => streamName(Delivery.category, tenant_id, delivery_id);
@@ -69,10 +72,11 @@ export const replayPorts = (log: Log, at: string): ReplayPorts => {
       for (;;) {
         const events = await eventsOf<Delivery.DeliveryEvent>(log, stream);
         if (events.some((event) => event.event_id === event_id)) return;
-        const [requeued] = decide(fold(Delivery, events));
+        const [requeued] = await decide(fold(Delivery, events));
         if (!requeued || (await appendAt(log, stream, events.at(-1)!.revision, [{ id: event_id, ...requeued, meta }]))) return;
       }
     },
+    releases,
     append: async ({ tenant_id, id }, revision, events) => {
       if (events.length === 0) return true;
       const stream = streamName(ReplayJob.category, tenant_id, id);
@@ -91,9 +95,9 @@ export const replayPorts = (log: Log, at: string): ReplayPorts => {
  * Handles one batch of deliveries of each of these jobs. Returns whether at least one job is still running.
  * @throws LogError
  */
-export const advanceReplays = async (log: Log, jobs: readonly JobRef[], at: string): Promise<boolean> => {
+export const advanceReplays = async (log: Log, jobs: readonly JobRef[], at: string, releases: OpenReleases): Promise<boolean> => {
   let isMoreDue = false;
-  for (const job of jobs) if (await advanceReplay(replayPorts(log, at), job, at)) isMoreDue = true;
+  for (const job of jobs) if (await advanceReplay(replayPorts(log, at, releases), job, at)) isMoreDue = true;
   return isMoreDue;
 };
 
@@ -101,13 +105,17 @@ export const advanceReplays = async (log: Log, jobs: readonly JobRef[], at: stri
  * Starts the reactor that checks every second for running jobs that send deliveries again. It handles a batch of
  * deliveries of each job.
  */
-export const startDeliveryReplayer = ({ log, ...parts }: TimedReactorParts & { readonly log: Log }) =>
+export const startDeliveryReplayer = ({
+  log,
+  releases,
+  ...parts
+}: TimedReactorParts & { readonly log: Log; readonly releases: OpenReleases }) =>
   startTimedReactor(
     {
       lock: LOCK,
       intervalMs: INTERVAL_MS,
       failure: 'deliveries cannot be sent again now; trying again',
-      run: async (reads, at) => advanceReplays(log, await runningJobs(reads, at), at),
+      run: async (reads, at) => advanceReplays(log, await runningJobs(reads, at), at, releases),
     },
     parts,
   );

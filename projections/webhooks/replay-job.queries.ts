@@ -95,7 +95,7 @@ const replayableOfTenant = defineQuery((db, { limit, ...args }: SelectionArgs & 
 
 /**
  * Returns the ids of the deliveries of a tenant that match the filters and can be sent to a runner, in the order of
- * their receipt, at most `limit`. The outcome must not be `blocked` or `rejected`.
+ * their receipt, at most `limit`; with the outcome `blocked`, of those that can be released.
  */
 export const replayableOfTenantIds = async (reads: Reads, selected: SelectedDeliveries, limit: number): Promise<string[]> =>
   (await reads.rows(replayableOfTenant, { ...selectionArgs(selected), limit })).map(({ id }) => id);

@@ -6,6 +6,7 @@ import { runningJobs } from '../../projections/webhooks/replay-job.queries.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
+import { withoutReleases } from '../fixtures/without-releases.ts';
 
 type Json = Record<string, unknown>;
 
@@ -41,7 +42,7 @@ const replay = (hook: string, body: Json = {}) =>
 const jobOf = async (id: unknown): Promise<Json> => (await p.send('GET', `${p.tenant}/jobs/${id}`)).body as Json;
 const now = () => new Date().toISOString();
 const runAll = async (): Promise<void> => {
-  while (await advanceReplays(p.log, await runningJobs(p.reads, now()), now())) await p.waitForProjections();
+  while (await advanceReplays(p.log, await runningJobs(p.reads, now()), now(), withoutReleases)) await p.waitForProjections();
   await p.waitForProjections();
 };
 const requeued = (ids: readonly string[]) => p.eventsOf('DeliveryRequeued').filter(({ id }) => ids.includes(id));
@@ -71,7 +72,7 @@ test('a replay job sends every accepted delivery of the integration once, as a n
 test('a replay job that runs in two processes, or again after a crash, sends no delivery twice', async () => {
   const { hook, ids } = await hookWith(25);
   const ref = { tenant_id: p.tenant_id, id: ((await replay(hook)).body as Json).id as string };
-  const ports = replayPorts(p.log, now());
+  const ports = replayPorts(p.log, now(), withoutReleases);
   let appended = 0;
   const crashing = {
     ...ports,
@@ -86,7 +87,10 @@ test('a replay job that runs in two processes, or again after a crash, sends no 
   );
   const before = requeued(ids).length;
   assert.ok(before > 0 && before < 25, `${before} were sent before the crash`);
-  await Promise.all([advanceReplay(replayPorts(p.log, now()), ref, now()), advanceReplay(replayPorts(p.log, now()), ref, now())]);
+  await Promise.all([
+    advanceReplay(replayPorts(p.log, now(), withoutReleases), ref, now()),
+    advanceReplay(replayPorts(p.log, now(), withoutReleases), ref, now()),
+  ]);
   const events = requeued(ids);
   assert.equal([events.length, new Set(events.map(({ id }) => id)).size], [25, 25]);
   assert.is(p.eventsOf('DeliveriesReplayFinished').filter(({ id }) => id === ref.id).length, 1);
@@ -95,7 +99,7 @@ test('a replay job that runs in two processes, or again after a crash, sends no 
 test('after a replay job is cancelled, at most the current batch of deliveries is sent; cancelling the job again changes nothing', async () => {
   const { hook, ids } = await hookWith(130);
   const { id } = (await replay(hook)).body as Json;
-  assert.is(await advanceReplay(replayPorts(p.log, now()), { tenant_id: p.tenant_id, id: id as string }, now()), true);
+  assert.is(await advanceReplay(replayPorts(p.log, now(), withoutReleases), { tenant_id: p.tenant_id, id: id as string }, now()), true);
   await p.waitForProjections();
   assert.is((await jobOf(id)).done, 100);
   const cancel = () => p.send('POST', `${p.tenant}/jobs/${id}/cancel`);
@@ -112,7 +116,7 @@ test('after a replay job is cancelled, at most the current batch of deliveries i
 test('if a replay job is cancelled during a batch, the end of the batch does not start the job again', async () => {
   const { hook } = await hookWith(2);
   const id = ((await replay(hook)).body as Json).id as string;
-  const ports = replayPorts(p.log, now());
+  const ports = replayPorts(p.log, now(), withoutReleases);
   const isTenantActive = async (tenant: string) => {
     await p.send('POST', `${p.tenant}/jobs/${id}/cancel`);
     return ports.isTenantActive(tenant);

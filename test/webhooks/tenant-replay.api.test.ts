@@ -7,6 +7,7 @@ import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
+import { withoutReleases } from '../fixtures/without-releases.ts';
 
 type Json = Record<string, unknown>;
 
@@ -33,7 +34,7 @@ const now = () => new Date().toISOString();
 const jobOf = async (id: unknown): Promise<Json> => (await p.send('GET', `${p.tenant}/jobs/${id}`)).body as Json;
 const runAll = async (): Promise<void> => {
   await p.waitForProjections();
-  while (await advanceReplays(p.log, await runningJobs(p.reads, now()), now())) await p.waitForProjections();
+  while (await advanceReplays(p.log, await runningJobs(p.reads, now()), now(), withoutReleases)) await p.waitForProjections();
   await p.waitForProjections();
 };
 const requeued = () => p.eventsOf('DeliveryRequeued').map(({ id, data }) => [id, (data as Json).agent_id]);
@@ -118,7 +119,12 @@ test('a replay with a pace is done in several steps; after it is cancelled, noth
   await p.waitForProjections();
   assert.is((await jobOf(id)).per_second, 2);
   const run = async (afterMs: number) => {
-    await advanceReplays(p.log, await runningJobs(p.reads, now()), new Date(Date.parse(created_at as string) + afterMs).toISOString());
+    await advanceReplays(
+      p.log,
+      await runningJobs(p.reads, now()),
+      new Date(Date.parse(created_at as string) + afterMs).toISOString(),
+      withoutReleases,
+    );
     await p.waitForProjections();
     return requeued().length - before;
   };
@@ -136,7 +142,10 @@ test('an invalid request for a replay of a tenant is refused, and the error poin
   const refusals: readonly (readonly [Json, number, string])[] = [
     [{ from: '2026-01-02T00:00:00Z', to: '2026-01-01T00:00:00Z' }, 422, '/to'],
     [{ from: '2120-01-01T00:00:00Z' }, 422, '/to'],
-    [{ outcome: 'blocked' }, 422, '/outcome'],
+    [{ outcome: 'rejected' }, 422, '/outcome'],
+    [{ outcome: 'blocked' }, 422, '/release_reason'],
+    [{ release_reason: 'Wrong rule' }, 422, '/release_reason'],
+    [{ outcome: 'blocked', release_reason: '' }, 422, '/release_reason'],
     [{ status: 'lost' }, 422, '/status'],
     [{ per_second: 0 }, 422, '/per_second'],
     [{ per_second: 101 }, 422, '/per_second'],

@@ -1,0 +1,38 @@
+import type { Logger } from 'pino';
+import * as RedactionPatterns from '../../domain/redaction/redaction-patterns.ts';
+import * as Integration from '../../domain/webhooks/integration.ts';
+import * as TenantGuardrails from '../../domain/webhooks/tenant-guardrails.ts';
+import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import { openOnce } from '../open-once.ts';
+import { createSlidingWindows } from '../ratelimit/sliding-windows.ts';
+import type { LazyVault } from '../vault/lazy-vault.ts';
+import { guardrailPort } from '../webhooks/guardrail-port.ts';
+import { readDelivery } from '../webhooks/read-delivery.ts';
+import { releasePorts } from '../webhooks/release-ports.ts';
+
+type ReleaseServiceParts = { readonly log: Log; readonly logger: Logger; readonly openVault: LazyVault['open'] };
+
+const FOLLOWED = [Integration, RedactionPatterns, TenantGuardrails];
+
+const openReleases = async ({ log, logger, openVault }: ReleaseServiceParts) => {
+  const vault = await openVault();
+  const cache = openAggregateCache(log, FOLLOWED, { cacheAbsent: FOLLOWED });
+  await cache.start();
+  const guardrails = guardrailPort({ cache, logger, windows: createSlidingWindows() });
+  const close = async (): Promise<void> => {
+    await guardrails.close();
+    await cache.close();
+  };
+  return { ports: releasePorts({ log, vault, cache, guardrails, readDelivery: readDelivery({ log, vault, logger }) }), close };
+};
+
+/** Creates what reactors need to release blocked deliveries. It is opened when the first one is released. */
+export const createReleaseServices = (parts: ReleaseServiceParts) => {
+  let opened: ReturnType<typeof openReleases> | undefined;
+  const open = openOnce(() => (opened = openReleases(parts)));
+  return {
+    ports: async () => (await open()).ports,
+    close: async (): Promise<void> => (await opened?.catch(() => undefined))?.close(),
+  };
+};
