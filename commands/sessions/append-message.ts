@@ -27,13 +27,9 @@ export const MessageAppend = z
       .default(null)
       .meta({ description: '`waiting`: the agent waits for an answer, and so does the session until the next message' }),
     content: z.string().meta({ description: 'The text', examples: ['Please review pull request 42.'] }),
-    attachment_ids: z
-      .array(idOf('attachment'))
-      .max(MAX_FILES)
-      .default([])
-      .meta({
-        description: 'Files of the message, which were added to the session before. The runner gets those of a person with the message',
-      }),
+    attachment_ids: z.array(idOf('attachment')).max(MAX_FILES).default([]).meta({
+      description: 'Files of the message, which were added to the session before. The runner gets those of a person with the message',
+    }),
     model_id: idOf('model', 'The model that wrote the message').nullable().default(null),
     prompt_tokens: Tokens.meta({ description: 'The tokens that were sent to the model', examples: [1200] }),
     completion_tokens: Tokens.meta({ description: 'The tokens that the model returned', examples: [340] }),
