@@ -81,7 +81,7 @@ const description = (publicUrl: string): string =>
  * publishes the messages, uses the same table.
  */
 export const asyncapi = ({ publicUrl, version }: { publicUrl: string; version: string }) => {
-  const rows = Object.values(runnerMessages);
+  const rows = [...new Map(Object.values(runnerMessages).map((row) => [row.type, row])).values()];
   const names = rows.map(nameOf);
   const inbound: Readonly<Record<string, ReturnType<typeof messageOf>>> = Object.fromEntries(
     rows.map((row) => [nameOf(row), messageOf(row, publicUrl)]),

@@ -42,12 +42,24 @@ const message = {
   additionalProperties: false,
 };
 
+const decision = {
+  type: 'object',
+  required: ['message_id', 'decision', 'comment'],
+  properties: {
+    message_id: id('The message with which the agent asked'),
+    decision: { enum: ['approved', 'denied', 'expired'], description: '`expired`: nobody has decided in time' },
+    comment: orNull(text('What the person has written about it, after redaction')),
+  },
+  additionalProperties: false,
+};
+
 const STARTED = 'annals.session.started';
+const DECISION = 'annals.session.decision';
 const SENT = 'annals.session.message';
 
 const dataSchema = (type: string) => ({
   type: 'object',
-  required: ['session', 'message', 'files'],
+  required: ['session', 'message', 'files', ...(type === DECISION ? ['decision'] : [])],
   properties: {
     session: {
       type: 'object',
@@ -61,6 +73,7 @@ const dataSchema = (type: string) => ({
     },
     message: type === SENT ? message : type === STARTED ? orNull(message) : { type: 'null' },
     files: { type: 'array', items: file, description: 'The files of the message' },
+    ...(type === DECISION ? { decision } : {}),
   },
   additionalProperties: false,
 });
@@ -78,7 +91,7 @@ const payload = (type: string) => ({
     'tenant',
     'agent',
     'session',
-    'user',
+    ...(type === DECISION ? [] : ['user']),
     'contenttrust',
     'data',
   ],
@@ -93,7 +106,7 @@ const payload = (type: string) => ({
     tenant: id('The tenant'),
     agent: id('The agent'),
     session: id('The session; the same as subject'),
-    user: id('The user who wrote or did it'),
+    user: id(type === DECISION ? 'The user who has decided; absent if nobody has' : 'The user who wrote or did it'),
     previous: uuid('The `id` of the message of this session before this one, which is to be processed first; absent in the first'),
     contenttrust: { const: 'trusted', description: 'A member who may assign work to the agent wrote the data' },
     data: dataSchema(type),
@@ -105,6 +118,13 @@ const SHA256 = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 
 const exampleData = (type: string, tenantUrl: string) => {
   const session = { id: idOf('session'), title: 'Review of pull request 42', ...(type === STARTED ? { continues_id: null } : {}) };
+  if (type === DECISION)
+    return {
+      session,
+      message: null,
+      files: [],
+      decision: { message_id: idOf('message'), decision: 'approved', comment: 'Only after 18:00.' },
+    };
   if (type !== STARTED && type !== SENT) return { session, message: null, files: [] };
   const content = type === STARTED ? 'Please review pull request 42.' : 'Look at the attached log, too.';
   const message = { id: idOf('message'), role: 'user', content, created_at: '2026-01-01T12:00:00.000Z' };

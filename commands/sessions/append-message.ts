@@ -5,11 +5,14 @@ import { idOf } from '../../domain/id.ts';
 import { microsOf, Usd, usdOf } from '../../domain/money.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
+import { requestApproval } from '../../domain/sessions/decide-approval.ts';
 import * as SentEvent from '../../domain/sessions/sent-event.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import { centsOf, costByPricing, MAX_COST_MICROS } from '../../domain/sessions/usage-cost.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { redactText } from '../redaction/redaction-patterns.ts';
+import { type ApprovalView, approvalView, findApproval } from './approval.ts';
+import { ApprovalRequest, sealRequest } from './approval-text.ts';
 import { contentLocation } from './content-location.ts';
 import { personMessage } from './person-message.ts';
 import { loadSession } from './session-access.ts';
@@ -21,11 +24,11 @@ const Tokens = integer(0, MAX_TOKENS).default(0);
 export const MessageAppend = z
   .strictObject({
     role: z.enum(Session.MESSAGE_ROLES).meta({ description: 'Who wrote the message' }),
-    kind: z
-      .enum(Session.MESSAGE_KINDS)
-      .nullable()
-      .default(null)
-      .meta({ description: '`waiting`: the agent waits for an answer, and so does the session until the next message' }),
+    kind: z.enum(Session.MESSAGE_KINDS).nullable().default(null).meta({
+      description:
+        '`waiting`: the agent waits for an answer, and so does the session until the next message; `approval`: it waits until a person decides',
+    }),
+    approval: ApprovalRequest.nullable().default(null).meta({ description: 'What a person is to decide, for the kind `approval`' }),
     content: z.string().meta({ description: 'The text', examples: ['Please review pull request 42.'] }),
     attachment_ids: z.array(idOf('attachment')).max(MAX_FILES).default([]).meta({
       description: 'Files of the message, which were added to the session before. The runner gets those of a person with the message',
@@ -43,11 +46,17 @@ export const MessageAppend = z
 type Append = Input<typeof MessageAppend, 'tenant_id' | 'session_id'>;
 
 /** Returns a message in the form of the response schema TaskMessageRead. */
-export const messageView = (session_id: string, message: Session.Message, content: string | null) => ({
+export const messageView = (
+  session_id: string,
+  message: Session.Message,
+  content: string | null,
+  approval: ApprovalView | null = null,
+) => ({
   ...message,
   id: message.message_id,
   session_id,
   content,
+  approval,
   cost_cents: centsOf(message.cost_micros),
 });
 
@@ -60,10 +69,29 @@ const runnerOnly = (name: string) => invalid(`/${name}`, 'may only be set by the
 const assertFromUser = (input: Append): void => {
   if (input.role !== 'user') throw new Refusal('forbidden', `Only the agent's runner may append messages of the role ${input.role}`);
   if (input.kind !== null) throw runnerOnly('kind');
+  if (input.approval !== null) throw runnerOnly('approval');
   if (input.prompt_tokens > 0) throw runnerOnly('prompt_tokens');
   if (input.completion_tokens > 0) throw runnerOnly('completion_tokens');
   if (input.cost_usd !== null) throw runnerOnly('cost_usd');
 };
+
+/** Checks that a message has an approval if, and only if, it is of that kind. @throws Refusal invalid */
+const assertApprovalOfKind = ({ role, kind, approval }: Append): void => {
+  if (kind === 'approval' && approval === null) throw invalid('/approval', 'is required for the kind approval', 'required');
+  if (kind !== 'approval' && approval !== null) throw invalid('/approval', 'is only allowed for the kind approval', 'unexpected');
+  if (approval !== null && role !== 'assistant') throw invalid('/role', 'must be assistant for the kind approval', 'wrong_role');
+};
+
+/** Returns the decision to append a message and, if it asks for an approval, this request. @throws Refusal invalid */
+const decisionOf = async (
+  ctx: Ctx,
+  { session_id, approval }: Append,
+  message: Session.NewMessage,
+  usage: Session.Usage | null,
+): Promise<(session: Session.Session) => Session.SessionEvent[]> =>
+  approval === null
+    ? Session.appendMessage(message, usage, ctx.at())
+    : requestApproval(message, usage, { request: await sealRequest(ctx, session_id, message.message_id, approval), at: ctx.at() });
 
 /**
  * Returns how much a message used a language model; null if it reports nothing. If it names no model, the usage is
@@ -103,12 +131,15 @@ const sendMessage = async (ctx: Ctx, input: Append): Promise<Loaded<ReturnType<t
 export const appendMessage = async (ctx: Ctx, input: Append): Promise<Loaded<ReturnType<typeof messageView>>> => {
   if (ctx.principal.kind !== 'runner') return sendMessage(ctx, input);
   const { session_id, role, kind, content, model_id, attachment_ids } = input;
+  assertApprovalOfKind(input);
   const session = await loadSession(ctx, session_id);
   const usage = await ctx.sideEffect(() => usageOf(ctx, input, session.state));
   const message_id = ctx.newId();
   const redacted = await redactText(ctx, '/content', content);
   const sealed_content = await ctx.seal(contentLocation(ctx.tenant, session_id, message_id), secret(redacted));
   const message = { message_id, role, kind, model_id, sealed_content, attachment_ids };
-  const loaded = await ctx.transact(Session, session_id, Session.appendMessage(message, usage, ctx.at()));
-  return { ...loaded, state: messageView(session_id, loaded.state.last_message!, redacted) };
+  const loaded = await ctx.transact(Session, session_id, await decisionOf(ctx, input, message, usage));
+  const approval = input.approval === null ? null : await findApproval(ctx, loaded, message_id);
+  const shown = approval && (await approvalView(ctx, approval));
+  return { ...loaded, state: messageView(session_id, loaded.state.last_message!, redacted, shown) };
 };

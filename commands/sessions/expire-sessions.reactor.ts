@@ -1,41 +1,42 @@
-import { fold } from '../../domain/aggregate.ts';
-import type { Actor, Recorded } from '../../domain/event.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { expire } from '../../domain/sessions/expire-session.ts';
 import * as Session from '../../domain/sessions/session.ts';
+import type { ReactorCtx } from '../context.ts';
 
 export type SessionRef = { readonly tenant_id: string; readonly id: string };
 
-/** The first and the last event of a session, which can be the same event. Null if there is no such session. */
-export type Ends = { readonly first: Recorded<Session.SessionEvent>; readonly last: Recorded<Session.SessionEvent> } | null;
-
-/** The functions that the reactor needs from the log. */
-export type ExpiryPorts = {
-  readonly readEnds: (session: SessionRef) => Promise<Ends>;
-  /** Appends the events after the event `last`. Does nothing if the session has a later event. */
-  readonly append: (last: Recorded, events: readonly Session.SessionEvent[], actor: Actor) => Promise<void>;
+/** @throws any error but the refusal which means that the tenant was erased */
+const ignoreErased = (error: unknown): void => {
+  if (!(error instanceof Refusal) || error.code !== 'not_found') throw error;
 };
 
-const ACTOR: Actor = { kind: 'system', id: 'annals' };
+/** Expires a session, or one of its approvals after the other. Returns the number of expiries. */
+const expireSession = async (ctx: ReactorCtx, id: string): Promise<number> => {
+  const decide = expire(ctx.at());
+  let count = 0;
+  let isOver = false;
+  while (!isOver) {
+    const decideOnce = (session: Session.Session): Session.SessionEvent[] => {
+      const events = decide(session);
+      isOver = events.length === 0;
+      return events;
+    };
+    await ctx.transact(Session, id, decideOnce);
+    if (!isOver) count++;
+  }
+  return count;
+};
 
 /**
- * Expires the sessions whose time is over at `at` (RFC 3339 UTC). The read model that names the sessions may be
- * outdated, so two events of each session are read: the first contains the expiry time, and the last shows whether the
- * session has ended.
- * @returns the number of sessions that were expired
+ * Expires the sessions, and those of their approvals, whose time is over at the time of the context. The read model that
+ * names the sessions may be outdated, so their states decide.
+ * @returns the number of sessions and approvals that expired
  */
-export const expireDueSessions = async (
-  { readEnds, append }: ExpiryPorts,
-  sessions: readonly SessionRef[],
-  at: string,
-): Promise<number> => {
+export const expireDueSessions = async (ctx: ReactorCtx, sessions: readonly SessionRef[]): Promise<number> => {
   let count = 0;
-  for (const session of sessions) {
-    const ends = await readEnds(session);
-    if (!ends) continue;
-    const { first, last } = ends;
-    const events = Session.expire(at)(fold(Session, first === last ? [first] : [first, last]));
-    if (events.length === 0) continue;
-    await append(last, events, ACTOR);
-    count++;
-  }
+  for (const { tenant_id, id } of sessions)
+    await expireSession(ctx.inTenant(tenant_id), id).then((expired) => {
+      count += expired;
+    }, ignoreErased);
   return count;
 };

@@ -2,6 +2,7 @@ import { assertNotSuspended, type Principal } from '../../domain/principal.ts';
 import { notFound, Refusal } from '../../domain/refusal.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import type { Ctx, Loaded } from '../context.ts';
+import { findApproval } from './approval.ts';
 
 /** Loads a session of the context's tenant. @throws Refusal not_found */
 export const loadSession = async (ctx: Ctx, session_id: string): Promise<Loaded<Session.Session>> => {
@@ -49,6 +50,31 @@ export const requireWriter = async (ctx: Ctx, session_id: string, others: Writer
     return ctx.require('agent:assign', session.agent_id);
   await ctx.require('agent:read', session.agent_id);
   throw new Refusal('forbidden', others === 'runner' ? RUNNER_ONLY : RUNNER_OR_STARTER);
+};
+
+/**
+ * Checks that the caller may decide on an approval of a session: users who may assign work to the agent may. A runner
+ * may not, not even that of the agent, because it is the one who asks.
+ * @throws Refusal not_found, forbidden, tenant_suspended
+ */
+export const requireDecider = async (ctx: Ctx, session_id: string, message_id: string): Promise<void> => {
+  const { principal } = ctx;
+  if (principal.kind === 'runner') await requireOwnRunner(ctx, principal, session_id);
+  const session = await loadSession(ctx, session_id);
+  if (!(await findApproval(ctx, session, message_id))) throw notFound();
+  if (principal.kind === 'runner') throw new Refusal('forbidden', 'Only a person may decide on an approval');
+  await ctx.require('agent:assign', session.state.agent_id);
+};
+
+/**
+ * Checks that the caller may read an approval of a session: the runner of its agent may, and users who may assign work
+ * to the agent or read its chats.
+ * @throws Refusal not_found, forbidden, tenant_suspended
+ */
+export const requireApprovalReader = async (ctx: Ctx, session_id: string): Promise<void> => {
+  if (ctx.principal.kind === 'runner') return requireReader(ctx, session_id);
+  const { state } = await loadSession(ctx, session_id);
+  if (!(await ctx.may('agent:assign', state.agent_id))) await ctx.require('agent:chat:read', state.agent_id);
 };
 
 /**

@@ -2,6 +2,7 @@ import * as Agent from '../../domain/agents/agent.ts';
 import * as User from '../../domain/identity/user.ts';
 import { type Session, userOf } from '../../domain/sessions/session.ts';
 import type { Ctx, Loaded } from '../context.ts';
+import { decidedBy } from './approval.ts';
 
 type Loads = Pick<Ctx, 'load'>;
 
@@ -25,16 +26,27 @@ export const namesOf = async (ctx: Loads, session: Named): Promise<SessionNames>
   };
 };
 
-/** Adds the names to the sessions of a list. Agents and users that occur several times are loaded once. */
-export const withNames = async <T extends Named>(ctx: Loads, sessions: readonly T[]): Promise<(T & SessionNames)[]> => {
+/** Returns a function that loads each aggregate only once, for a list in which agents and users occur several times. */
+const loadOnce = (ctx: Loads): Ctx['load'] => {
   const loading = new Map<string, Promise<Loaded<unknown>>>();
-  const load: Ctx['load'] = (aggregate, id, options) => {
+  return (aggregate, id, options) => {
     const key = `${aggregate.category} ${id}`;
     const running = loading.get(key) ?? ctx.load(aggregate, id, options);
     loading.set(key, running);
     return running as never;
   };
+};
+
+/** Adds the names to the sessions of a list. */
+export const withNames = async <T extends Named>(ctx: Loads, sessions: readonly T[]): Promise<(T & SessionNames)[]> => {
+  const load = loadOnce(ctx);
   return Promise.all(sessions.map(async (session) => ({ ...session, ...(await namesOf({ load }, session)) })));
+};
+
+/** Adds the names of those who have decided to the approvals of a list. */
+export const withDeciders = <T extends { readonly decided_by_id: string | null }>(ctx: Loads, approvals: readonly T[]) => {
+  const load = loadOnce(ctx);
+  return Promise.all(approvals.map(async (approval) => ({ ...approval, ...(await decidedBy({ load }, approval.decided_by_id)) })));
 };
 
 /**

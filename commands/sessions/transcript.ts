@@ -1,9 +1,9 @@
-import { Refusal } from '../../domain/refusal.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import { centsOf } from '../../domain/sessions/usage-cost.ts';
 import type { Ctx, Loaded } from '../context.ts';
 import { attachmentView } from './add-attachment.ts';
 import { messageView } from './append-message.ts';
+import { nullIfErased, withApprovals } from './approval.ts';
 import { contentLocation } from './content-location.ts';
 import { openEndTexts } from './end-session.ts';
 import { loadSession } from './session-access.ts';
@@ -18,13 +18,6 @@ type MessageView = ReturnType<typeof messageView>;
 
 /** Which messages to read: at most `limit` of them, from the revision `from` of the session on. */
 export type TranscriptWindow = { readonly from: number; readonly limit: number };
-
-/** Resolves with null if a text cannot be decrypted because the data key of the tenant was destroyed. */
-const nullIfErased = <T>(opening: Promise<T>): Promise<T | null> =>
-  opening.catch((error: unknown) => {
-    if (error instanceof Refusal && error.code === 'not_found') return null;
-    throw error;
-  });
 
 const openContent = (ctx: Ctx, session_id: string, message_id: string, sealed: string): Promise<string | null> =>
   nullIfErased(ctx.open(contentLocation(ctx.tenant, session_id, message_id), sealed).then((content) => content.reveal()));
@@ -71,7 +64,7 @@ export const readTranscript = async (ctx: Ctx, session_id: string, window: Trans
   const { user_email, user_name } = view.state;
   const state = {
     session: { ...view.state, summary: texts?.summary ?? null, error: texts?.error ?? null },
-    messages,
+    messages: await withApprovals(ctx, loaded, { messages, from: window.from }),
     attachments,
     total_tokens: prompt_tokens + completion_tokens,
     prompt_tokens,

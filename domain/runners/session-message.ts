@@ -1,10 +1,12 @@
 import type { Recorded } from '../event.ts';
+import { statusAfterApproval } from '../sessions/approval.ts';
 import { isSent, type SentMessage, type SessionEvent } from '../sessions/session.ts';
 import type { Message, RunnerMessageType } from './runner-message.ts';
 
 /**
  * An event of a session that is sent to the runner. The content of its message is decrypted: a copy of the event with
- * the content in place of the encrypted one. `content` is null if the event has no message.
+ * the content in place of the encrypted one. `content` is null if the event has no message. For a decision on an approval, it is the
+ * comment.
  */
 export type OpenedSessionEvent = Recorded<SessionEvent> & { readonly content: string | null };
 
@@ -16,6 +18,8 @@ const TYPES = {
   SessionMessageSent: 'annals.session.message',
   SessionInterrupted: 'annals.session.interrupted',
   SessionCancelled: 'annals.session.cancelled',
+  ApprovalDecided: 'annals.session.decision',
+  ApprovalExpired: 'annals.session.decision',
 } as const;
 type SentType = keyof typeof TYPES;
 type SentEvent = Extract<Recorded<SessionEvent>, { type: SentType }>;
@@ -38,10 +42,18 @@ const filesOf = ({ files }: SentMessage, tenantUrl: string) =>
     url: `${tenantUrl}/files/${sha256}`,
   }));
 
+/** Returns the decision about an approval in an event; null if the event is about something else. */
+const decisionOf = (event: SentEvent, comment: string | null) => {
+  if (event.type !== 'ApprovalDecided' && event.type !== 'ApprovalExpired') return null;
+  return { message_id: event.data.message_id, decision: statusAfterApproval(event), comment };
+};
+
 /** Returns the data of the message: the session, and the person's message with its files if there is one. */
 const dataOf = (event: SentEvent, content: string | null, tenantUrl: string) => {
   const continues_id = event.type === 'SessionAssigned' ? event.data.continues_id : undefined;
   const session = { id: event.id, title: event.data.title ?? null, continues_id };
+  const decision = decisionOf(event, content);
+  if (decision) return { session, message: null, files: [], decision };
   const message = messageOf(event);
   if (!message) return { session, message, files: [] };
   const { message_id: id, role } = message;
@@ -63,7 +75,7 @@ const sessionMessage = (event: Recorded, publicUrl: string): Message => {
       tenant: event.tenant,
       agent: agent_id,
       session: event.id,
-      user: event.actor.id,
+      user: event.actor.kind === 'user' ? event.actor.id : '',
       previous: previous ?? '',
       contenttrust: 'trusted',
     },
@@ -80,6 +92,8 @@ const SUMMARIES: Readonly<Record<SentType, string>> = {
   SessionMessageSent: 'A person has written a message in a session of the agent',
   SessionInterrupted: 'A person asks the agent to stop what it does in a session, and to keep the session',
   SessionCancelled: 'A person has cancelled a session of the agent',
+  ApprovalDecided: 'A person has decided on what the agent asked, or nobody has in time',
+  ApprovalExpired: 'A person has decided on what the agent asked, or nobody has in time',
 };
 
 /** Maps the types of the events of sessions that are sent to runners to the form of their messages. */

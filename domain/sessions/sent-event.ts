@@ -1,3 +1,4 @@
+import { cancelApprovals } from './approval.ts';
 import {
   assertOpen,
   type Cause,
@@ -5,16 +6,14 @@ import {
   type EndFields,
   initial,
   type NewMessage,
-  type SentFields,
   type Session,
   type SessionEvent,
   type StartedFields,
+  sentFields,
   writtenMessage,
 } from './session.ts';
 
 // The decisions of persons that the runner of the agent learns about.
-
-const sentFields = ({ title, last_sent }: Session): SentFields => ({ title, previous: last_sent });
 
 /** Starts a session of a person, with a first message or without (null). */
 export const assign = (data: StartedFields & Cause & Continued, message: NewMessage | null) => (): SessionEvent[] => {
@@ -49,10 +48,14 @@ export const interrupt =
     return session.is_interrupted ? [] : [{ type: 'SessionInterrupted', data: { agent_id: session.agent_id, ...sentFields(session) } }];
   };
 
-/** Cancels a session for a person. @throws Refusal not_found if it does not exist, conflict if it has already ended */
+/** Cancels a session, and its open approvals, for a person. @throws Refusal not_found if it does not exist, conflict if it has already ended */
 export const cancel =
   (fields: EndFields, at: string) =>
   (session: Session): SessionEvent[] => {
     assertOpen(session, at);
-    return [{ type: 'SessionCancelled', data: { agent_id: session.agent_id, ...sentFields(session), ...fields } }];
+    const { agent_id, open_approvals } = session;
+    return [
+      ...cancelApprovals(agent_id, open_approvals),
+      { type: 'SessionCancelled', data: { agent_id, ...sentFields(session), ...fields } },
+    ];
   };

@@ -1,3 +1,6 @@
+import type { ApprovalEvent } from './approval.ts';
+import type { SentFields } from './sent-fields.ts';
+
 export const SESSION_STATUSES = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled', 'expired'] as const;
 export type SessionStatus = (typeof SESSION_STATUSES)[number];
 
@@ -5,9 +8,10 @@ export const MESSAGE_ROLES = ['user', 'assistant', 'system', 'tool'] as const;
 export type MessageRole = (typeof MESSAGE_ROLES)[number];
 
 /**
- * The kinds of messages. `waiting` means that the agent waits for an answer. All other messages have no kind (null).
+ * The kinds of messages. `waiting` means that the agent waits for an answer, and `approval` that it waits until a person
+ * decides. All other messages have no kind (null).
  */
-export const MESSAGE_KINDS = ['waiting'] as const;
+export const MESSAGE_KINDS = ['waiting', 'approval'] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number] | null;
 
 /** What can cause a session. The costs of a session are counted for its cause. */
@@ -53,11 +57,7 @@ export type EndFields = { sealed_summary: string | null; sealed_error: string | 
 
 export type AttachmentFields = { attachment_id: string; filename: string; content_type: string; size_bytes: number; sha256: string };
 
-/**
- * What an event contains that is sent to the runner of the agent: the title of the session, and the id of the event of
- * this session that was sent before it (null if there is none), after which the runner is to process it.
- */
-export type SentFields = { title: string | null; previous: string | null };
+export type { SentFields };
 
 /** A message that a person sends to the runner. The files were added to the session before. */
 export type SentMessage = MessageFields & { sealed_content: string; files: readonly AttachmentFields[] };
@@ -84,7 +84,8 @@ export type SessionEvent =
   | { type: 'SessionFailed'; data: OfAgent & EndFields }
   /** Only if a person has cancelled the session, the event is sent to the runner. */
   | { type: 'SessionCancelled'; data: OfAgent & EndFields & Partial<SentFields> }
-  | { type: 'SessionExpired'; data: OfAgent };
+  | { type: 'SessionExpired'; data: OfAgent }
+  | ApprovalEvent;
 
 /** Maps each event type with which a caller ends a session to the status that the session then has. */
 export const STATUS_OF_END = { SessionCompleted: 'completed', SessionFailed: 'failed', SessionCancelled: 'cancelled' } as const;

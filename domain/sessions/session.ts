@@ -1,5 +1,6 @@
 import type { Recorded } from '../event.ts';
 import { conflict, invalid, notFound } from '../refusal.ts';
+import { cancelApprovals, type OpenApproval, openApprovalsAfter } from './approval.ts';
 import {
   type AttachmentFields,
   type Cause,
@@ -8,6 +9,7 @@ import {
   type EndFields,
   type MessageFields,
   type MessageKind,
+  type SentFields,
   type SentMessage,
   type SessionEvent,
   type SessionStatus,
@@ -53,6 +55,7 @@ export type Session = StartedFields &
     message_count: number;
     last_message: Message | null;
     last_attachment: Attachment | null;
+    open_approvals: readonly OpenApproval[];
     /** The files that were added last, at most MAX_NAMED_FILES. Messages can name them. */
     files: readonly AttachmentFields[];
     /** The id of the last event that is sent to the runner; null if there is none. */
@@ -90,6 +93,7 @@ export const initial: Session = {
   message_count: 0,
   last_message: null,
   last_attachment: null,
+  open_approvals: [],
   files: [],
   last_sent: null,
   is_interrupted: false,
@@ -101,12 +105,12 @@ export const initial: Session = {
  * A session can have many thousands of events. Therefore, some events contain a snapshot of the state (see
  * `Aggregate`), so that only the last events must be read.
  */
-export const snapshots = { version: 3, interval: 32 };
+export const snapshots = { version: 4, interval: 32 };
 
 const NO_USAGE = { prompt_tokens: 0, completion_tokens: 0, cost_micros: 0 };
 
 /** Returns the status that a session has after a message of this kind. */
-export const statusAfter = (kind: MessageKind): SessionStatus => (kind === 'waiting' ? 'waiting' : 'running');
+export const statusAfter = (kind: MessageKind): SessionStatus => (kind === null ? 'running' : 'waiting');
 
 const HOUR_LENGTH = 'YYYY-MM-DDTHH'.length;
 
@@ -153,6 +157,8 @@ export const isSent = ({ type, data }: SessionEvent): boolean =>
   type === 'SessionAssigned' ||
   type === 'SessionMessageSent' ||
   type === 'SessionInterrupted' ||
+  type === 'ApprovalDecided' ||
+  type === 'ApprovalExpired' ||
   (type === 'SessionCancelled' && 'previous' in data);
 
 const evolveFields = (session: Session, event: Recorded<SessionEvent>): Session => {
@@ -179,6 +185,12 @@ const evolveFields = (session: Session, event: Recorded<SessionEvent>): Session 
     }
     case 'SessionExpired':
       return { ...session, status: 'expired', completed_at: at };
+    case 'ApprovalRequested':
+      return { ...session, open_approvals: openApprovalsAfter(session.open_approvals, event) };
+    case 'ApprovalDecided':
+    case 'ApprovalExpired':
+    case 'ApprovalCancelled':
+      return { ...session, status: 'running', open_approvals: openApprovalsAfter(session.open_approvals, event) };
   }
 };
 
@@ -198,7 +210,7 @@ export const assertExists = ({ status }: Session): void => {
   if (status === 'absent') throw notFound();
 };
 
-const isOpen = ({ status }: Session): boolean => status === 'running' || status === 'waiting';
+export const isOpen = ({ status }: Session): boolean => status === 'running' || status === 'waiting';
 
 /** Returns whether the session has ended for good, which means that its state never changes again. */
 export const isFinal = (session: Session): boolean => session.status !== 'absent' && !isOpen(session);
@@ -253,19 +265,20 @@ export const appendMessage =
     return usage ? [appended, { type: 'UsageRecorded', data: { agent_id, message_id, ...usage, cause_kind, cause_id } }] : [appended];
   };
 
-/** Ends the session. @throws Refusal not_found if the session does not exist, conflict if it has already ended */
+/**
+ * Ends the session, and cancels its open approvals.
+ * @throws Refusal not_found if the session does not exist, conflict if it has already ended
+ */
 export const end =
   (type: EndEvent, fields: EndFields, at: string) =>
   (session: Session): SessionEvent[] => {
     assertOpen(session, at);
-    return [{ type, data: { agent_id: session.agent_id, ...fields } }];
+    const { agent_id, open_approvals } = session;
+    return [...cancelApprovals(agent_id, open_approvals), { type, data: { agent_id, ...fields } }];
   };
 
-/** Records the expiry of the session if its time is over at the time `at`; otherwise does nothing. */
-export const expire =
-  (at: string) =>
-  (session: Session): SessionEvent[] =>
-    isOpen(session) && at >= session.expires_at ? [{ type: 'SessionExpired', data: { agent_id: session.agent_id } }] : [];
+/** Returns what an event of the session contains that is sent to the runner. */
+export const sentFields = ({ title, last_sent }: Session): SentFields => ({ title, previous: last_sent });
 
 /** Adds a file to the session. @throws Refusal not_found if the session does not exist, conflict if it has ended */
 export const addAttachment =

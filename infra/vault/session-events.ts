@@ -1,3 +1,5 @@
+import type { SecretLocation } from '../../commands/context.ts';
+import { approvalLocation } from '../../commands/sessions/approval-text.ts';
 import { contentLocation } from '../../commands/sessions/content-location.ts';
 import type { Recorded } from '../../domain/event.ts';
 import type { OpenedSessionEvent } from '../../domain/runners/session-message.ts';
@@ -8,16 +10,30 @@ import { ContentUnreadable, throwAsUnreadable } from './sealed-events.ts';
 
 export const isSessionEvent = (event: Recorded): event is Recorded<SessionEvent> => event.category === category;
 
-const openContent = (event: Recorded<SessionEvent>, key: Uint8Array, message_id: string, sealed: string): string => {
+/** An encrypted text in an event, and where it is stored. */
+type SealedIn = { readonly location: SecretLocation; readonly sealed: string };
+
+/** Returns the encrypted text of the message, or of the comment, in an event; null if there is none. */
+const sealedIn = (event: Recorded<SessionEvent>): SealedIn | null => {
+  const { tenant, id } = event;
+  if (event.type === 'ApprovalDecided') {
+    const { message_id, sealed_comment: sealed } = event.data;
+    return sealed === null ? null : { location: approvalLocation({ tenant, session_id: id, message_id }, 'comment'), sealed };
+  }
+  const message = messageIn(event);
+  return message && { location: contentLocation(tenant, id, message.message_id), sealed: message.sealed_content };
+};
+
+const openText = (event: Recorded<SessionEvent>, key: Uint8Array, { location, sealed }: SealedIn): string => {
   try {
-    return decrypt(key, contentLocation(event.tenant, event.id, message_id), sealed).toString();
+    return decrypt(key, location, sealed).toString();
   } catch (error) {
     throw new ContentUnreadable('damaged', event, error);
   }
 };
 
 /**
- * Returns an event of a session with the text of its message decrypted.
+ * Returns an event of a session with the text of its message, or of its comment, decrypted.
  * @throws ContentUnreadable
  * @throws LogError unavailable
  */
@@ -25,9 +41,8 @@ export const openSessionEvent = async (
   { dataKeyById }: Pick<DataKeyCache, 'dataKeyById'>,
   event: Recorded<SessionEvent>,
 ): Promise<OpenedSessionEvent> => {
-  const message = messageIn(event);
-  if (!message) return { ...event, content: null };
-  const { message_id, sealed_content } = message;
-  const key = await dataKeyById(event.tenant, kidOf(sealed_content)).catch((error: unknown) => throwAsUnreadable(event, error));
-  return { ...event, content: openContent(event, key, message_id, sealed_content) };
+  const found = sealedIn(event);
+  if (!found) return { ...event, content: null };
+  const key = await dataKeyById(event.tenant, kidOf(found.sealed)).catch((error: unknown) => throwAsUnreadable(event, error));
+  return { ...event, content: openText(event, key, found) };
 };

@@ -69,5 +69,9 @@ export const costs = {
     SessionFailed: 'ignore',
     SessionCancelled: 'ignore',
     SessionExpired: 'ignore',
+    ApprovalRequested: 'ignore',
+    ApprovalDecided: 'ignore',
+    ApprovalExpired: 'ignore',
+    ApprovalCancelled: 'ignore',
   },
 } as const satisfies Projection<Session.SessionEvent>;

@@ -13,4 +13,8 @@ export const sessionAudit = {
   SessionFailed: { summary: 'ended a session of the agent {agent} as failed', activity: 'update' },
   SessionCancelled: { summary: 'cancelled a session of the agent {agent}', activity: 'update' },
   SessionExpired: { summary: 'expired a session of the agent {agent}', activity: 'update' },
+  ApprovalRequested: { summary: 'asked for an approval in a session of the agent {agent}', activity: 'create' },
+  ApprovalDecided: { summary: 'decided on an approval in a session of the agent {agent}: {decision}', activity: 'update' },
+  ApprovalExpired: { summary: 'expired an approval in a session of the agent {agent}', activity: 'update' },
+  ApprovalCancelled: { summary: 'cancelled an approval with a session of the agent {agent}', activity: 'update' },
 } satisfies AuditOf<SessionEvent>;

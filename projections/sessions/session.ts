@@ -6,6 +6,7 @@ import * as Session from '../../domain/sessions/session.ts';
 import { add, type Change, insert, type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
 import { tenantCounter } from '../tenant-counter.ts';
+import { ApprovalRead, approvalTable, onApproval } from './approval.ts';
 
 const fields = {
   id: idOf('session'),
@@ -13,7 +14,7 @@ const fields = {
   agent_id: idOf('agent'),
   status: z.enum(Session.SESSION_STATUSES).meta({
     description:
-      '`running` from the start; `waiting` after a message of the kind `waiting`, until the next message. The others are final. `pending` is not used',
+      '`running` from the start; `waiting` after a message of the kind `waiting` or `approval`, until the next message or decision. The others are final. `pending` is not used',
   }),
   title: z
     .string()
@@ -92,7 +93,11 @@ export const TaskMessageRead = z
     kind: z
       .enum(Session.MESSAGE_KINDS)
       .nullable()
-      .meta({ description: '`waiting`: the agent waits for an answer; null for any other message', examples: [null] }),
+      .meta({
+        description: '`waiting`: the agent waits for an answer; `approval`: it waits until a person decides; null for any other message',
+        examples: [null],
+      }),
+    approval: ApprovalRead.nullable().meta({ description: 'What a person is to decide, and what was decided; null if nothing' }),
     content: z
       .string()
       .nullable()
@@ -232,7 +237,7 @@ export const sessions = {
   name: 'sessions',
   version: 5,
   categories: [Session.category],
-  tables: [table, attachmentTable, sessionCounter.table],
+  tables: [table, attachmentTable, approvalTable, sessionCounter.table],
   on: {
     SessionStarted: (event) => [inserted(event), sessionCounter.add(event.tenant, 1)],
     SessionAssigned: (event) => (event.data.message ? messageAdded(event, event.data.message) : []),
@@ -246,5 +251,6 @@ export const sessions = {
     SessionFailed: ended('failed'),
     SessionCancelled: ended('cancelled'),
     SessionExpired: ended('expired'),
+    ...onApproval,
   },
 } as const satisfies Projection<Session.SessionEvent>;

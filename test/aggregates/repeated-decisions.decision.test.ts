@@ -25,6 +25,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'sessions/session.ts start': 'gets no state: the command calls it only with a new id',
   'sessions/sent-event.ts assign': 'each call starts a session with an id of its own',
   'sessions/sent-event.ts sendMessage': 'each call sends a message',
+  'sessions/decide-approval.ts requestApproval': 'each call appends a message',
   'sessions/session.ts appendMessage': 'each call appends a message',
   'sessions/session.ts addAttachment': 'each call adds a file',
   'skills/agent-skills.ts replaceConfig': 'gets another ciphertext each time: the command compares the plain texts',

@@ -2076,6 +2076,85 @@ where
 group by
   "session"."status";
 
+-- approvalPage: all of the tenant
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "approval"."doc" as "doc",
+      "approval"."created_at" as "value",
+      "approval"."id" as "id"
+    from
+      "sessions"."approvals" as "approval"
+    where
+      "approval"."tenant_id" = $2
+    order by
+      "approval"."created_at" desc,
+      "approval"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- approvalPage: of some agents, by status
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "approval"."doc" as "doc",
+      "approval"."created_at" as "value",
+      "approval"."id" as "id"
+    from
+      "sessions"."approvals" as "approval"
+    where
+      "approval"."tenant_id" = $2
+      and "approval"."agent_id" = any ($3)
+      and "approval"."status" = $4
+    order by
+      "approval"."created_at" desc,
+      "approval"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- approvalsDueAt: call
+select
+  "approval"."tenant_id",
+  "approval"."session_id"
+from
+  "sessions"."approvals" as "approval"
+where
+  "approval"."due_at" <= $1
+order by
+  "approval"."due_at"
+limit
+  200;
+
 -- sessionsDueAt: call
 select
   "session"."tenant_id",

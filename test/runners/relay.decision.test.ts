@@ -35,7 +35,7 @@ const accepted = (body: string): Recorded => ({
 
 const parse = (payload: Uint8Array) => JSON.parse(new TextDecoder().decode(payload)) as Record<string, unknown>;
 
-test('the relay publishes accepted deliveries, calls, messages of cron jobs, redeliveries and releases, but no event of another type', () =>
+test('the relay publishes accepted deliveries, calls, messages of cron jobs, redeliveries, releases and what people do in sessions', () =>
   assert.equal(relayedEventTypes, [
     'WebhookAccepted',
     'SkillWebhookCalled',
@@ -43,6 +43,12 @@ test('the relay publishes accepted deliveries, calls, messages of cron jobs, red
     'BenchmarkRunTriggered',
     'MailReceived',
     'CredentialSubmitted',
+    'SessionAssigned',
+    'SessionMessageSent',
+    'SessionInterrupted',
+    'SessionCancelled',
+    'ApprovalDecided',
+    'ApprovalExpired',
     'DeliveryRequeued',
     'DeliveryReleased',
   ]));

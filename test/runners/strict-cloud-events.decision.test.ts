@@ -115,7 +115,7 @@ const CONTENTS: readonly (readonly [name: string, body: string | Uint8Array, mor
 ];
 
 const isJson = (body: string | Uint8Array): boolean => typeof body === 'string' && body.startsWith('{');
-const isOfDelivery = (type: string): boolean => type !== 'CredentialSubmitted' && !type.startsWith('Session');
+const isOfDelivery = (type: string): boolean => type !== 'CredentialSubmitted' && !/^(?:Session|Approval)/.test(type);
 const TYPES = Object.keys(runnerMessages).filter(isOfDelivery);
 
 for (const type of TYPES)
@@ -152,6 +152,8 @@ const SESSION_EVENTS: readonly (readonly [type: string, data: Readonly<Record<st
   ['SessionMessageSent', { title: null, previous, ...message }],
   ['SessionInterrupted', { title: null, previous }],
   ['SessionCancelled', { title: null, previous: null }],
+  ['ApprovalDecided', { title: null, previous, message_id: idOf('message'), decision: 'denied' }],
+  ['ApprovalExpired', { title: null, previous, message_id: idOf('message') }],
 ];
 
 for (const [index, [eventType, data]] of SESSION_EVENTS.entries())

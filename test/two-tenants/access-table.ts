@@ -159,6 +159,9 @@ POST   /tenant/{tenant_id}/agents/{agent_id}/sessions                   agent:as
 GET    /tenant/{tenant_id}/agents/{agent_id}/sessions                   agent:chat:read + runner
 GET    /tenant/{tenant_id}/sessions/{session_id}                        agent:chat:read + runner on session
 POST   /tenant/{tenant_id}/sessions/{session_id}/messages               agent:assign + runner on session of starter
+GET    /tenant/{tenant_id}/approvals                                    tenant:read
+GET    /tenant/{tenant_id}/sessions/{session_id}/messages/{message_id}/approval  agent:chat:read + runner on session
+POST   /tenant/{tenant_id}/sessions/{session_id}/messages/{message_id}/decision  agent:assign + runner on session but runners
 POST   /tenant/{tenant_id}/sessions/{session_id}/attachments            agent:assign + runner on session of starter
 GET    /tenant/{tenant_id}/files/{digest}                               agent:chat:read + runner on session
 POST   /tenant/{tenant_id}/sessions/{session_id}/complete               any + runner only on session

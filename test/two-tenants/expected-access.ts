@@ -153,13 +153,13 @@ const STARTERS: readonly PrincipalName[] = ['owner', 'read-only owner', 'limited
  * Returns the expected status of an operation on a session. Unless it only reads, such an operation looks for the
  * session before it checks a permission.
  */
-const statusOnSession = (who: PrincipalName, { all, runner, runnerOnly, ofStarter }: Rule, target: Target): number => {
+const statusOnSession = (who: PrincipalName, { all, runner, runnerOnly, ofStarter, notRunners }: Rule, target: Target): number => {
   const isRunner = runner && (who === 'runner' || who === 'other runner') && target.tenant === 'own';
   const refused = target.read && !isRunner ? statusInTenant(who, 'tenant:read', target) : 200;
   if (refused !== 200) return refused;
   const isThere = (['own', 'foreign'] as const).some((tenant) => target.path.every((state) => state === tenant));
   if (!isThere) return 404;
-  if (who.includes('runner')) return who === 'runner' && target.tenant === 'own' ? 200 : 404;
+  if (who.includes('runner')) return who !== 'runner' || target.tenant !== 'own' ? 404 : notRunners ? 403 : 200;
   const isRefused = runnerOnly || (ofStarter && !STARTERS.includes(who));
   const status = statusInTenant(who, isRefused ? 'agent:read' : all[0]!, target);
   return isRefused && status === 200 ? 403 : status;

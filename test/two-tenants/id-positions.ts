@@ -117,6 +117,7 @@ const NAMES: Readonly<Record<string, ResourceType>> = {
  */
 const resourceTypeOf = (path: string, name: string, where: IdPosition['in']): ResourceType => {
   if (name === 'attachment_ids' && path.includes('/sessions/')) return 'session file';
+  if (name === 'message_id' && path.includes('/sessions/')) return 'approval';
   const before = path.split('/')[path.split('/').indexOf(`{${name}}`) - 1] ?? '';
   const collection = before === 'api-keys' ? (path.startsWith('/admin') ? 'platform key' : 'api key') : COLLECTIONS[before];
   const ofPath = where === 'path' && name === 'delivery_id' && path.endsWith('/release') ? 'blocked delivery' : collection;

@@ -41,6 +41,7 @@ export type ResourceType =
   | 'blocked delivery'
   | 'job'
   | 'session'
+  | 'approval'
   | 'reservation'
   | 'file'
   | 'session file'
@@ -208,11 +209,10 @@ export const seedTenant = async (p: Platform, slug: string) => {
   const tool = await post('/tools', { name: 'tool', display_name: 'Tool', description: 'A tool' });
   await post(`/agents/${agent}/tools`, { tool_id: tool.id });
   const session = (await post(`/agents/${agent}/sessions`, { title: 'Session', user_id: ids.manager })).id;
-  await request(p, 'POST', `${tenant}/sessions/${session}/messages`, runnerKey.key, {
-    role: 'assistant',
-    content: 'A message',
-    prompt_tokens: 5,
-  });
+  const append = (message: object) =>
+    request(p, 'POST', `${tenant}/sessions/${session}/messages`, runnerKey.key, { role: 'assistant', content: 'A message', ...message });
+  await append({ prompt_tokens: 5 });
+  const approval = await append({ kind: 'approval', approval: { action: 'Merge it' } });
   const target = { target_kind: 'external_url', target: 'https://example.com/hook' };
   const reservation = (await request(p, 'POST', `${tenant}/agents/${agent}/budget/reserve`, runnerKey.key, { amount_usd: 1 })).id;
   const jobFields = { name: 'Job', kind: 'recurring', ...target, interval_minutes: 60 };
@@ -256,6 +256,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
     'blocked delivery': await sendBlocked(p, tenant, owner, integration),
     job: replay.id,
     session,
+    approval: approval.id,
     reservation,
     file: file.sha256,
     'session file': file.id,

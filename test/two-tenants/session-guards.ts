@@ -16,6 +16,13 @@ export const SESSION_GUARDS: readonly Mutant[] = [
   ),
   mutant('sessions: who started a session needs no permission', ACCESS, "return ctx.require('agent:assign', session.agent_id);", 'return;'),
   mutant('sessions: every member reads them', ACCESS, "  await ctx.require('agent:chat:read', state.agent_id);\n", ''),
+  mutant('approvals: every member decides', ACCESS, "  await ctx.require('agent:assign', session.state.agent_id);\n", ''),
+  mutant(
+    'approvals: every member lists them',
+    'api/sessions/approvals.ts',
+    'agent_ids: await agentsWithReadableApprovals(ctx)',
+    'agent_ids: undefined',
+  ),
   mutant('files: every member reads them', 'api/files/readable-file.ts', 'await ctx.may(file.permission, file.agent_id)', 'true'),
   mutantSeenBy(
     'runners/own-agent.api.test.ts',

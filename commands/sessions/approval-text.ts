@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { sha256Of } from '../../domain/digest.ts';
+import { displayText, InstantText, instantOf, text } from '../../domain/fields.ts';
+import { invalid } from '../../domain/refusal.ts';
+import { secret } from '../../domain/secret.ts';
+import type { Approval, RequestFields } from '../../domain/sessions/approval.ts';
+import * as Session from '../../domain/sessions/session.ts';
+import type { Ctx, SecretLocation } from '../context.ts';
+import { redactText } from '../redaction/redaction-patterns.ts';
+
+const MAX_ACTION_LENGTH = 200;
+const MAX_DETAIL_LENGTH = 16_384;
+
+export const ApprovalRequest = z
+  .strictObject({
+    action: displayText(1, MAX_ACTION_LENGTH).meta({ description: 'What the agent wants to do', examples: ['Merge pull request 42'] }),
+    detail: text(0, MAX_DETAIL_LENGTH)
+      .default('')
+      .meta({ description: 'What a person must know to decide', examples: ['All checks have passed.'] }),
+    expires_at: InstantText.nullable()
+      .default(null)
+      .meta({ description: 'When nobody can decide any more; null: at the end of the session', examples: [null] }),
+  })
+  .meta({ id: 'ApprovalRequest', examples: [{ action: 'Merge pull request 42', detail: 'All checks have passed.' }] });
+export type NewApproval = z.output<typeof ApprovalRequest>;
+
+/** The texts of an approval that people are shown. */
+type Shown = { readonly action: string; readonly detail: string };
+
+/** Names an approval. `message_id` is the message that asks for it. */
+type ApprovalRef = { readonly tenant: string; readonly session_id: string; readonly message_id: string };
+
+/** Returns the location of an encrypted text of an approval. */
+export const approvalLocation = ({ tenant, session_id, message_id }: ApprovalRef, part: 'request' | 'comment'): SecretLocation => ({
+  tenant,
+  category: Session.category,
+  id: session_id,
+  field: `approval/${message_id}/${part}`,
+});
+
+/**
+ * Returns the SHA-256 of what people are shown when they decide: of the JSON of these fields, in this order and without
+ * spaces.
+ */
+const shownDigest = ({ action, detail }: Shown, expires_at: string | null): string =>
+  sha256Of(new TextEncoder().encode(JSON.stringify({ action, detail, expires_at })));
+
+/**
+ * Redacts the texts of an approval with the tenant's patterns, and encrypts them.
+ * @throws Refusal invalid if the approval expires in the past
+ */
+export const sealRequest = async (ctx: Ctx, session_id: string, message_id: string, approval: NewApproval): Promise<RequestFields> => {
+  const expires_at = approval.expires_at === null ? null : instantOf(approval.expires_at);
+  if (expires_at !== null && expires_at <= ctx.at()) throw invalid('/approval/expires_at', 'must be in the future', 'in_the_past');
+  const action = await redactText(ctx, '/approval/action', approval.action);
+  const detail = await redactText(ctx, '/approval/detail', approval.detail);
+  const sealed_request = await ctx.seal(
+    approvalLocation({ tenant: ctx.tenant, session_id, message_id }, 'request'),
+    secret(JSON.stringify({ action, detail })),
+  );
+  return { message_id, expires_at, sha256: shownDigest({ action, detail }, expires_at), sealed_request };
+};
+
+/** Redacts and encrypts the comment of a decision. @throws Refusal invalid */
+export const sealComment = async (ctx: Ctx, session_id: string, message_id: string, comment: string | null): Promise<string | null> =>
+  comment === null
+    ? null
+    : ctx.seal(
+        approvalLocation({ tenant: ctx.tenant, session_id, message_id }, 'comment'),
+        secret(await redactText(ctx, '/comment', comment)),
+      );
+
+/** Decrypts the action and the detail of an approval. @throws Refusal not_found if the tenant was erased, unavailable */
+export const openRequest = async (
+  ctx: Ctx,
+  { session_id, message_id, sealed_request }: Pick<Approval, 'session_id' | 'message_id' | 'sealed_request'>,
+): Promise<Shown> =>
+  JSON.parse(
+    (await ctx.open(approvalLocation({ tenant: ctx.tenant, session_id, message_id }, 'request'), sealed_request)).reveal(),
+  ) as Shown;
+
+/** Decrypts the comment of a decision. @throws Refusal not_found if the tenant was erased, unavailable */
+export const openComment = async (ctx: Ctx, { session_id, message_id, sealed_comment }: Approval): Promise<string | null> =>
+  sealed_comment === null
+    ? null
+    : (await ctx.open(approvalLocation({ tenant: ctx.tenant, session_id, message_id }, 'comment'), sealed_comment)).reveal();

@@ -1,0 +1,16 @@
+import { cancelApprovals, isOverdue } from './approval.ts';
+import { isOpen, type Session, type SessionEvent, sentFields } from './session.ts';
+
+/**
+ * Records the expiry of the session, or of one of its approvals, if its time is over at the time `at`. If this returns
+ * an event, the decision is to be made again, because each event names the one that was sent to the runner before.
+ */
+export const expire =
+  (at: string) =>
+  (session: Session): SessionEvent[] => {
+    if (!isOpen(session)) return [];
+    const { agent_id, expires_at, open_approvals } = session;
+    if (at >= expires_at) return [...cancelApprovals(agent_id, open_approvals), { type: 'SessionExpired', data: { agent_id } }];
+    const overdue = open_approvals.find((one) => isOverdue(one, at));
+    return overdue ? [{ type: 'ApprovalExpired', data: { agent_id, message_id: overdue.message_id, ...sentFields(session) } }] : [];
+  };
