@@ -68,6 +68,7 @@ export type NamingEvent = Pick<Recorded, 'event_id' | 'tenant' | 'type' | 'data'
 export const namedBlobs = (event: Pick<NamingEvent, 'type' | 'data' | 'meta'>): readonly string[] => {
   const { type, data } = event;
   // The metadata of received mail contain the digests of its attachments, because its data are encrypted.
-  if (type === 'MailReceived' || type === 'MailBlocked') return (factsOf(event) as MailFacts).mail.attachments.map(({ sha256 }) => sha256);
+  if (type === 'MailReceived' || type === 'MailBlocked' || type === 'MailHeld')
+    return (factsOf(event) as MailFacts).mail.attachments.map(({ sha256 }) => sha256);
   return DIGESTS[type]?.(data as never) ?? [];
 };

@@ -11,6 +11,9 @@ export const AgentSlackConfigRead = z
   .object({
     ...slackConfigFields,
     working_hours_enabled: z.boolean().meta({ description: 'Whether the agent works only during its working hours' }),
+    when_closed: z.enum(SlackConfig.WHEN_CLOSED).meta({
+      description: 'What happens to deliveries outside the working hours and beyond the limits: `block`, or `hold` until they can go on',
+    }),
   })
   .meta({ id: 'AgentSlackConfigRead' });
 

@@ -27,6 +27,9 @@ import { readableAgents, TenantFilter } from './delivery-list.ts';
 const JOBS = '/tenant/:tenant_id/jobs';
 const JOB = `${JOBS}/:id`;
 
+/** A held delivery is not replayed, because it goes on by itself. */
+const REPLAYED_STATUSES = ['waiting', 'running', 'done', 'dead'] as const;
+
 const TenantReplayRequest = z
   .strictObject({
     target_agent_id: Id25.optional().meta({
@@ -34,6 +37,7 @@ const TenantReplayRequest = z
     }),
     per_second: integer(1, MAX_BATCH).optional().meta({ description: 'At most how many deliveries are sent per second; absent: no limit' }),
     ...TenantFilter,
+    status: z.enum(REPLAYED_STATUSES).optional().meta({ description: 'Only deliveries with this status' }),
     outcome: z.enum(['accepted', 'dead', 'blocked']).optional().meta({
       description:
         'Only deliveries with this outcome; absent: `accepted` and `dead`. Those that are `blocked` are released, which needs `release_reason`',

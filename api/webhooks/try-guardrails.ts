@@ -15,7 +15,7 @@ import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { triedDeliveries } from '../../projections/webhooks/tried-deliveries.queries.ts';
 import { operation } from '../http/operation.ts';
 
-const Verdict = z.enum(['pass', 'label', 'redact', 'block']);
+const Verdict = z.enum(['pass', 'label', 'redact', 'hold', 'block']);
 
 const GuardrailTrialRow = z
   .object({

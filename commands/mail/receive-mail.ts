@@ -4,6 +4,7 @@ import type { GuardrailVerdict } from '../../domain/webhooks/guardrail.ts';
 import { MAIL_PROVIDER, type MailFacts, mailDelivery, type NewMail } from '../../domain/webhooks/mail-delivery.ts';
 import { withoutSplitMatches } from '../../domain/webhooks/redacted-mail.ts';
 import { applyGuardrails } from '../webhooks/apply-guardrails.ts';
+import type { GuardrailDecision } from '../webhooks/guarded-delivery.ts';
 import type { GuardrailPort } from '../webhooks/webhook-ports.ts';
 
 /**
@@ -14,7 +15,7 @@ export type MailIntake = {
   readonly guardrails: GuardrailPort;
   readonly record: (
     delivery: { readonly tenant_id: string; readonly id: string },
-    type: 'MailReceived' | 'MailBlocked',
+    type: 'MailReceived' | 'MailBlocked' | 'MailHeld',
     facts: DeliveryFacts,
     body: Uint8Array,
   ) => Promise<void>;
@@ -25,6 +26,11 @@ export type IncomingMail = NewMail & { readonly cause: string | undefined };
 
 const automaticLabel = ({ automatic }: MailContent): GuardrailVerdict[] =>
   automatic ? [{ rule: 'automatic', verdict: 'label', note: automatic }] : [];
+
+const typeOf = ({ reason, held }: GuardrailDecision) => {
+  if (held) return 'MailHeld';
+  return reason ? 'MailBlocked' : 'MailReceived';
+};
 
 /**
  * Applies the guardrails and the redaction patterns of its tenant to a message, and records the message. The relay then
@@ -43,14 +49,15 @@ export const receiveMail = async (intake: MailIntake, tenant_id: string, { cause
     media: 'json',
     json: 'json',
   });
-  const { reason, verdicts, bytes, redactions, cause: found } = decision;
+  const { reason, verdicts, bytes, redactions, cause: found, held } = decision;
   const decided: MailFacts = {
     ...facts,
     reason,
     guardrails: [{ rule: 'json', verdict: 'pass', note: null }, ...automaticLabel(mail.content), ...verdicts],
     ...(redactions.length > 0 ? { redactions } : {}),
     ...(found ? { cause: found } : {}),
+    ...(held ? { held } : {}),
   };
   const stored = bytes ? withoutSplitMatches(mail.content, bytes) : body;
-  await intake.record({ tenant_id, id: mail.message_id }, reason ? 'MailBlocked' : 'MailReceived', decided, stored);
+  await intake.record({ tenant_id, id: mail.message_id }, typeOf(decision), decided, stored);
 };

@@ -36,6 +36,14 @@ export const slackConfigFields = {
     .refine(isTimeZone, 'must be the name of a time zone such as Europe/Berlin')
     .nullable()
     .meta({ description: 'The time zone of the working hours; null: UTC', examples: ['Europe/Berlin'] }),
+  when_closed: z
+    .enum(SlackConfig.WHEN_CLOSED)
+    .nullable()
+    .meta({
+      description:
+        'What happens to deliveries outside the working hours and beyond the limits: `block`, or `hold` until they can go on. Null: `block`',
+      examples: ['hold'],
+    }),
 };
 
 export const AgentSlackConfigUpdate = z

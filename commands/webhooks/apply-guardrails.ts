@@ -1,42 +1,14 @@
-import type { RedactionHit } from '../../domain/redaction/redaction-patterns.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { isWorkingTime } from '../../domain/slack/working-hours.ts';
 import { bodyContent } from '../../domain/webhooks/body-content.ts';
-import type { InspectedBody, Media } from '../../domain/webhooks/body-inspection.ts';
-import { CAUSE_NAME, type Cause, namedCauses } from '../../domain/webhooks/causation.ts';
+import { CAUSE_NAME, namedCauses } from '../../domain/webhooks/causation.ts';
 import { contentSignals, contentVerdicts } from '../../domain/webhooks/content-checks.ts';
 import { chunksOf } from '../../domain/webhooks/conventions/received-body.ts';
-import { type BlockReason, block, type GuardrailVerdict, pass } from '../../domain/webhooks/guardrail.ts';
+import { block, pass } from '../../domain/webhooks/guardrail.ts';
 import { MAX_CAUSATION_DEPTH } from '../../domain/webhooks/guardrail-rule.ts';
-import type { GuardedSource } from '../../domain/webhooks/integration.ts';
-import type { RateRule, RuleSet } from '../../domain/webhooks/rule-set.ts';
-import type { RateLimit } from '../../domain/webhooks/sliding-window.ts';
+import type { RuleSet } from '../../domain/webhooks/rule-set.ts';
+import { applyRates } from './apply-rates.ts';
+import type { GuardedDelivery, GuardrailDecision, Progress } from './guarded-delivery.ts';
 import type { GuardrailPort } from './webhook-ports.ts';
-import type { WebhookRequest } from './webhook-request.ts';
-
-/** A verified delivery that was not blocked by the checks of its form. `json` is the result of inspecting its body. */
-export type GuardedDelivery = {
-  readonly integration: GuardedSource;
-  readonly request: Pick<WebhookRequest, 'header' | 'body'>;
-  readonly receivedAt: string;
-  readonly event: string | null;
-  readonly media: Media;
-  readonly json: Extract<InspectedBody['json'], 'json' | 'form'>;
-};
-
-/**
- * What the checks have decided. `bytes` is the redacted body; null if nothing was redacted. `cause` is the delivery
- * that led to this one.
- */
-export type GuardrailDecision = {
-  readonly reason: BlockReason | null;
-  readonly verdicts: readonly GuardrailVerdict[];
-  readonly bytes: Uint8Array | null;
-  readonly redactions: readonly RedactionHit[];
-  readonly cause: Cause | null;
-};
-
-type Progress = { -readonly [Name in keyof GuardrailDecision]: GuardrailDecision[Name] } & { verdicts: GuardrailVerdict[] };
 
 const HEADER = CAUSE_NAME.toLowerCase();
 
@@ -122,69 +94,6 @@ const applyRules = async (port: GuardrailPort, progress: Progress, rules: RulesT
   progress.redactions = result.redactions;
 };
 
-/** A limit that blocks deliveries, and the verdict of a delivery that it blocks. */
-type BlockingLimit = { readonly limit: RateLimit; readonly rule: string; readonly reason: BlockReason };
-
-const noteOf = ({ max, windowMs }: RateLimit): string => `the limit of ${max} in ${windowMs / 1_000} s is reached`;
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
-
-/**
- * Blocks a delivery from Slack outside of the working hours of its agent.
- * @returns the agent's limits for deliveries from Slack
- */
-const checkSlack = async (
-  port: GuardrailPort,
-  progress: Progress,
-  { integration, receivedAt }: GuardedDelivery,
-): Promise<BlockingLimit[]> => {
-  const { tenant_id, agent_id } = integration;
-  const config = await port.slackConfig(tenant_id, agent_id);
-  if (!isWorkingTime(config, Date.parse(receivedAt))) {
-    progress.verdicts.push(block('working_hours', 'outside the working hours of the agent'));
-    progress.reason = 'outside_working_hours';
-    return [];
-  }
-  const limitOf = (rule: 'slack_rpm_limit' | 'slack_rph_limit', windowMs: number): BlockingLimit[] => {
-    const max = config[rule];
-    return max === null ? [] : [{ rule, reason: rule, limit: { key: `${rule} ${agent_id}`, max, windowMs } }];
-  };
-  return [...limitOf('slack_rpm_limit', MINUTE_MS), ...limitOf('slack_rph_limit', HOUR_MS)];
-};
-
-const blockingLimit = ({ name, limit }: RateRule): BlockingLimit => ({ limit, rule: name, reason: 'rate' });
-
-/**
- * Counts the delivery, and blocks or labels it if a limit is reached. Only deliveries that reach the agent are counted.
- */
-const applyRates = async (port: GuardrailPort, progress: Progress, { rates }: RuleSet, delivery: GuardedDelivery): Promise<void> => {
-  const { tenant_id, provider } = delivery.integration;
-  const slack = provider === 'slack' ? await checkSlack(port, progress, delivery) : [];
-  if (progress.reason) return;
-  const blocking = [...rates.filter(({ action }) => action === 'block').map(blockingLimit), ...slack];
-  if (blocking.length > 0) {
-    const reached = await port.takeRates(
-      tenant_id,
-      blocking.map(({ limit }) => limit),
-      delivery.receivedAt,
-    );
-    for (const [index, { rule, reason, limit }] of blocking.entries()) {
-      if (index !== reached) progress.verdicts.push(pass(rule));
-      else {
-        progress.verdicts.push(block(rule, noteOf(limit)));
-        progress.reason = reason;
-        return;
-      }
-    }
-  }
-  for (const { name, action, limit } of rates) {
-    if (action !== 'label') continue;
-    const isReached = (await port.takeRates(tenant_id, [limit], delivery.receivedAt)) !== null;
-    progress.verdicts.push(isReached ? { rule: name, verdict: 'label', note: noteOf(limit) } : pass(name));
-  }
-};
-
 const applyRuleSet = async (
   port: GuardrailPort,
   progress: Progress,
@@ -217,7 +126,7 @@ const applyChecks = (
 
 /**
  * Applies the built-in checks of a delivery's content and causation, then the rules of the tenant and of the
- * integration, then their rate limits and the agent's limits in Slack. Stops at the first check that blocks.
+ * integration, then their rate limits and the agent's limits in Slack. Stops at the first check that blocks or holds.
  * @throws Refusal unavailable
  */
 export const applyGuardrails = (port: GuardrailPort, delivery: GuardedDelivery): GuardrailDecision | Promise<GuardrailDecision> => {

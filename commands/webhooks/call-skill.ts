@@ -152,7 +152,7 @@ const evaluate = async (ports: SkillCallPorts, call: VerifiedCall, body: Receive
 const record = async (ports: SkillCallPorts, webhook: SkillWebhook, delivery: NewDelivery): Promise<SkillCallOutcome> => {
   const { id, type, facts } = delivery;
   const { token, isSpooled } = await ports.deliveries.recording.record(delivery);
-  if (token !== null || isSpooled) return { id, outcome: type === 'SkillWebhookCalled' ? 'accepted' : 'blocked', token };
+  if (token !== null || isSpooled) return { id, outcome: type === 'SkillWebhookBlocked' ? 'blocked' : 'accepted', token };
   const earlier = await ports.recorded(webhook, id);
   if (earlier.sha256 !== facts.sha256)
     throw rejected('idempotency_mismatch', 'This Idempotency-Key was used for a call with another body: send a new key');

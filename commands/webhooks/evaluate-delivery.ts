@@ -9,7 +9,8 @@ import type { Provider } from '../../domain/webhooks/provider.ts';
 import { presetOf } from '../../domain/webhooks/provider-preset.ts';
 import { triesAgain } from '../../domain/webhooks/retry-schedule.ts';
 import { traceField } from '../../domain/webhooks/trace-context.ts';
-import { applyGuardrails, type GuardrailDecision } from './apply-guardrails.ts';
+import { applyGuardrails } from './apply-guardrails.ts';
+import type { GuardrailDecision } from './guarded-delivery.ts';
 import type { NewDelivery, WebhookPorts } from './webhook-ports.ts';
 import { userAgentOf, type VerifiedRequest } from './webhook-request.ts';
 
@@ -45,11 +46,12 @@ const REPLAY_VERDICT = { rule: 'replay', verdict: 'block', note: 'the same body 
 
 /** Returns the delivery as blocked, with the reason that its body is a replay. */
 export const blockAsReplay = <D extends Pick<NewDelivery, 'facts' | 'type'>>(delivery: D): D => {
-  const { reason, guardrails } = delivery.facts;
+  const { held, ...facts } = delivery.facts;
+  const { reason, guardrails } = facts;
   return {
     ...delivery,
     type: 'WebhookBlocked',
-    facts: { ...delivery.facts, reason: reason ?? 'replay', guardrails: [...guardrails, REPLAY_VERDICT] },
+    facts: { ...facts, reason: held ? 'replay' : (reason ?? 'replay'), guardrails: [...guardrails, REPLAY_VERDICT] },
   };
 };
 
@@ -77,20 +79,32 @@ const checkReplay = async (
 };
 
 /** Maps the type of a delivery's event to the type that the event has if guardrails block the delivery. */
-const BLOCKED_TYPES = {
+const BLOCKED_TYPES: Partial<Record<NewDelivery['type'], NewDelivery['type']>> = {
   WebhookAccepted: 'WebhookBlocked',
   WebhookBlocked: 'WebhookBlocked',
   SkillWebhookCalled: 'SkillWebhookBlocked',
   SkillWebhookBlocked: 'SkillWebhookBlocked',
-} as const satisfies Record<NewDelivery['type'], NewDelivery['type']>;
+};
+
+/** Maps the type of a delivery's event to the type that the event has if guardrails hold the delivery. */
+const HELD_TYPES: Partial<Record<NewDelivery['type'], NewDelivery['type']>> = {
+  WebhookAccepted: 'WebhookHeld',
+  SkillWebhookCalled: 'SkillWebhookHeld',
+};
+
+const decidedType = (type: NewDelivery['type'], { reason, held }: GuardrailDecision): NewDelivery['type'] => {
+  if (!reason) return type;
+  return (held ? HELD_TYPES : BLOCKED_TYPES)[type] ?? type;
+};
 
 /** Adds the decision of the guardrails to a delivery that is not blocked yet. */
-export const withDecision = (delivery: NewDelivery, { reason, verdicts, bytes, redactions, cause }: GuardrailDecision): NewDelivery => {
+export const withDecision = (delivery: NewDelivery, decision: GuardrailDecision): NewDelivery => {
+  const { reason, verdicts, bytes, redactions, cause, held } = decision;
   if (!reason && verdicts.length === 0 && !bytes && redactions.length === 0 && !cause) return delivery;
   const { facts } = delivery;
   return {
     ...delivery,
-    type: reason ? BLOCKED_TYPES[delivery.type] : delivery.type,
+    type: decidedType(delivery.type, decision),
     body: bytes ?? delivery.body,
     facts: {
       ...facts,
@@ -98,6 +112,7 @@ export const withDecision = (delivery: NewDelivery, { reason, verdicts, bytes, r
       guardrails: verdicts.length > 0 ? [...facts.guardrails, ...verdicts] : facts.guardrails,
       ...(redactions.length > 0 ? { redactions } : {}),
       ...(cause ? { cause } : {}),
+      ...(held ? { held } : {}),
     },
   };
 };

@@ -192,7 +192,7 @@ const enforceQuota = async (ports: WebhookPorts, verified: VerifiedRequest, repo
 const recordOnce = async ({ recording }: WebhookPorts, delivery: NewDelivery): Promise<DeliveryOutcome> => {
   const { id, type } = delivery;
   const { token, isSpooled } = await recording.record(delivery);
-  if (token !== null || isSpooled) return { id, outcome: type === 'WebhookAccepted' ? 'accepted' : 'blocked', token };
+  if (token !== null || isSpooled) return { id, outcome: type === 'WebhookBlocked' ? 'blocked' : 'accepted', token };
   recording.compareRedelivery(delivery);
   return { id, outcome: 'duplicate', token };
 };

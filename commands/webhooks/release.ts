@@ -8,7 +8,7 @@ import { jsonOf, mediaOf } from '../../domain/webhooks/body-inspection.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
 import type { RulesResult } from '../../domain/webhooks/guardrail-evaluation.ts';
 import type { GuardedSource } from '../../domain/webhooks/integration.ts';
-import { contentIn, MAIL_PROVIDER, type MailFacts } from '../../domain/webhooks/mail-delivery.ts';
+import { contentIn, MAIL_PROVIDER } from '../../domain/webhooks/mail-delivery.ts';
 import { withoutSplitMatches } from '../../domain/webhooks/redacted-mail.ts';
 import { assertReleasable, release, unredactable } from '../../domain/webhooks/release.ts';
 import type { ReleaseChecks, ReleasedBody } from '../../domain/webhooks/release-fields.ts';
@@ -99,7 +99,9 @@ export const prepareRelease = async (ports: ReleasePorts, delivery: DeliveryRef)
   const stored = await ports.readDelivery(delivery.tenant_id, delivery.id);
   if (!stored) throw notFound();
   const { facts } = stored;
-  const mail = facts.provider === MAIL_PROVIDER ? { mail: (facts as MailFacts).mail } : {};
+  const mail = facts.mail ? { mail: facts.mail } : {};
+  // A held delivery was redacted at its receipt.
+  if (facts.held) return { guardrails: [], ...mail };
   const source = await ports.sourceOf(delivery.tenant_id, facts);
   const result = await evaluate(ports, source, stored, releaseRules(await ports.guardrails.ruleSet(source)));
   if (!result) return { guardrails: [], ...mail };

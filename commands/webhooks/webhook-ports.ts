@@ -21,7 +21,7 @@ export type NewDelivery = {
   readonly id: string;
   readonly type: Exclude<
     Extract<DeliveryEvent, { data: Uint8Array }>['type'],
-    'CronJobTriggered' | 'BenchmarkRunTriggered' | 'MailReceived' | 'MailBlocked'
+    'CronJobTriggered' | 'BenchmarkRunTriggered' | 'MailReceived' | 'MailBlocked' | 'MailHeld'
   >;
   readonly body: ReceivedBody;
   readonly facts: DeliveryFacts;
@@ -170,6 +170,10 @@ export type GuardrailPort = {
    * @throws Refusal unavailable
    */
   readonly deepestCause: (tenant: string, delivery_ids: readonly string[]) => Promise<Cause | null>;
+  /**
+   * Returns whether held deliveries of this source wait, according to the read model; false while it cannot be read.
+   */
+  readonly hasHeld: (tenant: string, integration_id: string) => Promise<boolean>;
   /** Returns the Slack settings that apply to an agent. @throws Refusal unavailable */
   readonly slackConfig: (tenant: string, agent_id: string) => SlackConfig | Promise<SlackConfig>;
 };

@@ -6,9 +6,12 @@ export const category = 'slack';
 
 export const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const;
 
+export const WHEN_CLOSED = ['block', 'hold'] as const;
+
 /**
  * The limits of an agent in Slack: deliveries per hour and per minute, and working hours. Working hours start and end
- * at local times such as `09:00` in the time zone `working_hours_tz`. A setting that is null is not set.
+ * at local times such as `09:00` in the time zone `working_hours_tz`. A setting that is null is not set. `when_closed`
+ * is what happens to deliveries outside the working hours and beyond the limits.
  */
 export type SlackConfig = {
   readonly slack_rph_limit: number | null;
@@ -18,6 +21,7 @@ export type SlackConfig = {
   readonly working_hours_start: string | null;
   readonly working_hours_end: string | null;
   readonly working_hours_tz: string | null;
+  readonly when_closed: (typeof WHEN_CLOSED)[number];
 };
 
 export type SlackConfigEvent = { type: 'AgentSlackConfigChanged'; data: Partial<SlackConfig> };
@@ -33,6 +37,7 @@ export const initial: SlackConfig = {
   working_hours_start: null,
   working_hours_end: null,
   working_hours_tz: null,
+  when_closed: 'block',
 };
 
 export const evolve = (config: SlackConfig, { data }: Recorded<SlackConfigEvent>): SlackConfig => ({ ...config, ...data });
@@ -42,7 +47,7 @@ export const evolve = (config: SlackConfig, { data }: Recorded<SlackConfigEvent>
  * own settings are changed for the first time (until then, `config` is `initial`).
  */
 export const settingsInEffect = (config: SlackConfig, inherited: SlackConfig | null): SlackConfig =>
-  inherited !== null && config === initial ? inherited : config;
+  inherited !== null && config === initial ? { ...initial, ...inherited } : config;
 
 /**
  * Returns the event of a change. If the inherited Slack settings have applied until now, the event contains them, too.

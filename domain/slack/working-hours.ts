@@ -40,3 +40,34 @@ export const isWorkingTime = (config: SlackConfig, at: number): boolean => {
   const { working_hours_start: start, working_hours_end: end } = config;
   return (start === null || time >= start) && (end === null || time < end);
 };
+
+const MINUTE_MS = 60_000;
+const STEP_MS = 15 * MINUTE_MS;
+const MAX_SEARCH_MS = 8 * 86_400_000;
+
+const startOfMinute = (at: number): number => Math.floor(at / MINUTE_MS) * MINUTE_MS;
+
+/** For each configuration, the result of the last search, which holds until that time. */
+const lastFound = new WeakMap<SlackConfig, { readonly from: number; readonly opensAt: number }>();
+
+const search = (config: SlackConfig, at: number): number | null => {
+  for (let later = startOfMinute(at) + STEP_MS; later <= at + MAX_SEARCH_MS; later += STEP_MS) {
+    if (!isWorkingTime(config, later)) continue;
+    let opensAt = later;
+    while (isWorkingTime(config, opensAt - MINUTE_MS)) opensAt -= MINUTE_MS;
+    return opensAt;
+  }
+  return null;
+};
+
+/**
+ * Returns when the working hours start next after the time `at`, which is outside of them (both in Unix milliseconds).
+ * Null if they do not start within eight days, or last less than 15 minutes.
+ */
+export const nextWorkingTime = (config: SlackConfig, at: number): number | null => {
+  const known = lastFound.get(config);
+  if (known && known.from <= at && at < known.opensAt) return known.opensAt;
+  const opensAt = search(config, at);
+  if (opensAt !== null) lastFound.set(config, { from: at, opensAt });
+  return opensAt;
+};

@@ -49,6 +49,11 @@ export type DeliveryFacts = GuardrailResult & {
   cause?: Cause;
   /** The trace context (W3C) from the header `traceparent` of the request; absent if there was none. */
   traceparent?: string;
+  /**
+   * Present only if the delivery is held. `until` is when it can go on at the earliest; null if this is not known. The
+   * reason is in `reason`.
+   */
+  held?: { until: string | null };
   /** The called skill; present only if the delivery is a call of a skill webhook. */
   skill_id?: string;
   /** The run of the cron job; present only if the delivery is the message of a cron job to an agent. */
@@ -63,7 +68,7 @@ export type DeliveryFacts = GuardrailResult & {
    */
   redelivery_of?: string;
   /**
-   * Why the delivery was blocked before it was released. It is never stored: it is present only while the message of a
+   * Why the delivery was blocked or held before it was released. It is never stored: it is present only while the message of a
    * released delivery is created.
    */
   released_from?: string;
@@ -82,7 +87,9 @@ type RequeuedFields = { agent_id: string; repeats?: string };
  * deliveries of a provider. SkillWebhookCalled and SkillWebhookBlocked are calls of a skill's webhook with a valid
  * token (see skill-call.ts). CronJobTriggered is the message of a cron job to an agent (see cron-delivery.ts).
  * BenchmarkRunTriggered is the message of a benchmark run (see benchmark-delivery.ts). MailReceived and MailBlocked are
- * mail (see mail-delivery.ts). DeliveryReleased sends a blocked delivery to an agent (see release.ts).
+ * mail (see mail-delivery.ts). WebhookHeld, SkillWebhookHeld and MailHeld are deliveries that wait until a rule allows
+ * them. DeliveryReleased sends a blocked or held delivery to an agent, and HeldDeliveryExpired gives one up (see
+ * release.ts).
  */
 export type DeliveryEvent =
   | { type: 'WebhookAccepted'; data: Uint8Array }
@@ -93,21 +100,26 @@ export type DeliveryEvent =
   | { type: 'BenchmarkRunTriggered'; data: Uint8Array }
   | { type: 'MailReceived'; data: Uint8Array }
   | { type: 'MailBlocked'; data: Uint8Array }
+  | { type: 'WebhookHeld'; data: Uint8Array }
+  | { type: 'SkillWebhookHeld'; data: Uint8Array }
+  | { type: 'MailHeld'; data: Uint8Array }
   | { type: 'WebhookRedeliveryDiffered'; data: { sha256: string; size_bytes: number } }
   | { type: 'DeliveryRequeued'; data: RequeuedFields }
-  | { type: 'DeliveryReleased'; data: ReleasedFields };
+  | { type: 'DeliveryReleased'; data: ReleasedFields }
+  | { type: 'HeldDeliveryExpired'; data: object };
 
-/** When a blocked delivery was released, and by whom. */
+/** When a blocked or held delivery was released, and by whom. */
 type Release = { readonly at: string; readonly actor: Actor };
 
 /**
  * `message_id` is the id of the last message about the delivery to a runner, which is the id of the event that the
  * relay publishes. `cloud_event_id` is the id under which runners know this message. `agent_id` is the agent that gets
  * the message. `requeued_at` is the time of the last request to send the delivery again; null if there was none.
- * `released` is null unless the delivery was blocked and then released; its status is then `accepted`.
+ * `released` is null unless the delivery was blocked or held and then released; its status is then `accepted`.
+ * `expired`: it was held too long.
  */
 export type Delivery = {
-  status: 'absent' | 'accepted' | 'blocked';
+  status: 'absent' | 'accepted' | 'blocked' | 'held' | 'expired';
   facts: DeliveryFacts | null;
   differed: boolean;
   message_id: string | null;
@@ -148,6 +160,12 @@ export const evolve = (delivery: Delivery, event: Recorded<DeliveryEvent>): Deli
     case 'SkillWebhookBlocked':
     case 'MailBlocked':
       return { ...delivery, status: 'blocked', facts: factsOf(event) };
+    case 'WebhookHeld':
+    case 'SkillWebhookHeld':
+    case 'MailHeld':
+      return { ...delivery, status: 'held', facts: factsOf(event) };
+    case 'HeldDeliveryExpired':
+      return { ...delivery, status: 'expired' };
     case 'WebhookRedeliveryDiffered':
       return { ...delivery, differed: true };
     case 'DeliveryRequeued':
@@ -164,11 +182,13 @@ export const evolve = (delivery: Delivery, event: Recorded<DeliveryEvent>): Deli
 
 /**
  * Checks that a delivery can be sent to a runner.
- * @throws Refusal not_found if it does not exist, conflict if it was blocked
+ * @throws Refusal not_found if it does not exist, conflict if it was blocked or held
  */
 export const assertDeliverable = ({ status, facts }: Delivery): void => {
   if (status === 'absent') throw notFound();
   if (status === 'blocked') throw undeliverable(`The delivery was blocked (${facts?.reason}): to send it to a runner, release it`);
+  if (status === 'held') throw undeliverable(`The delivery is held (${facts?.reason}), and goes on by itself: to send it now, release it`);
+  if (status === 'expired') throw undeliverable(`The delivery was held too long (${facts?.reason}): to send it to a runner, release it`);
 };
 
 /** The types of the first events of deliveries that are sent to an agent. */

@@ -17,7 +17,7 @@ const MAX_EVENTS = 100;
 export const GUARDRAIL_KINDS = ['size', 'event_filter', 'json_path', 'pattern', 'injection', 'rate', 'loop'] as const;
 export type GuardrailKind = (typeof GUARDRAIL_KINDS)[number];
 
-export const GUARDRAIL_ACTIONS = ['block', 'redact', 'label'] as const;
+export const GUARDRAIL_ACTIONS = ['block', 'redact', 'label', 'hold'] as const;
 export type GuardrailAction = (typeof GUARDRAIL_ACTIONS)[number];
 
 /**
@@ -80,14 +80,15 @@ type KindRules = {
 };
 
 const BLOCK_OR_LABEL = ['block', 'label'] as const;
+const BLOCK_REDACT_OR_LABEL = ['block', 'redact', 'label'] as const;
 
 const KINDS: Readonly<Record<GuardrailKind, KindRules>> = {
   size: { required: ['max_bytes'], actions: BLOCK_OR_LABEL },
   event_filter: { required: [], optional: ['allow', 'deny'], actions: BLOCK_OR_LABEL },
-  json_path: { required: ['path'], optional: ['when'], actions: GUARDRAIL_ACTIONS },
-  pattern: { required: [], optional: ['pattern', 'detectors'], actions: GUARDRAIL_ACTIONS },
+  json_path: { required: ['path'], optional: ['when'], actions: BLOCK_REDACT_OR_LABEL },
+  pattern: { required: [], optional: ['pattern', 'detectors'], actions: BLOCK_REDACT_OR_LABEL },
   injection: { required: [], actions: BLOCK_OR_LABEL },
-  rate: { required: ['max', 'per_seconds'], actions: BLOCK_OR_LABEL },
+  rate: { required: ['max', 'per_seconds'], actions: ['block', 'label', 'hold'] },
   loop: { required: ['max_depth'], actions: BLOCK_OR_LABEL },
 };
 
@@ -133,7 +134,7 @@ export const GuardrailRule = z
     options: GuardrailOptions.meta({ examples: [{ pattern: 'AKIA[0-9A-Z]{16}' }] }),
     action: z.enum(GUARDRAIL_ACTIONS).meta({
       description:
-        'What happens if the rule applies. `block`: the delivery is recorded and does not reach the agent. `redact` (`json_path`, `pattern`): what the rule finds is replaced. `label`: the message to the agent has the label',
+        'What happens if the rule applies. `block`: the delivery is recorded and does not reach the agent. `redact` (`json_path`, `pattern`): what the rule finds is replaced. `label`: the message to the agent has the label. `hold` (`rate`): the delivery waits until the rule allows it, for at most seven days',
       examples: ['redact'],
     }),
   })

@@ -11,7 +11,7 @@ type Verdict = GuardrailVerdict['verdict'];
 /** The combined verdict of all checks: the strongest one, and the name of the check that gave it. */
 export type TrialVerdict = { readonly verdict: Verdict; readonly rule: string | null };
 
-const BY_STRENGTH: readonly Verdict[] = ['pass', 'label', 'redact', 'block'];
+const BY_STRENGTH: readonly Verdict[] = ['pass', 'label', 'redact', 'hold', 'block'];
 
 const strongest = (verdicts: readonly GuardrailVerdict[]): TrialVerdict =>
   verdicts.reduce<TrialVerdict>(
@@ -25,12 +25,15 @@ const builtIn = (guardrails: readonly GuardrailVerdict[]): GuardrailVerdict[] =>
 
 /** Returns whether a delivery was blocked by something other than a rule. */
 const isBlockedAnyway = ({ reason, guardrails }: DeliveryFacts): boolean =>
-  reason !== null && !guardrails.some(({ rule, verdict }) => verdict === 'block' && (rule === 'rules' || !RESERVED_NAMES.includes(rule)));
+  reason !== null &&
+  !guardrails.some(
+    ({ rule, verdict }) => (verdict === 'block' || verdict === 'hold') && (rule === 'rules' || !RESERVED_NAMES.includes(rule)),
+  );
 
 /** Returns the combined verdict that was reached when the delivery was received. */
 export const verdictThen = ({ reason, guardrails }: DeliveryFacts): TrialVerdict => {
   const then = strongest(guardrails);
-  return reason !== null && then.verdict !== 'block' ? { verdict: 'block', rule: null } : then;
+  return reason !== null && then.verdict !== 'block' && then.verdict !== 'hold' ? { verdict: 'block', rule: null } : then;
 };
 
 /**
@@ -49,9 +52,9 @@ export const createTrial = (rates: readonly RateRule[]) => {
   };
 
   const rateVerdicts = (now: number): GuardrailVerdict[] => {
-    const blocking = rates.filter(({ action }) => action === 'block');
+    const blocking = rates.filter(({ action }) => action !== 'label');
     const reached = blocking.find(({ limit }) => !hasRoom(windows.get(limit.key) ?? emptyWindow, limit, now));
-    if (reached) return [{ rule: reached.name, verdict: 'block', note: null }];
+    if (reached) return [{ rule: reached.name, verdict: reached.action === 'hold' ? 'hold' : 'block', note: null }];
     for (const rate of blocking) take(rate, now);
     return rates
       .filter((rate) => rate.action === 'label' && !take(rate, now))

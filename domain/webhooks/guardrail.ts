@@ -2,7 +2,7 @@ import type { BodyVerdict } from './body-inspection.ts';
 import type { GuardrailKind } from './guardrail-rule.ts';
 import type { Integration } from './integration.ts';
 
-/** Why a delivery is blocked: the name of a built-in check, or the kind of the rule that blocks it. */
+/** Why a delivery is blocked or held: the name of a built-in check, or the kind of the rule. */
 export type BlockReason =
   | 'paused'
   | 'agent_inactive'
@@ -18,7 +18,7 @@ export type BlockReason =
 
 export type GuardrailVerdict = {
   readonly rule: string;
-  readonly verdict: 'pass' | 'block' | 'redact' | 'label';
+  readonly verdict: 'pass' | 'block' | 'redact' | 'label' | 'hold';
   readonly note: string | null;
 };
 
@@ -32,11 +32,13 @@ export type GuardrailInput = {
   readonly fault?: string | undefined;
 };
 
-/** `reason` is why the delivery is blocked; null if it is accepted. `guardrails` lists the verdict of each check. */
+/** `reason` is why the delivery is blocked or held; null if it is accepted. `guardrails` lists the verdict of each check. */
 export type GuardrailResult = { readonly reason: BlockReason | null; readonly guardrails: readonly GuardrailVerdict[] };
 
 export const pass = (rule: string): GuardrailVerdict => ({ rule, verdict: 'pass', note: null });
 export const block = (rule: string, note: string): GuardrailVerdict => ({ rule, verdict: 'block', note });
+
+export const hold = (rule: string, note: string): GuardrailVerdict => ({ rule, verdict: 'hold', note });
 
 const NOT_JSON = 'the body claims to be JSON and is not';
 

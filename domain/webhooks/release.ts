@@ -11,7 +11,7 @@ const SOLE_RELEASE = 'A delivery is released only once: to send it again, redeli
 const unreleasable = (code: string, detail: string, members?: Readonly<Record<string, unknown>>) =>
   conflict('/path/delivery_id', code, detail, members);
 
-/** Checks that a delivery is blocked, and can be released. @throws Refusal not_found, conflict */
+/** Checks that a delivery is blocked, held or was held too long, and so can be released. @throws Refusal not_found, conflict */
 export const assertReleasable = ({ status, released }: Delivery): void => {
   if (status === 'absent') throw notFound();
   if (released) {
@@ -27,8 +27,8 @@ export const unredactable = (why: string) =>
   unreleasable('not_redactable', `The delivery cannot be released, because it cannot be redacted: ${why}`);
 
 /**
- * Sends a blocked delivery to the runners of an agent.
- * @throws Refusal not_found if it does not exist, conflict if it was not blocked, or was released before
+ * Sends a blocked or held delivery to the runners of an agent.
+ * @throws Refusal not_found if it does not exist, conflict if it was neither, or was released before
  */
 export const release =
   (fields: ReleasedFields) =>
@@ -37,11 +37,32 @@ export const release =
     return [{ type: 'DeliveryReleased', data: fields }];
   };
 
+/** A delivery is given up after it was held for this many milliseconds. */
+export const MAX_HELD_MS = 7 * 86_400_000;
+
+/**
+ * Sends a held delivery to the runners of its agent. Does nothing if it is not held any more, so that a repeat appends no
+ * event.
+ */
+export const releaseHeld = (delivery: Delivery): DeliveryEvent[] => {
+  const { status, facts } = delivery;
+  if (status !== 'held') return [];
+  const { agent_id } = facts!;
+  const mail = facts!.mail && { mail: facts!.mail };
+  return [{ type: 'DeliveryReleased', data: { agent_id, reason: null, guardrails: [], ...mail } }];
+};
+
+/** Gives a held delivery up. Does nothing if it is not held any more. */
+export const expireHeld = ({ status }: Delivery): DeliveryEvent[] => (status === 'held' ? [{ type: 'HeldDeliveryExpired', data: {} }] : []);
+
 /** The types that the events of deliveries would have if these had been accepted. */
 const ACCEPTED_TYPES: Readonly<Record<string, DeliveryEvent['type']>> = {
   WebhookBlocked: 'WebhookAccepted',
   SkillWebhookBlocked: 'SkillWebhookCalled',
   MailBlocked: 'MailReceived',
+  WebhookHeld: 'WebhookAccepted',
+  SkillWebhookHeld: 'SkillWebhookCalled',
+  MailHeld: 'MailReceived',
 } satisfies Partial<Record<DeliveryEvent['type'], DeliveryEvent['type']>>;
 
 export const isReleased = (event: Recorded): event is ReleasedEvent => event.type === 'DeliveryReleased';

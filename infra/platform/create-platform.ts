@@ -3,6 +3,7 @@ import { createChangeStreams } from '../../api/audit/tenant-changes.ts';
 import { openapi } from '../../api/http/openapi.ts';
 import { asyncapi } from '../../api/runners/asyncapi.ts';
 import packageJson from '../../package.json' with { type: 'json' };
+import { hasHeldOver } from '../../projections/webhooks/held-delivery.queries.ts';
 import { createPackageFiles } from '../archives/list-package-files.ts';
 import { parseYaml } from '../archives/parse-yaml.ts';
 import { unpackZip } from '../archives/unpack-zip.ts';
@@ -31,11 +32,15 @@ const { version } = packageJson;
 
 /** Creates what receives deliveries, and what reads them and their previews. */
 const createDeliveryPath = (services: PlatformServices) => {
-  const { log, vault, cache, logger, limits, windows, spool, now = Date.now, onDelivery } = services;
+  const { log, vault, cache, reads, logger, limits, windows, spool, now = Date.now, onDelivery } = services;
   const readDelivery = createDeliveryReader({ log, vault, logger });
   const previews = createDeliveryPreviews({ readDelivery, vault });
   const ports = previews.keepNew(
-    webhookPorts({ log, vault, cache, logger, limits, ...(windows && { windows }), spool, now: () => new Date(now()).toISOString() }),
+    webhookPorts({
+      ...{ log, vault, cache, logger, limits, spool, ...(windows && { windows }) },
+      hasHeld: hasHeldOver(reads),
+      now: () => new Date(now()).toISOString(),
+    }),
   );
   return { readDelivery, readPreviews: previews.read, deliveries: onDelivery ? countDeliveries(ports, onDelivery) : ports };
 };

@@ -12,6 +12,8 @@ import { openPool, pingDatabase } from '../postgres/pool.ts';
 import { followerPositions } from '../projector/follower-positions.ts';
 import { startProjections } from '../projector/projector.ts';
 import { RELAY_REACTOR, type ReactorStatus } from '../projector/reactor-status.ts';
+import { createSlidingWindows } from '../ratelimit/sliding-windows.ts';
+import { openWindowTable } from '../ratelimit/window-table.ts';
 import { startHeadAnchorer } from '../reactors/anchor-audit-heads.ts';
 import { startBenchmarkRunner } from '../reactors/benchmark-runs.ts';
 import { startTargetCaller } from '../reactors/call-targets.ts';
@@ -30,6 +32,7 @@ import { type AcknowledgementRecorder, startAcknowledgementRecorder } from '../r
 import { startPublicationRecorder } from '../reactors/record-publications.ts';
 import { startRedrive } from '../reactors/redrive.ts';
 import { type RelayProcess, startRelayProcess } from '../reactors/relay-process.ts';
+import { startHeldReleaser } from '../reactors/release-held.ts';
 import { createReleaseServices } from '../reactors/release-services.ts';
 import { startTokenRenewer } from '../reactors/renew-tokens.ts';
 import { startDeliveryReplayer } from '../reactors/replay-deliveries.ts';
@@ -148,10 +151,12 @@ export const work = async (config: Config): Promise<Closable> => {
   const sessions = openReactorSessions(config.databaseUrl!, logger);
   const timedParts = { log, databaseUrl: config.databaseUrl!, sessions, logger };
   const followerParts = { log, logger, positions: followerPositions(log, sessions) };
-  const releases = createReleaseServices({ log, logger, openVault: vault.open });
+  const windowTable = openWindowTable(config.databaseUrl!, logger);
+  const releases = createReleaseServices({ log, logger, openVault: vault.open, windows: createSlidingWindows(windowTable) });
   const timed = [
     ...[startTenantCloser, startSessionExpirer, startScheduler].map((start) => start(timedParts)),
     startDeliveryReplayer({ ...timedParts, releases: releases.ports }),
+    startHeldReleaser({ ...timedParts, ports: releases.ports }),
     startTargetCaller({ ...timedParts, services: () => openTargetServices(config, vault) }),
     startAgentMessenger({ ...timedParts, openVault: vault.open }),
     startTokenRenewer({ ...timedParts, services: () => openRenewalServices(config, vault, logger) }),
@@ -228,6 +233,7 @@ export const work = async (config: Config): Promise<Closable> => {
       await Promise.all(timed.map((reactor) => reactor.close()));
       await Promise.all(followers.map((reactor) => reactor.close()));
       await releases.close();
+      await windowTable.close();
       await sessions.close();
       await vault.close();
       await projector.close();

@@ -5,6 +5,7 @@ import * as RedactionPatterns from '../../domain/redaction/redaction-patterns.ts
 import * as TenantGuardrails from '../../domain/webhooks/tenant-guardrails.ts';
 import { attachmentsWithIds, MAX_DUE_MAIL, mailDueAt } from '../../projections/mail/message.queries.ts';
 import type { Reads } from '../../projections/read-model.ts';
+import { hasHeldOver } from '../../projections/webhooks/held-delivery.queries.ts';
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { reactorContext } from '../aggregates/reactor-context.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
@@ -45,13 +46,13 @@ export const mailContext = (ctx: ReactorCtx, vault: Pick<Vault, 'open' | 'unique
 });
 
 /** Opens what is needed to deliver mail, except the read models. */
-const openDelivery = async ({ log, domain, smtpUrl, services, logger, now = Date.now }: MailDelivererParts) => {
+const openDelivery = async ({ log, domain, smtpUrl, services, logger, now = Date.now }: MailDelivererParts, reads: Pick<Reads, 'rows'>) => {
   const { vault, blobs } = await services();
   const ctx = reactorContext(log, { actor: ACTOR, now });
   // A subscription keeps the rules of tenants in this cache up to date. So they need not be read for each message.
   const rules = openAggregateCache(log, [RedactionPatterns, TenantGuardrails], { cacheAbsent: [RedactionPatterns, TenantGuardrails] });
   await rules.start();
-  const guardrails = guardrailPort({ cache: rules, logger, windows: createSlidingWindows() });
+  const guardrails = guardrailPort({ cache: rules, logger, windows: createSlidingWindows(), hasHeld: hasHeldOver(reads) });
   const intake = mailIntake(log, vault, { guardrails, actor: ACTOR });
   const smtp = smtpUrl === undefined ? null : createSmtpClient(smtpUrl, blobs);
   const deliveryOf = (reads: Pick<Reads, 'rows'>): MailDelivery => ({
@@ -79,8 +80,8 @@ const openDelivery = async ({ log, domain, smtpUrl, services, logger, now = Date
 export const startMailDeliverer = (parts: MailDelivererParts) => {
   const { logger } = parts;
   let opened: ReturnType<typeof openDelivery> | undefined;
-  const open = (): ReturnType<typeof openDelivery> => {
-    opened ??= openDelivery(parts).catch((error: unknown) => {
+  const open = (reads: Pick<Reads, 'rows'>): ReturnType<typeof openDelivery> => {
+    opened ??= openDelivery(parts, reads).catch((error: unknown) => {
       opened = undefined;
       throw error;
     });
@@ -94,7 +95,7 @@ export const startMailDeliverer = (parts: MailDelivererParts) => {
       run: async (reads, at) => {
         const due = await mailDueAt(reads, at);
         if (due.length === 0) return false;
-        const { contextOf, deliveryOf } = await open();
+        const { contextOf, deliveryOf } = await open(reads);
         const delivery = deliveryOf(reads);
         await forEachConcurrently(due, ({ tenant_id, id }) =>
           deliverMail(contextOf(tenant_id), delivery, id).catch((error: Error) =>

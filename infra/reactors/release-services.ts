@@ -1,33 +1,42 @@
 import type { Logger } from 'pino';
+import * as Agent from '../../domain/agents/agent.ts';
 import * as RedactionPatterns from '../../domain/redaction/redaction-patterns.ts';
+import * as SlackConfig from '../../domain/slack/slack-config.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import * as TenantGuardrails from '../../domain/webhooks/tenant-guardrails.ts';
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { openOnce } from '../open-once.ts';
-import { createSlidingWindows } from '../ratelimit/sliding-windows.ts';
+import type { SlidingWindows } from '../ratelimit/sliding-windows.ts';
 import type { LazyVault } from '../vault/lazy-vault.ts';
 import { guardrailPort } from '../webhooks/guardrail-port.ts';
 import { readDelivery } from '../webhooks/read-delivery.ts';
 import { releasePorts } from '../webhooks/release-ports.ts';
 
-type ReleaseServiceParts = { readonly log: Log; readonly logger: Logger; readonly openVault: LazyVault['open'] };
+type ReleaseServiceParts = {
+  readonly log: Log;
+  readonly logger: Logger;
+  readonly openVault: LazyVault['open'];
+  /** The windows in which deliveries are counted. */
+  readonly windows: SlidingWindows;
+};
 
-const FOLLOWED = [Integration, RedactionPatterns, TenantGuardrails];
+const FOLLOWED = [Agent, Integration, RedactionPatterns, SlackConfig, TenantGuardrails];
 
-const openReleases = async ({ log, logger, openVault }: ReleaseServiceParts) => {
+const openReleases = async ({ log, logger, openVault, windows }: ReleaseServiceParts) => {
   const vault = await openVault();
   const cache = openAggregateCache(log, FOLLOWED, { cacheAbsent: FOLLOWED });
   await cache.start();
-  const guardrails = guardrailPort({ cache, logger, windows: createSlidingWindows() });
+  const guardrails = guardrailPort({ cache, logger, windows, hasHeld: async () => false });
   const close = async (): Promise<void> => {
     await guardrails.close();
     await cache.close();
   };
-  return { ports: releasePorts({ log, vault, cache, guardrails, readDelivery: readDelivery({ log, vault, logger }) }), close };
+  const ports = releasePorts({ log, vault, cache, guardrails, readDelivery: readDelivery({ log, vault, logger }) });
+  return { ports: { ...ports, guardrails }, close };
 };
 
-/** Creates what reactors need to release blocked deliveries. It is opened when the first one is released. */
+/** Creates what reactors need to release deliveries. It is opened when the first one is blocked or held. */
 export const createReleaseServices = (parts: ReleaseServiceParts) => {
   let opened: ReturnType<typeof openReleases> | undefined;
   const open = openOnce(() => (opened = openReleases(parts)));

@@ -12,7 +12,7 @@ export type WebhookOutcome = 'accepted' | 'blocked' | 'duplicate' | 'rejected' |
 export type CountWebhook = (outcome: WebhookOutcome, reason: string, provider: string) => void;
 
 const outcomeOf = (type: NewDelivery['type']): WebhookOutcome =>
-  type === 'WebhookAccepted' || type === 'SkillWebhookCalled' ? 'accepted' : 'blocked';
+  type === 'WebhookBlocked' || type === 'SkillWebhookBlocked' ? 'blocked' : 'accepted';
 
 /** Returns the ports, extended so that every webhook call is counted when its outcome is known. */
 export const countDeliveries = <P extends WebhookPorts>(ports: P, count: CountWebhook): P => {

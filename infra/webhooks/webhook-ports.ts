@@ -5,6 +5,7 @@ import { createDeliveryEligibility } from '../../commands/webhooks/delivery-elig
 import { evaluateLate } from '../../commands/webhooks/evaluate-delivery.ts';
 import type {
   EligibilityPort,
+  GuardrailPort,
   NewDelivery,
   RecordedDelivery,
   RecordingPort,
@@ -51,6 +52,7 @@ export type WebhookDeps = {
    * receives itself.
    */
   readonly windows?: SlidingWindows;
+  readonly hasHeld: GuardrailPort['hasHeld'];
   readonly now?: () => string;
   /** Stores deliveries while the log cannot be reached. If it is absent, such deliveries are refused. */
   readonly spool?: { readonly spool: Spool; readonly onDrained: DrainOptions['onDrained'] } | undefined;

@@ -16,7 +16,7 @@ export const Preview = z
 /** What a check of a delivery decided. */
 export const Guardrail = z.object({
   rule: z.string().meta({ description: 'The name of the check', examples: ['json'] }),
-  verdict: z.enum(['pass', 'block', 'redact', 'label']).meta({ description: 'What the check decided' }),
+  verdict: z.enum(['pass', 'block', 'redact', 'label', 'hold']).meta({ description: 'What the check decided' }),
   note: z.string().nullable().meta({ description: 'Why' }),
 });
 
@@ -29,7 +29,16 @@ export const ReasonNote = z
     examples: ['The content type is "text/plain": send application/json'],
   });
 
-/** The release of a blocked delivery. */
+/** Why a delivery waits before it goes on, and until when. */
+export const Held = z.object({
+  reason: z.string().meta({ description: 'The check because of which it waits', examples: ['outside_working_hours'] }),
+  until: Timestamp.nullable().meta({
+    description: 'When it can go on at the earliest; null if this is not known, as for a rate, which allows it as soon as there is room',
+  }),
+  since: Timestamp.nullable().meta({ description: 'Since when it waits; null if this is not known' }),
+});
+
+/** The release of a blocked or held delivery. */
 export const Released = z.object({
   at: Timestamp.meta({ description: 'When it was released' }),
   actor: z

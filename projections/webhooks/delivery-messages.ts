@@ -36,9 +36,19 @@ export const patchReleased = (event: Recorded<Extract<DeliveryEvent, { type: 'De
     ...(redactions && { redactions: countRedactions(redactions) }),
     outcome: 'accepted',
     reason: null,
+    held: null,
+    held_at: null,
     released: { at, actor: { kind: actor.kind, id: actor.id }, reason, guardrails },
   };
   return patch('deliveries', { tenant_id, id }, fields, {
     items: { causation: [stepOf(event, { agent_id, cause: meta.$causationId ?? null })] },
   });
 };
+
+/** Returns the change that shows that a delivery was given up, because it was held too long. */
+export const patchExpired = ({ tenant: tenant_id, id, at }: Recorded): Change =>
+  patch(
+    'deliveries',
+    { tenant_id, id },
+    { outcome: 'dead', status: 'dead', reason: 'held_too_long', held: null, held_at: null, failed_at: at },
+  );

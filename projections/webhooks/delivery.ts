@@ -12,8 +12,8 @@ import { type Change, insert, type Projection, patch, type Row } from '../projec
 import type { Table } from '../table.ts';
 import { Caller } from './caller.ts';
 import { Attempt, StoredFailure } from './delivery-attempts.ts';
-import { Guardrail, Preview, ReasonNote, Released } from './delivery-fields.ts';
-import { countRedactions, newMessage, patchReleased, patchRequeued } from './delivery-messages.ts';
+import { Guardrail, Held, Preview, ReasonNote, Released } from './delivery-fields.ts';
+import { countRedactions, newMessage, patchExpired, patchReleased, patchRequeued } from './delivery-messages.ts';
 import { Redeliveries, storedRedeliveries } from './delivery-redeliveries.ts';
 import { LastFailure, StoredReport, storedLastReport } from './delivery-reports.ts';
 import { patchFailed, patchReported, patchSettled } from './delivery-settlement.ts';
@@ -22,7 +22,7 @@ import { insertPublication, publicationTable } from './publication.ts';
 
 export const OUTCOMES = ['accepted', 'rejected', 'blocked', 'dead'] as const;
 export const MATCHED_SECRETS = ['current', 'previous'] as const;
-export const STATUSES = ['waiting', 'running', 'done', 'dead'] as const;
+export const STATUSES = ['waiting', 'running', 'held', 'done', 'dead'] as const;
 
 const Delivery = z.object({
   id: idOf('delivery'),
@@ -61,8 +61,9 @@ const Delivery = z.object({
   received_at: Timestamp.meta({ description: 'When the delivery was received' }),
   status: z.enum(STATUSES).nullable().meta({
     description:
-      '`waiting`: not published yet; `running`: published for a runner, and not settled; `done`: acknowledged; `dead`: given up. Null if it is not for a runner (blocked or rejected)',
+      '`waiting`: not published yet; `running`: published for a runner, and not settled; `held`: it waits, see `held`; `done`: acknowledged; `dead`: given up. Null if it is not for a runner (blocked or rejected)',
   }),
+  held: Held.nullable().default(null).meta({ description: 'Why the delivery waits, and until when; null unless its status is `held`' }),
   published_at: Timestamp.nullable().meta({
     description: 'When the last message to the runner was published; while `running`, up to a few seconds later than it was',
   }),
@@ -150,6 +151,8 @@ export const table = {
     unsettled: 'text',
     // When the last message failed at a runner or was given up; null if it did not, or is acknowledged.
     failed_at: 'timestamptz',
+    // When the delivery was received; null unless it is held.
+    held_at: 'timestamptz',
   },
   docs: { doc: StoredDetail, list_doc: DeliveryListRow },
   indexes: [
@@ -164,10 +167,12 @@ export const table = {
     { columns: ['tenant_id', 'integration_id', 'received_at', 'id'] },
     { columns: ['tenant_id', 'integration_id', 'sha256', 'received_at', 'id'] },
     { columns: ['unsettled', 'id'], withoutNull: 'unsettled' },
+    { columns: ['tenant_id', 'integration_id', 'held_at', 'id'], withoutNull: 'held_at' },
   ],
 } as const satisfies Table;
 
 const NO_MESSAGE = { status: null, place: null, message_id: null, message_agent_id: null, unsettled: null, failed_at: null };
+const NOT_HELD = { held: null, held_at: null };
 const UNPROCESSED = {
   ...{ redactions: 0, published_at: null, acknowledged_at: null, attempts: [], failures: [], session_id: null },
   ...{ requeues: [], differed: false, reports: [], last_report: null, last_texts: null, released: null },
@@ -175,7 +180,16 @@ const UNPROCESSED = {
 
 type VerifiedEvent = Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>;
 
-const insertVerified = (event: VerifiedEvent, outcome: 'accepted' | 'blocked'): Change => {
+/** Returns the fields of a delivery that have to do with its message to an agent. */
+const stateOf = (event: VerifiedEvent, state: 'accepted' | 'blocked' | 'held'): Row => {
+  const { agent_id, reason, received_at, held } = factsOf(event);
+  if (state === 'accepted') return { ...newMessage(event, agent_id), ...NOT_HELD };
+  if (state === 'blocked') return { ...NO_MESSAGE, ...NOT_HELD };
+  const shown = { reason, until: held?.until ?? null, since: received_at };
+  return { ...NO_MESSAGE, status: 'held', held: shown, held_at: received_at };
+};
+
+const insertVerified = (event: VerifiedEvent, state: 'accepted' | 'blocked' | 'held'): Change => {
   const { id, tenant, meta } = event;
   const {
     parts: _,
@@ -185,6 +199,7 @@ const insertVerified = (event: VerifiedEvent, outcome: 'accepted' | 'blocked'): 
     benchmark: _____,
     mail: ______,
     traceparent: _______,
+    held: ________,
     redactions = [],
     cause = null,
     ...facts
@@ -193,10 +208,11 @@ const insertVerified = (event: VerifiedEvent, outcome: 'accepted' | 'blocked'): 
     ...UNPROCESSED,
     ...facts,
     redactions: countRedactions(redactions),
-    ...(outcome === 'accepted' ? newMessage(event, facts.agent_id) : NO_MESSAGE),
+    ...stateOf(event, state),
+    reason: state === 'held' ? null : facts.reason,
     id,
     tenant_id: tenant,
-    outcome,
+    outcome: state === 'blocked' ? 'blocked' : 'accepted',
     caller: { ip: meta.ip ?? null, user_agent: meta.userAgent ?? null },
     cause,
     causation: [stepOf(event, facts)],
@@ -210,6 +226,7 @@ const insertRejected = (event: Recorded<Extract<RejectionEvent, { type: 'Webhook
   const row: Row = {
     ...UNPROCESSED,
     ...NO_MESSAGE,
+    ...NOT_HELD,
     ...rejection,
     id: delivery_id,
     tenant_id: tenant,
@@ -243,7 +260,7 @@ const patchSession = (event: Recorded<SessionStarted>): readonly Change[] => {
 /** Accepted, blocked and rejected deliveries, and how far they are processed. Their bodies are only in the log. */
 export const deliveries = {
   name: 'deliveries',
-  version: 11,
+  version: 12,
   categories: ['delivery', 'rejection', 'acknowledgement', 'attemptreport', 'publication', 'session'],
   tables: [table, publicationTable],
   on: {
@@ -255,6 +272,10 @@ export const deliveries = {
     BenchmarkRunTriggered: (event) => insertVerified(event, 'accepted'),
     MailReceived: (event) => insertVerified(event, 'accepted'),
     MailBlocked: (event) => insertVerified(event, 'blocked'),
+    WebhookHeld: (event) => insertVerified(event, 'held'),
+    SkillWebhookHeld: (event) => insertVerified(event, 'held'),
+    MailHeld: (event) => insertVerified(event, 'held'),
+    HeldDeliveryExpired: patchExpired,
     WebhookRedeliveryDiffered: ({ tenant: tenant_id, id }) => patch('deliveries', { tenant_id, id }, { differed: true }),
     DeliveryRequeued: patchRequeued,
     DeliveryReleased: patchReleased,

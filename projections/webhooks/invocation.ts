@@ -51,13 +51,13 @@ export const table = {
 
 const ONE = { count: 1, first_at: null };
 
-type CalledEvent = Recorded<Extract<DeliveryEvent, { type: 'SkillWebhookCalled' | 'SkillWebhookBlocked' }>>;
+type CalledEvent = Recorded<Extract<DeliveryEvent, { type: 'SkillWebhookCalled' | 'SkillWebhookBlocked' | 'SkillWebhookHeld' }>>;
 
 const insertCalled = (event: CalledEvent): Change => {
   const { id, tenant, at, meta } = event;
   const { skill_id, agent_id, reason } = factsOf(event) as SkillCallFacts;
   const caller = { ip: meta.ip ?? null, user_agent: meta.userAgent ?? null };
-  const outcome = event.type === 'SkillWebhookCalled' ? 'accepted' : 'rejected';
+  const outcome = event.type === 'SkillWebhookBlocked' ? 'rejected' : 'accepted';
   return insert('invocations', { tenant_id: tenant, id, skill_id, agent_id, caller, at, outcome, reason, ...ONE });
 };
 
@@ -87,6 +87,7 @@ export const invocations = {
   on: {
     SkillWebhookCalled: insertCalled,
     SkillWebhookBlocked: insertCalled,
+    SkillWebhookHeld: insertCalled,
     SkillWebhookRefused: (event) => event.data.calls.map(insertRefused(event)),
     SkillWebhookRefusalsCounted: insertCounted,
     WebhookAccepted: 'ignore',
@@ -95,6 +96,9 @@ export const invocations = {
     MailReceived: 'ignore',
     MailBlocked: 'ignore',
     WebhookBlocked: 'ignore',
+    WebhookHeld: 'ignore',
+    MailHeld: 'ignore',
+    HeldDeliveryExpired: 'ignore',
     WebhookRedeliveryDiffered: 'ignore',
     DeliveryRequeued: 'ignore',
     DeliveryReleased: 'ignore',

@@ -87,6 +87,7 @@ export const replayableIds = async (reads: Reads, selected: Selected): Promise<s
 const replayableOfTenant = defineQuery((db, { limit, ...args }: SelectionArgs & { readonly limit: number }) =>
   selectDeliveries(db, args)
     .$if(args.outcome === undefined, (query) => query.where('delivery.outcome', 'in', ['accepted', 'dead']))
+    .where('delivery.held_at', 'is', null)
     .select('delivery.id')
     .orderBy('delivery.received_at')
     .orderBy('delivery.id')

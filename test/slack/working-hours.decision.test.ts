@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import { equal, is } from 'uvu/assert';
 import { initial, type SlackConfig } from '../../domain/slack/slack-config.ts';
-import { isWorkingTime } from '../../domain/slack/working-hours.ts';
+import { isWorkingTime, nextWorkingTime } from '../../domain/slack/working-hours.ts';
 
 const nineToFive: SlackConfig = { ...initial, working_hours_enabled: true, working_hours_start: '09:00', working_hours_end: '17:00' };
 
@@ -26,6 +26,25 @@ test('working hours without a start begin at midnight, and working hours without
   equal(worksAt({ ...nineToFive, working_hours_start: null }, times), [true, false]);
   equal(worksAt({ ...nineToFive, working_hours_end: null }, times), [false, true]);
   equal(worksAt({ ...nineToFive, working_hours_start: null, working_hours_end: null }, times), [true, true]);
+});
+
+test('the next working time is the minute in which the working hours start next, over nights, weekends and changes of the clock', () => {
+  const berlin = { ...nineToFive, working_hours_tz: 'Europe/Berlin' };
+  const cases: readonly (readonly [SlackConfig, string, string | null])[] = [
+    [nineToFive, '2026-03-02T03:00:00.000Z', '2026-03-02T09:00:00.000Z'],
+    [nineToFive, '2026-03-02T08:59:59.999Z', '2026-03-02T09:00:00.000Z'],
+    [nineToFive, '2026-03-02T17:00:00.000Z', '2026-03-03T09:00:00.000Z'],
+    [nineToFive, '2026-03-06T17:00:00.000Z', '2026-03-09T09:00:00.000Z'],
+    [{ ...nineToFive, working_hours_days: ['Mon'] }, '2026-03-02T17:00:00.000Z', '2026-03-09T09:00:00.000Z'],
+    [berlin, '2026-03-27T20:00:00.000Z', '2026-03-30T07:00:00.000Z'],
+    [{ ...nineToFive, working_hours_start: '09:07', working_hours_end: null }, '2026-03-02T03:00:30.000Z', '2026-03-02T09:07:00.000Z'],
+    [{ ...nineToFive, working_hours_days: [] }, '2026-03-02T03:00:00.000Z', null],
+  ];
+  for (const [config, at, expected] of cases) {
+    const next = nextWorkingTime(config, Date.parse(at));
+    equal(next === null ? null : new Date(next).toISOString(), expected, at);
+    equal(nextWorkingTime(config, Date.parse(at)), next);
+  }
 });
 
 test('if the working hours of an agent are disabled, the agent works at any time', () =>

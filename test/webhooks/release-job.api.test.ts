@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { advanceReplay } from '../../commands/webhooks/replay-deliveries.reactor.ts';
+import { createSlidingWindows } from '../../infra/ratelimit/sliding-windows.ts';
 import { createReleaseServices } from '../../infra/reactors/release-services.ts';
 import { advanceReplays, replayPorts } from '../../infra/reactors/replay-deliveries.ts';
 import { runningJobs } from '../../projections/webhooks/replay-job.queries.ts';
@@ -12,7 +13,12 @@ import { SECRET, sign } from '../fixtures/webhook-platform.ts';
 type Json = Record<string, unknown>;
 
 const p = await createTestPlatform();
-const releases = createReleaseServices({ log: p.log, logger: pino({ level: 'silent' }), openVault: async () => p.vault });
+const releases = createReleaseServices({
+  log: p.log,
+  logger: pino({ level: 'silent' }),
+  openVault: async () => p.vault,
+  windows: createSlidingWindows(),
+});
 
 const created = async (path: string, body: Json): Promise<string> => {
   const answer = await p.send('POST', `${p.tenant}/${path}`, { body });

@@ -31,6 +31,7 @@ const ATTEMPTS = {
 const VERDICTS = {
   pass: ['shield-check', 'good', 'passed'],
   block: ['ban', 'warn', 'blocked the delivery'],
+  hold: ['clock', 'calm', 'held the delivery'],
   redact: ['fingerprint', 'calm', 'redacted parts'],
   label: ['info', 'calm', 'labelled the delivery'],
 } as const;

@@ -1,0 +1,33 @@
+import type { RedactionHit } from '../../domain/redaction/redaction-patterns.ts';
+import type { InspectedBody, Media } from '../../domain/webhooks/body-inspection.ts';
+import type { Cause } from '../../domain/webhooks/causation.ts';
+import type { BlockReason, GuardrailVerdict } from '../../domain/webhooks/guardrail.ts';
+import type { GuardedSource } from '../../domain/webhooks/integration.ts';
+import type { WebhookRequest } from './webhook-request.ts';
+
+/** A verified delivery that was not blocked by the checks of its form. `json` is the result of inspecting its body. */
+export type GuardedDelivery = {
+  readonly integration: GuardedSource;
+  readonly request: Pick<WebhookRequest, 'header' | 'body'>;
+  readonly receivedAt: string;
+  readonly event: string | null;
+  readonly media: Media;
+  readonly json: Extract<InspectedBody['json'], 'json' | 'form'>;
+};
+
+/**
+ * What the checks have decided. `bytes` is the redacted body; null if nothing was redacted. `cause` is the delivery
+ * that led to this one.
+ */
+export type GuardrailDecision = {
+  readonly reason: BlockReason | null;
+  readonly verdicts: readonly GuardrailVerdict[];
+  readonly bytes: Uint8Array | null;
+  readonly redactions: readonly RedactionHit[];
+  readonly cause: Cause | null;
+  /** Present if `reason` holds the delivery and does not block it. `until` is when it can go on at the earliest. */
+  readonly held?: { readonly until: string | null };
+};
+
+/** A decision that is being made. */
+export type Progress = { -readonly [Name in keyof GuardrailDecision]: GuardrailDecision[Name] } & { verdicts: GuardrailVerdict[] };
