@@ -133,4 +133,53 @@ test('a member without the permission sees no link to replay; a job that does no
 });
 
 test.after(() => p.close());
+test('a blocked delivery is released with the form on its page, which then says when and why', async () => {
+  await p.send('PATCH', `${p.tenant}/webhook-integrations/${integration}`, { body: { is_paused: true } });
+  const blocked = await idOf('push', 90);
+  await idOf('push', 91);
+  await p.waitForProjections();
+  const path = `${p.base}/deliveries/${blocked}`;
+  const shown = await p.open(path);
+  assert.not.match(shown.text, /data-form="redeliverDelivery"/);
+  const form = await follow(linkIn(shown.text, 'releaseDelivery')!);
+  const fields = submittedBy(formIn(form.text, 'releaseDelivery'), { '/reason': 'Paused by mistake' });
+  const sent = await submit('releaseDelivery', fields);
+  assert.equal([sent.status, sent.headers.get('location')!.split('?')[0]], [303, path], sent.text.slice(0, 300));
+  const after = await p.open(path);
+  assert.match(after.text, /<dt>Released<\/dt><dd>.*: Paused by mistake/s);
+  assert.match(after.text, /data-form="redeliverDelivery"/);
+  assert.not.match(after.text, /releaseDelivery/);
+});
+
+test('the list of blocked deliveries leads to the form that releases all of them with one reason', async () => {
+  const list = await p.open(`${p.base}/deliveries?outcome=blocked`);
+  assert.match(list.text, /Release all that match/);
+  const form = await follow(linkIn(list.text, 'replayTenantDeliveries')!);
+  assert.match(form.text, /data-total="1"/);
+  const fields = submittedBy(formIn(form.text, 'replayTenantDeliveries'), { '/release_reason': 'Paused by mistake' });
+  const sent = await submit('replayTenantDeliveries', fields);
+  assert.is(sent.status, 303, sent.text.slice(0, 300));
+  const { data } = p.eventsOf('DeliveriesReplayRequested').at(-1)!;
+  const { outcome, release_reason, ids } = data as { outcome: string; release_reason: string; ids: string[] };
+  assert.equal([outcome, release_reason, ids.length], ['blocked', 'Paused by mistake', 1]);
+  await p.send('PATCH', `${p.tenant}/webhook-integrations/${integration}`, { body: { is_paused: false } });
+});
+
+test('a held delivery says on its page and in the list why it waits, and can be released there', async () => {
+  const rule = { name: 'busy', kind: 'rate', options: { max: 1, per_seconds: 86_400 }, action: 'hold' };
+  const path = `${p.tenant}/webhook-integrations/${integration}/guardrails`;
+  assert.is((await p.send('PUT', path, { body: [rule] })).status, 200);
+  await idOf('held', 95);
+  const held = await idOf('held', 96);
+  await p.waitForProjections();
+  const shown = await p.open(`${p.base}/deliveries/${held}`);
+  assert.match(shown.text, /<dt>Held because of<\/dt><dd>rate, until it is allowed/);
+  assert.match(shown.text, /data-state="held"/);
+  assert.ok(linkIn(shown.text, 'releaseDelivery'));
+  assert.not.match(shown.text, /data-form="redeliverDelivery"/);
+  const list = await p.open(`${p.base}/deliveries?status=held`);
+  assert.match(list.text, new RegExp(`data-id="${held}"`));
+  assert.not.match(list.text, /that match/);
+});
+
 test.run();

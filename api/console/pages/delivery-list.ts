@@ -17,7 +17,7 @@ import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, code, div, span } = tags;
 
-const STATUSES = ['waiting', 'running'] as const;
+const STATUSES = ['waiting', 'running', 'held'] as const;
 const FIELDS = [
   { name: 'event', label: 'Event', placeholder: 'push' },
   { name: 'provider', label: 'Provider', placeholder: 'github' },
@@ -69,18 +69,18 @@ const states = (visit: Visit, counts: Outcomes | null) => {
 };
 
 /**
- * Returns the link to the form that sends all deliveries again that match the filters of the page. The form's filter
- * `to` is the present time, so that its count does not change while deliveries arrive. Null if no such delivery is for a
- * runner.
+ * Returns the link to the form that sends all deliveries again that match the filters of the page, or releases them if
+ * they are blocked. The form's filter `to` is the present time, so that its count does not change while deliveries
+ * arrive. Null if no such delivery can be sent: rejected ones have no body, and held ones go on by themselves.
  */
 const replayLink = (visit: Visit, filters: Readonly<Record<string, string>>) =>
-  filters.outcome === 'blocked' || filters.outcome === 'rejected'
+  filters.outcome === 'rejected' || filters.status === 'held'
     ? null
     : formLink(
         visit,
         visit.rows.replayTenantDeliveries,
         { to: new Date().toISOString(), ...filters, tenant_id: visit.params.tenant_id! },
-        'Select all that match',
+        filters.outcome === 'blocked' ? 'Release all that match' : 'Select all that match',
         { icon: 'rotate-ccw', returnTo: withQuery(visit, {}) },
       );
 

@@ -1,6 +1,6 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
-import { actionButton } from '../action.ts';
+import { actionButton, formLink } from '../action.ts';
 import { historyLink } from '../history-link.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
@@ -117,11 +117,29 @@ const factsOf = (delivery: Detail, { links, integration, session }: Beside, { pa
         : shortId(session_id)
       : null,
     Cost: session === null ? null : costText(session),
+    'Held because of': heldText(delivery),
+    Released: releasedText(delivery),
     Redeliveries: delivery.outcome === 'rejected' ? null : redeliveriesText(delivery),
     Published: delivery.published_at ? exact(delivery.published_at) : null,
     Acknowledged: delivery.acknowledged_at ? exact(delivery.acknowledged_at) : null,
   });
 };
+
+const isHeldTooLong = ({ outcome, reason }: Detail): boolean => outcome === 'dead' && reason === 'held_too_long';
+
+const isReleasable = (delivery: Detail): boolean => delivery.outcome === 'blocked' || delivery.status === 'held' || isHeldTooLong(delivery);
+
+const canBeSentAgain = (delivery: Detail): boolean =>
+  (delivery.outcome === 'accepted' || delivery.outcome === 'dead') && !isReleasable(delivery);
+
+/** Says why a delivery waits, and until when. */
+const heldText = ({ held }: Detail): Child => {
+  if (held === null) return null;
+  return held.until === null ? `${held.reason}, until it is allowed` : span(null, `${held.reason}, until `, exact(held.until));
+};
+
+const releasedText = ({ released }: Detail): Child =>
+  released === null ? null : span(null, ago(released.at), released.reason === null ? ' by the platform' : `: ${released.reason}`);
 
 /** The page of a delivery, which shows its processing from the signature to the acknowledgement. */
 export const deliveryPage = page({
@@ -165,6 +183,10 @@ export const deliveryPage = page({
       'Redeliver',
       { icon: 'rotate-ccw', returnTo: visit.path, confirm: 'The runner of the agent gets the same bytes again, as a new attempt.' },
     );
+    const release = formLink(visit, visit.rows.releaseDelivery, { tenant_id: visit.params.tenant_id!, delivery_id: value.id }, 'Release…', {
+      icon: 'send',
+      returnTo: visit.path,
+    });
     const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
     const beside: Beside = {
       links: linksOf(tenant),
@@ -178,7 +200,8 @@ export const deliveryPage = page({
         heading(
           span(null, value.event ?? 'Unknown event', ' ', badge(stateOf(value))),
           span(null, `${value.provider ?? 'Not verified'} · `, ago(value.received_at)),
-          value.outcome === 'accepted' || value.outcome === 'dead' ? redeliver : null,
+          isReleasable(value) ? release : null,
+          canBeSentAgain(value) ? redeliver : null,
           historyLink(visit, value.id),
         ),
         div(

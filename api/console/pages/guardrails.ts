@@ -16,7 +16,7 @@ const { a, div, p, span, code, tr, td } = tags;
 type Rule = ReplyOf<Rows['listGuardrails']>[number];
 type Patterns = ReplyOf<Rows['listRedactionPatterns']>;
 
-const STATES = { block: 'blocked', redact: 'paused', label: 'active', hold: 'waiting' } as const;
+const STATES = { block: 'blocked', redact: 'paused', label: 'active', hold: 'held' } as const;
 
 const optionText = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value));
 

@@ -4,6 +4,7 @@ import { counted } from './count-text.ts';
 import { attemptText } from './failure-text.ts';
 import { shortId } from './short-id.ts';
 import { type Child, tags } from './tags.ts';
+import { exact } from './time.ts';
 import type { TrailStep } from './trail.ts';
 
 const { code, span } = tags;
@@ -31,7 +32,7 @@ const ATTEMPTS = {
 const VERDICTS = {
   pass: ['shield-check', 'good', 'passed'],
   block: ['ban', 'warn', 'blocked the delivery'],
-  hold: ['clock', 'calm', 'held the delivery'],
+  hold: ['circle-pause', 'warn', 'held the delivery'],
   redact: ['fingerprint', 'calm', 'redacted parts'],
   label: ['info', 'calm', 'labelled the delivery'],
 } as const;
@@ -58,8 +59,8 @@ const signatureStep = ({ received_at, matched_secret, outcome, reason, reason_no
 };
 
 /** Returns what each guardrail decided, how much was redacted, and why the delivery was blocked. */
-const verdictSteps = ({ guardrails, redactions, outcome, reason }: Detail): readonly TrailStep[] => [
-  ...guardrails.map(({ rule, verdict, note }): TrailStep => {
+const verdictSteps = ({ guardrails, redactions, outcome, reason, released }: Detail): readonly TrailStep[] => [
+  ...[...guardrails, ...(released?.guardrails ?? [])].map(({ rule, verdict, note }): TrailStep => {
     const [icon, tone, words] = VERDICTS[verdict];
     return { icon, tone, title: `Guardrail ${rule.replaceAll('_', ' ')} ${words}`, detail: note, at: null };
   }),
@@ -126,10 +127,19 @@ const runnerSteps = ({ causation, published_at, attempts }: Detail): readonly Me
   return published_at === null ? tried : [published, ...tried];
 };
 
-const waitStep = ({ status }: Detail): readonly TrailStep[] =>
-  status === 'waiting' || status === 'running'
-    ? [{ icon: 'clock', tone: 'busy', title: status === 'waiting' ? 'Waits to be published' : 'Waits for the runner', at: null }]
-    : [];
+const heldStep = ({ reason, until }: NonNullable<Detail['held']>): TrailStep => ({
+  icon: 'circle-pause',
+  tone: 'warn',
+  title: 'Held',
+  detail: span(null, `Reason: ${reason}`, until === null ? ', until it is allowed' : span(null, ', until ', exact(until))),
+  at: null,
+});
+
+const waitStep = ({ status, held }: Detail): readonly TrailStep[] => {
+  if (held) return [heldStep(held)];
+  if (status !== 'waiting' && status !== 'running') return [];
+  return [{ icon: 'clock', tone: 'busy', title: status === 'waiting' ? 'Waits to be published' : 'Waits for the runner', at: null }];
+};
 
 /**
  * Returns the steps in the processing of a delivery: its receipt, its signature, the verdicts about it, and then what

@@ -27,7 +27,7 @@ const countsOf = (rows: Trial) => ({
   untried: rows.filter(({ verdict_now }) => verdict_now === null).length,
 });
 
-const STATES = { pass: 'accepted', label: 'active', redact: 'paused', hold: 'waiting', block: 'blocked' } as const;
+const STATES = { pass: 'accepted', label: 'active', redact: 'paused', hold: 'held', block: 'blocked' } as const;
 
 const verdictBadge = (verdict: Row['verdict_now']) =>
   verdict === null ? span({ class: 'quiet' }, 'not tried') : badge(STATES[verdict], verdict);
