@@ -10,13 +10,16 @@ import * as Integration from '../../domain/webhooks/integration.ts';
 import { MAIL_PROVIDER } from '../../domain/webhooks/mail-delivery.ts';
 import { PROVIDERS } from '../../domain/webhooks/provider.ts';
 import { SKILL_PROVIDER } from '../../domain/webhooks/skill-call.ts';
+import type { Page } from '../../projections/read-model.ts';
 import type { IntegrationRef } from '../../projections/webhooks/delivery.queries.ts';
-import { DeliveryRead, deliveries, MATCHED_SECRETS, OUTCOMES, STATUSES } from '../../projections/webhooks/delivery.ts';
+import { DeliveryRead, deliveries, MATCHED_SECRETS, OUTCOMES } from '../../projections/webhooks/delivery.ts';
 import { deliveryPage, type ListTexts } from '../../projections/webhooks/delivery-list.queries.ts';
+import { type AgentQueues, STATUSES } from '../../projections/webhooks/delivery-states.ts';
 import { agentsWithPermission } from '../agents/readable-agents.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { Flag, listQuery, parseSort, TimeRange } from '../http/paging.ts';
+import type { DeliveryStates } from './delivery-states.ts';
 
 const SORTS = ['received_at'];
 
@@ -59,7 +62,10 @@ export const PERMISSION_NOTE = "Requires the permission `tenant:integrations:rea
 
 const StateFilter = {
   outcome: z.enum(OUTCOMES).optional().meta({ description: 'Only deliveries with this outcome' }),
-  status: z.enum(STATUSES).optional().meta({ description: 'Only deliveries with this status' }),
+  status: z.enum(STATUSES).optional().meta({
+    description:
+      'Only deliveries with this status. For `queued`, `running` and `held`, the broker is asked about at most 100 agents: those whose deliveries have waited longest. Published deliveries to others count as `queued`',
+  }),
   failed: Flag.optional().meta({ description: 'Whether to list only deliveries that failed at a runner and are not acknowledged' }),
   ...TimeRange,
 };
@@ -92,8 +98,13 @@ const textsFor = (ctx: Ctx, readPreviews: ReadPreviews, isPreviewWanted: boolean
   openTexts: reportOpener(ctx),
 });
 
+const withStates = async (ctx: Ctx, page: Page, { complete }: DeliveryStates, queues: AgentQueues | undefined): Promise<Page> => ({
+  ...page,
+  body: JSON.stringify(await complete(ctx, JSON.parse(page.body) as z.output<typeof DeliveryRead>[], queues)),
+});
+
 /** Creates the operations that list deliveries. `readPreviews` reads from the log, which alone contains payloads. */
-export const deliveryListOperationsOf = (readPreviews: ReadPreviews) => ({
+export const deliveryListOperationsOf = (readPreviews: ReadPreviews, states: DeliveryStates) => ({
   listTenantDeliveries: operation({
     method: 'get',
     path: '/tenant/:tenant_id/deliveries',
@@ -109,8 +120,10 @@ export const deliveryListOperationsOf = (readPreviews: ReadPreviews) => ({
     run: async (ctx, { limit, cursor, sort, preview, ...filter }) => {
       const agent_ids = await readableAgents(ctx);
       const window = { sort: parseSort(sort ?? '-received_at', SORTS), limit, cursor };
-      const selected = { ...filter, tenant_id: ctx.tenant, agent_ids };
-      return deliveryPage(ctx.reads, selected, replayMarking(ctx), window, textsFor(ctx, readPreviews, preview));
+      const queues = await states.queuesFor(ctx, filter);
+      const selected = { ...filter, tenant_id: ctx.tenant, agent_ids, queues };
+      const page = await deliveryPage(ctx.reads, selected, replayMarking(ctx), window, textsFor(ctx, readPreviews, preview));
+      return withStates(ctx, page, states, queues);
     },
   }),
   listDeliveries: operation({
@@ -126,8 +139,10 @@ export const deliveryListOperationsOf = (readPreviews: ReadPreviews) => ({
       const { agent_id, marksReplays, ...integration } = await integrationOf(ctx, id);
       await checkReader(ctx, agent_id);
       const window = { sort: parseSort(sort ?? '-received_at', SORTS), limit, cursor };
-      const selected = { ...filter, ...integration };
-      return deliveryPage(ctx.reads, selected, () => marksReplays, window, textsFor(ctx, readPreviews, preview));
+      const queues = await states.queuesFor(ctx, { ...filter, agent_id: undefined });
+      const selected = { ...filter, ...integration, queues };
+      const page = await deliveryPage(ctx.reads, selected, () => marksReplays, window, textsFor(ctx, readPreviews, preview));
+      return withStates(ctx, page, states, queues);
     },
   }),
 });

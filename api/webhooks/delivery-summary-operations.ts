@@ -9,6 +9,7 @@ import { DeliveryProblem, DeliverySummary, GROUPS } from '../../projections/webh
 import { operation } from '../http/operation.ts';
 import { Decimal, TimeRange } from '../http/paging.ts';
 import { readableAgents, TenantFilter } from './delivery-list.ts';
+import type { DeliveryStates } from './delivery-states.ts';
 
 const MAX_BUCKETS = 120;
 
@@ -23,8 +24,8 @@ const endOfBuckets = ({ from, to }: { readonly from?: string | undefined; readon
   return end;
 };
 
-/** The operations that count deliveries. */
-export const deliverySummaryOperations = {
+/** Creates the operations that count deliveries. */
+export const deliverySummaryOperationsOf = (states: DeliveryStates) => ({
   summarizeDeliveries: operation({
     method: 'get',
     path: '/tenant/:tenant_id/deliveries/summary',
@@ -46,7 +47,8 @@ export const deliverySummaryOperations = {
     run: async (ctx, { tenant_id, buckets, group_by, ...filter }) => {
       const to = buckets === undefined ? filter.to : endOfBuckets(filter, ctx.at());
       const agent_ids = await readableAgents(ctx);
-      const summary = await deliverySummary(ctx.reads, { ...filter, to, tenant_id, agent_ids }, { buckets, group_by });
+      const queues = await states.queuesFor(ctx, filter);
+      const summary = await deliverySummary(ctx.reads, { ...filter, to, tenant_id, agent_ids, queues }, { buckets, group_by });
       return { doc: JSON.stringify(summary), revision: null };
     },
   }),
@@ -68,4 +70,4 @@ export const deliverySummaryOperations = {
       return { doc: JSON.stringify(problems), revision: null };
     },
   }),
-};
+});

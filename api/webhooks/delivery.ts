@@ -26,7 +26,8 @@ import type { Runtime } from '../http/runtime.ts';
 import { abortOnError } from '../http/stream-response.ts';
 import { deliveryAsOf } from './delivery-as-of.ts';
 import { checkReader, deliveryListOperationsOf, integrationOf, PERMISSION_NOTE } from './delivery-list.ts';
-import { deliverySummaryOperations } from './delivery-summary-operations.ts';
+import type { DeliveryStates } from './delivery-states.ts';
+import { deliverySummaryOperationsOf } from './delivery-summary-operations.ts';
 import { refuseRejected } from './refuse-rejected.ts';
 
 export const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
@@ -43,19 +44,23 @@ const originOf = async (ctx: Ctx, { provider, integration_id }: FoundDelivery['d
     ? { tenant_id: ctx.tenant, integration_id, marksReplays: false }
     : integrationOf(ctx, integration_id);
 
-const deliveryDetail = async (ctx: Ctx, id: string, readDelivery: ReadDelivery): Promise<Read> => {
+type DetailPorts = { readonly readDelivery: ReadDelivery; readonly states: DeliveryStates };
+
+const deliveryDetail = async (ctx: Ctx, id: string, { readDelivery, states }: DetailPorts): Promise<Read> => {
   const found = await (ctx.asOf ? deliveryAsOf(ctx, id, ctx.asOf) : deliveryById(ctx.reads, ctx.tenant, id));
   if (!found) return null;
   await checkReader(ctx, found.delivery.agent_id);
   const integration = await originOf(ctx, found.delivery);
   const { causation } = found.delivery;
   const reported = { id, first: causation[0]!.event_id, reports: found.reports };
-  const [marked, attempts, recorded] = await Promise.all([
+  const [marked, attempts, recorded, [state]] = await Promise.all([
     withReplayMark(ctx.reads, integration, found.delivery),
     withReports(found.delivery.attempts, reported, reportOpener(ctx)),
     readDelivery(ctx.tenant, id),
+    // What the broker knows is about the present.
+    ctx.asOf ? [] : states.complete(ctx, [{ id, status: found.delivery.status, held: found.delivery.held }]),
   ]);
-  const delivery = { ...marked, attempts, last_failure: lastFailureIn(attempts) };
+  const delivery = { ...marked, ...state, attempts, last_failure: lastFailureIn(attempts) };
   const payload = recorded ? payloadText(recorded) : 'null';
   const traceparent = recorded?.facts.traceparent ?? null;
   const shown = JSON.stringify({ ...delivery, traceparent, payload_missing: missingPayload(recorded) });
@@ -78,9 +83,9 @@ const Redelivery = z
  * Creates the operations that list and show deliveries. `readDelivery` reads the body of a delivery from the log,
  * because no read model contains bodies; `readPreviews` reads the previews of bodies.
  */
-export const deliveryOperationsOf = (readDelivery: ReadDelivery, readPreviews: ReadPreviews) => ({
-  ...deliveryListOperationsOf(readPreviews),
-  ...deliverySummaryOperations,
+export const deliveryOperationsOf = (readDelivery: ReadDelivery, readPreviews: ReadPreviews, states: DeliveryStates) => ({
+  ...deliveryListOperationsOf(readPreviews, states),
+  ...deliverySummaryOperationsOf(states),
   getDelivery: operation({
     method: 'get',
     path: DELIVERY,
@@ -92,7 +97,7 @@ export const deliveryOperationsOf = (readDelivery: ReadDelivery, readPreviews: R
     noConditionalGet: true,
     query: asOfQuery,
     projection: deliveries.name,
-    run: (ctx, { delivery_id }) => deliveryDetail(ctx, delivery_id, readDelivery),
+    run: (ctx, { delivery_id }) => deliveryDetail(ctx, delivery_id, { readDelivery, states }),
   }),
   redeliverDelivery: operation({
     method: 'post',

@@ -2,6 +2,7 @@ import type { Area, Needs } from '../area.ts';
 import { redactionOperations } from '../redaction/redaction-patterns.ts';
 import { agentIntegrationOperations } from './agent-integrations.ts';
 import { deliveryBodies, deliveryOperationsOf } from './delivery.ts';
+import { createDeliveryStates } from './delivery-states.ts';
 import { guardrailOperations } from './guardrails.ts';
 import { inboundWebhook } from './inbound-webhook.ts';
 import { integrationOperations } from './integration.ts';
@@ -18,12 +19,13 @@ export const webhooksArea = {
     evaluateTrial,
     deliveries,
     releases,
-  }: Needs<'readDelivery' | 'readPreviews' | 'evaluateTrial' | 'deliveries' | 'releases'>) => ({
+    runnerBroker,
+  }: Needs<'readDelivery' | 'readPreviews' | 'evaluateTrial' | 'deliveries' | 'releases' | 'runnerBroker'>) => ({
     ...integrationOperations,
     ...agentIntegrationOperations,
     ...guardrailOperations,
     ...tryGuardrailsOperationOf({ readDelivery, evaluate: evaluateTrial, clock: () => performance.now() }),
-    ...deliveryOperationsOf(readDelivery, readPreviews),
+    ...deliveryOperationsOf(readDelivery, readPreviews, createDeliveryStates(runnerBroker)),
     ...releaseOperationOf(releases),
     ...testDeliveryOperationsOf(deliveries),
     ...replayOperations,

@@ -128,6 +128,14 @@ export const requireBudget = async (ctx: Ctx, { id: agent_id, state }: Loaded<Ag
   BudgetHour.assertNotSpent(hour.state, { agent_id, limit_micros, at });
 };
 
+/** Returns until when the budget of an agent is used up, which is the end of this hour; null if some of it is left. */
+export const budgetEnd = async (ctx: Ctx, agent_id: string): Promise<string | null> => {
+  const budget = await budgetOf(ctx, agent_id);
+  if (budget.limit_micros === null) return null;
+  const { state } = await ctx.load(BudgetHour, BudgetHour.budgetHourId(agent_id, budget.at));
+  return BudgetHour.isSpent(state, budget) ? BudgetHour.hourEnd(budget.at) : null;
+};
+
 /** Records that a session of this agent was refused because the budget of this hour is spent. */
 export const recordRefusedSession = async (ctx: Ctx, agent_id: string): Promise<void> => {
   const budget = await budgetOf(ctx, agent_id);

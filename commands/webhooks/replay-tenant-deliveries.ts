@@ -17,7 +17,7 @@ export type TenantCriteria = {
   readonly reason?: string | undefined;
   readonly matched_secret?: 'current' | 'previous' | undefined;
   readonly outcome?: 'accepted' | 'dead' | 'blocked' | undefined;
-  readonly status?: 'waiting' | 'running' | 'done' | 'dead' | undefined;
+  readonly status?: 'waiting' | 'queued' | 'running' | 'held' | 'done' | 'dead' | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 };

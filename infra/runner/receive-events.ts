@@ -2,6 +2,7 @@ import { type Msg, nanos } from 'nats';
 import { encodeReport } from '../../commands/benchmarks/task-report.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { BENCHMARK_MESSAGE_TYPE, CRON_MESSAGE_TYPE } from '../../domain/runners/cloud-event.ts';
+import { REDELIVERY_DELAY } from '../../domain/runners/redelivery-delay.ts';
 import { ACK_WAIT_MS, MAX_DELIVERY_ATTEMPTS } from '../../domain/runners/runner-credential.ts';
 import { scoreSubject } from '../../domain/runners/score-report.ts';
 import { retryDelay } from '../backoff.ts';
@@ -14,8 +15,6 @@ import type { MessageConsumer } from './message-consumer.ts';
 import type { ProcessedIds } from './processed-ids.ts';
 import type { PublishResult } from './result-lines.ts';
 import { GIVEN_BACK, withinBudget } from './within-budget.ts';
-
-const REDELIVERY_DELAY = { minMs: 1_000, maxMs: 300_000 };
 
 /**
  * An event that a runner has received. `json` is the CloudEvent with its body, even if the body was too large for the

@@ -31,7 +31,10 @@ export const ReasonNote = z
 
 /** Why a delivery waits before it goes on, and until when. */
 export const Held = z.object({
-  reason: z.string().meta({ description: 'The check because of which it waits', examples: ['outside_working_hours'] }),
+  reason: z.string().meta({
+    description: 'The check because of which it waits; `budget`: the hourly budget of the agent is used up',
+    examples: ['outside_working_hours'],
+  }),
   until: Timestamp.nullable().meta({
     description: 'When it can go on at the earliest; null if this is not known, as for a rate, which allows it as soon as there is room',
   }),

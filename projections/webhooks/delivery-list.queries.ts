@@ -6,7 +6,7 @@ import type { Page, PageWindow, Reads } from '../read-model.ts';
 import { type DeliveryListRow, type DeliveryRead, table } from './delivery.ts';
 import { withRedeliveries } from './delivery-redeliveries.ts';
 import { type LastFailure, lastFailureOf, type OpenTexts } from './delivery-reports.ts';
-import { type SelectedDeliveries, selectDeliveries, selectionArgs } from './delivery-selection.ts';
+import { isPublishedStatus, type SelectedDeliveries, selectDeliveries, selectionArgs } from './delivery-selection.ts';
 
 const deliveryList = defineList({ table, doc: 'list_doc' }, selectDeliveries);
 
@@ -98,7 +98,8 @@ export type ListTexts = { readonly previews?: Previews | undefined; readonly ope
 
 /**
  * Returns a page of deliveries with their status and previews, and with body replays marked. This takes two queries,
- * regardless of the number of deliveries.
+ * regardless of the number of deliveries. A published delivery gets the status `queued`, because only the broker knows
+ * whether a runner has it.
  */
 export const deliveryPage = async (
   reads: Reads,
@@ -124,9 +125,9 @@ export const deliveryPage = async (
     const replay_suspect = marked[n] === true && mark?.is_replay === true;
     // If the page has only deliveries with one status, the page query has already decided the status. The mark is
     // newer: the message may have been published since.
-    const isPublished = status === 'running' || (status === undefined && mark?.is_published === true);
+    const isPublished = isPublishedStatus(status) || (status === undefined && mark?.is_published === true);
     if (delivery.status !== 'waiting' || !isPublished) return { ...delivery, replay_suspect };
-    return { ...delivery, replay_suspect, status: 'running', published_at: mark?.published_at ?? null };
+    return { ...delivery, replay_suspect, status: 'queued', published_at: mark?.published_at ?? null };
   };
   return { ...page, body: JSON.stringify(found.map(complete)) };
 };

@@ -14,6 +14,7 @@ export const newMessage = ({ event_id, position }: Recorded, message_agent_id: s
   published_at: null,
   acknowledged_at: null,
   failed_at: null,
+  retry_at: null,
 });
 
 export const countRedactions = (hits: readonly RedactionHit[]): number => hits.reduce((sum, { count }) => sum + count, 0);

@@ -1,6 +1,7 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { Database } from '../database.ts';
-import type { MATCHED_SECRETS, OUTCOMES, STATUSES } from './delivery.ts';
+import type { MATCHED_SECRETS, OUTCOMES } from './delivery.ts';
+import type { AgentQueues, DeliveryStatus } from './delivery-states.ts';
 
 export type DeliveryFilter = {
   readonly integration_id?: string | undefined;
@@ -11,7 +12,7 @@ export type DeliveryFilter = {
   readonly reason?: string | undefined;
   readonly matched_secret?: (typeof MATCHED_SECRETS)[number] | undefined;
   readonly outcome?: (typeof OUTCOMES)[number] | undefined;
-  readonly status?: (typeof STATUSES)[number] | undefined;
+  readonly status?: DeliveryStatus | undefined;
   /** Whether to select only deliveries whose last message failed at a runner, and is not acknowledged. */
   readonly failed?: boolean | undefined;
   /** The earliest time of receipt (inclusive). `to` is the latest one (exclusive). */
@@ -19,11 +20,18 @@ export type DeliveryFilter = {
   readonly to?: string | undefined;
 };
 
-/** Selects deliveries of a tenant. With `agent_ids`, only the deliveries of these agents. */
-export type SelectedDeliveries = DeliveryFilter & { readonly tenant_id: string; readonly agent_ids?: readonly string[] | undefined };
+/**
+ * Selects deliveries of a tenant. With `agent_ids`, only the deliveries of these agents. Without `queues`, each published
+ * delivery counts as queued and as running, and none as held.
+ */
+export type SelectedDeliveries = DeliveryFilter & {
+  readonly tenant_id: string;
+  readonly agent_ids?: readonly string[] | undefined;
+  readonly queues?: AgentQueues | undefined;
+};
 
 /** The arguments of a query for the deliveries that a filter selects. */
-export type SelectionArgs = Omit<SelectedDeliveries, 'status' | 'failed'> & {
+export type SelectionArgs = Omit<SelectedDeliveries, 'status' | 'failed' | 'queues'> & {
   readonly failed?: true | undefined;
   readonly stored_status?: string | undefined;
   /**
@@ -32,7 +40,27 @@ export type SelectionArgs = Omit<SelectedDeliveries, 'status' | 'failed'> & {
    */
   readonly published?: true | undefined;
   readonly unpublished?: true | undefined;
+  /** If set, only published deliveries that a runner has are selected; with `idle`, only those that no runner has. */
+  readonly running?: true | undefined;
+  readonly idle?: true | undefined;
+  /**
+   * If set, only deliveries are selected that a rule holds, or that no runner has and whose agent is in `spent_agents`;
+   * with `unspent`, only those to the other agents.
+   */
+  readonly held?: true | undefined;
+  readonly unspent?: true | undefined;
+  /** These three are AgentQueues. `working_before` has the sort key for the agent with the same index. */
+  readonly working_agents?: readonly string[] | undefined;
+  readonly working_before?: readonly string[] | undefined;
+  readonly spent_agents?: readonly string[] | undefined;
+  readonly at?: string | undefined;
 };
+
+/** A condition: a connected runner has the message of the delivery, and it does not wait for its next attempt. */
+const isWithRunner = ({ working_agents, working_before, at }: SelectionArgs) =>
+  sql<boolean>`(coalesce(delivery.retry_at <= ${at}::timestamptz, true) and exists (select from unnest(${working_agents}::text[], ${working_before}::text[]) as working (agent_id, before) where working.agent_id = delivery.message_agent_id and delivery.unsettled < working.before))`;
+
+const isForSpentAgent = ({ spent_agents }: SelectionArgs) => sql<boolean>`delivery.message_agent_id = any(${spent_agents}::text[])`;
 
 /** Selects the deliveries of a tenant. See `Query` for the arguments. */
 export const selectDeliveries = (db: Kysely<Database>, args: SelectionArgs) => {
@@ -61,23 +89,52 @@ export const selectDeliveries = (db: Kysely<Database>, args: SelectionArgs) => {
     .$if(args.unpublished !== undefined, (query) =>
       query.where(({ eb, fn, val }) => eb('delivery.unsettled', '>', fn.coalesce(publishedThrough, val('')) as never)),
     )
+    .$if(args.running !== undefined, (query) => query.where(isWithRunner(args)))
+    .$if(args.idle !== undefined, (query) => query.where(({ not }) => not(isWithRunner(args))))
+    .$if(args.held !== undefined, (query) =>
+      query.where(({ eb, and, or, not }) =>
+        or([
+          eb('delivery.status', '=', 'held'),
+          and([eb('delivery.unsettled', '<=', publishedThrough), isForSpentAgent(args), not(isWithRunner(args))]),
+        ]),
+      ),
+    )
+    .$if(args.unspent !== undefined, (query) => query.where(({ not }) => not(isForSpentAgent(args))))
     .$if(from !== undefined, (query) => query.where('delivery.received_at', '>=', from!))
     .$if(to !== undefined, (query) => query.where('delivery.received_at', '<', to!));
+};
+
+/** The statuses of deliveries whose message is published and neither acknowledged nor given up. */
+const PUBLISHED = ['queued', 'running', 'held'] as const satisfies readonly DeliveryStatus[];
+type PublishedStatus = (typeof PUBLISHED)[number];
+
+export const isPublishedStatus = (status: DeliveryStatus | undefined): status is PublishedStatus =>
+  (PUBLISHED as readonly (DeliveryStatus | undefined)[]).includes(status);
+
+const publishedArgs = (status: PublishedStatus, queues: AgentQueues | undefined): Partial<SelectionArgs> => {
+  if (!queues) return status === 'held' ? { stored_status: status } : { published: true };
+  const { at, working, spent } = queues;
+  const working_args = { at, working_agents: working.map(({ agent_id }) => agent_id), working_before: working.map(({ before }) => before) };
+  if (status === 'running') return { published: true, running: true, ...working_args };
+  const spent_agents = spent.map(({ agent_id }) => agent_id);
+  return status === 'held'
+    ? { held: true, ...working_args, spent_agents }
+    : { published: true, idle: true, unspent: true, ...working_args, spent_agents };
 };
 
 /**
  * Returns the arguments that select deliveries by their status. The status is `dead` if, and only if, the outcome is
  * `dead`.
  */
-const storedStatus = ({ status, outcome }: DeliveryFilter): Partial<SelectionArgs> => {
+const statusArgs = ({ status, outcome }: DeliveryFilter, queues: AgentQueues | undefined): Partial<SelectionArgs> => {
   if (status === 'waiting') return { unpublished: true };
-  if (status === 'running') return { published: true };
+  if (isPublishedStatus(status)) return publishedArgs(status, queues);
   return { stored_status: status, ...(status === 'dead' && outcome === undefined && { outcome: 'dead' }) };
 };
 
 /** Returns the arguments of a query for these deliveries. */
-export const selectionArgs = ({ status, failed, ...selected }: SelectedDeliveries): SelectionArgs => ({
+export const selectionArgs = ({ status, failed, queues, ...selected }: SelectedDeliveries): SelectionArgs => ({
   ...selected,
   ...(failed === true && { failed }),
-  ...storedStatus({ ...selected, status }),
+  ...statusArgs({ ...selected, status }, queues),
 });

@@ -1,5 +1,6 @@
 import type { FailedAttempt, SettledDelivery } from '../../domain/runners/acknowledgement.ts';
 import type { AttemptReport } from '../../domain/runners/attempt-report.ts';
+import { redeliveryTime } from '../../domain/runners/redelivery-delay.ts';
 import { type Change, patch } from '../projection.ts';
 import { type Attempt, storedFailure } from './delivery-attempts.ts';
 import { lastReportFields, MAX_STORED_REPORTS, type ReportEvent, type ReportedRow, storedReport } from './delivery-reports.ts';
@@ -33,7 +34,7 @@ export const patchFailed = (tenant_id: string, failure: FailedAttempt): Change =
   patch(
     'deliveries',
     { tenant_id, id: failure.delivery_id },
-    { failed_at: failure.at },
+    { failed_at: failure.at, retry_at: redeliveryTime(failure.at, failure.attempts) },
     { ifEqual: { message_id: failure.event_id }, items: { failures: [storedFailure(failure)] } },
   );
 

@@ -95,12 +95,13 @@ const publishedThrough = async (reads: Reads, until?: Position): Promise<string>
 /**
  * Completes the status and the time of publication. Many messages are recorded as published at once, without changing
  * the rows of their deliveries. So a stored row has the status `waiting` until its message is acknowledged or given up.
+ * A published delivery gets the status `queued`, because only the broker knows whether a runner has it.
  */
 const withPublication = async <Doc extends ListDoc>(reads: Reads, found: WithPlace<Doc>, through: string): Promise<Doc> => {
   const { place, ...delivery } = found;
   if (delivery.status !== 'waiting' || place === null || place > through) return delivery as unknown as Doc;
   const [record] = await reads.rows(publicationOf, { place });
-  return { ...delivery, status: 'running', published_at: record?.published_at ?? null } as unknown as Doc;
+  return { ...delivery, status: 'queued', published_at: record?.published_at ?? null } as unknown as Doc;
 };
 
 /**

@@ -17,12 +17,12 @@ import { countRedactions, newMessage, patchExpired, patchReleased, patchRequeued
 import { Redeliveries, storedRedeliveries } from './delivery-redeliveries.ts';
 import { LastFailure, StoredReport, storedLastReport } from './delivery-reports.ts';
 import { patchFailed, patchReported, patchSettled } from './delivery-settlement.ts';
+import { STATUS_DESCRIPTION, STATUSES } from './delivery-states.ts';
 import { Origin, Step, stepOf } from './delivery-steps.ts';
 import { insertPublication, publicationTable } from './publication.ts';
 
 export const OUTCOMES = ['accepted', 'rejected', 'blocked', 'dead'] as const;
 export const MATCHED_SECRETS = ['current', 'previous'] as const;
-export const STATUSES = ['waiting', 'running', 'held', 'done', 'dead'] as const;
 
 const Delivery = z.object({
   id: idOf('delivery'),
@@ -59,13 +59,12 @@ const Delivery = z.object({
     }),
   matched_secret: z.enum(MATCHED_SECRETS).nullable().meta({ description: 'Which secret the signature matched; null if none' }),
   received_at: Timestamp.meta({ description: 'When the delivery was received' }),
-  status: z.enum(STATUSES).nullable().meta({
-    description:
-      '`waiting`: not published yet; `running`: published for a runner, and not settled; `held`: it waits, see `held`; `done`: acknowledged; `dead`: given up. Null if it is not for a runner (blocked or rejected)',
-  }),
-  held: Held.nullable().default(null).meta({ description: 'Why the delivery waits, and until when; null unless its status is `held`' }),
+  status: z.enum(STATUSES).nullable().meta({ description: STATUS_DESCRIPTION }),
+  held: Held.nullable()
+    .default(null)
+    .meta({ description: 'Why the delivery waits, if its status is `held`; otherwise null', examples: [null] }),
   published_at: Timestamp.nullable().meta({
-    description: 'When the last message to the runner was published; while `running`, up to a few seconds later than it was',
+    description: 'When the last message to the runner was published; until it is settled, up to a few seconds later than it was',
   }),
   acknowledged_at: Timestamp.nullable().meta({ description: 'When the runner had processed the last message' }),
   redeliveries: Redeliveries.default({ count: 0, last_at: null, differed: false }).meta({
@@ -153,6 +152,8 @@ export const table = {
     failed_at: 'timestamptz',
     // When the delivery was received; null unless it is held.
     held_at: 'timestamptz',
+    // When the broker delivers the last message again after a failed attempt; null if it has not failed.
+    retry_at: 'timestamptz',
   },
   docs: { doc: StoredDetail, list_doc: DeliveryListRow },
   indexes: [
@@ -171,7 +172,15 @@ export const table = {
   ],
 } as const satisfies Table;
 
-const NO_MESSAGE = { status: null, place: null, message_id: null, message_agent_id: null, unsettled: null, failed_at: null };
+const NO_MESSAGE = {
+  status: null,
+  place: null,
+  message_id: null,
+  message_agent_id: null,
+  unsettled: null,
+  failed_at: null,
+  retry_at: null,
+};
 const NOT_HELD = { held: null, held_at: null };
 const UNPROCESSED = {
   ...{ redactions: 0, published_at: null, acknowledged_at: null, attempts: [], failures: [], session_id: null },
@@ -260,7 +269,7 @@ const patchSession = (event: Recorded<SessionStarted>): readonly Change[] => {
 /** Accepted, blocked and rejected deliveries, and how far they are processed. Their bodies are only in the log. */
 export const deliveries = {
   name: 'deliveries',
-  version: 12,
+  version: 13,
   categories: ['delivery', 'rejection', 'acknowledgement', 'attemptreport', 'publication', 'session'],
   tables: [table, publicationTable],
   on: {

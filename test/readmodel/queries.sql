@@ -1552,7 +1552,7 @@ from
       51
   ) as "page";
 
--- deliveryPage: with every filter
+-- deliveryPage: of an integration, queued
 select
   string_agg("page"."doc", $1) filter (
     where
@@ -1578,12 +1578,28 @@ from
     where
       "delivery"."tenant_id" = $2
       and "delivery"."integration_id" = $3
-      and "delivery"."agent_id" = $4
-      and "delivery"."provider" = $5
-      and "delivery"."event" = $6
-      and "delivery"."outcome" = $7
-      and "delivery"."received_at" >= $8
-      and "delivery"."received_at" < $9
+      and "delivery"."unsettled" <= (
+        select
+          "publication"."place"
+        from
+          "deliveries"."publications" as "publication"
+        order by
+          "publication"."recorded" desc
+        limit
+          1
+      )
+      and not (
+        coalesce(delivery.retry_at <= $4::timestamptz, true)
+        and exists (
+          select
+          from
+            unnest($5::text[], $6::text[]) as working (agent_id, before)
+          where
+            working.agent_id = delivery.message_agent_id
+            and delivery.unsettled < working.before
+        )
+      )
+      and not delivery.message_agent_id = any ($7::text[])
     order by
       "delivery"."received_at" desc,
       "delivery"."id" desc
@@ -3500,6 +3516,40 @@ order by
   "delivery"."id"
 limit
   $6;
+
+-- openMessages: of some deliveries
+select
+  "delivery"."id",
+  "delivery"."message_agent_id",
+  "delivery"."unsettled",
+  "delivery"."retry_at"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."id" = any ($2);
+
+-- openAgents: of a tenant
+select distinct
+  "open"."agent_id"
+from
+  (
+    select
+      "delivery"."message_agent_id" as "agent_id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $1
+      and "delivery"."unsettled" is not null
+    order by
+      "delivery"."unsettled"
+    limit
+      20000
+  ) as "open"
+order by
+  "open"."agent_id"
+limit
+  100;
 
 -- lastFailures: of some deliveries
 select

@@ -183,6 +183,51 @@ test('while a budget is used up, no delivery is started or given up; when it is 
     );
   }));
 
+test('a delivery is queued until a runner has it, running while one has it, and held while the budget is used up', () =>
+  withPlatform(async (platform) => {
+    const { agent, hook } = await oneAgent(platform);
+    const list = (query = ''): Promise<Json[]> => read<Json[]>(platform, agent, `T/deliveries${query}`);
+    const statuses = async (): Promise<unknown[]> => (await list()).map(({ status }) => status);
+    const untilStatuses = (...wanted: string[]): Promise<void> =>
+      eventually(`the statuses are ${wanted}`, async () => JSON.stringify(await statuses()) === JSON.stringify(wanted));
+    const assertFilters = async (): Promise<void> => {
+      const all = await list();
+      for (const status of ['waiting', 'queued', 'running', 'held', 'done', 'dead'])
+        for (const more of ['', `&agent_id=${agent.id}`])
+          assert.equal(
+            (await list(`?status=${status}${more}`)).map(({ id }) => id),
+            all.filter((one) => one.status === status).map(({ id }) => id),
+            `${status}${more}`,
+          );
+    };
+    for (const n of [1, 2, 3]) await deliver(platform, hook, { n });
+    await untilStatuses('queued', 'queued', 'queued');
+    await assertFilters();
+
+    const control = new AbortController();
+    const dir = join(platform.dir, 'states');
+    const runner = await connectRunner({ url: platform.url, key: agent.runnerKey, dir, signal: control.signal, report: () => {} });
+    const work = Promise.withResolvers<void>();
+    const receiving = runner.receive(() => work.promise, { max: 1 });
+    await untilStatuses('queued', 'queued', 'running');
+    await assertFilters();
+    const path = `/tenant/${agent.tenant.id}/agents/${agent.id}/budget`;
+    await platform.call('PUT', path, { hourly_limit_usd: 1 }, agent.tenant);
+    const { reserved } = await runner.reserve({ amount_usd: 1, ttl_seconds: 3_600 });
+    const until = new Date(Date.parse(reserved.hour) + 3_600_000).toISOString();
+    await untilStatuses('held', 'held', 'running');
+    await assertFilters();
+    const [newest] = await list();
+    assert.equal(newest!.held, { reason: 'budget', until, since: null });
+    const detail = await read<Json>(platform, agent, `T/deliveries/${newest!.id}`);
+    assert.equal([detail.status, detail.held], ['held', newest!.held]);
+    work.resolve();
+    assert.is(await receiving, false);
+    await untilStatuses('held', 'held', 'done');
+    const past = await read<Json>(platform, agent, `T/deliveries/${newest!.id}?as_of=${new Date().toISOString()}`);
+    assert.equal([past.status, past.held], ['queued', null]);
+  }));
+
 test('if a setting is missing or not accepted, connectRunner fails with a one-line error that names the setting', () =>
   withPlatform(async (platform) => {
     const errorOf = (options: object): Promise<string> =>

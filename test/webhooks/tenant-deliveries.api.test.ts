@@ -114,19 +114,20 @@ const recordPublished = async ({ id }: Json): Promise<void> => {
   await p.systemContext('platform').transact(Publication, Publication.STREAM_ID, published);
 };
 
-test('deliveries that were sent to a runner are listed as running, with and without a filter by status', async () => {
+test('deliveries that were published and that no runner has are listed as queued, with and without a filter by status', async () => {
   const [, newestOfSecond, , third] = await list();
   await recordPublished(third!);
   const statuses = async (query = '') => (await list(query)).map(({ status }) => status);
-  assert.equal(await statuses(), [null, 'waiting', 'waiting', 'running', 'running', 'running']);
+  assert.equal(await statuses(), [null, 'waiting', 'waiting', 'queued', 'queued', 'queued']);
   assert.equal(await statuses('?status=waiting'), ['waiting', 'waiting']);
-  assert.equal(await statuses('?status=running'), ['running', 'running', 'running']);
-  assert.ok((await list('?status=running')).every(({ published_at }) => typeof published_at === 'string'));
+  assert.equal(await statuses('?status=queued'), ['queued', 'queued', 'queued']);
+  assert.equal([await statuses('?status=running'), await statuses('?status=held')], [[], []]);
+  assert.ok((await list('?status=queued')).every(({ published_at }) => typeof published_at === 'string'));
   await recordPublished(newestOfSecond!);
   assert.equal(await list('?status=waiting'), []);
 });
 
-test("reading a page of the tenant's deliveries takes two database queries, however many of the deliveries are running at a runner", async () => {
+test("reading a page of the tenant's deliveries takes three database queries, however many of the deliveries are published", async () => {
   const counts: number[] = [];
   const { rows, page } = p.reads;
   for (const limit of [1, 5]) {
@@ -143,7 +144,7 @@ test("reading a page of the tenant's deliveries takes two database queries, howe
     counts.push(queries);
   }
   Object.assign(p.reads, { rows, page });
-  assert.equal(counts, [2, 2]);
+  assert.equal(counts, [3, 3]);
 });
 
 afterLastTest(p.close);

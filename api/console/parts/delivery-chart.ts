@@ -1,12 +1,12 @@
+import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
-import type { deliverySummaryOperations } from '../../webhooks/delivery-summary-operations.ts';
 import { barChart } from './chart.ts';
 import { moduleScript } from './module-script.ts';
 import { OUTCOMES } from './outcome-counts.ts';
 import { element, tags } from './tags.ts';
 import { minuteText } from './time.ts';
 
-type Summary = ReplyOf<(typeof deliverySummaryOperations)['summarizeDeliveries']>;
+type Summary = ReplyOf<Rows['summarizeDeliveries']>;
 
 const TONES = { accepted: 'good', blocked: 'warn', rejected: 'bad', dead: 'dead' } as const;
 

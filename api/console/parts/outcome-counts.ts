@@ -1,12 +1,12 @@
+import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
-import type { deliverySummaryOperations } from '../../webhooks/delivery-summary-operations.ts';
 import { badge } from './badge.ts';
 import { countText } from './count-text.ts';
 import { tags } from './tags.ts';
 
 const { ul, li, a, strong } = tags;
 
-export type Outcomes = ReplyOf<(typeof deliverySummaryOperations)['summarizeDeliveries']>['outcomes'];
+export type Outcomes = ReplyOf<Rows['summarizeDeliveries']>['outcomes'];
 
 export const OUTCOMES = ['accepted', 'blocked', 'rejected', 'dead'] as const;
 export type Outcome = (typeof OUTCOMES)[number];

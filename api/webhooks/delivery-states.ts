@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { budgetEnd } from '../../commands/billing/budget.ts';
+import type { AgentQueue, RunnerBroker } from '../../commands/runners/runner-broker.ts';
+import { MAX_SORT_KEY, sortKey } from '../../domain/event.ts';
+import { ACK_WAIT_MS } from '../../domain/runners/runner-credential.ts';
+import { unexpiredKeys } from '../../projections/runners/runner-credential.queries.ts';
+import type { DeliveryFilter } from '../../projections/webhooks/delivery-selection.ts';
+import { isPublishedStatus } from '../../projections/webhooks/delivery-selection.ts';
+import { type AgentQueues, publishedState } from '../../projections/webhooks/delivery-states.ts';
+import { openAgents, openMessages } from '../../projections/webhooks/open-deliveries.queries.ts';
+import type { Ctx } from '../http/operation.ts';
+import { boundedMap } from '../http/scoped-cache.ts';
+
+/** How long the queue of an agent is cached, in milliseconds, and the answer that the broker does not know it. */
+const REUSED_MS = 1_000;
+const MAX_REUSED = 10_000;
+/** A list of deliveries waits for the broker at most this many milliseconds. */
+const ANSWER_TIMEOUT_MS = 500;
+
+/**
+ * Returns the sort key before which a runner has received the messages of an agent; null if no runner has any, or none
+ * is connected.
+ */
+const readBoundary = async (ctx: Ctx, broker: RunnerBroker, agent_id: string): Promise<string | null> => {
+  const agent = { tenant_id: ctx.tenant, agent_id };
+  const queue = await broker.queueOf(ctx.tenant, agent_id);
+  const boundary = boundaryOf(queue);
+  if (boundary === null) return null;
+  const now = ctx.at();
+  const keys = await unexpiredKeys(ctx.reads, agent, now);
+  const connections = await broker.connectionsOf(keys.map(({ public_key }) => public_key));
+  const since = new Date(Date.parse(now) - ACK_WAIT_MS).toISOString();
+  return connections.some(({ until }) => until === null || until > since) ? boundary : null;
+};
+
+/** Returns the sort key of the first message that no runner has received. */
+const boundaryOf = ({ waiting, running, first }: AgentQueue): string | null => {
+  if (running === 0) return null;
+  if (waiting === 0) return MAX_SORT_KEY;
+  return first?.position ? sortKey(first.position) : null;
+};
+
+/** Creates the function that returns the boundary of an agent's queue. The data are at most REUSED_MS old. */
+const createBoundaryCache = (broker: RunnerBroker) => {
+  const recent = boundedMap<{ readonly at: number; readonly boundary: Promise<string | null> }>(MAX_REUSED);
+  return (ctx: Ctx, agent_id: string): Promise<string | null> => {
+    const key = `${ctx.tenant} ${agent_id}`;
+    const last = recent.get(key);
+    if (last && performance.now() - last.at < REUSED_MS) return last.boundary;
+    const answer = readBoundary(ctx, broker, agent_id).catch(() => null);
+    const boundary = Promise.race([answer, sleep(ANSWER_TIMEOUT_MS, null, { ref: false })]);
+    recent.set(key, { at: performance.now(), boundary });
+    return boundary;
+  };
+};
+
+type ShownState = { readonly id: string; readonly status: string | null };
+
+/** Completes what read models cannot know about deliveries: whether a runner has them, and whether a budget holds them. */
+export type DeliveryStates = {
+  /** Returns what the filter by status needs; undefined for a filter that does not need it. */
+  readonly queuesFor: (ctx: Ctx, filter: Pick<DeliveryFilter, 'status' | 'agent_id'>) => Promise<AgentQueues | undefined>;
+  /** Completes the status of published deliveries. If `queues` is given, the list was filtered by these. */
+  readonly complete: <T extends ShownState>(ctx: Ctx, deliveries: readonly T[], queues?: AgentQueues) => Promise<readonly T[]>;
+};
+
+/** Creates the functions that complete deliveries. While the broker does not answer, published deliveries are queued. */
+export const createDeliveryStates = (broker: RunnerBroker): DeliveryStates => {
+  const boundaryOfAgent = createBoundaryCache(broker);
+
+  const queuesOf = async (ctx: Ctx, agents: readonly string[]): Promise<AgentQueues> => {
+    const found = await Promise.all(
+      agents.map(async (agent_id) => ({
+        agent_id,
+        before: await boundaryOfAgent(ctx, agent_id),
+        until: await budgetEnd(ctx, agent_id),
+      })),
+    );
+    return {
+      at: ctx.at(),
+      working: found.flatMap(({ agent_id, before }) => (before === null ? [] : [{ agent_id, before }])),
+      spent: found.flatMap(({ agent_id, until }) => (until === null ? [] : [{ agent_id, until }])),
+    };
+  };
+
+  return {
+    queuesFor: async (ctx, { status, agent_id }) => {
+      if (!isPublishedStatus(status)) return undefined;
+      return queuesOf(ctx, agent_id === undefined ? await openAgents(ctx.reads, ctx.tenant) : [agent_id]);
+    },
+    complete: async (ctx, deliveries, queues) => {
+      const published = deliveries.filter(({ status }) => status === 'queued').map(({ id }) => id);
+      const messages = await openMessages(ctx.reads, ctx.tenant, published);
+      const agents = [...new Set([...messages.values()].map(({ message_agent_id }) => message_agent_id))];
+      const known = queues ?? (await queuesOf(ctx, agents));
+      return deliveries.map((delivery) => {
+        const message = messages.get(delivery.id);
+        return message ? { ...delivery, ...publishedState(message, known) } : delivery;
+      });
+    },
+  };
+};

@@ -1,0 +1,49 @@
+import { defineQuery } from '../query.ts';
+import type { Reads } from '../read-model.ts';
+import type { OpenMessage } from './delivery-states.ts';
+
+/** Of the open deliveries of a tenant, at most this many are searched for agents: those that have waited longest. */
+const MAX_EXAMINED = 20_000;
+/** The maximum number of agents whose queues are read for one request. */
+export const MAX_AGENTS = 100;
+
+const openMessageRows = defineQuery((db, { tenant_id, ids }: { readonly tenant_id: string; readonly ids: readonly string[] }) =>
+  db
+    .selectFrom('deliveries.deliveries as delivery')
+    .where('delivery.tenant_id', '=', tenant_id)
+    .where(({ eb, fn, val }) => eb('delivery.id', '=', fn.any(val(ids))))
+    .select(['delivery.id', 'delivery.message_agent_id', 'delivery.unsettled', 'delivery.retry_at']),
+);
+
+/** Returns the last messages of those of these deliveries whose last message is not settled, by the delivery's id. */
+export const openMessages = async (reads: Reads, tenant_id: string, ids: readonly string[]): Promise<ReadonlyMap<string, OpenMessage>> => {
+  if (ids.length === 0) return new Map();
+  const rows = await reads.rows(openMessageRows, { tenant_id, ids });
+  return new Map(
+    rows.flatMap(({ id, message_agent_id, unsettled, retry_at }) =>
+      id && message_agent_id && unsettled ? [[id, { message_agent_id, place: unsettled, retry_at }] as const] : [],
+    ),
+  );
+};
+
+const openAgentRows = defineQuery((db, { tenant_id }: { readonly tenant_id: string }) =>
+  db
+    .selectFrom(
+      db
+        .selectFrom('deliveries.deliveries as delivery')
+        .select('delivery.message_agent_id as agent_id')
+        .where('delivery.tenant_id', '=', tenant_id)
+        .where('delivery.unsettled', 'is not', null)
+        .orderBy('delivery.unsettled')
+        .limit(({ lit }) => lit(MAX_EXAMINED))
+        .as('open'),
+    )
+    .select('open.agent_id')
+    .distinct()
+    .orderBy('open.agent_id')
+    .limit(({ lit }) => lit(MAX_AGENTS)),
+);
+
+/** Returns agents with open deliveries: at most MAX_AGENTS of those with the deliveries that have waited longest. */
+export const openAgents = async (reads: Reads, tenant_id: string): Promise<readonly string[]> =>
+  (await reads.rows(openAgentRows, { tenant_id })).flatMap(({ agent_id }) => agent_id ?? []);
