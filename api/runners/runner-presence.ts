@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { loadAgent } from '../../commands/agents/agent.ts';
+import { budgetEnd } from '../../commands/billing/budget.ts';
 import type { AgentQueue, RunnerBroker } from '../../commands/runners/runner-broker.ts';
 import { sortKey } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
@@ -10,6 +11,8 @@ import { agents } from '../../projections/agents/agent.ts';
 import { keysBefore, unexpiredKeys } from '../../projections/runners/runner-credential.queries.ts';
 import { runnerCredentials } from '../../projections/runners/runner-credential.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
+import { Held } from '../../projections/webhooks/delivery-fields.ts';
+import { heldByBudget } from '../../projections/webhooks/delivery-states.ts';
 import { firstMessageAt, lastAcknowledgedAt, messagesAfter } from '../../projections/webhooks/runner-queue.queries.ts';
 import { agentVisibility } from '../agents/readable-agents.ts';
 import type { Ctx } from '../http/operation.ts';
@@ -36,6 +39,7 @@ export const RunnerPresence = z
       description: 'Since when the oldest waiting delivery has waited; null if none waits',
       examples: [null],
     }),
+    held: Held.nullable().meta({ description: 'Why waiting deliveries are not started; null if nothing holds them', examples: [null] }),
   })
   .meta({ id: 'RunnerPresence' });
 
@@ -80,10 +84,11 @@ const waitingOf = async ({ reads }: Ctx, agent: AgentPath, { waiting, first, pub
 
 const readPresence = async (ctx: Ctx, broker: RunnerBroker, { tenant_id, agent_id }: AgentPath): Promise<string> => {
   const agent = { tenant_id, agent_id };
-  const [queue, connections, acknowledged_at] = await Promise.all([
+  const [queue, connections, acknowledged_at, until] = await Promise.all([
     broker.queueOf(tenant_id, agent_id),
     connectionsOf(ctx, broker, agent),
     lastAcknowledgedAt(ctx.reads, agent),
+    budgetEnd(ctx, agent_id),
   ]);
   const presence = {
     agent_id,
@@ -92,6 +97,7 @@ const readPresence = async (ctx: Ctx, broker: RunnerBroker, { tenant_id, agent_i
     last_acknowledged_at: acknowledged_at,
     running: queue.running,
     ...(await waitingOf(ctx, agent, queue)),
+    held: heldByBudget(until),
   };
   return JSON.stringify(RunnerPresence.parse(presence));
 };

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { budgetEnd } from '../../commands/billing/budget.ts';
 import type { AgentQueue, RunnerBroker } from '../../commands/runners/runner-broker.ts';
 import { MAX_SORT_KEY, sortKey } from '../../domain/event.ts';
@@ -48,7 +47,8 @@ const createBoundaryCache = (broker: RunnerBroker) => {
     const last = recent.get(key);
     if (last && performance.now() - last.at < REUSED_MS) return last.boundary;
     const answer = readBoundary(ctx, broker, agent_id).catch(() => null);
-    const boundary = Promise.race([answer, sleep(ANSWER_TIMEOUT_MS, null, { ref: false })]);
+    const late = new Promise<null>((resolve) => void setTimeout(resolve, ANSWER_TIMEOUT_MS, null).unref());
+    const boundary = Promise.race([answer, late]);
     recent.set(key, { at: performance.now(), boundary });
     return boundary;
   };

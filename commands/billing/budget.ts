@@ -38,7 +38,9 @@ const reservationView = (agent_id: string, { reservation_id, amount_micros, sett
 
 type Reply = Promise<Loaded<ReturnType<typeof reservationView>>>;
 
-const budgetOf = async (ctx: Ctx, agent_id: string): Promise<BudgetHour.Budget> => {
+type Loading = Pick<Ctx, 'load' | 'at'>;
+
+const budgetOf = async (ctx: Loading, agent_id: string): Promise<BudgetHour.Budget> => {
   const { state } = await ctx.load(Agent, agent_id);
   return { agent_id, limit_micros: state.hourly_limit_micros, at: ctx.at() };
 };
@@ -129,7 +131,7 @@ export const requireBudget = async (ctx: Ctx, { id: agent_id, state }: Loaded<Ag
 };
 
 /** Returns until when the budget of an agent is used up, which is the end of this hour; null if some of it is left. */
-export const budgetEnd = async (ctx: Ctx, agent_id: string): Promise<string | null> => {
+export const budgetEnd = async (ctx: Loading, agent_id: string): Promise<string | null> => {
   const budget = await budgetOf(ctx, agent_id);
   if (budget.limit_micros === null) return null;
   const { state } = await ctx.load(BudgetHour, BudgetHour.budgetHourId(agent_id, budget.at));

@@ -18,13 +18,17 @@ const failureOf = ({ last_failure, outcome, status }: Listed, isFailed: boolean)
   return `attempt ${attempt} ${how.replace('_', ' ')}${code === null ? '' : ` (${code})`}: ${reason ?? 'the reason cannot be read'}`;
 };
 
+const stateOf = ({ outcome, status, held }: Listed): string => {
+  if (outcome !== 'accepted') return outcome;
+  const until = held?.until ? ` until ${held.until}` : '';
+  return held ? `held (${held.reason}${until})` : (status ?? outcome);
+};
+
 /** Returns the line about a delivery: when it was received, its id, its event, its state, and why it failed. */
 export const deliveryLine = (delivery: Listed, isFailed: boolean): string => {
-  const { id, received_at, provider, event, outcome, status } = delivery;
+  const { id, received_at, provider, event } = delivery;
   const name = [provider ?? 'unverified', event].filter((word) => word !== null).join('.');
-  return [received_at, id, name, outcome === 'accepted' ? (status ?? outcome) : outcome, failureOf(delivery, isFailed)]
-    .join('  ')
-    .trimEnd();
+  return [received_at, id, name, stateOf(delivery), failureOf(delivery, isFailed)].join('  ').trimEnd();
 };
 
 const limitOf = (text: string): number => {

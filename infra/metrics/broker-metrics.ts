@@ -26,10 +26,20 @@ const RELAY_HELP = {
 export type BrokerReadings = {
   readonly relayLag: () => Promise<RelayLag | null>;
   readonly backlog: () => Promise<Backlog | null>;
+  /** Returns the number of messages that wait, by the reason. */
+  readonly held: () => Promise<Readonly<Record<string, number>> | null>;
 };
 
 /** Adds the metrics about the relay, and about messages that no runner has acknowledged. */
-export const addBrokerMetrics = (metrics: ProcessMetrics, { relayLag, backlog }: BrokerReadings): void => {
+export const addBrokerMetrics = (metrics: ProcessMetrics, { relayLag, backlog, held }: BrokerReadings): void => {
+  metrics.addGroup({
+    help: {
+      annals_deliveries_held:
+        'Messages that no runner has acknowledged because something holds them; `budget`: the hourly budget of the agent is used up',
+    },
+    read: async () =>
+      Object.entries((await held()) ?? {}).map(([reason, count]) => ({ labels: { reason }, values: { annals_deliveries_held: count } })),
+  });
   metrics.addGroup({
     help: RELAY_HELP,
     read: async () => {

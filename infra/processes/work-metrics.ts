@@ -1,5 +1,8 @@
 import type { Logger } from 'pino';
+import { budgetEnd } from '../../commands/billing/budget.ts';
+import type { ReactorCtx } from '../../commands/context.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
+import { ignoreErased, reactorContext } from '../aggregates/reactor-context.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { serveMetrics } from '../http/metrics-server.ts';
@@ -9,7 +12,7 @@ import { createProcessMetrics } from '../metrics/process-metrics.ts';
 import { addProjectionMetrics } from '../metrics/projection-metrics.ts';
 import { addDependencyMetrics, measureAppends, readStorage } from '../metrics/service-metrics.ts';
 import type { connectInBackground } from '../nats/background-connection.ts';
-import { readBacklog } from '../nats/consumer-backlog.ts';
+import { type Backlog, readBacklog } from '../nats/consumer-backlog.ts';
 import { isReachable, openPool } from '../postgres/pool.ts';
 import type { Projections } from '../projector/projector.ts';
 import { createRelayLag } from '../reactors/relay-lag.ts';
@@ -42,6 +45,15 @@ const exporterCheck = (projector: Projections, isDatabaseUp: () => Promise<boole
   };
 };
 
+/** Counts the messages that wait for agents whose hourly budget is used up, of the agents that are furthest behind. */
+const heldByBudgets = async (ctx: ReactorCtx, { behind }: Backlog): Promise<number> => {
+  const held = behind.map(async ({ tenant, agent, unacknowledged }) => {
+    const end = await budgetEnd(ctx.inTenant(tenant), agent).catch(ignoreErased);
+    return end ? unacknowledged : 0;
+  });
+  return (await Promise.all(held)).reduce((sum, count) => sum + count, 0);
+};
+
 /** Creates the metrics of the process `work`, and the functions with which its parts report measurements. */
 export const createWorkMetrics = (config: Config) => {
   const metrics = createProcessMetrics('work');
@@ -55,6 +67,8 @@ export const createWorkMetrics = (config: Config) => {
       async (): Promise<T | null> =>
         (await isExporter()) ? read() : null;
 
+    const backlog = memoizeFor(SLOW_TTL_MS, async () => readBacklog(await broker.connection()));
+
     addDependencyMetrics(metrics, {
       event_store: () => log.ping().then(() => true),
       postgres: isDatabaseUp,
@@ -63,7 +77,8 @@ export const createWorkMetrics = (config: Config) => {
     addProjectionMetrics(metrics, projector.status);
     addBrokerMetrics(metrics, {
       relayLag: ifExporter(createRelayLag({ log, nats: broker.current, relay })),
-      backlog: ifExporter(memoizeFor(SLOW_TTL_MS, async () => readBacklog(await broker.connection()))),
+      backlog: ifExporter(backlog),
+      held: ifExporter(memoizeFor(SLOW_TTL_MS, async () => ({ budget: await heldByBudgets(reactorContext(log), await backlog()) }))),
     });
     const storage = ifExporter(memoizeFor(SLOW_TTL_MS, () => readStorage(config)));
     metrics.addGroup({

@@ -40,6 +40,7 @@ export const Held = z.object({
   }),
   since: Timestamp.nullable().meta({ description: 'Since when it waits; null if this is not known' }),
 });
+export type Held = z.output<typeof Held>;
 
 /** The release of a blocked or held delivery. */
 export const Released = z.object({

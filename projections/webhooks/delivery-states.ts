@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import type { Held } from './delivery-fields.ts';
 
 /** What becomes of a delivery that is for a runner. */
@@ -7,6 +6,9 @@ export type DeliveryStatus = (typeof STATUSES)[number];
 
 export const STATUS_DESCRIPTION =
   '`waiting`: recorded, not published yet; `queued`: published, but no runner has it; `running`: a runner has it; `held`: waits, as `held` says; `done`: acknowledged; `dead`: given up. Null if it is not for a runner (blocked or rejected). While NATS does not answer, and for a time in the past, `running` is shown as `queued`';
+
+/** Returns why deliveries wait to an agent whose budget is used up until this time; null if it is not used up. */
+export const heldByBudget = (until: string | null): Held | null => (until === null ? null : { reason: 'budget', until, since: null });
 
 /**
  * What is known about the runners of agents at the time `at`. `working`: agents with a connected runner; a runner has
@@ -22,7 +24,7 @@ export type AgentQueues = {
 /** The last message of a delivery that is neither acknowledged nor given up. `retry_at` is null unless it has failed. */
 export type OpenMessage = { readonly message_agent_id: string; readonly place: string; readonly retry_at: string | null };
 
-type Published = { readonly status: 'queued' | 'running' | 'held'; readonly held: z.output<typeof Held> | null };
+type Published = { readonly status: 'queued' | 'running' | 'held'; readonly held: Held | null };
 
 /** Returns the status of a published delivery whose last message is open. */
 export const publishedState = ({ message_agent_id, place, retry_at }: OpenMessage, { at, working, spent }: AgentQueues): Published => {
@@ -30,5 +32,5 @@ export const publishedState = ({ message_agent_id, place, retry_at }: OpenMessag
   if (own && place < own.before && (retry_at === null || retry_at <= at)) return { status: 'running', held: null };
   const budget = spent.find(({ agent_id }) => agent_id === message_agent_id);
   if (!budget) return { status: 'queued', held: null };
-  return { status: 'held', held: { reason: 'budget', until: budget.until, since: null } };
+  return { status: 'held', held: heldByBudget(budget.until) };
 };

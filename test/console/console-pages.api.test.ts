@@ -173,7 +173,7 @@ test('while a part of the platform does not work, every page names it, and opera
 test('the list of runners has an entry for each agent that the caller may see, or for the given agents', async () => {
   const list = async (query = '', key = p.key) =>
     (await p.send('GET', `${p.tenant}/runners${query}`, { key })).body as { agent_id: string }[];
-  const nobody = { connected_since: null, last_seen_at: null, last_acknowledged_at: null, running: 0 };
+  const nobody = { connected_since: null, last_seen_at: null, last_acknowledged_at: null, running: 0, held: null };
   const [first] = await list(`?agent_id=${agent}`);
   assert.equal({ ...first, waiting: 0, oldest_waiting_at: null }, { agent_id: agent, ...nobody, waiting: 0, oldest_waiting_at: null });
   assert.ok((await list()).some(({ agent_id }) => agent_id === agent));

@@ -62,6 +62,7 @@ test('a runner is shown as connected until it is killed; its delivery is shown f
       waiting: 0,
       running: 0,
       oldest_waiting_at: null,
+      held: null,
     };
     assert.equal(await show(platform, agent), { agent_id: agent.id, ...nobody });
 

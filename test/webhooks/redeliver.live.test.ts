@@ -42,7 +42,7 @@ const idsWith = async ({ call, hook }: Platform, status: string): Promise<string
 };
 
 test(
-  'the status of a delivery goes from waiting to running and dead and, after the delivery is sent again, to done; the runner gets each message once',
+  'the status of a delivery goes from waiting to queued and dead and, after the delivery is sent again, to done; the runner gets each message once',
   withNatsServer(async (broker) => {
     const given = await createWebhookPlatform();
     const id = (await given.deliver('{"n":1}')).json.id as string;
@@ -51,10 +51,10 @@ test(
 
     const nats = await broker.connect();
     await startReactors(given, nats);
-    await waitUntil(async () => (await show(given, id)).status === 'running');
-    const running = await show(given, id);
-    assert.match(running.published_at!, /^20.*Z$/);
-    assert.equal([await idsWith(given, 'running'), await idsWith(given, 'waiting')], [[id], []]);
+    await waitUntil(async () => (await show(given, id)).status === 'queued');
+    const queued = await show(given, id);
+    assert.match(queued.published_at!, /^20.*Z$/);
+    assert.equal([await idsWith(given, 'queued'), await idsWith(given, 'waiting')], [[id], []]);
 
     await ensureConsumer(nats, given.tenant_id, given.agent);
     const consumer = await nats.jetstream().consumers.get(STREAM, consumerName(given.agent));

@@ -74,7 +74,7 @@ const eventsOf = async (log: Log, { agent }: Exposed): Promise<Recorded[]> =>
 const callAnother = async (platform: KillablePlatform): Promise<void> => {
   const other = await exposeSkill(platform);
   const id = await other.call({});
-  await eventually('the other call is published', () => areAll(platform, other, [id], 'running'));
+  await eventually('the other call is published', () => areAll(platform, other, [id], 'queued'));
 };
 
 const redrive = async (platform: KillablePlatform, ...words: string[]): Promise<readonly string[]> => {
@@ -100,7 +100,7 @@ test('a call of a skill webhook reaches the runner once, even if the broker lose
 
     const lost = [await exposed.call({ order: 2 }), await exposed.call({ order: 3 })];
     await callAnother(platform);
-    await eventually('the calls are published', () => areAll(platform, exposed, lost, 'running'));
+    await eventually('the calls are published', () => areAll(platform, exposed, lost, 'queued'));
     assert.is(await loseMessages(platform, exposed.agent.tenant.id, exposed.agent.id), 3);
     const about = (id: string): string => `${id}  tenant ${exposed.agent.tenant.id}  agent ${exposed.agent.id}`;
     const found = '2 without an acknowledgement: 0 at the broker, 0 left to the relay, 2 lost';
@@ -144,7 +144,7 @@ test('the redrive reactor sends the lost message of a skill call again once, and
     });
     const lost = await exposed.call({ order: 4 });
     await callAnother(platform);
-    await eventually('the call is published', () => areAll(platform, exposed, [lost], 'running'));
+    await eventually('the call is published', () => areAll(platform, exposed, [lost], 'queued'));
     assert.is(await loseMessages(platform, exposed.agent.tenant.id, exposed.agent.id), 1);
     const ofType = async (type: string): Promise<Recorded[]> => (await eventsOf(log, exposed)).filter((event) => event.type === type);
     await eventually('the call is sent again', async () => (await ofType('DeliveryRequeued')).length === 1);

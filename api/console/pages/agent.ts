@@ -10,6 +10,7 @@ import { deliveryTable } from '../parts/delivery-row.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { externalLinks, linksOf } from '../parts/external-links.ts';
 import { card, facts } from '../parts/facts.ts';
+import { heldText } from '../parts/held-text.ts';
 import { moduleScript } from '../parts/module-script.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { shortId } from '../parts/short-id.ts';
@@ -25,13 +26,14 @@ type Presence = ReplyOf<Rows['getRunnerPresence']>;
 
 const RECENT = 10;
 
-export const presenceFacts = ({ connected_since, last_seen_at, waiting, running, oldest_waiting_at }: Presence) =>
+export const presenceFacts = ({ connected_since, last_seen_at, waiting, running, oldest_waiting_at, held }: Presence) =>
   facts({
     Runner: connected_since ? badge('connected') : badge('inactive', 'not connected'),
     Since: connected_since ? ago(connected_since) : null,
     'Last seen': ago(last_seen_at),
     Waiting: counted(waiting, 'delivery'),
     Running: counted(running, 'delivery'),
+    Held: held ? span(null, badge('held'), ' ', heldText(held)) : null,
     'Oldest waiting': oldest_waiting_at ? ago(oldest_waiting_at) : null,
   });
 

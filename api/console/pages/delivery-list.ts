@@ -17,7 +17,7 @@ import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
 const { a, code, div, span } = tags;
 
-const STATUSES = ['waiting', 'running', 'held'] as const;
+const STATUSES = ['waiting', 'queued', 'running', 'held'] as const;
 const FIELDS = [
   { name: 'event', label: 'Event', placeholder: 'push' },
   { name: 'provider', label: 'Provider', placeholder: 'github' },

@@ -37,6 +37,7 @@ const STATES: Readonly<Record<string, readonly [Tone, IconName]>> = {
   lost: ['bad', 'circle-x'],
   dead: ['dead', 'skull'],
   waiting: ['busy', 'clock'],
+  queued: ['busy', 'clock'],
   held: ['warn', 'circle-pause'],
   predicted: ['busy', 'clock'],
   running: ['busy', 'circle-dot'],

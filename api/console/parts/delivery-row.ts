@@ -3,10 +3,11 @@ import type { deliveryListOperationsOf } from '../../webhooks/delivery-list.ts';
 import { badge } from './badge.ts';
 import { failureText } from './failure-text.ts';
 import { sizeText } from './figures.ts';
+import { heldText } from './held-text.ts';
 import { icon } from './icon.ts';
 import { payloadPreview } from './payload-preview.ts';
 import { type Child, tags } from './tags.ts';
-import { ago, between, duration, exact } from './time.ts';
+import { ago, between, duration } from './time.ts';
 
 const { table, thead, tbody, tr, th, td, a, span, caption, div } = tags;
 
@@ -34,12 +35,6 @@ export type Names = {
   readonly integrations?: ReadonlyMap<string, string>;
 };
 
-/** Says why a delivery is held, and until when. */
-const heldText = ({ held }: Delivery): Child => {
-  if (held === null) return '';
-  return held.until === null ? ` · ${held.reason}` : span(null, ` · ${held.reason}, until `, exact(held.until));
-};
-
 const rowOf = (delivery: Delivery, { tenantPath, agents, integrations }: Names) =>
   tr(
     { 'data-kind': 'delivery', 'data-id': delivery.id },
@@ -56,13 +51,12 @@ const rowOf = (delivery: Delivery, { tenantPath, agents, integrations }: Names) 
         delivery.provider ?? 'not verified',
         integrations?.has(delivery.integration_id) ? ` · ${integrations.get(delivery.integration_id)}` : '',
         delivery.reason ? ` · ${delivery.reason}` : '',
-        heldText(delivery),
         delivery.reason_note ? `: ${delivery.reason_note}` : '',
         failureOf(delivery),
         delivery.replay_suspect ? ' · seen before' : '',
       ),
     ),
-    td({ class: 'state-cell' }, badge(stateOf(delivery))),
+    td({ class: 'state-cell' }, badge(stateOf(delivery)), delivery.held ? div({ class: 'quiet' }, heldText(delivery.held)) : null),
     td({ class: 'wide-only' }, icon('bot'), ' ', agents.get(delivery.agent_id) ?? 'an agent'),
     td({ class: 'number wide-only' }, sizeText(delivery.size_bytes)),
     td({ class: 'number wide-only' }, tookOf(delivery)),

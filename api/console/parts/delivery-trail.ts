@@ -2,9 +2,9 @@ import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 import { counted } from './count-text.ts';
 import { attemptText } from './failure-text.ts';
+import { heldText } from './held-text.ts';
 import { shortId } from './short-id.ts';
 import { type Child, tags } from './tags.ts';
-import { exact } from './time.ts';
 import type { TrailStep } from './trail.ts';
 
 const { code, span } = tags;
@@ -127,18 +127,16 @@ const runnerSteps = ({ causation, published_at, attempts }: Detail): readonly Me
   return published_at === null ? tried : [published, ...tried];
 };
 
-const heldStep = ({ reason, until }: NonNullable<Detail['held']>): TrailStep => ({
-  icon: 'circle-pause',
-  tone: 'warn',
-  title: 'Held',
-  detail: span(null, `Reason: ${reason}`, until === null ? ', until it is allowed' : span(null, ', until ', exact(until))),
-  at: null,
-});
+const WAITS: Readonly<Record<string, Pick<TrailStep, 'icon' | 'tone' | 'title'>>> = {
+  waiting: { icon: 'clock', tone: 'busy', title: 'Waits to be published' },
+  queued: { icon: 'clock', tone: 'busy', title: 'Waits for a runner' },
+  running: { icon: 'circle-dot', tone: 'busy', title: 'A runner has it' },
+  held: { icon: 'circle-pause', tone: 'warn', title: 'Held' },
+};
 
 const waitStep = ({ status, held }: Detail): readonly TrailStep[] => {
-  if (held) return [heldStep(held)];
-  if (status !== 'waiting' && status !== 'running') return [];
-  return [{ icon: 'clock', tone: 'busy', title: status === 'waiting' ? 'Waits to be published' : 'Waits for the runner', at: null }];
+  const wait = status === null ? undefined : WAITS[status];
+  return wait ? [{ ...wait, ...(held && { detail: heldText(held) }), at: null }] : [];
 };
 
 /**
