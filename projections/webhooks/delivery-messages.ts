@@ -1,5 +1,6 @@
 import { type Recorded, sortKey } from '../../domain/event.ts';
 import type { RedactionHit } from '../../domain/redaction/redaction-patterns.ts';
+import type { SessionEvent } from '../../domain/sessions/session.ts';
 import type { DeliveryEvent } from '../../domain/webhooks/delivery.ts';
 import { type Change, patch, type Row } from '../projection.ts';
 import { stepOf } from './delivery-steps.ts';
@@ -53,3 +54,14 @@ export const patchExpired = ({ tenant: tenant_id, id, at }: Recorded): Change =>
     { tenant_id, id },
     { outcome: 'dead', status: 'dead', reason: 'held_too_long', held: null, held_at: null, failed_at: at },
   );
+
+export type SessionStarted = Extract<SessionEvent, { type: 'SessionStarted' }>;
+
+/** Returns the changes that show the session which was started to process a delivery. */
+export const patchSession = (event: Recorded<SessionStarted>): readonly Change[] => {
+  const { tenant: tenant_id, id: session_id, data } = event;
+  const { delivery_id, agent_id } = data;
+  if (delivery_id === null) return [];
+  const causation = [stepOf(event, { agent_id, session_id })];
+  return [patch('deliveries', { tenant_id, id: delivery_id }, { session_id }, { items: { causation } })];
+};

@@ -5,7 +5,6 @@ import { idOf } from '../../domain/id.ts';
 import type { AcknowledgementEvent } from '../../domain/runners/acknowledgement.ts';
 import type { AttemptReportEvent } from '../../domain/runners/attempt-report.ts';
 import type { PublicationEvent } from '../../domain/runners/publication.ts';
-import type { SessionEvent } from '../../domain/sessions/session.ts';
 import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
 import type { RejectionEvent } from '../../domain/webhooks/rejection.ts';
 import { type Change, insert, type Projection, patch, type Row } from '../projection.ts';
@@ -13,7 +12,15 @@ import type { Table } from '../table.ts';
 import { Caller } from './caller.ts';
 import { Attempt, StoredFailure } from './delivery-attempts.ts';
 import { Guardrail, Held, Preview, ReasonNote, Released } from './delivery-fields.ts';
-import { countRedactions, newMessage, patchExpired, patchReleased, patchRequeued } from './delivery-messages.ts';
+import {
+  countRedactions,
+  newMessage,
+  patchExpired,
+  patchReleased,
+  patchRequeued,
+  patchSession,
+  type SessionStarted,
+} from './delivery-messages.ts';
 import { Redeliveries, storedRedeliveries } from './delivery-redeliveries.ts';
 import { LastFailure, StoredReport, storedLastReport } from './delivery-reports.ts';
 import { patchFailed, patchReported, patchSettled } from './delivery-settlement.ts';
@@ -253,17 +260,6 @@ const insertRejected = (event: Recorded<Extract<RejectionEvent, { type: 'Webhook
     causation: [stepOf(event, rejection)],
   };
   return insert('deliveries', row);
-};
-
-type SessionStarted = Extract<SessionEvent, { type: 'SessionStarted' }>;
-
-/** Returns the changes that show the session which was started to process a delivery. */
-const patchSession = (event: Recorded<SessionStarted>): readonly Change[] => {
-  const { tenant: tenant_id, id: session_id, data } = event;
-  const { delivery_id, agent_id } = data;
-  if (delivery_id === null) return [];
-  const causation = [stepOf(event, { agent_id, session_id })];
-  return [patch('deliveries', { tenant_id, id: delivery_id }, { session_id }, { items: { causation } })];
 };
 
 /** Accepted, blocked and rejected deliveries, and how far they are processed. Their bodies are only in the log. */

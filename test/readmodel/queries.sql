@@ -1552,7 +1552,7 @@ from
       51
   ) as "page";
 
--- deliveryPage: of an integration, queued
+-- deliveryPage: of an integration, held
 select
   string_agg("page"."doc", $1) filter (
     where
@@ -1578,28 +1578,33 @@ from
     where
       "delivery"."tenant_id" = $2
       and "delivery"."integration_id" = $3
-      and "delivery"."unsettled" <= (
-        select
-          "publication"."place"
-        from
-          "deliveries"."publications" as "publication"
-        order by
-          "publication"."recorded" desc
-        limit
-          1
-      )
-      and not (
-        coalesce(delivery.retry_at <= $4::timestamptz, true)
-        and exists (
-          select
-          from
-            unnest($5::text[], $6::text[]) as working (agent_id, before)
-          where
-            working.agent_id = delivery.message_agent_id
-            and delivery.unsettled < working.before
+      and (
+        "delivery"."status" = $4
+        or (
+          "delivery"."unsettled" <= (
+            select
+              "publication"."place"
+            from
+              "deliveries"."publications" as "publication"
+            order by
+              "publication"."recorded" desc
+            limit
+              1
+          )
+          and delivery.message_agent_id = any ($5::text[])
+          and not (
+            coalesce(delivery.retry_at <= $6::timestamptz, true)
+            and exists (
+              select
+              from
+                unnest($7::text[], $8::text[]) as working (agent_id, before)
+              where
+                working.agent_id = delivery.message_agent_id
+                and delivery.unsettled < working.before
+            )
+          )
         )
       )
-      and not delivery.message_agent_id = any ($7::text[])
     order by
       "delivery"."received_at" desc,
       "delivery"."id" desc
@@ -3483,6 +3488,7 @@ from
 where
   "delivery"."tenant_id" = $1
   and "delivery"."outcome" in ($2, $3)
+  and "delivery"."held_at" is null
 order by
   "delivery"."received_at",
   "delivery"."id"
@@ -3511,11 +3517,39 @@ where
     $3
   )
   and "delivery"."outcome" in ($4, $5)
+  and "delivery"."held_at" is null
 order by
   "delivery"."received_at",
   "delivery"."id"
 limit
   $6;
+
+-- hasHeldOver: call
+select
+  "delivery"."id"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."integration_id" = $2
+  and "delivery"."held_at" is not null
+limit
+  1;
+
+-- heldDeliveries: call
+select
+  "delivery"."tenant_id",
+  "delivery"."integration_id"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."held_at" is not null
+  and ("delivery"."tenant_id", "delivery"."integration_id") > ($1, $2)
+order by
+  "delivery"."tenant_id",
+  "delivery"."integration_id"
+limit
+  1;
 
 -- openMessages: of some deliveries
 select
