@@ -1,8 +1,10 @@
 import { readTranscript } from '../../commands/sessions/transcript.ts';
 import { integer } from '../../domain/fields.ts';
 import { readCursorKey, writeCursor } from '../../projections/cursor.ts';
+import { settledAmong } from '../../projections/sessions/settled-message.queries.ts';
 import type { Ctx } from '../http/operation.ts';
 import { AsOf, Decimal, listQuery } from '../http/paging.ts';
+import { ignoreUnavailable } from '../http/stale-if-error.ts';
 
 const MAX_MESSAGES = 100_000;
 
@@ -19,9 +21,21 @@ export const transcriptQuery = listQuery({
 
 type Window = { readonly limit?: number | undefined; readonly cursor?: string | undefined };
 
+type Transcript = Awaited<ReturnType<typeof readTranscript>>['state'];
+
+/** Finds out what the runner has done with messages. If the read model is unavailable, this stays unknown. */
+const withRunnerStatus = async ({ reads, tenant }: Ctx, { session, messages, ...rest }: Transcript) => {
+  const event_ids = messages.flatMap(({ event_id }) => event_id ?? []);
+  const asked = { tenant_id: tenant, agent_id: session.agent_id, event_ids };
+  const settled = await settledAmong(reads, asked).catch(ignoreUnavailable);
+  const outcomes = new Map(settled?.map(({ event_id, outcome }) => [event_id, outcome === 'acknowledged' ? 'seen' : 'given_up']));
+  const statusOf = (id: string | null) => (id === null || !settled ? null : (outcomes.get(id) ?? 'waiting'));
+  return { session, messages: messages.map((message) => ({ ...message, runner_status: statusOf(message.event_id) })), ...rest };
+};
+
 /** Returns a session with a page of its messages. @throws Refusal not_found, invalid, unavailable */
 export const readSession = async (ctx: Ctx, session_id: string, { limit = MAX_MESSAGES, cursor }: Window) => {
   const after = readCursorKey(cursor, 'bigint');
   const { next, ...loaded } = await readTranscript(ctx, session_id, { from: Math.max(0, Number(after?.[0] ?? 0)), limit });
-  return { ...loaded, next: next === null ? null : writeCursor([next, session_id]) };
+  return { ...loaded, state: await withRunnerStatus(ctx, loaded.state), next: next === null ? null : writeCursor([next, session_id]) };
 };

@@ -3,9 +3,10 @@ import { approvalOperations } from './approvals.ts';
 import { auditSessionOperations } from './audit-sessions.ts';
 import { sessionOperations } from './session.ts';
 import { sessionAttachments } from './session-attachment.ts';
+import { settledMessageOperations } from './settled-messages.ts';
 
 export const sessionsArea = {
   title: 'Sessions',
-  operations: () => ({ ...sessionOperations, ...approvalOperations, ...auditSessionOperations }),
+  operations: () => ({ ...sessionOperations, ...approvalOperations, ...auditSessionOperations, ...settledMessageOperations }),
   plainRoutes: [sessionAttachments],
 } satisfies Area;

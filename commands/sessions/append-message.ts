@@ -45,7 +45,10 @@ export const MessageAppend = z
 
 type Append = Input<typeof MessageAppend, 'tenant_id' | 'session_id'>;
 
-/** Returns a message in the form of the response schema TaskMessageRead. */
+/**
+ * Returns a message in the form of the response schema TaskMessageRead. Which event is sent to the runner, and what the
+ * runner has done with it, is not known here.
+ */
 export const messageView = (
   session_id: string,
   message: Session.Message,
@@ -53,11 +56,13 @@ export const messageView = (
   approval: ApprovalView | null = null,
 ) => ({
   ...message,
+  event_id: null as string | null,
   id: message.message_id,
   session_id,
   content,
   approval,
   cost_cents: centsOf(message.cost_micros),
+  runner_status: null as 'waiting' | 'seen' | 'given_up' | null,
 });
 
 const runnerOnly = (name: string) => invalid(`/${name}`, 'may only be set by the runner of the agent', 'runner_only');
@@ -120,7 +125,7 @@ const sendMessage = async (ctx: Ctx, input: Append): Promise<Loaded<ReturnType<t
   await ctx.sideEffect(() => usageOf(ctx, input, session.state));
   const { message, content } = await personMessage(ctx, session_id, { ...input, pointer: '/content' });
   const loaded = await ctx.transact(Session, session_id, SentEvent.sendMessage(message, ctx.at()));
-  return { ...loaded, state: messageView(session_id, loaded.state.last_message!, content) };
+  return { ...loaded, state: { ...messageView(session_id, loaded.state.last_message!, content), runner_status: 'waiting' as const } };
 };
 
 /**

@@ -39,11 +39,14 @@ const readMessages = async (ctx: Ctx, session_id: string, until: number, { from,
       if (messages.length > 0 && (messages.length === limit || bytes > PAGE_BYTES)) return { messages, attachments, next: event.revision };
       const content = await openContent(ctx, session_id, message.message_id, message.sealed_content);
       bytes += Buffer.byteLength(content ?? '') + MESSAGE_OVERHEAD_BYTES;
-      messages.push(messageView(session_id, state.last_message!, content));
+      const event_id = Session.isSent(event) ? event.event_id : null;
+      messages.push({ ...messageView(session_id, state.last_message!, content), event_id });
     }
     if (event.type === 'SessionAttachmentAdded') attachments.push(attachmentView(ctx, state.last_attachment!));
-    if (event.type === 'UsageRecorded' && messages.length > 0)
-      messages.push(messageView(session_id, state.last_message!, messages.pop()!.content));
+    if (event.type === 'UsageRecorded' && messages.length > 0) {
+      const { content, event_id } = messages.pop()!;
+      messages.push({ ...messageView(session_id, state.last_message!, content), event_id });
+    }
   }
   return { messages, attachments, next: null };
 };

@@ -32,10 +32,17 @@ export type AdvisoryCursor = { epoch: string; sequence: number; at?: string };
  */
 export type FailedAttempt = SettledDelivery;
 
+/** How the broker has finished with a message: a runner has acknowledged it, or the broker has given it up. */
+export type Outcome = 'acknowledged' | 'max_deliveries' | 'terminated';
+
+/** A message of a session that a runner has acknowledged or the broker has given up. The next one can then follow it. */
+export type SettledSessionMessage = { session_id: string; event_id: string; at: string; attempts: number; outcome: Outcome };
+
 /** Each agent has one stream of these events: `acknowledgement-<tenant>.<agent>`. */
 export type AcknowledgementEvent =
   | { type: 'DeliveriesAcknowledged'; data: { deliveries: readonly SettledDelivery[]; capture: AdvisoryCursor } }
   | { type: 'DeliveryAttemptFailed'; data: { failures: readonly FailedAttempt[]; capture: AdvisoryCursor } }
+  | { type: 'SessionMessagesSettled'; data: { messages: readonly SettledSessionMessage[]; capture: AdvisoryCursor } }
   | { type: 'DeliveryDeadLettered'; data: SettledDelivery & { reason: 'max_deliveries' | 'terminated'; capture: AdvisoryCursor } };
 
 export type Acknowledgements = { capture: AdvisoryCursor | null };
@@ -72,6 +79,7 @@ export const eventForMessage = (
   message: MessageRef,
 ): { readonly event: Recorded<AcknowledgementEvent>; readonly at: string } | null => {
   const isAbout = ({ delivery_id, event_id }: MessageRef): boolean => delivery_id === message.delivery_id && event_id === message.event_id;
+  if (event.type === 'SessionMessagesSettled') return null;
   if (event.type === 'DeliveryDeadLettered') return isAbout(event.data) ? { event, at: event.data.at } : null;
   const { event: reduced, entries } = reducedTo(event, isAbout);
   const last = entries.at(-1);
@@ -80,9 +88,9 @@ export const eventForMessage = (
 
 /**
  * A report of the broker about one message. `sequence` is the number of this report in the JetStream stream of
- * advisories.
+ * advisories. `session_id` is only present for a message of a session, whose `delivery_id` is empty.
  */
-export type Advisory = SettledDelivery & { sequence: number; outcome: 'acknowledged' | 'failed' | 'max_deliveries' | 'terminated' };
+export type Advisory = SettledDelivery & { sequence: number; outcome: Outcome | 'failed'; session_id?: string };
 
 /**
  * The maximum number of deliveries in one event. With more, the event would not fit into one append of at most
@@ -102,6 +110,15 @@ const isUnrecorded =
   ({ sequence, at }: Advisory): boolean =>
     capture?.epoch !== epoch || sequence > capture.sequence || (capture.at !== undefined && at > capture.at);
 
+/** Returns the messages of sessions that are settled. */
+const settledSessions = (advisories: readonly Advisory[]): SettledSessionMessage[] =>
+  advisories.flatMap(({ session_id, event_id, at, attempts, outcome }) =>
+    session_id === undefined || outcome === 'failed' ? [] : [{ session_id, event_id, at, attempts, outcome }],
+  );
+
+/** Failed attempts of messages of sessions are not recorded. */
+const isRecordable = ({ session_id, outcome }: Advisory): boolean => session_id === undefined || outcome !== 'failed';
+
 /** Returns the later of two times in RFC 3339 UTC with milliseconds. */
 const laterTime = (a: string | undefined, b: string): string => (a !== undefined && a > b ? a : b);
 
@@ -112,7 +129,7 @@ const laterTime = (a: string | undefined, b: string): string => (a !== undefined
 export const recordAdvisories =
   (epoch: string, advisories: readonly Advisory[]) =>
   ({ capture }: Acknowledgements): AcknowledgementEvent[] => {
-    const unrecorded = advisories.filter(isUnrecorded(epoch, capture)).slice(0, MAX_DELIVERIES_PER_EVENT);
+    const unrecorded = advisories.filter(isRecordable).filter(isUnrecorded(epoch, capture)).slice(0, MAX_DELIVERIES_PER_EVENT);
     const last = unrecorded.at(-1);
     if (!last) return [];
     const known = capture?.epoch === epoch ? capture.at : undefined;
@@ -121,15 +138,17 @@ export const recordAdvisories =
       sequence: last.sequence,
       at: unrecorded.map(({ at }) => at).reduce(laterTime, known ?? last.at),
     };
+    const ofDeliveries = unrecorded.filter(({ session_id }) => session_id === undefined);
     const entriesOf = (wanted: Advisory['outcome']): SettledDelivery[] =>
-      unrecorded.filter(({ outcome }) => outcome === wanted).map(settledOf);
-    const [failures, deliveries] = [entriesOf('failed'), entriesOf('acknowledged')];
+      ofDeliveries.filter(({ outcome }) => outcome === wanted).map(settledOf);
+    const [failures, deliveries, messages] = [entriesOf('failed'), entriesOf('acknowledged'), settledSessions(unrecorded)];
     // The event with failed attempts comes before the events with final outcomes, because readers of a message's
     // history stop at its final outcome.
     const events: AcknowledgementEvent[] = [];
     if (failures.length > 0) events.push({ type: 'DeliveryAttemptFailed', data: { failures, capture: through } });
     if (deliveries.length > 0) events.push({ type: 'DeliveriesAcknowledged', data: { deliveries, capture: through } });
-    for (const advisory of unrecorded) {
+    if (messages.length > 0) events.push({ type: 'SessionMessagesSettled', data: { messages, capture: through } });
+    for (const advisory of ofDeliveries) {
       if (advisory.outcome === 'acknowledged' || advisory.outcome === 'failed') continue;
       events.push({ type: 'DeliveryDeadLettered', data: { ...settledOf(advisory), reason: advisory.outcome, capture: through } });
     }

@@ -47,6 +47,7 @@ type DescribedMessage = {
   readonly agent: string;
   readonly eventId: string;
   readonly delivery: string;
+  readonly session: string;
   readonly occurrence: string;
   readonly receivedAt: string | null;
   readonly publishedAt: string;
@@ -69,10 +70,11 @@ const findMessage = async (nats: NatsConnection, sequence: number): Promise<Desc
   });
   const [, tenant, agent] = found?.subject.split('.') ?? [];
   const eventId = found?.header.get('Nats-Msg-Id');
-  const delivery = found?.header.get('Annals-Delivery');
+  const delivery = found?.header.get('Annals-Delivery') ?? '';
+  const session = found?.header.get('Annals-Session') ?? '';
   const occurrence = found?.header.get('Annals-Occurrence') ?? '';
-  if (!found || !tenant || !agent || !eventId || !delivery) return null;
-  return { tenant, agent, eventId, delivery, occurrence, receivedAt: timeOf(found.data), publishedAt: found.time.toISOString() };
+  if (!found || !tenant || !agent || !eventId || (!delivery && !session)) return null;
+  return { tenant, agent, eventId, delivery, session, occurrence, receivedAt: timeOf(found.data), publishedAt: found.time.toISOString() };
 };
 
 /**
@@ -88,10 +90,11 @@ const readAdvisory = async (nats: NatsConnection, streamCreatedAt: string, messa
   if (!payload || !outcome || Date.parse(payload.timestamp) < Date.parse(streamCreatedAt)) return null;
   const found = await findMessage(nats, payload.stream_seq);
   if (!found) return null;
-  const { tenant, agent, eventId, delivery, occurrence, receivedAt, publishedAt } = found;
+  const { tenant, agent, eventId, delivery, session, occurrence, receivedAt, publishedAt } = found;
   const at = new Date(payload.timestamp).toISOString();
   const settled = { delivery_id: delivery, event_id: eventId, at, attempts: payload.deliveries, published_at: publishedAt };
-  const advisory = { ...settled, ...(occurrence !== '' && { occurrence_id: occurrence }), sequence: message.seq, outcome };
+  const ids = { ...(occurrence !== '' && { occurrence_id: occurrence }), ...(session !== '' && { session_id: session }) };
+  const advisory = { ...settled, ...ids, sequence: message.seq, outcome };
   return { tenant, agent, advisory, receivedAt };
 };
 

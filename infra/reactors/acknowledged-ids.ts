@@ -44,12 +44,18 @@ export const createIdSet = () => {
 
 export type IdSet = ReturnType<typeof createIdSet>;
 
-const eventTypes = ['DeliveriesAcknowledged', 'DeliveryDeadLettered'] as const satisfies AcknowledgementEvent['type'][];
+const eventTypes = [
+  'DeliveriesAcknowledged',
+  'SessionMessagesSettled',
+  'DeliveryDeadLettered',
+] as const satisfies AcknowledgementEvent['type'][];
 
 type SettlingEvent = Extract<AcknowledgementEvent, { type: (typeof eventTypes)[number] }>;
 
-const addSettled = (ids: IdSet, { type, data }: Recorded<SettlingEvent>): void =>
-  type === 'DeliveriesAcknowledged' ? data.deliveries.forEach(({ event_id }) => void ids.add(event_id)) : ids.add(data.event_id);
+const addSettled = (ids: IdSet, { type, data }: Recorded<SettlingEvent>): void => {
+  if (type === 'DeliveryDeadLettered') ids.add(data.event_id);
+  else for (const { event_id } of type === 'DeliveriesAcknowledged' ? data.deliveries : data.messages) ids.add(event_id);
+};
 
 /**
  * Reads the log from a position to its current end.

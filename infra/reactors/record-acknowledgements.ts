@@ -84,6 +84,7 @@ const acknowledgementLog = (log: Log, writer: string, onAppended: (events: Event
 /** Returns the ids of the messages that are acknowledged or given up according to an event. */
 const settledIdsOf = ({ type, data }: Acknowledgement.AcknowledgementEvent): string[] => {
   if (type === 'DeliveryAttemptFailed') return [];
+  if (type === 'SessionMessagesSettled') return data.messages.map(({ event_id }) => event_id);
   return type === 'DeliveriesAcknowledged' ? data.deliveries.map(({ event_id }) => event_id) : [data.event_id];
 };
 

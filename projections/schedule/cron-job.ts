@@ -291,6 +291,7 @@ export const cronJobs = {
     CronExhausted: attempted,
     DeliveriesAcknowledged: ({ tenant, data }) => data.deliveries.flatMap((delivery) => settled(tenant, delivery, 'acknowledged')),
     DeliveryAttemptFailed: 'ignore',
+    SessionMessagesSettled: 'ignore',
     DeliveryDeadLettered: ({ tenant, data }) => settled(tenant, data, data.reason),
     SessionStarted: linkSession,
   },

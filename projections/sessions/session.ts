@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Recorded } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
+import { category as ACKNOWLEDGEMENT, type AcknowledgementEvent } from '../../domain/runners/acknowledgement.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import { add, type Change, insert, type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
@@ -106,6 +107,14 @@ export const TaskMessageRead = z
     prompt_tokens: z.int().meta({ description: 'The tokens that were sent to the model', examples: [1200] }),
     completion_tokens: z.int().meta({ description: 'The tokens that the model returned', examples: [340] }),
     cost_cents: z.int().meta({ description: 'The cost in US cents, rounded', examples: [2] }),
+    runner_status: z
+      .enum(['waiting', 'seen', 'given_up'])
+      .nullable()
+      .meta({
+        description:
+          'Of a message that is sent to the runner: `waiting` until a runner has processed it, then `seen`; `given_up` after the last failed attempt. Null for any other message, and if it cannot be found out now',
+        examples: ['seen'],
+      }),
     created_by_id: idOf('user').nullable().meta({ description: 'The user who wrote the message; null if the runner did' }),
     attachment_ids: z.array(idOf('attachment')).meta({ description: 'The files that the message names' }),
     created_at: Timestamp,
@@ -198,6 +207,14 @@ export const attachmentTable = {
   indexes: [{ columns: ['tenant_id', 'sha256', 'agent_id'] }],
 } as const satisfies Table;
 
+/** The messages of persons that a runner has acknowledged, or that the broker has given up, by their event. */
+export const settledTable = {
+  name: 'settled_messages',
+  key: ['tenant_id', 'event_id'],
+  columns: { tenant_id: 'text', event_id: 'text', agent_id: 'text', session_id: 'text', outcome: 'text' },
+  docs: {},
+} as const satisfies Table;
+
 export const sessionCounter = tenantCounter('session', 'sessions');
 
 type Started = Recorded<Extract<Session.SessionEvent, { type: 'SessionStarted' }>>;
@@ -236,8 +253,8 @@ const ended =
 export const sessions = {
   name: 'sessions',
   version: 5,
-  categories: [Session.category],
-  tables: [table, attachmentTable, approvalTable, sessionCounter.table],
+  categories: [Session.category, ACKNOWLEDGEMENT],
+  tables: [table, attachmentTable, approvalTable, settledTable, sessionCounter.table],
   on: {
     SessionStarted: (event) => [inserted(event), sessionCounter.add(event.tenant, 1)],
     SessionAssigned: (event) => (event.data.message ? messageAdded(event, event.data.message) : []),
@@ -252,5 +269,12 @@ export const sessions = {
     SessionCancelled: ended('cancelled'),
     SessionExpired: ended('expired'),
     ...onApproval,
+    DeliveriesAcknowledged: 'ignore',
+    DeliveryAttemptFailed: 'ignore',
+    DeliveryDeadLettered: 'ignore',
+    SessionMessagesSettled: ({ tenant, id: agent_id, data }) =>
+      data.messages.map(({ session_id, event_id, outcome }) =>
+        insert('settled_messages', { tenant_id: tenant, event_id, agent_id, session_id, outcome }),
+      ),
   },
-} as const satisfies Projection<Session.SessionEvent>;
+} as const satisfies Projection<Session.SessionEvent | AcknowledgementEvent>;

@@ -288,6 +288,7 @@ export const deliveries = {
     WebhookRejectionsCounted: 'ignore',
     DeliveriesAcknowledged: ({ tenant, data }) => data.deliveries.map((delivery) => patchSettled(tenant, delivery, 'acknowledged')),
     DeliveryAttemptFailed: ({ tenant, data }) => data.failures.map((failure) => patchFailed(tenant, failure)),
+    SessionMessagesSettled: 'ignore',
     DeliveryDeadLettered: ({ tenant, data }) => patchSettled(tenant, data, data.reason),
     DeliveryAttemptsReported: (event) => event.data.reports.map((report) => patchReported(event, report)),
     MessagesPublished: insertPublication,

@@ -57,6 +57,7 @@ const FURTHER = [
   'GET    /tenant/{tenant_id}/tools/{tool_id}/history',
   'POST   /auth/key',
   'POST   /auth/link',
+  'GET    /tenant/{tenant_id}/agents/{agent_id}/settled-messages',
   'POST   /tenant/{tenant_id}/sessions/{session_id}/continue',
   'POST   /tenant/{tenant_id}/sessions/{session_id}/interrupt',
   'POST   /tenant/{tenant_id}/deliveries/{delivery_id}/attempts',

@@ -196,6 +196,7 @@ test("a runner key allows only a runner's operations: reading its agent, its run
     'listMemory',
     'listRunnerCredentials',
     'listSessions',
+    'listSettledMessages',
     'readBudgetUsage',
     'readMe',
     'remember',

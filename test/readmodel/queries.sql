@@ -2074,6 +2074,19 @@ order by
 limit
   200;
 
+-- settledAmong: call
+select
+  "message"."event_id",
+  "message"."outcome"
+from
+  "sessions"."settled_messages" as "message"
+where
+  "message"."tenant_id" = $1
+  and "message"."event_id" = any ($2)
+  and "message"."agent_id" = $3
+limit
+  100;
+
 -- sessionsOfDelivery: call
 select
   "session"."id"

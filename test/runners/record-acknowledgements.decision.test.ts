@@ -22,6 +22,7 @@ const deliveriesIn = (events: Events): string[] =>
   events
     .flatMap(({ type, data }): readonly Acknowledgement.SettledDelivery[] => {
       if (type === 'DeliveryAttemptFailed') return data.failures;
+      if (type === 'SessionMessagesSettled') return [];
       return type === 'DeliveriesAcknowledged' ? data.deliveries : [data];
     })
     .map(({ delivery_id }) => delivery_id);
@@ -80,6 +81,37 @@ test('one event records the negative acknowledgements of all messages; it comes 
     ['DeliveryAttemptFailed', 'DeliveriesAcknowledged', 'DeliveryDeadLettered'],
   );
   assert.equal(deliveriesIn([events[0]!]), ['d2', 'd4']);
+});
+
+test('messages of sessions that are settled are recorded in an event of their own, without failed attempts', () => {
+  const ofSession = (sequence: number, outcome: Acknowledgement.Advisory['outcome']): Acknowledgement.Advisory => ({
+    ...advisory(sequence, outcome),
+    delivery_id: '',
+    session_id: 's',
+  });
+  const advisories = [
+    ofSession(1, 'failed'),
+    ofSession(2, 'acknowledged'),
+    advisory(3),
+    ofSession(4, 'max_deliveries'),
+    ofSession(5, 'terminated'),
+  ];
+  const events = Acknowledgement.recordAdvisories('e', advisories)(Acknowledgement.initial);
+  assert.equal(
+    events.map(({ type }) => type),
+    ['DeliveriesAcknowledged', 'SessionMessagesSettled'],
+  );
+  const { data } = events[1] as Extract<Acknowledgement.AcknowledgementEvent, { type: 'SessionMessagesSettled' }>;
+  assert.equal(
+    data.messages.map(({ session_id, event_id, outcome }) => [session_id, event_id, outcome]),
+    [
+      ['s', 'e2', 'acknowledged'],
+      ['s', 'e4', 'max_deliveries'],
+      ['s', 'e5', 'terminated'],
+    ],
+  );
+  assert.equal(Acknowledgement.recordAdvisories('e', advisories)({ capture: data.capture }), []);
+  assert.equal(Acknowledgement.recordAdvisories('e', [ofSession(1, 'failed')])(Acknowledgement.initial), []);
 });
 
 test('the advisories of each agent are recorded in the stream of that agent; recording them again appends no event', async () => {

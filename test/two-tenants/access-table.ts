@@ -156,6 +156,7 @@ POST   /agents/{source_id}/clone                                        agent:re
 GET    /tenant/{tenant_id}/agents/{agent_id}/runner                     agent:read
 GET    /tenant/{tenant_id}/agents/{agent_id}/runtime                    agent:read + runner only
 POST   /tenant/{tenant_id}/agents/{agent_id}/sessions                   agent:assign + runner
+GET    /tenant/{tenant_id}/agents/{agent_id}/settled-messages           agent:read + runner
 GET    /tenant/{tenant_id}/agents/{agent_id}/sessions                   agent:chat:read + runner
 GET    /tenant/{tenant_id}/sessions/{session_id}                        agent:chat:read + runner on session
 POST   /tenant/{tenant_id}/sessions/{session_id}/messages               agent:assign + runner on session of starter
