@@ -23,6 +23,8 @@ const BudgetState = z.object({
 });
 const Me = z.object({ agent: AgentName.nullish(), tenants: z.array(z.object({ id: z.string() })) });
 
+const SettledMessages = z.array(z.object({ event_id: z.string() }));
+
 export const Credential = z.object({
   id: z.string(),
   url: z.string(),
@@ -245,6 +247,11 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(body),
       }),
+    /** Returns those of these messages of sessions that are settled. @throws Refusal */
+    settledMessages: async ({ tenant, agent }: RunnerAgent, ids: readonly string[]): Promise<string[]> => {
+      const path = `/tenant/${tenant}/agents/${agent}/settled-messages?event_ids=${ids.join(',')}`;
+      return (await json(SettledMessages, 'GET', path)).map(({ event_id }) => event_id);
+    },
     /** Fetches the runtime of the agent. If it is unchanged, returns `known`. */
     runtime: ({ tenant, agent }: RunnerAgent, known: Runtime | null): Promise<Runtime> => {
       const read = async (response: Response): Promise<Runtime> =>

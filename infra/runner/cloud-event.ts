@@ -13,6 +13,9 @@ const CloudEvent = z.looseObject({
   deliveryid: z.string().optional(),
   providerid: z.string().optional(),
   traceparent: z.string().optional(),
+  session: z.string().optional(),
+  /** The id of the event that must be settled before this one. */
+  previous: z.uuid().optional(),
   /**
    * The provider's id of the delivery. Only messages of earlier versions of Annals contain it. Later messages have
    * `providerid` instead.

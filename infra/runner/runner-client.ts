@@ -12,9 +12,8 @@ import { createBudgetGate } from './budget-gate.ts';
 import { BudgetExceeded, budgetRefusalOf } from './budget-refusal.ts';
 import { causeOfError, stackOf } from './failed-attempt.ts';
 import { createKnownSecrets } from './known-secrets.ts';
-import { openMessages } from './message-consumer.ts';
+import { openInOrder } from './open-in-order.ts';
 import { createOutageReport } from './outage-report.ts';
-import { openProcessedIds } from './processed-ids.ts';
 import { type EventHandler, type ReceiveLimits, receiveEvents } from './receive-events.ts';
 import type { Runtime } from './runtime-files.ts';
 import { type Entry, type EntryOptions, type NewSession, type RunnerSession, remember, startSession } from './session-client.ts';
@@ -195,8 +194,7 @@ export const connectRunner = async (options: ConnectOptions = {}) => {
      * @returns whether `max` runs have ended and at least one of them has failed
      */
     receive: (handle: Handler, { progressMs, ...limits }: ReceiveOptions = {}): Promise<boolean> => {
-      const processed = openProcessedIds(join(dir, `${agent.agent}.ledger`));
-      const open = openMessages(api, agent, report);
+      const { open, processed } = openInOrder({ api, agent, report, dir, progressMs });
       const reporter = createAttemptReporter({ api, agent, secrets, report });
       const budget = createBudgetGate({ api, agent, report });
       const receiver = { open, processed, body: api.body, handler: handlerOf(handle), reporter, budget, report, progressMs };

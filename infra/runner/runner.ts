@@ -6,9 +6,8 @@ import { createBudgetGate } from './budget-gate.ts';
 import { type CommandSignals, execHandler } from './exec-handler.ts';
 import { forwardHandler } from './forward-handler.ts';
 import { createKnownSecrets, secretsOfUrl } from './known-secrets.ts';
-import { openMessages } from './message-consumer.ts';
+import { openInOrder } from './open-in-order.ts';
 import { createOutageReport } from './outage-report.ts';
-import { openProcessedIds } from './processed-ids.ts';
 import { type EventHandler, receiveEvents } from './receive-events.ts';
 
 export type RunnerOptions = {
@@ -81,8 +80,7 @@ export const runner = async (options: RunnerOptions): Promise<number> => {
     forward === undefined
       ? execHandler({ exec, agent, api, dir, signals, timeoutMs, report, stop })
       : forwardHandler({ url: forward, timeoutMs });
-  const open = openMessages(api, agent, report);
-  const processed = openProcessedIds(join(dir, `${agent.agent}.ledger`));
+  const { open, processed } = openInOrder({ api, agent, report, dir, progressMs });
   report(`waiting for deliveries to ${agent.slug}${forward === undefined ? '' : `; each is posted to ${forward}`}`);
   const reporter = createAttemptReporter({ api, agent, secrets, report });
   const budget = createBudgetGate({ api, agent, report });

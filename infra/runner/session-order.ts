@@ -1,0 +1,154 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Msg, nanos } from 'nats';
+import { ACK_WAIT_MS } from '../../domain/runners/runner-credential.ts';
+import { parseEvent } from './cloud-event.ts';
+import type { MessageConsumer } from './message-consumer.ts';
+import { isTransient } from './outage-report.ts';
+import type { ProcessedIds } from './processed-ids.ts';
+
+const ASK_INTERVAL_MS = 1_000;
+/** The service is asked about this many messages at a time. */
+const MAX_ASKED = 100;
+/** When the runner ends, it waits at most this many milliseconds until the broker has its waiting messages back. */
+const GIVE_BACK_TIMEOUT_MS = 3_000;
+const GIVE_BACK = `-NAK ${JSON.stringify({ delay: nanos(1_000) })}`;
+
+export type OrderOptions = {
+  readonly processed: ProcessedIds;
+  /** Returns those of these messages that are settled, whichever runner has processed them. @throws Refusal */
+  readonly findSettled: (ids: readonly string[]) => Promise<readonly string[]>;
+  readonly report: (line: string) => void;
+  /** How often the runner reports progress to the broker about messages that wait, in milliseconds. */
+  readonly progressMs?: number | undefined;
+};
+
+/** A message that no handler has yet. `previous` is the message of its session that must be settled before; null if none. */
+type Held = { readonly message: Msg; readonly id: string | null; readonly previous: string | null };
+
+type Order = OrderOptions & {
+  readonly messages: MessageConsumer;
+  /** Messages of other runners that are settled. */
+  readonly settled: Set<string>;
+  /** In the order of their arrival. */
+  held: Held[];
+  readonly waiters: PromiseWithResolvers<Msg | null>[];
+  /** The number of requests to the broker for a message. */
+  pulls: number;
+  isAsking: boolean;
+  hasReported: boolean;
+};
+
+const heldOf = (message: Msg): Held => {
+  const event = message.headers?.get('Annals-Session') ? parseEvent(message) : null;
+  return { message, id: event?.id ?? null, previous: event?.previous ?? null };
+};
+
+const isReady = ({ processed, settled }: Order, { previous }: Held): boolean =>
+  previous === null || settled.has(previous) || processed.has(previous);
+
+/** Removes the first message that may be processed from those that wait. */
+const takeReady = (order: Order): Msg | null => {
+  const index = order.held.findIndex((held) => isReady(order, held));
+  return index < 0 ? null : order.held.splice(index, 1)[0]!.message;
+};
+
+const handOut = (order: Order): void => {
+  while (order.waiters.length > 0) {
+    const message = takeReady(order);
+    if (!message) return;
+    order.waiters.shift()!.resolve(message);
+  }
+};
+
+/** Adds a message. If the broker has delivered it again while it waits, the new one takes the place of the old one. */
+const hold = (order: Order, message: Msg): void => {
+  const held = heldOf(message);
+  const known = held.id === null ? -1 : order.held.findIndex(({ id }) => id === held.id);
+  if (known >= 0) order.held[known] = held;
+  else order.held.push(held);
+  handOut(order);
+};
+
+const pullOne = async (order: Order): Promise<void> => {
+  try {
+    const message = await order.messages.pull();
+    order.pulls--;
+    if (message) hold(order, message);
+    else order.waiters.shift()?.resolve(null);
+  } catch (error) {
+    order.pulls--;
+    order.waiters.shift()?.reject(error);
+  }
+  requestMessages(order);
+};
+
+/** Keeps one request to the broker for each worker that waits, also while messages are held. */
+const requestMessages = (order: Order): void => {
+  while (order.pulls < order.waiters.length) {
+    order.pulls++;
+    void pullOne(order);
+  }
+};
+
+const pull = (order: Order): Promise<Msg | null> => {
+  const waiter = Promise.withResolvers<Msg | null>();
+  order.waiters.push(waiter);
+  handOut(order);
+  requestMessages(order);
+  return waiter.promise;
+};
+
+/** Asks the service about the messages for which others wait, and that this runner has not processed. */
+const ask = async (order: Order): Promise<void> => {
+  handOut(order);
+  const unknown = new Set(order.held.filter((held) => !isReady(order, held)).map(({ previous }) => previous!));
+  if (unknown.size === 0 || order.isAsking) return;
+  order.isAsking = true;
+  try {
+    for (const id of await order.findSettled([...unknown].slice(0, MAX_ASKED))) order.settled.add(id);
+  } catch (error) {
+    if (!isTransient(error) && !order.hasReported)
+      order.report(`messages of sessions may wait: the service does not say which are settled (${(error as Error).message})`);
+    order.hasReported ||= !isTransient(error);
+  } finally {
+    order.isAsking = false;
+  }
+  const needed = new Set(order.held.map(({ previous }) => previous));
+  handOut(order);
+  for (const id of order.settled) if (!needed.has(id)) order.settled.delete(id);
+};
+
+const giveBack = async ({ messages, held }: Order): Promise<void> => {
+  const given = held.splice(0).map(({ message }) => messages.settle(message, GIVE_BACK));
+  await Promise.race([Promise.allSettled(given), sleep(GIVE_BACK_TIMEOUT_MS, undefined, { ref: false })]);
+};
+
+/** A consumer that keeps the order of each session. `recheck` is to be called when a message has been processed. */
+export type OrderedConsumer = MessageConsumer & { readonly recheck: () => void };
+
+/**
+ * Returns a consumer that hands out a message of a session only when the one before it in this session is settled.
+ * Until then, the message waits in memory, and the broker is told that it is being processed. Other messages overtake it.
+ */
+export const keepSessionOrder = (messages: MessageConsumer, options: OrderOptions): OrderedConsumer => {
+  const state = { settled: new Set<string>(), held: [], waiters: [], pulls: 0, isAsking: false, hasReported: false };
+  const order: Order = { ...options, ...state, messages };
+  const asking = setInterval(() => void ask(order), ASK_INTERVAL_MS);
+  const progress = setInterval(
+    () => {
+      for (const { message } of order.held) messages.reportProgress(message);
+    },
+    options.progressMs ?? ACK_WAIT_MS / 2,
+  );
+  return {
+    ...messages,
+    pull: () => pull(order),
+    recheck: () => handOut(order),
+    close: async () => {
+      clearInterval(asking);
+      clearInterval(progress);
+      await giveBack(order);
+      await messages.close();
+    },
+  };
+};
