@@ -34,13 +34,13 @@ export const settledMessageOperations = {
     details:
       'A runner processes a message of a session after the one that it names as `previous` is settled: acknowledged by any runner, or given up. Settled messages are known a few seconds later.',
     permit: { all: ['agent:read'], runner: true },
-    query: z.strictObject({ event_ids: EventIds }),
+    query: z.strictObject({ event_ids: EventIds.optional() }),
     reply: z.array(SettledMessage),
     projection: sessions.name,
     noETag: true,
     run: async (ctx, { tenant_id, agent_id, event_ids }) => {
       const { position } = await loadAgent(ctx, agent_id);
-      const found = await settledAmong(ctx.reads, { tenant_id, agent_id, event_ids: event_ids.split(',') });
+      const found = await settledAmong(ctx.reads, { tenant_id, agent_id, event_ids: event_ids?.split(',') ?? [] });
       return { body: JSON.stringify(z.array(SettledMessage).parse(found)), next: null, position };
     },
   }),

@@ -1,5 +1,6 @@
 import type { Recorded } from '../event.ts';
 import { Refusal } from '../refusal.ts';
+import { inboundSubject } from './cloud-event.ts';
 import { scoreSubject } from './score-report.ts';
 
 export const category = 'runnercredential';
@@ -23,7 +24,7 @@ export const consumerName = (agent: string): string => `runner-${agent}`;
 
 /**
  * Returns the NATS permissions of a runner's credential: to fetch and acknowledge the messages of its own agent, to
- * publish results of benchmark tasks, and to receive replies in its own inbox.
+ * publish results of benchmark tasks, to receive replies in its own inbox, and to listen to the messages of its agent.
  */
 export const permissionsOf = (tenant: string, agent: string, inbox: string): { publish: string[]; subscribe: string[] } => ({
   publish: [
@@ -31,7 +32,7 @@ export const permissionsOf = (tenant: string, agent: string, inbox: string): { p
     `$JS.ACK.${STREAM}.${consumerName(agent)}.>`,
     scoreSubject(tenant, agent),
   ],
-  subscribe: [`${inbox}.>`],
+  subscribe: [`${inbox}.>`, inboundSubject(tenant, agent)],
 });
 
 /** Returns the prefix of the NATS inboxes in which a runner with this credential may receive replies. */

@@ -32,8 +32,12 @@ export type ServiceExport = {
   answersWithinMs: number;
 };
 
-/** A service that an account imports, under the same subject. `token` is the exporting account's activation token. */
-export type ServiceImport = { name: string; subject: string; account: string; token: string };
+/** A stream of messages that an account exports: only accounts with an activation token may import it. */
+export type StreamExport = { name: string; subject: string };
+
+/** A service or a stream that an account imports, under the same subject. `token` is the exporting account's activation token. */
+export type AccountImport = { name: string; subject: string; account: string; token: string; type: ExportKind };
+export type ExportKind = 'service' | 'stream';
 
 export type AccountClaims = {
   publicKey: string;
@@ -46,7 +50,8 @@ export type AccountClaims = {
    */
   revocations?: Readonly<Record<string, number>>;
   exports?: readonly ServiceExport[];
-  imports?: readonly ServiceImport[];
+  streams?: readonly StreamExport[];
+  imports?: readonly AccountImport[];
 };
 
 installNativeEd25519();
@@ -98,7 +103,10 @@ const serviceExport = ({ name, subject, answersWithinMs }: ServiceExport): objec
 });
 
 /** Creates the JWT of an account, signed by the operator. */
-export const accountJwt = (operator: KeyPair, { publicKey, name, jetstream, revocations, exports, imports }: AccountClaims): string =>
+export const accountJwt = (
+  operator: KeyPair,
+  { publicKey, name, jetstream, revocations, exports, streams = [], imports }: AccountClaims,
+): string =>
   sign(operator, {
     sub: publicKey,
     name,
@@ -108,20 +116,22 @@ export const accountJwt = (operator: KeyPair, { publicKey, name, jetstream, revo
       limits: limits(jetstream),
       default_permissions: { pub: {}, sub: {} },
       ...(revocations && { revocations }),
-      ...(exports && { exports: exports.map(serviceExport) }),
-      ...(imports && { imports: imports.map((service) => ({ ...service, type: 'service' })) }),
+      ...(exports && {
+        exports: [...exports.map(serviceExport), ...streams.map((stream) => ({ ...stream, type: 'stream', token_req: true }))],
+      }),
+      ...(imports && { imports }),
     },
   });
 
 /**
- * Creates a token with which the account `importer` may import a service. The account that exports the service signs
- * it.
+ * Creates a token with which the account `importer` may import a service or a stream. The account that exports it signs
+ * the token.
  */
-export const activationToken = (exporterSeed: string, importer: string, subject: string): string =>
+export const activationToken = (exporterSeed: string, importer: string, subject: string, kind: ExportKind): string =>
   sign(keyPairOf(exporterSeed), {
     sub: importer,
     name: subject,
-    nats: { type: 'activation', version: 2, subject, kind: 'service' },
+    nats: { type: 'activation', version: 2, subject, kind },
   });
 
 /**

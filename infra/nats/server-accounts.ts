@@ -1,5 +1,13 @@
 import { STREAM } from '../../domain/runners/runner-credential.ts';
-import { type AccountClaims, accountJwt, activationToken, keyPairOf, type ServiceExport } from './jwt.ts';
+import {
+  type AccountClaims,
+  accountJwt,
+  activationToken,
+  type ExportKind,
+  keyPairOf,
+  type ServiceExport,
+  type StreamExport,
+} from './jwt.ts';
 import type { ServerSeeds } from './server-keys.ts';
 
 /** The maximum time in milliseconds that a runner's request for messages can wait without a heartbeat. */
@@ -18,6 +26,9 @@ const EXPORTS: readonly ServiceExport[] = Object.entries(RUNNER_SUBJECTS).map(([
   answersWithinMs: PULL_TIMEOUT_MS,
 }));
 
+/** The messages to agents, to which runners listen while they process an event of a session. */
+const STREAMS: readonly StreamExport[] = [{ name: 'listen to messages', subject: 'agents.*.*.inbound' }];
+
 export const publicKeyOf = (seed: string): string => keyPairOf(seed).getPublicKey();
 
 const signed = (seeds: ServerSeeds, claims: AccountClaims): string => accountJwt(keyPairOf(seeds.operator), claims);
@@ -33,6 +44,7 @@ export const platformAccountJwt = (seeds: ServerSeeds): string =>
     name: 'annals',
     jetstream: true,
     exports: EXPORTS,
+    streams: STREAMS,
     ...(seeds.revokedUntil !== undefined && { revocations: { '*': seeds.revokedUntil } }),
   });
 
@@ -44,11 +56,15 @@ export const platformAccountJwt = (seeds: ServerSeeds): string =>
 export const runnerAccountJwt = (seeds: ServerSeeds, revocations: Readonly<Record<string, number>> = {}): string => {
   const publicKey = publicKeyOf(seeds.runners);
   const account = publicKeyOf(seeds.account);
-  const imports = EXPORTS.map(({ name, subject }) => ({
-    name,
-    subject,
-    account,
-    token: activationToken(seeds.account, publicKey, subject),
-  }));
+  const imported =
+    (type: ExportKind) =>
+    ({ name, subject }: Pick<StreamExport, 'name' | 'subject'>) => ({
+      name,
+      subject,
+      type,
+      account,
+      token: activationToken(seeds.account, publicKey, subject, type),
+    });
+  const imports = [...EXPORTS.map(imported('service')), ...STREAMS.map(imported('stream'))];
   return signed(seeds, { publicKey, name: 'annals runners', jetstream: false, imports, revocations });
 };

@@ -24,7 +24,7 @@ const failureOf = ({ name, message, cause }: Error, timeoutMs: number): string =
  */
 export const forwardHandler = ({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: Options): EventHandler => {
   /** `text` has the results of a benchmark run. Of an answer that is not a success, the body is not read here. */
-  const send = async ({ event, json }: ReceivedEvent): Promise<{ readonly response: Response; readonly text: string }> => {
+  const send = async ({ event, json, live }: ReceivedEvent): Promise<{ readonly response: Response; readonly text: string }> => {
     const response = await fetch(url, {
       method: 'POST',
       headers: {
@@ -34,7 +34,7 @@ export const forwardHandler = ({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: Options)
       },
       body: json as Uint8Array<ArrayBuffer>,
       redirect: 'manual',
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(live ? [live.signal] : [])]),
     });
     const hasResults = response.ok && RESULT_TYPE.test(response.headers.get('content-type') ?? '');
     if (response.ok && !hasResults) await response.body?.cancel();

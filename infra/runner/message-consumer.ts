@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Msg, nanos } from 'nats';
+import { type Msg, type NatsConnection, nanos, type Subscription } from 'nats';
 import { Refusal } from '../../domain/refusal.ts';
 import { type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
 import { type CredentialSource, keepConnected, RENEWAL_RETRY_DELAY_MS } from './broker-connection.ts';
@@ -13,6 +13,9 @@ const PULL_TIMEOUT_MS = 5_000;
 const SETTLE_TIMEOUT_MS = 5_000;
 const MAX_SETTLE_ATTEMPTS = 4;
 const RETRY_DELAY_MS = 500;
+/** How often a listener checks whether the connection was renewed, in milliseconds. */
+const RESUBSCRIBE_INTERVAL_MS = 1_000;
+const LISTEN_TIMEOUT_MS = 1_000;
 
 /**
  * Returns the status code that the server sent instead of a message; 0 if it sent a message. 404 and 408 mean that
@@ -96,6 +99,29 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
     },
     /** Keeps the connection and its credentials valid while no message is pulled. */
     keepOpen: (): void => void connection.get().catch(() => {}),
+    /**
+     * Listens to messages of a subject as they are published, until the returned function is called. Resolves when the
+     * server knows it, or after a second. What is published while there is no connection is missed.
+     */
+    listen: async (subject: string, onMessage: (message: Msg) => void): Promise<() => void> => {
+      let current: { readonly nats: NatsConnection; readonly subscription: Subscription } | null = null;
+      let isStopped = false;
+      const subscribe = async (): Promise<void> => {
+        const { nats } = await connection.get();
+        if (isStopped || nats === current?.nats) return;
+        current?.subscription.unsubscribe();
+        current = { nats, subscription: nats.subscribe(subject, { callback: (error, message) => error ?? onMessage(message) }) };
+        await nats.flush();
+      };
+      const keep = (): Promise<void> => subscribe().catch(() => {});
+      const timer = setInterval(() => void keep(), RESUBSCRIBE_INTERVAL_MS);
+      await Promise.race([keep(), sleep(LISTEN_TIMEOUT_MS, undefined, { ref: false })]);
+      return () => {
+        isStopped = true;
+        clearInterval(timer);
+        current?.subscription.unsubscribe();
+      };
+    },
     /** Restarts the server's acknowledgement timeout for a message that is still being processed. */
     reportProgress: (message: Msg): void =>
       void connection

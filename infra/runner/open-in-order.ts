@@ -1,7 +1,10 @@
 import { join } from 'node:path';
+import { inboundSubject } from '../../domain/runners/cloud-event.ts';
 import type { RunnerAgent, RunnerApi } from './api-client.ts';
+import { openLiveSession } from './live-session.ts';
 import { type MessageConsumer, openMessages } from './message-consumer.ts';
 import { openProcessedIds, type ProcessedIds } from './processed-ids.ts';
+import type { EventHandler } from './receive-events.ts';
 import { keepSessionOrder, type OrderedConsumer } from './session-order.ts';
 
 type Options = {
@@ -13,20 +16,29 @@ type Options = {
   readonly progressMs?: number | undefined;
 };
 
-type Opened = { readonly open: (ending: AbortSignal) => MessageConsumer; readonly processed: ProcessedIds };
+type Opened = {
+  readonly open: (ending: AbortSignal) => MessageConsumer;
+  readonly processed: ProcessedIds;
+  /** Returns a handler that gets the live session of each event of a session. */
+  readonly steered: (handler: EventHandler) => EventHandler;
+};
 
 /**
  * Opens the ids of the processed events of an agent, and returns them with the function that opens its messages. The
- * messages of each session are handed out in their order.
+ * messages of each session are handed out in their order, or given to the handler that works on the session.
  */
 export const openInOrder = ({ api, agent, report, dir, progressMs }: Options): Opened => {
   const known = openProcessedIds(join(dir, `${agent.agent}.ledger`));
   const findSettled = (ids: readonly string[]): Promise<readonly string[]> => api.settledMessages(agent, ids);
+  const subject = inboundSubject(agent.tenant, agent.agent);
+  /** The events that a handler has consumed besides its own, by the id of its own. */
+  const consumed = new Map<string, readonly string[]>();
   let ordered: OrderedConsumer | undefined;
   const processed: ProcessedIds = {
     has: known.has,
     add: (id) => {
-      known.add(id);
+      for (const each of [id, ...(consumed.get(id) ?? [])]) known.add(each);
+      consumed.delete(id);
       ordered?.recheck();
     },
   };
@@ -34,5 +46,18 @@ export const openInOrder = ({ api, agent, report, dir, progressMs }: Options): O
     ordered = keepSessionOrder(openMessages(api, agent, report)(ending), { processed, findSettled, report, progressMs });
     return ordered;
   };
-  return { open, processed };
+  const steered =
+    (handler: EventHandler): EventHandler =>
+    async (received) => {
+      const { event } = received;
+      if (event.session === undefined || !ordered) return handler(received);
+      const { listen } = ordered;
+      const live = await openLiveSession(event, (onMessage) => listen(subject, onMessage));
+      const failure = await handler({ ...received, live });
+      const others = live.close();
+      if (failure && !live.signal.aborted) return failure;
+      consumed.set(event.id, others);
+      return null;
+    };
+  return { open, processed, steered };
 };

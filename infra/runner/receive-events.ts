@@ -11,6 +11,7 @@ import type { AttemptReporter } from './attempt-reporter.ts';
 import type { BudgetGate } from './budget-gate.ts';
 import { attemptsOf, type CloudEvent, parseEvent, withBody, withValidNames } from './cloud-event.ts';
 import { causeOfError, type Failure } from './failed-attempt.ts';
+import type { LiveSession } from './live-session.ts';
 import type { MessageConsumer } from './message-consumer.ts';
 import type { ProcessedIds } from './processed-ids.ts';
 import type { PublishResult } from './result-lines.ts';
@@ -26,6 +27,8 @@ export type ReceivedEvent = {
   readonly attempt: number;
   /** Publishes the result of a benchmark task. Only for events of benchmark runs. */
   readonly publishResult: PublishResult;
+  /** Only for an event of a session: what persons do in the session meanwhile. */
+  readonly live?: LiveSession;
 };
 
 /** Processes an event. Returns null if it succeeds, otherwise the failure. Must not throw. */

@@ -16,14 +16,27 @@ import { openInOrder } from './open-in-order.ts';
 import { createOutageReport } from './outage-report.ts';
 import { type EventHandler, type ReceiveLimits, receiveEvents } from './receive-events.ts';
 import type { Runtime } from './runtime-files.ts';
-import { type Entry, type EntryOptions, type NewSession, type RunnerSession, remember, startSession } from './session-client.ts';
+import {
+  type Client,
+  type Entry,
+  type EntryOptions,
+  type LiveRunnerSession,
+  liveSession,
+  type NewSession,
+  type RunnerSession,
+  remember,
+  startSession,
+} from './session-client.ts';
 
 export type { NewReservation, Reservation, RunnerReservation } from './budget-client.ts';
+export type { LiveFile, LiveMessage } from './live-session.ts';
+export { SessionStopped } from './live-session.ts';
 export type {
   Attachment,
   End,
   Entry,
   EntryOptions,
+  LiveRunnerSession,
   Message,
   NewAttachment,
   NewMessage,
@@ -70,6 +83,10 @@ export type RunnerEvent = {
   readonly redeliveryof?: string;
   /** The W3C trace context of the request with which the delivery arrived. */
   readonly traceparent?: string;
+  /** Of an event of a session: the session, the person who caused the event, and the event that comes before it. */
+  readonly session?: string;
+  readonly user?: string;
+  readonly previous?: string;
   readonly datacontenttype?: string;
   readonly data?: unknown;
   readonly data_base64?: string;
@@ -125,13 +142,20 @@ export type HandlerContext = {
    * @throws Refusal invalid, too_large, unavailable
    */
   readonly reportResult: (result: TaskResult) => Promise<void>;
+  /**
+   * Only for an event of a session (`annals.session.…`): the session. What a person writes meanwhile reaches the handler
+   * by `session.messages()`; what it has taken from there counts as processed when it returns. If a person interrupts or
+   * cancels the session, `session.signal` is aborted, and the event counts as processed even if the handler throws.
+   */
+  readonly session?: LiveRunnerSession;
 };
 
 const handlerOf =
-  (handle: Handler): EventHandler =>
-  async ({ json, attempt, publishResult }) => {
+  (client: Client, handle: Handler): EventHandler =>
+  async ({ event, json, attempt, publishResult, live }) => {
     try {
-      await handle(JSON.parse(Buffer.from(json).toString()) as RunnerEvent, { attempt, reportResult: publishResult });
+      const session = live && event.session !== undefined ? { session: liveSession(client, event.session, live) } : {};
+      await handle(JSON.parse(Buffer.from(json).toString()) as RunnerEvent, { attempt, reportResult: publishResult, ...session });
       return null;
     } catch (error) {
       const reason = `the handler failed (${error instanceof Error ? error.message : String(error)})`;
@@ -194,10 +218,19 @@ export const connectRunner = async (options: ConnectOptions = {}) => {
      * @returns whether `max` runs have ended and at least one of them has failed
      */
     receive: (handle: Handler, { progressMs, ...limits }: ReceiveOptions = {}): Promise<boolean> => {
-      const { open, processed } = openInOrder({ api, agent, report, dir, progressMs });
+      const { open, processed, steered } = openInOrder({ api, agent, report, dir, progressMs });
       const reporter = createAttemptReporter({ api, agent, secrets, report });
       const budget = createBudgetGate({ api, agent, report });
-      const receiver = { open, processed, body: api.body, handler: handlerOf(handle), reporter, budget, report, progressMs };
+      const receiver = {
+        open,
+        processed,
+        body: api.body,
+        handler: steered(handlerOf({ api, agent, stop }, handle)),
+        reporter,
+        budget,
+        report,
+        progressMs,
+      };
       return receiveEvents(receiver, { stop, ...limits });
     },
   };

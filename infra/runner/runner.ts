@@ -80,11 +80,11 @@ export const runner = async (options: RunnerOptions): Promise<number> => {
     forward === undefined
       ? execHandler({ exec, agent, api, dir, signals, timeoutMs, report, stop })
       : forwardHandler({ url: forward, timeoutMs });
-  const { open, processed } = openInOrder({ api, agent, report, dir, progressMs });
+  const { open, processed, steered } = openInOrder({ api, agent, report, dir, progressMs });
   report(`waiting for deliveries to ${agent.slug}${forward === undefined ? '' : `; each is posted to ${forward}`}`);
   const reporter = createAttemptReporter({ api, agent, secrets, report });
   const budget = createBudgetGate({ api, agent, report });
-  const receiver = { open, processed, body: api.body, handler, reporter, budget, report, progressMs };
+  const receiver = { open, processed, body: api.body, handler: steered(handler), reporter, budget, report, progressMs };
   const hasFailed = await receiveEvents(receiver, { stop, concurrency, max });
   return hasFailed ? 1 : 0;
 };

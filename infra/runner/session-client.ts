@@ -7,6 +7,7 @@ import type { SessionStart } from '../../commands/sessions/start-session.ts';
 import type { MemoryEntry } from '../../projections/memory/memory-import.ts';
 import type { AttachmentRead, TaskMessageRead, TaskSessionRead } from '../../projections/sessions/session.ts';
 import { type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
+import type { LiveFile, LiveSession } from './live-session.ts';
 
 export type Session = z.output<typeof TaskSessionRead>;
 export type Message = z.output<typeof TaskMessageRead>;
@@ -65,25 +66,45 @@ export const remember = (client: Client, text: string, options: EntryOptions = {
   return poster(client)(`/tenant/${tenant}/agents/${agent}/memory`, { ...options, text });
 };
 
-/**
- * Starts a session of the agent.
- * @throws Refusal, as all methods of the session do; BudgetExceeded if the budget of the hour is used up
- */
-export const startSession = async (client: Client, session: NewSession, idempotencyKey?: string): Promise<RunnerSession> => {
-  const { tenant, agent } = client.agent;
+/** The methods of a session, whoever has started it. */
+const sessionOf = (client: Client, id: string): Omit<RunnerSession, 'started'> => {
   const post = poster(client);
-  const started = await post<Session>(`/tenant/${tenant}/agents/${agent}/sessions`, session, idempotencyKey);
-  const path = `/tenant/${tenant}/sessions/${started.id}`;
+  const path = `/tenant/${client.agent.tenant}/sessions/${id}`;
   const append = (message: NewMessage): Promise<Message> => post(`${path}/messages`, message);
   return {
-    id: started.id,
-    started,
+    id,
     append,
     wait: (content) => append({ role: 'assistant', kind: 'waiting', content }),
-    remember: (text, source) => remember(client, text, { source: source ?? null, session_id: started.id }),
+    remember: (text, source) => remember(client, text, { source: source ?? null, session_id: id }),
     attach: (file) => post(`${path}/attachments`, formOf(file)),
     complete: (end = {}) => post(`${path}/complete`, end),
     fail: (end) => post(`${path}/fail`, end),
     cancel: (end = {}) => post(`${path}/cancel`, end),
   };
 };
+
+/**
+ * Starts a session of the agent.
+ * @throws Refusal, as all methods of the session do; budget_exceeded if the budget of the hour is used up:
+ *   `extra.members` has `resets_at`
+ */
+export const startSession = async (client: Client, session: NewSession, idempotencyKey?: string): Promise<RunnerSession> => {
+  const { tenant, agent } = client.agent;
+  const started = await poster(client)<Session>(`/tenant/${tenant}/agents/${agent}/sessions`, session, idempotencyKey);
+  return { ...sessionOf(client, started.id), started };
+};
+
+/** The session of an event that a handler processes: a session of a person, or one in which a person has intervened. */
+export type LiveRunnerSession = Omit<RunnerSession, 'started'> &
+  LiveSession & {
+    /** Downloads a file of the session. @throws Refusal, also during the iteration */
+    readonly file: (file: Pick<LiveFile, 'sha256'>) => AsyncGenerator<Uint8Array>;
+  };
+
+/** Opens the session of an event. */
+export const liveSession = (client: Client, id: string, { signal, messages }: LiveSession): LiveRunnerSession => ({
+  ...sessionOf(client, id),
+  signal,
+  messages,
+  file: ({ sha256 }) => client.api.file(`/tenant/${client.agent.tenant}/files/${sha256}`),
+});

@@ -1,0 +1,101 @@
+import { once } from 'node:events';
+import type { NatsConnection } from 'nats';
+import * as assert from 'uvu/assert';
+import { connectRunner, type Handler, SessionStopped } from '../../infra/runner/runner-client.ts';
+import { eventIdOf } from '../fixtures/generated-log.ts';
+import { waitUntil } from '../fixtures/nats-server.ts';
+import { KEY } from '../fixtures/runner-service.ts';
+import { areAcknowledged, cloudEvent, publish, withRunnerTest } from '../fixtures/runner-test.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
+
+type Kind = 'started' | 'message' | 'interrupted' | 'cancelled';
+
+/** Publishes the event with this number in the session `s`, after the one before it. */
+const send = (nats: NatsConnection, index: number, kind: Kind): Promise<void> => {
+  const message = { id: `m${index}`, role: 'user', content: `text ${index}`, created_at: '2026-01-01T00:00:00.000Z' };
+  const data = { session: { id: 's', title: null }, message, files: [] };
+  const previous = index === 0 ? {} : { previous: eventIdOf(index - 1) };
+  return publish(nats, index, { ...cloudEvent(index, { data }), type: `annals.session.${kind}`, session: 's', user: 'u', ...previous });
+};
+
+const startClient = async (url: string, dir: string, handle: Handler): Promise<string[]> => {
+  const control = new AbortController();
+  const lines: string[] = [];
+  const runner = await connectRunner({ url, key: KEY, dir, signal: control.signal, report: (line) => void lines.push(line) });
+  const ended = runner.receive(handle);
+  afterTest(async () => {
+    control.abort();
+    await ended;
+  });
+  return lines;
+};
+
+test(
+  'a handler that listens gets messages at once, and the broker does not deliver them to it again',
+  withRunnerTest({}, async ({ nats, service, dir }) => {
+    const seen: string[] = [];
+    await startClient(service.url, dir, async ({ id }, { session }) => {
+      seen.push(`handles ${id}`);
+      for await (const { content, user } of session!.messages()) {
+        seen.push(`${user} says ${content}`);
+        if (content === 'text 2') return;
+      }
+    });
+    await send(nats, 0, 'started');
+    await waitUntil(() => seen.length === 1);
+    await send(nats, 1, 'message');
+    await send(nats, 2, 'message');
+    await waitUntil(() => areAcknowledged(nats, 3));
+    assert.equal(seen, [`handles ${eventIdOf(0)}`, 'u says text 1', 'u says text 2']);
+  }),
+);
+
+test(
+  'a handler that does not listen gets messages as the next events, in their order',
+  withRunnerTest({}, async ({ nats, service, dir }) => {
+    const seen: string[] = [];
+    await startClient(service.url, dir, async ({ id }) => {
+      if (seen.length === 0) for (const index of [1, 2]) await send(nats, index, 'message');
+      seen.push(id);
+    });
+    await send(nats, 0, 'started');
+    await waitUntil(() => areAcknowledged(nats, 3));
+    assert.equal(seen, [0, 1, 2].map(eventIdOf));
+  }),
+);
+
+for (const kind of ['interrupted', 'cancelled'] as const)
+  test(
+    `a handler whose session is ${kind} is told at once, and its event is not tried again even if it throws`,
+    withRunnerTest({}, async ({ nats, service, dir }) => {
+      const reasons: unknown[] = [];
+      let hasStarted = false;
+      await startClient(service.url, dir, async (_, { session, attempt }) => {
+        assert.is(attempt, 1);
+        hasStarted = true;
+        if (!session!.signal.aborted) await once(session!.signal, 'abort');
+        reasons.push(session!.signal.reason);
+        throw new Error('the work was stopped');
+      });
+      await send(nats, 0, 'started');
+      await waitUntil(() => hasStarted);
+      await send(nats, 1, kind);
+      await waitUntil(() => areAcknowledged(nats, 2));
+      assert.equal([reasons.length, (reasons[0] as SessionStopped).kind, reasons[0] instanceof SessionStopped], [1, kind, true]);
+    }),
+  );
+
+test(
+  'a command gets SIGTERM when its session is cancelled, and its event counts as processed',
+  withRunnerTest({}, async ({ nats, start, lines }) => {
+    const stop = start('trap "echo stopped >> out; exit 3" TERM; echo started >> out; while :; do sleep 0.1; done');
+    await send(nats, 0, 'started');
+    await waitUntil(() => lines().length === 1);
+    await send(nats, 1, 'cancelled');
+    await waitUntil(() => areAcknowledged(nats, 2));
+    assert.equal(lines(), ['started', 'stopped']);
+    await stop();
+  }),
+);
+
+test.run();
