@@ -1,10 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NatsConnection } from 'nats';
 import { pino } from 'pino';
 import * as assert from 'uvu/assert';
+import { contentLocation } from '../../commands/sessions/content-location.ts';
 import { parseStream } from '../../domain/event.ts';
+import { secret } from '../../domain/secret.ts';
 import { type Log, LogError } from '../../infra/eventstore/event-log.ts';
 import { manager, STREAM } from '../../infra/nats/jetstream.ts';
 import { startRelay } from '../../infra/reactors/relay.ts';
@@ -19,6 +22,8 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const AT = new Date().toISOString();
 
+type Json = { readonly type: string; readonly data: { readonly message: { readonly content: string } } };
+
 /** Creates a log with its vault. In the returned log, deliveries are encrypted when they are appended. */
 const given = async () => {
   const log = memoryLog();
@@ -32,7 +37,7 @@ const given = async () => {
       return log.append(stream, expected, await Promise.all(events.map(seal)), options);
     },
   };
-  return { log, sealing, masterKeyFile };
+  return { log, sealing, masterKeyFile, vault };
 };
 
 const startTestRelay = async (log: Log, nats: NatsConnection, masterKeyFile: string) => {
@@ -49,6 +54,31 @@ const messagesIn = async (nats: NatsConnection, count: number) => {
   const messages = await Promise.all(Array.from({ length: count }, (_, index) => streams.getMessage(STREAM, { seq: index + 1 })));
   return messages.map((message) => ({ id: message!.header.get('Nats-Msg-Id'), n: JSON.parse(message!.string()).data.n as number }));
 };
+
+test(
+  'a runner gets the decrypted text of a person in a session, and nothing of the end of a session by its runner',
+  withNatsServer(async (broker) => {
+    const nats = await broker.connect();
+    const { log, vault, masterKeyFile } = await given();
+    const [session, agent_id, message_id] = ['csession00000000000000000', 'cagent0000000000000000000', 'cmessage00000000000000000'];
+    const sealed_content = await vault.seal(contentLocation(TENANT, session, message_id), secret('Please review it: ü'));
+    const message = { message_id, role: 'user', kind: null, model_id: null, sealed_content, files: [] };
+    const actor = { kind: 'user', id: 'cuser00000000000000000000' } as const;
+    const meta = { tenant: TENANT, actor, at: AT, v: 1 };
+    const eventOf = (type: string, data: object) => ({ id: randomUUID(), type, data, meta });
+    await log.append(`session-${TENANT}.${session}`, 'none', [
+      eventOf('SessionAssigned', { agent_id, title: null, previous: null, continues_id: null, message }),
+      eventOf('SessionCancelled', { agent_id, sealed_summary: null, sealed_error: null }),
+      eventOf('SessionInterrupted', { agent_id, title: null, previous: null }),
+    ]);
+    const relay = await startTestRelay(log, nats, masterKeyFile);
+    await waitUntil(() => relay.status().published === 2);
+    const { streams } = await manager(nats);
+    const [first, second] = await Promise.all([1, 2].map((seq) => streams.getMessage(STREAM, { seq })));
+    assert.equal([first!.json<Json>().type, second!.json<Json>().type], ['annals.session.started', 'annals.session.interrupted']);
+    assert.equal([first!.json<Json>().data.message.content, first!.header.get('Annals-Session')], ['Please review it: ü', session]);
+  }),
+);
 
 test(
   'a runner gets an encrypted delivery with the decrypted body, also when it is sent again',
