@@ -29,10 +29,10 @@ test('issuing or revoking a credential a second time emits no event; revoking th
   given(RunnerCredential).when(RunnerCredential.revoke(issued.agent_id)).refuses('not_found');
 });
 
-test("a credential's NATS permissions allow only its own agent's consumer, acknowledgements to that consumer, that agent's results, and one inbox", () =>
+test("a credential's NATS permissions allow only the consumer, results and messages of its own agent, and one inbox", () =>
   assert.equal(RunnerCredential.permissionsOf('t', 'a', RunnerCredential.inboxOf('c')), {
     publish: ['$JS.API.CONSUMER.MSG.NEXT.AGENTS.runner-a', '$JS.ACK.AGENTS.runner-a.>', 'scores.t.a'],
-    subscribe: ['_INBOX_c.>'],
+    subscribe: ['_INBOX_c.>', 'agents.t.a.inbound'],
   }));
 
 const broker = async ({ credential }: { credential: string }) => ({
