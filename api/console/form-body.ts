@@ -79,7 +79,12 @@ export const rowsIn = (submitted: Submitted, at: string): readonly number[] => {
   return [...new Set(found.filter((one) => one !== undefined).map(Number))].toSorted((one, other) => one - other);
 };
 
+/** Whether the visitor has left all fields of a group empty. */
+const isLeftEmpty = (submitted: Submitted, at: string): boolean =>
+  [...submitted.keys()].every((name) => !name.startsWith(`${at}/`) || submitted.getAll(name).every((text) => text === ''));
+
 const readGroup = (field: Field & { kind: 'group' }, submitted: Submitted, { at, drawn, errors }: Reading): unknown => {
+  if (!field.isRequired && at !== '' && (drawn === undefined || drawn === null) && isLeftEmpty(submitted, at)) return drawn;
   const before = (drawn ?? {}) as Readonly<Record<string, unknown>>;
   const members = field.fields.flatMap((one): (readonly [string, unknown])[] => {
     const value = read(one, submitted, { at: `${at}/${escapedName(one.name)}`, drawn: before[one.name], errors });

@@ -17,7 +17,17 @@ export const KEYS_COOKIE = 'annals_keys';
  * The headers that are copied from the visitor's request to the API calls. So the calls are authorized and recorded
  * like requests of the visitor.
  */
-const REPEATED_HEADERS = ['cookie', 'host', 'origin', 'sec-fetch-site', 'user-agent', 'x-forwarded-for', 'forwarded', 'via', 'traceparent'];
+export const REPEATED_HEADERS = [
+  'cookie',
+  'host',
+  'origin',
+  'sec-fetch-site',
+  'user-agent',
+  'x-forwarded-for',
+  'forwarded',
+  'via',
+  'traceparent',
+];
 
 /** The values that the application passes to the console with each request. */
 export type ConsoleEnv = {

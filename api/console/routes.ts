@@ -17,6 +17,7 @@ import {
   unknownPage,
 } from './answers.ts';
 import { refusedPage } from './break-glass.ts';
+import { mountChatUpload } from './chat-upload.ts';
 import { framed } from './frame.ts';
 import { keepingTime, keepingZone } from './kept-query.ts';
 import { liveOf } from './live.ts';
@@ -257,6 +258,7 @@ export const createConsole = (
   mountPreferences(app, deps);
   app.get(ZONE_PATH, showZone(deps));
   mountForms(app, deps);
+  mountChatUpload(app, deps);
   for (const page of deps.pages) app.get(page.path, showPage(page, deps));
   const showUnknown = async (c: Context): Promise<Response> => {
     const visit = await identify(c, deps);

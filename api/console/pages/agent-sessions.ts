@@ -1,9 +1,11 @@
 import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 import { agentCalls, agentParams, agentTab, agentTrail, mayOf } from '../agent-frame.ts';
+import { mayAct, startForm } from '../chat-forms.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { emptyState } from '../parts/empty-state.ts';
+import { card } from '../parts/facts.ts';
 import { pager } from '../parts/pager.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { type Column, tableOf } from '../parts/table.ts';
@@ -18,15 +20,11 @@ type Session = Pick<ReplyOf<Rows['listSessions']>[number], 'id' | 'title' | 'sta
 const RECENT = 50;
 const COLUMNS: readonly Column[] = [['Session'], ['State'], ['Took', 'number wide-only'], ['Started', 'number']];
 
-const rowOf = ({ id, title, status, created_at, completed_at }: Session, { may, params }: Visit) => {
+const rowOf = ({ id, title, status, created_at, completed_at }: Session, { params }: Visit) => {
   const name = span({ class: 'event' }, title ?? 'Untitled session');
-  const isOpenToVisitor = may('tenant:audit:read');
   return tr(
     { 'data-kind': 'session', 'data-id': id },
-    td(
-      { class: 'main-cell' },
-      isOpenToVisitor ? a({ class: 'row-link', href: tenantPath(params.tenant_id!, `/sessions/${id}`) }, name) : name,
-    ),
+    td({ class: 'main-cell' }, a({ class: 'row-link', href: tenantPath(params.tenant_id!, `/sessions/${id}`) }, name)),
     td({ class: 'state-cell' }, badge(status)),
     td(
       { class: 'number wide-only' },
@@ -75,15 +73,18 @@ export const agentSessionsPage = page({
   title: () => 'Sessions',
   trail: agentTrail('Sessions'),
   view: ({ agent, may, own, audited }, visit) =>
-    agentTab(visit, 'Sessions', { agent, may }, ({ id }) => {
+    agentTab(visit, 'Sessions', { agent, may }, ({ id, is_active }, onAgent) => {
+      const start = is_active && mayAct(visit, onAgent) ? card('Start a session', startForm(visit, id)) : null;
       const all = tenantPath(visit.params.tenant_id!, `/sessions?agent_id=${id}`);
       if (audited)
         return [
+          start,
           panel(audited, ({ items }) => sessionTable(items, visit)),
           div({ class: 'actions' }, a({ class: 'more', href: all }, 'All of this agent, with filters')),
         ];
       if (own)
         return [
+          start,
           panel(own, (found) => sessionTable(found, visit)),
           pager(own, !visit.query.has('cursor'), (cursor) => withQuery(visit, { cursor })),
         ];

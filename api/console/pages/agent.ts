@@ -3,6 +3,7 @@ import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { actionButton, formLink } from '../action.ts';
 import { agentCalls, agentParams, agentTab, agentTrail } from '../agent-frame.ts';
 import { deletedAgent } from '../deleted-agent.ts';
+import { openApprovals } from '../open-approvals.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { counted } from '../parts/count-text.ts';
@@ -109,7 +110,7 @@ export const agentPage = page({
   whenMissing: deletedAgent,
   permit: 'tenant:read',
   nav: 'Agents',
-  categories: ['agent', 'delivery'],
+  categories: ['agent', 'delivery', 'session'],
   polls: true,
   asks: (visit) => {
     const { ask, rows } = visit;
@@ -120,12 +121,13 @@ export const agentPage = page({
       models: ask(rows.listAgentModels, path),
       catalogue: ask(rows.listModels, { tenant_id: path.tenant_id }),
       presence: ask(rows.getRunnerPresence, path),
+      approvals: ask(rows.listApprovals, { ...path, status: 'open', limit: RECENT }),
       deliveries: ask(rows.listTenantDeliveries, { ...path, limit: RECENT, preview: true }),
     };
   },
   title: ({ agent }) => (agent.ok ? agent.value.name : 'Agent'),
   trail: agentTrail(null),
-  view: ({ agent, may, tenant, models, catalogue, presence, deliveries }, visit) =>
+  view: ({ agent, may, tenant, models, catalogue, presence, approvals, deliveries }, visit) =>
     agentTab(visit, 'Overview', { agent, may }, (value, onAgent) => {
       const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
       const links = externalLinks(linksOf(tenant), { id: value.id, tenant_id: visit.params.tenant_id! });
@@ -139,6 +141,7 @@ export const agentPage = page({
           { class: 'detail' },
           div(
             { class: 'detail-main' },
+            openApprovals(visit, approvals),
             card(
               'Latest deliveries',
               recent,

@@ -1,3 +1,4 @@
+import { openApprovals } from '../open-approvals.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { deliveryTable } from '../parts/delivery-row.ts';
@@ -27,17 +28,18 @@ export const overviewPage = page({
   path: '/console/t/:tenant_id',
   permit: 'tenant:read',
   nav: 'Overview',
-  categories: ['delivery', 'agent'],
+  categories: ['delivery', 'agent', 'session'],
   asks: ({ ask, rows, params, may }) => {
     const tenant_id = params.tenant_id!;
     return {
       deliveries: ask(rows.listTenantDeliveries, { tenant_id, limit: RECENT, preview: true }),
       agents: ask(rows.listAgents, { tenant_id, limit: RECENT }),
+      approvals: ask(rows.listApprovals, { tenant_id, status: 'open', limit: RECENT }),
       ...(may('tenant:audit:read') ? { audit: ask(rows.listAuditLogs, { tenant_id, limit: RECENT }) } : {}),
     };
   },
   title: (_, visit) => nameOf(visit),
-  view: ({ deliveries, agents, audit }, visit) => {
+  view: ({ deliveries, agents, approvals, audit }, visit) => {
     const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
     const names = new Map(agents.ok ? agents.value.map(({ id, name }) => [id, name]) : []);
     return [
@@ -45,6 +47,7 @@ export const overviewPage = page({
         nameOf(visit),
         visit.tenant ? `You are ${visit.tenant.role} of this tenant.` : 'You read this tenant as a super-admin. Each read is recorded.',
       ),
+      openApprovals(visit, approvals),
       titled(
         'Latest deliveries',
         at('/deliveries'),

@@ -2,6 +2,7 @@ import type { Rows } from '../../areas.ts';
 import type { ReplyOf } from '../../http/ask.ts';
 import { actionButton } from '../action.ts';
 import { mayOf } from '../agent-frame.ts';
+import { approvalView, composeForms, mayAct } from '../chat-forms.ts';
 import { historyLink } from '../history-link.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
@@ -45,20 +46,40 @@ const useOf = ({ model_id, prompt_tokens, completion_tokens, cost_cents }: Messa
   );
 };
 
-const messageOf = (message: Message, models: Models) => {
-  const [name, symbol] = ROLES[message.role];
+type Shown = { readonly visit: Visit; readonly models: Models; readonly mayAct: boolean; readonly mayRead: boolean };
+
+/** Returns who wrote a message: for a person's message, their name if it is known. */
+const writerOf = ({ role, created_by_id }: Message, { session, user_name, user_email }: Detail): string => {
+  const isOfStarter = created_by_id !== null && created_by_id === session.created_by_id && session.user_id === null;
+  return (isOfStarter ? (user_name ?? user_email) : null) ?? ROLES[role][0];
+};
+
+const fileLink = ({ filename, sha256 }: Detail['attachments'][number], { visit, mayRead }: Shown): Child =>
+  mayRead ? a({ href: `/tenant/${visit.params.tenant_id}/files/${sha256}`, download: filename }, filename) : filename;
+
+/** Renders the files that a message names. */
+const filesOf = ({ attachment_ids }: Message, { attachments }: Detail, shown: Shown): Child => {
+  const found = attachments.filter(({ id }) => attachment_ids.includes(id));
+  return found.length === 0 ? null : div({ class: 'message-use quiet' }, ...found.map((file) => span(null, fileLink(file, shown))));
+};
+
+const messageOf = (message: Message, detail: Detail, shown: Shown) => {
+  const { visit, models } = shown;
+  const symbol = ROLES[message.role][1];
   return li(
     { class: `message ${message.role}`, 'data-kind': 'message', 'data-id': message.id, id: `m-${message.id}` },
     div(
       { class: 'message-head' },
       span({ class: 'dot' }, icon(symbol)),
-      strong(null, name),
+      strong(null, writerOf(message, detail)),
       message.kind === 'waiting' ? badge('waiting', 'waits for an answer') : null,
       span({ class: 'quiet' }, ago(message.created_at)),
     ),
     message.content === null
       ? p({ class: 'quiet' }, 'The text can no longer be decrypted.')
-      : pre({ class: 'message-text' }, message.content),
+      : message.content && pre({ class: 'message-text' }, message.content),
+    message.approval ? approvalView(visit, message.approval, shown.mayAct) : null,
+    filesOf(message, detail, shown),
     useOf(message, models),
   );
 };
@@ -66,12 +87,12 @@ const messageOf = (message: Message, models: Models) => {
 type Around = { readonly first: string | null; readonly next: string | null };
 
 /** Renders the messages of one page. `first` and `next` are the paths of the first and of the next page, if there are. */
-const conversation = ({ messages }: Detail, models: Models, { first, next }: Around) =>
-  messages.length === 0
+const conversation = (detail: Detail, shown: Shown, { first, next }: Around) =>
+  detail.messages.length === 0
     ? emptyState({ icon: 'message-square', title: 'No messages yet', why: 'The runner of the agent has appended none so far.' })
     : div(
         null,
-        ol({ class: 'messages' }, ...messages.map((message) => messageOf(message, models))),
+        ol({ class: 'messages' }, ...detail.messages.map((message) => messageOf(message, detail, shown))),
         first === null && next === null
           ? null
           : div(
@@ -81,13 +102,19 @@ const conversation = ({ messages }: Detail, models: Models, { first, next }: Aro
             ),
       );
 
-const agentFacts = ({ session }: Detail, models: Models, at: (rest: string) => string) =>
+/** A visitor who may not read all of the tenant gets no link to the past, from which some pages would not open. */
+const agentFacts = ({ session }: Detail, { visit, models }: Shown, at: (rest: string) => string) =>
   facts({
     Agent: a({ href: at(`/agents/${session.agent_id}`) }, session.agent_name ?? 'Open the agent'),
-    Revision: a(
-      { href: at(`/agents/${session.agent_id}?as_of=${encodeURIComponent(session.position)}`), 'data-revision': session.agent_revision },
-      `${session.agent_revision}, as it was then`,
-    ),
+    Revision: visit.may('tenant:audit:read')
+      ? a(
+          {
+            href: at(`/agents/${session.agent_id}?as_of=${encodeURIComponent(session.position)}`),
+            'data-revision': session.agent_revision,
+          },
+          `${session.agent_revision}, as it was then`,
+        )
+      : String(session.agent_revision),
     Models:
       session.model_ids.length === 0
         ? 'none'
@@ -119,28 +146,41 @@ const originFacts = ({ session, user_email, user_name }: Detail, { visit, onAgen
     Ended: session.completed_at ? exact(session.completed_at) : null,
     Took: session.completed_at ? duration(Math.max(0, between(session.started_at, session.completed_at))) : null,
     Expires: OPEN.includes(session.status) ? exact(session.expires_at) : null,
+    Continues: session.continues_id
+      ? a({ href: tenantPath(visit.params.tenant_id!, `/sessions/${session.continues_id}`) }, 'an earlier session')
+      : null,
     'See also': links,
   });
 
-const filesCard = ({ attachments }: Detail) =>
+const filesCard = ({ attachments }: Detail, shown: Shown) =>
   attachments.length === 0
     ? null
     : card(
         'Files',
         ol(
           { class: 'lines' },
-          ...attachments.map(({ filename, size_bytes, sha256, content_type }) =>
+          ...attachments.map((file) =>
             li(
               null,
-              span(null, filename, ' ', span({ class: 'quiet' }, content_type)),
-              span({ class: 'quiet' }, `${counted(size_bytes, 'byte')} `, shortId(sha256, 'the digest')),
+              span(null, fileLink(file, shown), ' ', span({ class: 'quiet' }, file.content_type)),
+              span({ class: 'quiet' }, `${counted(file.size_bytes, 'byte')} `, shortId(file.sha256, 'the digest')),
             ),
           ),
         ),
       );
 
-/** Whether the visitor may cancel a session. They may if they may assign work to the agent of the session. */
-const mayCancel = (onAgent: MayOnAgent, { session }: Detail): boolean => OPEN.includes(session.status) && onAgent('agent:assign');
+/** Renders the buttons that interrupt or cancel a session. */
+const steering = (visit: Visit, id: string): readonly Child[] => {
+  const path = { tenant_id: visit.params.tenant_id!, session_id: id };
+  return [
+    actionButton(visit, visit.rows.interruptSession, path, 'Interrupt', { icon: 'pause' }),
+    actionButton(visit, visit.rows.cancelSession, path, 'Cancel the session', {
+      icon: 'ban',
+      look: 'danger',
+      confirm: 'The runner is told to stop. What it has done so far stays.',
+    }),
+  ];
+};
 
 const ending = ({ session: { summary, error } }: Detail): Child =>
   summary || error
@@ -156,14 +196,15 @@ const ending = ({ session: { summary, error } }: Detail): Child =>
  */
 export const sessionPage = page({
   path: '/console/t/:tenant_id/sessions/:session_id',
-  permit: 'tenant:audit:read',
+  permit: 'tenant:read',
   nav: 'Sessions',
   categories: ['session'],
   asks: (visit: Visit) => {
     const { ask, rows, params, query } = visit;
     const tenant_id = params.tenant_id!;
     const cursor = query.get('cursor');
-    const session = ask(rows.getTenantSession, { tenant_id, session_id: params.session_id!, ...(cursor ? { cursor } : {}) });
+    const asked = { tenant_id, session_id: params.session_id!, ...(cursor ? { cursor } : {}) };
+    const session = visit.may('tenant:audit:read') ? ask(rows.getTenantSession, asked) : ask(rows.getSession, asked);
     return {
       session,
       tenant: ask(rows.readTenant, { tenant_id }),
@@ -174,9 +215,9 @@ export const sessionPage = page({
     };
   },
   title: ({ session }) => (session.ok ? (session.value.session.title ?? 'Session') : 'Session'),
-  trail: ({ params, tenant }) => [
+  trail: ({ params, tenant, may }) => [
     [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
-    ['Sessions', tenantPath(params.tenant_id!, '/sessions')],
+    ...(may('tenant:audit:read') ? [['Sessions', tenantPath(params.tenant_id!, '/sessions')] as const] : []),
   ],
   view: ({ session, tenant, models, access }, visit) => {
     if (!session.ok) return [heading('Session', null), problemPanel(session.problem)];
@@ -192,29 +233,29 @@ export const sessionPage = page({
     const onAgent = mayOf(access as Parameters<typeof mayOf>[0]);
     const { delivery_id } = value.session;
     const links = externalLinks(linksOf(tenant), { id, delivery_id, tenant_id: visit.params.tenant_id! });
-    const cancel = mayCancel(onAgent, value)
-      ? actionButton(visit, visit.rows.cancelSession, { tenant_id: visit.params.tenant_id!, session_id: id }, 'Cancel the session', {
-          icon: 'ban',
-          look: 'danger',
-          confirm: 'The runner is told to stop. What it has done so far stays.',
-        })
-      : null;
+    const shown: Shown = { visit, models: names, mayAct: mayAct(visit, onAgent), mayRead: onAgent('agent:chat:read') };
+    const isSteered = shown.mayAct && OPEN.includes(status);
     return [
       div(
         { 'data-kind': 'session', 'data-id': id, 'data-position': session.position },
         heading(
           span(null, title ?? 'Untitled session', ' ', badge(status)),
           span(null, `${agent_name ?? 'An agent'} · `, ago(value.session.started_at)),
-          cancel,
+          ...(isSteered ? steering(visit, id) : []),
           historyLink(visit, id),
         ),
         div(
           { class: 'detail' },
-          div({ class: 'detail-main' }, ending(value), card('Conversation', conversation(value, names, around)), filesCard(value)),
+          div(
+            { class: 'detail-main' },
+            ending(value),
+            card('Conversation', conversation(value, shown, around), shown.mayAct ? composeForms(visit, value) : null),
+            filesCard(value, shown),
+          ),
           aside(
             { class: 'detail-side', 'aria-label': 'Facts' },
             card('Cost', costFacts(value)),
-            card('Agent', agentFacts(value, names, at)),
+            card('Agent', agentFacts(value, shown, at)),
             card(
               'Origin',
               originFacts(value, { visit, onAgent, links }),

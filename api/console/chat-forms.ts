@@ -1,0 +1,141 @@
+import type { Rows } from '../areas.ts';
+import type { ReplyOf } from '../http/ask.ts';
+import { UPLOAD_FIELD } from '../http/upload-route.ts';
+import { badge } from './parts/badge.ts';
+import { icon } from './parts/icon.ts';
+import { type Child, tags } from './parts/tags.ts';
+import { ago, exact } from './parts/time.ts';
+import { type MayOnAgent, mayCall } from './permission.ts';
+import { tenantPath, type Visit } from './visit.ts';
+
+const { button, div, form, input, label, p, pre, span, strong, textarea } = tags;
+
+export type Approval = ReplyOf<Rows['listApprovals']>[number];
+type Detail = ReplyOf<Rows['getSession']>;
+
+const OPEN = ['pending', 'running', 'waiting'];
+export const isOpen = ({ session }: Detail): boolean => OPEN.includes(session.status);
+
+/** Whether the visitor may act in a session: they may if they may assign work to its agent. */
+export const mayAct = (visit: Visit, onAgent: MayOnAgent): boolean =>
+  !visit.query.has('as_of') && mayCall(visit, visit.rows.decideApproval) && onAgent('agent:assign');
+
+const hidden = (name: string, value: string) => input({ type: 'hidden', name, value });
+
+type Target = { readonly operation: string; readonly params: Readonly<Record<string, string>> };
+
+/** Renders a form that calls an operation. It works without JavaScript. */
+const callForm = (visit: Visit, { operation, params }: Target, ...children: Child[]) =>
+  form(
+    { method: 'post', action: `/console/run/${operation}`, class: 'chat-form', 'data-form': operation, autocomplete: 'off' } as never,
+    ...Object.entries(params).map(([name, value]) => hidden(`:${name}`, value)),
+    hidden('_key', crypto.randomUUID()),
+    hidden('_return', visit.path),
+    ...children,
+  );
+
+const area = (name: string, text: string, attributes: object) =>
+  label({ class: 'chat-text' }, span({ class: 'quiet' }, text), textarea({ name, rows: 3, ...attributes } as never, ''));
+
+/** Renders the form with which a visitor decides on an open approval. */
+const decisionForm = (visit: Visit, { id, session_id }: Approval) =>
+  callForm(
+    visit,
+    { operation: 'decideApproval', params: { tenant_id: visit.params.tenant_id!, session_id, message_id: id } },
+    area('/comment', 'Comment for the agent (optional)', { maxlength: 2_000, rows: 2 }),
+    div(
+      { class: 'actions' },
+      button({ class: 'primary', name: '/decision', value: 'approved' } as never, icon('check'), 'Approve'),
+      button({ class: 'danger', name: '/decision', value: 'denied' } as never, icon('x'), 'Deny'),
+    ),
+  );
+
+const outcomeOf = ({ status, decided_by_name, decided_by_email, decided_at, comment }: Approval): Child => {
+  if (status === 'open' || !decided_at) return null;
+  const who = decided_by_name ?? decided_by_email;
+  return div({ class: 'quiet' }, who ? `${who}, ` : '', ago(decided_at), comment ? pre({ class: 'message-text' }, comment) : null);
+};
+
+/** Renders what an agent asks a person to decide, with the form to decide if the visitor may. */
+export const approvalView = (visit: Visit, approval: Approval, mayDecide: boolean): Child =>
+  div(
+    { class: 'approval', 'data-kind': 'approval', 'data-status': approval.status },
+    div(
+      { class: 'message-head' },
+      icon('shield-check'),
+      strong(null, approval.action ?? 'The text can no longer be decrypted.'),
+      badge(approval.status),
+    ),
+    approval.detail ? pre({ class: 'message-text' }, approval.detail) : null,
+    approval.expires_at && approval.status === 'open' ? p({ class: 'quiet' }, 'Expires ', exact(approval.expires_at)) : null,
+    outcomeOf(approval),
+    approval.status === 'open' && mayDecide ? decisionForm(visit, approval) : null,
+  );
+
+/** Renders the files that the next message names: those that the visitor has just added. */
+const chosenFiles = (visit: Visit, { attachments }: Detail): Child => {
+  const chosen = new Set(visit.query.getAll('file'));
+  return attachments
+    .filter(({ id }) => chosen.has(id))
+    .map(({ id, filename }) =>
+      label(
+        { class: 'chat-file' },
+        input({ type: 'checkbox', name: '/attachment_ids', value: id, checked: true } as never),
+        ` with the file ${filename}`,
+      ),
+    );
+};
+
+const uploadForm = (visit: Visit, session_id: string) =>
+  form(
+    {
+      method: 'post',
+      action: tenantPath(visit.params.tenant_id!, `/sessions/${session_id}/files`),
+      enctype: 'multipart/form-data',
+      class: 'chat-form chat-upload',
+      'data-form': 'addSessionAttachment',
+    } as never,
+    label(null, span({ class: 'quiet' }, 'File (at most 25 MiB)'), input({ type: 'file', name: UPLOAD_FIELD, required: true } as never)),
+    button(null, icon('plus'), span(null, 'Add the file')),
+  );
+
+/**
+ * Renders the forms with which a visitor writes in a session, adds a file to it, or continues it if it has ended. Only
+ * who has started a session writes in it.
+ */
+export const composeForms = (visit: Visit, detail: Detail): Child => {
+  const { id, created_by_id } = detail.session;
+  const params = { tenant_id: visit.params.tenant_id!, session_id: id };
+  if (!isOpen(detail))
+    return callForm(
+      visit,
+      { operation: 'continueSession', params },
+      area('/message/content', 'Continue in a new session. The agent finds what was written in this one.', { required: true }),
+      div({ class: 'actions' }, button({ class: 'primary' }, icon('play'), span(null, 'Continue'))),
+    );
+  if (created_by_id === null || created_by_id !== visit.me?.user?.id)
+    return p({ class: 'quiet' }, 'Only who has started a session writes in it.');
+  const message = callForm(
+    visit,
+    { operation: 'appendMessage', params },
+    hidden('/role', 'user'),
+    area('/content', 'Message to the agent', { required: true, 'data-hotkey': 'm', 'data-key-name': 'Write a message' }),
+    chosenFiles(visit, detail),
+    div({ class: 'actions' }, button({ class: 'primary' }, icon('send'), span(null, 'Send'))),
+  );
+  return div({ class: 'stack' }, message, uploadForm(visit, id));
+};
+
+/** Renders the form that starts a session of an agent with the first message. */
+export const startForm = (visit: Visit, agent_id: string): Child =>
+  callForm(
+    visit,
+    { operation: 'startSession', params: { tenant_id: visit.params.tenant_id!, agent_id } },
+    label(
+      { class: 'chat-text' },
+      span({ class: 'quiet' }, 'What it is about (optional)'),
+      input({ type: 'text', name: '/title', maxlength: 255 } as never),
+    ),
+    area('/message/content', 'First message to the agent', { required: true }),
+    div({ class: 'actions' }, button({ class: 'primary' }, icon('play'), span(null, 'Start'))),
+  );

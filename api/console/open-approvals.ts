@@ -1,0 +1,31 @@
+import type { Answer } from '../http/ask.ts';
+import type { Approval } from './chat-forms.ts';
+import { card } from './parts/facts.ts';
+import { icon } from './parts/icon.ts';
+import { type Child, tags } from './parts/tags.ts';
+import { ago } from './parts/time.ts';
+import { tenantPath, type Visit } from './visit.ts';
+
+const { a, li, strong, ul } = tags;
+
+/** Renders what agents ask people to decide, with links to the sessions. Null if nothing is open, or it cannot be read. */
+export const openApprovals = ({ params }: Visit, approvals: Answer<readonly Approval[]>): Child =>
+  approvals.ok && approvals.value.length > 0
+    ? card(
+        'Waiting for a decision',
+        ul(
+          { class: 'lines' },
+          ...approvals.value.map(({ id, session_id, action, created_at }) =>
+            li(
+              { 'data-kind': 'open-approval', 'data-id': id },
+              a(
+                { class: 'row-link', href: tenantPath(params.tenant_id!, `/sessions/${session_id}#m-${id}`) },
+                icon('shield-check'),
+                strong(null, action ?? 'An approval'),
+              ),
+              ago(created_at),
+            ),
+          ),
+        ),
+      )
+    : null;

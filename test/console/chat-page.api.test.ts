@@ -1,0 +1,115 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { afterLastTest } from '../fixtures/after-last-test.ts';
+import { createAgent, OWN_PAGE, startConsole } from '../fixtures/console-platform.ts';
+import { createRunner } from '../fixtures/console-sessions.ts';
+import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
+import { addMember } from '../fixtures/users.ts';
+
+type Json = Record<string, unknown>;
+
+const p = await startConsole();
+const agent = await createAgent(p, 'Reviewer');
+const runner = await createRunner(p, agent);
+const key = () => ({ _key: crypto.randomUUID() });
+const ofTenant = { ':tenant_id': p.tenant_id };
+
+const run = async (operation: string, fields: Record<string, string>, session?: string): Promise<string> => {
+  const answer = await p.submit(`/console/run/${operation}`, { ...ofTenant, ...key(), ...fields }, OWN_PAGE, session);
+  assert.is(answer.status, 303, answer.text);
+  return answer.headers.get('location')!;
+};
+const idIn = (location: string): string => /\/sessions\/(\w+)/.exec(location)![1]!;
+const read = async (id: string): Promise<{ session: Json; messages: Json[]; attachments: Json[] }> =>
+  (await p.send('GET', `${p.tenant}/sessions/${id}`)).body as never;
+const open = async (path: string, session?: string): Promise<string> => {
+  await p.waitForProjections();
+  return (await p.open(path, session)).text;
+};
+const start = async (): Promise<string> =>
+  idIn(await run('startSession', { ':agent_id': agent, '/title': 'Review', '/message/content': 'Please review it.' }));
+const ask = async (id: string, action: string): Promise<string> => {
+  const approval = { action, detail: 'All checks <b>passed</b>.' };
+  const body = { role: 'assistant', kind: 'approval', content: 'May I?', approval };
+  return String(((await p.send('POST', `${p.tenant}/sessions/${id}/messages`, { key: runner, body })).body as Json).id);
+};
+
+test('a person starts a session with a first message on the tab of an agent, and writes further messages on its page', async () => {
+  assert.match(await open(`${p.base}/agents/${agent}/sessions`), /data-form="startSession"/);
+  const id = await start();
+  assert.match(await open(`${p.base}/sessions/${id}`), /Please review it\.[\s\S]+data-form="appendMessage"/);
+  await run('appendMessage', { ':session_id': id, '/role': 'user', '/content': 'Look at the log, too.' });
+  assert.equal(
+    (await read(id)).messages.map(({ role, content }) => [role, content]),
+    [
+      ['user', 'Please review it.'],
+      ['user', 'Look at the log, too.'],
+    ],
+  );
+});
+
+test('a file that is added on the page of a session is named by the next message; others cannot add one', async () => {
+  const id = await start();
+  const upload = (headers: Record<string, string>) =>
+    p.send('POST', `${p.base}/sessions/${id}/files`, {
+      key: '',
+      raw: formBody({ name: 'upload', filename: 'build.log', content: 'all green' }),
+      headers: { cookie: p.cookie, 'content-type': FORM_TYPE, ...headers },
+    });
+  assert.is((await upload({ origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' })).status, 403);
+  const added = await upload(OWN_PAGE);
+  assert.is(added.status, 303, added.text);
+  const text = await open(added.headers.get('location')!);
+  const file = /name="\/attachment_ids" value="(\w+)"/.exec(text)![1]!;
+  await run('appendMessage', { ':session_id': id, '/role': 'user', '/content': 'Here it is', '/attachment_ids': file });
+  assert.equal((await read(id)).messages.at(-1)!.attachment_ids, [file]);
+  assert.match(await open(`${p.base}/sessions/${id}`), /Here it is[\s\S]+download="build\.log"/);
+});
+
+test('a person decides on an approval in the page of its session; the overview and the agent show those that are open', async () => {
+  const id = await start();
+  const message = await ask(id, 'Merge <i>it</i>');
+  const link = new RegExp(`/sessions/${id}#m-${message}`);
+  for (const path of [p.base, `${p.base}/agents/${agent}`]) assert.match(await open(path), link);
+  const page = await open(`${p.base}/sessions/${id}`);
+  assert.match(page, /Merge &lt;i&gt;it&lt;\/i&gt;[\s\S]+All checks &lt;b&gt;passed/);
+  assert.match(page, /data-form="decideApproval"[\s\S]+value="approved"[\s\S]+value="denied"/);
+  const fields = { ':session_id': id, ':message_id': message, '/decision': 'approved', '/comment': 'After 18:00' };
+  const target = await run('decideApproval', { ...fields, _return: `${p.base}/sessions/${id}` });
+  assert.match(await open(target), /data-status="approved"[\s\S]+After 18:00/);
+  for (const path of [p.base, `${p.base}/agents/${agent}`]) assert.not.match(await open(path), link);
+  const again = await p.submit('/console/run/decideApproval', { ...ofTenant, ...key(), ...fields, '/decision': 'denied' });
+  assert.is(again.status, 409);
+  assert.match(again.text, /has already decided: approved/);
+});
+
+test('a session is interrupted and cancelled on its page; one that has ended is continued there', async () => {
+  const id = await start();
+  assert.match(await open(`${p.base}/sessions/${id}`), /data-form="interruptSession"[\s\S]+data-form="cancelSession"/);
+  await run('interruptSession', { ':session_id': id });
+  await run('cancelSession', { ':session_id': id });
+  const ended = await open(`${p.base}/sessions/${id}`);
+  assert.not.match(ended, /data-form="(?:interruptSession|cancelSession|appendMessage|addSessionAttachment)"/);
+  assert.match(ended, /data-form="continueSession"/);
+  const next = idIn(await run('continueSession', { ':session_id': id, '/message/content': 'Go on' }));
+  assert.not.equal(next, id);
+  assert.match(await open(`${p.base}/sessions/${next}`), new RegExp(`/sessions/${id}"[^>]*>an earlier session`));
+});
+
+test('who may only read the chats of an agent sees its sessions without the forms; without this, the page does not exist', async () => {
+  const id = await start();
+  await ask(id, 'Merge it');
+  const viewer = await addMember(p, 'MEMBER', p.tenant_id, 'viewer@example.com');
+  const cookie = await p.signIn(viewer.key);
+  const status = async () => (await p.open(`${p.base}/sessions/${id}`, cookie)).status;
+  assert.is(await status(), 404);
+  await p.send('PUT', `${p.tenant}/agents/${agent}/roles/${viewer.user_id}`, { body: { role: 'VIEWER' } });
+  assert.is(await status(), 200);
+  const text = await open(`${p.base}/sessions/${id}`, cookie);
+  assert.match(text, /Merge it/);
+  assert.not.match(text, /data-form="(?:decideApproval|appendMessage|interruptSession|addSessionAttachment)"/);
+});
+
+afterLastTest(() => p.close());
+
+test.run();
