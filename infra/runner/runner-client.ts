@@ -28,6 +28,7 @@ import {
   startSession,
 } from './session-client.ts';
 
+export type { Ask, Decision } from './approval-client.ts';
 export type { NewReservation, Reservation, RunnerReservation } from './budget-client.ts';
 export type { LiveFile, LiveMessage } from './live-session.ts';
 export { SessionStopped } from './live-session.ts';

@@ -7,6 +7,7 @@ import type { SessionStart } from '../../commands/sessions/start-session.ts';
 import type { MemoryEntry } from '../../projections/memory/memory-import.ts';
 import type { AttachmentRead, TaskMessageRead, TaskSessionRead } from '../../projections/sessions/session.ts';
 import { type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
+import { type Ask, askForApproval, type Decision } from './approval-client.ts';
 import type { LiveFile, LiveSession } from './live-session.ts';
 
 export type Session = z.output<typeof TaskSessionRead>;
@@ -32,6 +33,11 @@ export type RunnerSession = {
   readonly append: (message: NewMessage) => Promise<Message>;
   /** Appends a message of the agent. After it, the session waits for the next message. */
   readonly wait: (content: string) => Promise<Message>;
+  /**
+   * Asks a person to decide whether the agent may do something, and waits for the decision.
+   * @throws Refusal, and an AbortError when the runner stops
+   */
+  readonly approve: (ask: Ask) => Promise<Decision>;
   readonly attach: (file: NewAttachment) => Promise<Attachment>;
   /** Adds a text to the memory of the agent, as learned in this session. */
   readonly remember: (text: string, source?: string) => Promise<Entry>;
@@ -74,6 +80,7 @@ const sessionOf = (client: Client, id: string): Omit<RunnerSession, 'started'> =
   return {
     id,
     append,
+    approve: (ask) => askForApproval(client, path, ask),
     wait: (content) => append({ role: 'assistant', kind: 'waiting', content }),
     remember: (text, source) => remember(client, text, { source: source ?? null, session_id: id }),
     attach: (file) => post(`${path}/attachments`, formOf(file)),
@@ -85,8 +92,7 @@ const sessionOf = (client: Client, id: string): Omit<RunnerSession, 'started'> =
 
 /**
  * Starts a session of the agent.
- * @throws Refusal, as all methods of the session do; budget_exceeded if the budget of the hour is used up:
- *   `extra.members` has `resets_at`
+ * @throws Refusal, as all methods of the session do; BudgetExceeded if the budget of the hour is used up
  */
 export const startSession = async (client: Client, session: NewSession, idempotencyKey?: string): Promise<RunnerSession> => {
   const { tenant, agent } = client.agent;

@@ -252,7 +252,7 @@ const ended =
 /** Sessions without their messages, which only the log contains. */
 export const sessions = {
   name: 'sessions',
-  version: 5,
+  version: 6,
   categories: [Session.category, ACKNOWLEDGEMENT],
   tables: [table, attachmentTable, approvalTable, settledTable, sessionCounter.table],
   on: {
