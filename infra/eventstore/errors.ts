@@ -16,7 +16,7 @@ const UNAVAILABLE_TYPES: ReadonlySet<string> = new Set([
  * compared because some of the client's errors have no type of their own.
  */
 const UNAVAILABLE_MESSAGE =
-  /server is not ready|ECONNRESET|ECONNREFUSED|socket hang up|Failed to discover|GOAWAY|Session closed|Received RST_STREAM|Channel has been shut down|Cancelled on client|^7 PERMISSION_DENIED|^8 RESOURCE_EXHAUSTED|^13 INTERNAL|^14 UNAVAILABLE|^16 UNAUTHENTICATED/i;
+  /server is (not ready|busy)|no leader info|NotHandledReason|ECONNRESET|ECONNREFUSED|socket hang up|Failed to discover|GOAWAY|Session closed|Received RST_STREAM|Channel has been shut down|Cancelled on client|^7 PERMISSION_DENIED|^8 RESOURCE_EXHAUSTED|^13 INTERNAL|^14 UNAVAILABLE|^16 UNAUTHENTICATED/i;
 
 /** Matches Node's error codes for a call whose connection closed before the request was sent or answered. */
 const CLOSED_CONNECTION_CODE = /^(ERR_HTTP2_|ERR_STREAM_|EPIPE$|ETIMEDOUT$)/;

@@ -1,13 +1,14 @@
 import type { Duplex } from 'node:stream';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { openOnce } from '../open-once.ts';
-import { toClientUrl } from './store-url.ts';
+import { isLeaderWanted, toClientUrl } from './store-url.ts';
 
 type ServerFeatures = { readonly supports: (method: unknown, feature?: string) => boolean | Promise<boolean> };
 type Action<T> = (grpcClient: unknown) => Promise<T>;
 
 /** The members of the client that this file wraps. The client's own code calls them through `this`. */
 type Internals = {
+  callArguments: (options: object, callOptions?: object) => unknown;
   handleError: (grpcClient: unknown, error: Error) => Promise<void>;
   execute: <T>(type: unknown, name: string, action: Action<T>) => Promise<T>;
   GRPCStreamCreator: (type: unknown, name: string, create: (grpcClient: unknown) => Duplex, cache?: WeakMap<object, unknown>) => unknown;
@@ -82,6 +83,16 @@ const guardBatchAppends = (internals: Internals): void => {
   };
 };
 
+/**
+ * Asks for the leader in every call. While a cluster has no leader, the client takes a follower. A follower reads what
+ * it has, which may be older than what this process has written, and passes appends on to the last leader, which may be
+ * gone. If the call asks for the leader, the follower names it instead, and the client connects to it.
+ */
+const requireLeader = (internals: Internals): void => {
+  const { callArguments } = internals;
+  internals.callArguments = (options, callOptions) => callArguments({ ...options, requiresLeader: true }, callOptions);
+};
+
 const connect = (url: string): EventStoreDBClient => {
   try {
     return EventStoreDBClient.connectionString(url as never);
@@ -101,5 +112,6 @@ export const createStoreClient = (url: string): EventStoreDBClient => {
   catchHandlerErrors(internals);
   askForFeaturesAgain(internals);
   guardBatchAppends(internals);
+  if (isLeaderWanted(url)) requireLeader(internals);
   return client;
 };

@@ -77,10 +77,20 @@ export const toClientUrl = (url: string): string => {
   return url.trim().replace(parts.scheme, scheme);
 };
 
+/** Whether the client searches for the nodes of a cluster, so that a node can refer it to another one. */
+const isCluster = ({ scheme, hosts }: Parts): boolean => hosts.length > 1 || scheme.endsWith('+discover');
+
+/** Whether the URL names a cluster and no other preference than its leader. */
+export const isLeaderWanted = (url: string): boolean => {
+  const parts = partsOf(url);
+  const preference = parts?.options.split('&').find((option) => flat(option.split('=', 1)[0]!) === 'nodepreference');
+  return parts !== null && isCluster(parts) && (preference === undefined || flat(preference.split('=')[1]!) === 'leader');
+};
+
 /** Returns a URL for each host of a cluster; an empty list if the URL names only one node. */
 export const nodeUrls = (url: string): { readonly host: string; readonly url: string }[] => {
   const parts = partsOf(url);
-  if (!parts || (parts.hosts.length === 1 && !parts.scheme.endsWith('+discover'))) return [];
+  if (!parts || !isCluster(parts)) return [];
   const user = parts.user === null ? '' : `${parts.user}@`;
   const options = parts.options === '' ? '' : `?${parts.options}`;
   return parts.hosts.map((host) => ({ host, url: `esdb://${user}${host}${options}` }));

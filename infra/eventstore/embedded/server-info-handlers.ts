@@ -47,19 +47,20 @@ const LEADER = 8;
 const instance = randomUUID().replaceAll('-', '');
 const half = (at: number): bigint => BigInt(`0x${instance.slice(at, at + 16)}`);
 
+/** Encodes gossip about a cluster with one member, which is in the state `state`: by default, it is the leader. */
+export const gossipOf = (host: string, port: number, state = LEADER): Buffer =>
+  framedMessage(
+    messageField(
+      1,
+      messageField(1, messageField(1, uintField(1, half(0)), uintField(2, half(16)))),
+      uintField(2, BigInt(Date.now()) * 10_000n),
+      uintField(3, state),
+      uintField(4, 1),
+      messageField(5, textField(1, host), uintField(2, port)),
+    ),
+  );
+
 /**
  * Creates the handler of Gossip.Read. The response describes a cluster whose only member, the leader, is this store.
  */
-export const gossipMethod = (host: string, port: () => number) =>
-  respondWith(() =>
-    framedMessage(
-      messageField(
-        1,
-        messageField(1, messageField(1, uintField(1, half(0)), uintField(2, half(16)))),
-        uintField(2, BigInt(Date.now()) * 10_000n),
-        uintField(3, LEADER),
-        uintField(4, 1),
-        messageField(5, textField(1, host), uintField(2, port())),
-      ),
-    ),
-  );
+export const gossipMethod = (host: string, port: () => number) => respondWith(() => gossipOf(host, port()));

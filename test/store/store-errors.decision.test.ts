@@ -1,0 +1,34 @@
+import { DeadlineExceededError, ErrorType, UnknownError } from '@eventstore/db-client';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { classify } from '../../infra/eventstore/errors.ts';
+
+/** An answer to an append whose reason the client has no type for. */
+const answered = (reason: string): Error => new UnknownError(undefined, `Could not recognize ${reason}`);
+
+/** What a node answers that cannot serve the call now, but may serve it later. */
+const LATER: readonly Error[] = [
+  answered('Server Is Not Ready'),
+  answered('Server Is Busy'),
+  answered('No leader info available in response'),
+  answered('Unknown NotHandledReason (3)'),
+  new Error('2 UNKNOWN: No leader info available in response'),
+  new Error('14 UNAVAILABLE: Server Is Busy'),
+  new Error('Failed to discover after 10 attempts.'),
+  new DeadlineExceededError(),
+  Object.assign(new Error('5 NOT_FOUND: Leader info available'), { type: ErrorType.NOT_LEADER }),
+];
+
+test('every answer of a node that cannot serve a call now is one after which the call is repeated', () => {
+  assert.equal(
+    LATER.map((error) => [error.message, classify(error).kind]),
+    LATER.map((error) => [error.message, 'unavailable']),
+  );
+});
+
+test('an answer that a repetition does not change is not one after which the call is repeated', () => {
+  for (const error of [answered('Bad Request'), new Error('5 NOT_FOUND: no such stream'), new Error('3 INVALID_ARGUMENT')])
+    assert.is(classify(error).kind, 'wrong-request', error.message);
+});
+
+test.run();
