@@ -5,6 +5,7 @@ import type { NewDelivery } from '../../commands/webhooks/webhook-ports.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { type DeliveryEvent, evolve, initial } from '../../domain/webhooks/delivery.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
+import { createCountedWarnings } from '../logging/counted-warnings.ts';
 import { createLruMap } from '../lru-map.ts';
 import { deliveryStream } from './record-delivery.ts';
 
@@ -29,6 +30,7 @@ export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; log
   const digests = createLruMap<string, string>({ capacity: MAX_REMEMBERED });
   const waiting: Redelivery[] = [];
   const workers = new Set<Promise<void>>();
+  const warnOfSkipped = createCountedWarnings(logger, 'redeliveries could not be compared with their deliveries');
 
   const compare = async ({ stream, tenant, integration_id, sha256, size_bytes }: Redelivery): Promise<void> => {
     let delivery = initial;
@@ -50,7 +52,7 @@ export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; log
       // Another process has appended to the stream since it was read, most likely the same event. So the bodies are
       // compared again.
       if (error instanceof LogError && error.kind === 'conflict') return enqueue(redelivery);
-      logger.warn({ error: (error as Error).message, stream: redelivery.stream }, 'a redelivery could not be compared with its delivery');
+      warnOfSkipped(redelivery.integration_id, { error: (error as Error).message, stream: redelivery.stream });
     }
   };
 
