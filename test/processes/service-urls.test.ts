@@ -26,6 +26,8 @@ test('every documented form of the URL of a service is accepted', () => {
 });
 
 const SECRET = 'S3CRET';
+/** The options that a URL of a cluster gets. */
+const OPTIONS = 'keepAliveTimeout=3000&gossipTimeout=2';
 const refused: readonly [name: string, url: string, reason: RegExp][] = [
   ['EVENTSTORE_URL', `http://u:${SECRET}@node1`, /must begin with esdb:\/\/, esdb\+discover:\/\/, kurrentdb:\/\/ or kurrentdb\+discover/],
   ['EVENTSTORE_URL', 'node1:2113', /must begin with esdb/],
@@ -91,14 +93,22 @@ test('the client understands every accepted URL of an event store', async () => 
 });
 
 test('a URL of KurrentDB becomes one that the client knows, and a discovery of several hosts asks all of them', () => {
-  equal(toClientUrl('kurrentdb://a:1,b:2?tls=false'), 'esdb://a:1,b:2?tls=false');
-  equal(toClientUrl('kurrentdb+discover://a'), 'esdb+discover://a');
-  equal(toClientUrl('esdb+discover://a,b'), 'esdb://a,b');
+  equal(toClientUrl('kurrentdb://a:1?tls=false'), 'esdb://a:1?tls=false');
+  equal(toClientUrl('kurrentdb+discover://a'), `esdb+discover://a?${OPTIONS}`);
+  equal(toClientUrl('esdb+discover://a,b'), `esdb://a,b?${OPTIONS}`);
   equal(nodeUrls('esdb://a:1?tls=false'), []);
   equal(nodeUrls('kurrentdb://u:p@a:1,b?tls=false'), [
     { host: 'a:1', url: 'esdb://u:p@a:1?tls=false' },
     { host: 'b', url: 'esdb://u:p@b?tls=false' },
   ]);
+});
+
+test('a node of a cluster that does not answer counts as lost after 2 or 3 seconds, unless the URL says another time', () => {
+  equal(toClientUrl('esdb://a,b'), `esdb://a,b?${OPTIONS}`);
+  equal(toClientUrl('esdb://a,b?tls=false'), `esdb://a,b?tls=false&${OPTIONS}`);
+  equal(toClientUrl('esdb://a,b?keep_alive_timeout=8000'), 'esdb://a,b?keep_alive_timeout=8000&gossipTimeout=2');
+  equal(toClientUrl('esdb://a,b?gossipTimeout=9&keepAliveTimeout=1'), 'esdb://a,b?gossipTimeout=9&keepAliveTimeout=1');
+  equal(toClientUrl('esdb://a'), 'esdb://a');
 });
 
 test.run();
