@@ -32,6 +32,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'tenants/invitation.ts issue': 'each invitation has a token of its own, which replaces the earlier one',
   'tenants/tenant.ts openToSuperAdmin': 'each opening of a tenant by a super-admin is recorded, with its reason',
   'webhooks/delivery.ts requeue': 'each call sends the delivery to the runner once more',
+  'webhooks/release.ts release': 'refuses every second release',
   'webhooks/integration.ts rotateSecret': 'each rotation has a secret of its own',
   'webhooks/skill-webhook.ts rotateToken': 'each rotation has a token of its own',
 };

@@ -76,6 +76,22 @@ test('programs that answer each other by mail are stopped after 16 answers; a pe
   assert.equal(blocked, ['loop', 'loop']);
 });
 
+test('mail beyond a rate that holds is in the mailbox once it is released, and only to its own agent', async () => {
+  const [agent, other] = [await p.newAgent(), await p.newAgent()];
+  const rule = { name: 'busy', kind: 'rate', options: { max: 1, per_seconds: 3_600 }, action: 'hold' };
+  await p.send('PUT', `${p.tenant}/guardrails`, { body: [rule] });
+  for (const n of [1, 2])
+    await p.receive(mailOf([`Message-ID: <held-${n}@example.com>`, `Subject: Number ${n}`], `Text ${n}`), [agent.address]);
+  await p.send('PUT', `${p.tenant}/guardrails`, { body: [] });
+  const textsIn = async () => (await p.inbox(agent)).map(({ text }) => text);
+  assert.equal(await textsIn(), ['Text 1']);
+  const { id } = p.eventsOf('MailHeld').at(-1)!;
+  const release = (body: Json) => p.send('POST', `${p.tenant}/deliveries/${id}/release`, { body: { reason: 'It is urgent', ...body } });
+  assert.is((await release({ agent_id: other.id })).status, 422);
+  assert.is((await release({})).status, 202);
+  assert.equal((await textsIn()).toSorted(), ['Text 1', 'Text 2']);
+});
+
 test('two agents of a tenant that answer each other are stopped', async () => {
   const [one, other] = [await p.newAgent(), await p.newAgent()];
   await p.sendAs(one, { to: [other.address] });
