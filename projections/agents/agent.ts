@@ -113,6 +113,17 @@ const access = {
   indexes: [{ columns: ['tenant_id', 'user_id', 'agent_id'] }],
 } as const satisfies Table;
 
+/** The credentials of the tenant that agents were given. A row can be outdated: the identity may be another one since. */
+const givenCredentials = {
+  name: 'given_credentials',
+  key: ['tenant_id', 'identity_id', 'agent_id'],
+  columns: { tenant_id: 'text', identity_id: 'text', agent_id: 'text' },
+  docs: {},
+  indexes: [],
+} as const satisfies Table;
+
+const credentialKey = ({ tenant, id }: EventOfAgent, identity_id: string): Key => ({ tenant_id: tenant, identity_id, agent_id: id });
+
 export const agentCounter = tenantCounter('agent', 'agents');
 
 /**
@@ -162,9 +173,9 @@ const insertAgent = (event: Recorded<Extract<Agent.AgentEvent, { type: 'AgentCre
 /** The agents with their model chains, the users who have access to them, and the number of agents in each tenant. */
 export const agents = {
   name: 'agents',
-  version: 6,
+  version: 7,
   categories: ['agent'],
-  tables: [table, access, agentCounter.table],
+  tables: [table, access, givenCredentials, agentCounter.table],
   on: {
     AgentCreated: insertAgent,
     AgentCloned: insertAgent,
@@ -179,8 +190,8 @@ export const agents = {
     AgentAccessRevoked: (event) => [touch(event), removeAccess(event, 'grant', event.data.user_id)],
     AgentToolGranted: touch,
     AgentToolRevoked: touch,
-    AgentCredentialGiven: touch,
-    AgentCredentialTaken: touch,
+    AgentCredentialGiven: (event) => [touch(event), insert('given_credentials', credentialKey(event, event.data.identity_id))],
+    AgentCredentialTaken: (event) => [touch(event), remove('given_credentials', credentialKey(event, event.data.identity_id))],
     AgentUpdated: (event) => patch('agents', keyOf(event), { ...event.data, updated_at: event.at }),
     AgentActivated: (event) => patch('agents', keyOf(event), { is_active: true, updated_at: event.at }),
     AgentDeactivated: (event) => patch('agents', keyOf(event), { is_active: false, updated_at: event.at }),

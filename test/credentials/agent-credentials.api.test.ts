@@ -164,6 +164,32 @@ test('unlinking an identity takes it from all agents at once, and linking it aga
   assert.equal([idsIn(await runtimeOf(agents[0]!)), idsIn(await runtimeOf(agents[1]!))], [[id], []]);
 });
 
+/** Returns the ids of the agents to which an identity was given, as its entry in the list shows them. */
+const givenTo = async (identity: unknown, key = p.key): Promise<unknown[]> => {
+  const found = (await p.send('GET', `${p.tenant}/linked-identities?limit=200`, { key })).body as { id: string; given_to: Json[] }[];
+  return found.find(({ id }) => id === identity)!.given_to.map(({ agent_id }) => agent_id);
+};
+
+test('an identity in the list names the agents that have it now, of those that the caller may see', async () => {
+  const [one, two] = [await newAgent(), await newAgent()];
+  const { id } = await newDatabase('named.example.com');
+  assert.equal(await givenTo(id), []);
+  for (const agent of [one, two]) await give(agent, id);
+  assert.equal((await givenTo(id)).toSorted(), [one.id, two.id].toSorted());
+  const viewer = await addMember(p, 'MEMBER', p.tenant_id, 'sees-one@example.com');
+  assert.equal(await givenTo(id, viewer.key), []);
+  await p.send('PUT', `${one.path}/roles/${viewer.user_id}`, { body: { role: 'VIEWER' } });
+  assert.equal(await givenTo(id, viewer.key), [one.id]);
+  await take(one, id);
+  assert.equal([await givenTo(id), await givenTo(id, viewer.key)], [[two.id], []]);
+  await unlink(id);
+  await newDatabase('named.example.com');
+  assert.equal(await givenTo(id), [], 'linked again, it is another identity');
+  await give(two, id);
+  await p.send('DELETE', two.path);
+  assert.equal(await givenTo(id), []);
+});
+
 test('an inactive agent gets no credentials of the tenant until it is active again', async () => {
   const agent = await newAgent();
   const { id } = await newDatabase('inactive.example.com');

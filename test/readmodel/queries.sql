@@ -3598,6 +3598,19 @@ order by
 limit
   100;
 
+-- agentsGiven: of some identities
+select
+  "given"."identity_id",
+  "given"."agent_id"
+from
+  "agents"."given_credentials" as "given"
+where
+  "given"."tenant_id" = $1
+  and "given"."identity_id" = any ($2)
+order by
+  "given"."identity_id",
+  "given"."agent_id";
+
 -- lastFailures: of some deliveries
 select
   "delivery"."id",
