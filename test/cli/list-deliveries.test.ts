@@ -18,7 +18,9 @@ const listed = (fields: object): Listed =>
     ...fields,
   }) as Listed;
 
-test('the line of a delivery says why it failed, and that there is no report only where one is missing', () => {
+const HELD = { reason: 'budget', until: '2026-03-14T10:00:00.000Z', since: null };
+
+test('the line of a delivery says why it failed or waits, and that there is no report only where one is missing', () => {
   for (const [fields, isFailed, end] of [
     [{ last_failure: FAILURE }, true, 'running  attempt 2 timed out: too slow'],
     [
@@ -28,6 +30,8 @@ test('the line of a delivery says why it failed, and that there is no report onl
     ],
     [{}, true, 'running  no report'],
     [{}, false, 'running'],
+    [{ status: 'held', held: HELD }, false, 'held (budget until 2026-03-14T10:00:00.000Z)'],
+    [{ status: 'held', held: { ...HELD, until: null } }, false, 'held (budget)'],
     [{ outcome: 'dead', status: 'dead' }, false, 'dead  no report'],
     [{ status: 'done', last_failure: FAILURE }, false, 'done'],
   ] as const)
