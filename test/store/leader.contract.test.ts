@@ -34,13 +34,14 @@ const startCluster = async () => {
   return { hosts: `127.0.0.1:${follower.port},127.0.0.1:${await freePort()}`, follower: `127.0.0.1:${follower.port}` };
 };
 
+/** An event that is appended again after an attempt whose answer was lost. */
+const AGAIN = happened();
+const PATIENCE = { deadline: 20_000 };
+
 /** Every way to call the log. Each returns true if the leader answered. */
 const CALLS: Readonly<Record<string, (log: Log) => Promise<boolean>>> = {
-  append: async (log) => (await log.append(STREAM, 0, [happened()], { deadline: 3_000 })).revision === 1,
-  'append without retry': async (log) => {
-    await log.append(`${STREAM}x`, 'none', [happened()], { deadline: 3_000, retry: false }).catch(() => null);
-    return (await log.append(`${STREAM}x`, 'none', [happened()], { deadline: 3_000 })).revision === 0;
-  },
+  append: async (log) => (await log.append(STREAM, 0, [AGAIN], PATIENCE)).revision === 1,
+  'append without retry': async (log) => (await log.append(`${STREAM}x`, 'none', [AGAIN], { ...PATIENCE, retry: false })).revision === 0,
   read: async (log) => (await Array.fromAsync(log.read(STREAM))).length > 0,
   last: async (log) => (await log.last(STREAM)) !== null,
   readAll: async (log) => (await Array.fromAsync(log.readAll({ limit: 1 }))).length > 0,
@@ -52,8 +53,8 @@ const CALLS: Readonly<Record<string, (log: Log) => Promise<boolean>>> = {
 
 /** Repeats a call that fails while the client connects to the leader. Returns false if the leader does not answer. */
 const isAnswered = async (call: () => Promise<boolean>): Promise<boolean> => {
-  const timeout = sleep(5_000 * loadFactor(), false, { ref: false });
-  for (let tries = 1; tries <= 3; tries++) {
+  const timeout = sleep(20_000 * loadFactor(), false, { ref: false });
+  for (let tries = 1; tries <= 10; tries++) {
     const answer = await Promise.race([call().catch(() => null), timeout]);
     if (answer !== null) return answer;
     await sleep(100);
