@@ -24,6 +24,9 @@ const LISTEN_TIMEOUT_MS = 1_000;
  */
 const statusOf = ({ data, reply, headers }: Msg): number => (data.length === 0 && !reply && headers?.code) || 0;
 
+/** Returns the negative acknowledgement after which the server delivers the message again when this delay is over. */
+export const negativeAck = (delayMs: number): string => `-NAK ${JSON.stringify({ delay: nanos(delayMs) })}`;
+
 /** Creates the consumer that pulls the messages of one agent from the broker, and acknowledges them. */
 export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry' | 'outage'>) => {
   let misses = 0;
@@ -42,6 +45,12 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
     await sleep(RETRY_DELAY_MS);
     return null;
   };
+
+  const send = (message: Msg, acknowledgement: string): void =>
+    void connection
+      .get()
+      .then(({ nats }) => nats.publish(message.reply!, acknowledgement))
+      .catch(() => {});
 
   return {
     /** Waits for the agent's next message. Returns null if none arrives in time. @throws the errors of `issue` */
@@ -123,11 +132,12 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
       };
     },
     /** Restarts the server's acknowledgement timeout for a message that is still being processed. */
-    reportProgress: (message: Msg): void =>
-      void connection
-        .get()
-        .then(({ nats }) => nats.publish(message.reply!, '+WPI'))
-        .catch(() => {}),
+    reportProgress: (message: Msg): void => send(message, '+WPI'),
+    /**
+     * Tells the server not to deliver a message again before `delayMs` milliseconds are over, although this runner keeps
+     * it. It can still process and acknowledge it; `reportProgress` then sets the timeout back.
+     */
+    postpone: (message: Msg, delayMs: number): void => send(message, negativeAck(delayMs)),
     close: connection.close,
   };
 };

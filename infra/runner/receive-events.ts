@@ -1,4 +1,4 @@
-import { type Msg, nanos } from 'nats';
+import type { Msg } from 'nats';
 import { encodeReport } from '../../commands/benchmarks/task-report.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { BENCHMARK_MESSAGE_TYPE, CRON_MESSAGE_TYPE } from '../../domain/runners/cloud-event.ts';
@@ -12,7 +12,7 @@ import type { BudgetGate } from './budget-gate.ts';
 import { attemptsOf, type CloudEvent, parseEvent, withBody, withValidNames } from './cloud-event.ts';
 import { causeOfError, type Failure } from './failed-attempt.ts';
 import type { LiveSession } from './live-session.ts';
-import type { MessageConsumer } from './message-consumer.ts';
+import { type MessageConsumer, negativeAck } from './message-consumer.ts';
 import type { ProcessedIds } from './processed-ids.ts';
 import type { PublishResult } from './result-lines.ts';
 import { GIVEN_BACK, withinBudget } from './within-budget.ts';
@@ -62,8 +62,6 @@ export type ReceiveLimits = {
   /** After this many runs of the handler, the runner ends. If absent, it runs until it is stopped. */
   readonly max?: number | undefined;
 };
-
-const negativeAck = (delayMs: number): string => `-NAK ${JSON.stringify({ delay: nanos(delayMs) })}`;
 
 /** Sends the result for a message to the broker. If this fails, the broker delivers the message again. */
 const settle = ({ messages, report }: Receiver, message: Msg, acknowledgement: string): Promise<void> =>

@@ -1,17 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Msg, nanos } from 'nats';
+import type { Msg } from 'nats';
 import { ACK_WAIT_MS } from '../../domain/runners/runner-credential.ts';
-import { parseEvent } from './cloud-event.ts';
 import type { MessageConsumer } from './message-consumer.ts';
 import { isTransient } from './outage-report.ts';
 import type { ProcessedIds } from './processed-ids.ts';
+import { endWaiting, giveBackAck, keepWaiting, postponeWaiting, type WaitingMessage, waitingMessage } from './waiting-message.ts';
 
 const ASK_INTERVAL_MS = 1_000;
 /** The service is asked about this many messages at a time. */
 const MAX_ASKED = 100;
 /** When the runner ends, it waits at most this many milliseconds until the broker has its waiting messages back. */
 const GIVE_BACK_TIMEOUT_MS = 3_000;
-const GIVE_BACK = `-NAK ${JSON.stringify({ delay: nanos(1_000) })}`;
 
 export type OrderOptions = {
   readonly processed: ProcessedIds;
@@ -22,15 +21,13 @@ export type OrderOptions = {
   readonly progressMs?: number | undefined;
 };
 
-/** A message that no handler has yet. `previous` is the message of its session that must be settled before; null if none. */
-type Held = { readonly message: Msg; readonly id: string | null; readonly previous: string | null };
-
 type Order = OrderOptions & {
   readonly messages: MessageConsumer;
   /** Messages of other runners that are settled. */
   readonly settled: Set<string>;
   /** In the order of their arrival. */
-  held: Held[];
+  held: WaitingMessage[];
+  readonly ackWaitMs: number;
   readonly waiters: PromiseWithResolvers<Msg | null>[];
   /** The number of requests to the broker for a message. */
   pulls: number;
@@ -38,18 +35,13 @@ type Order = OrderOptions & {
   hasReported: boolean;
 };
 
-const heldOf = (message: Msg): Held => {
-  const event = message.headers?.get('Annals-Session') ? parseEvent(message) : null;
-  return { message, id: event?.id ?? null, previous: event?.previous ?? null };
-};
-
-const isReady = ({ processed, settled }: Order, { previous }: Held): boolean =>
+const isReady = ({ processed, settled }: Order, { previous }: WaitingMessage): boolean =>
   previous === null || settled.has(previous) || processed.has(previous);
 
 /** Removes the first message that may be processed from those that wait. */
 const takeReady = (order: Order): Msg | null => {
   const index = order.held.findIndex((held) => isReady(order, held));
-  return index < 0 ? null : order.held.splice(index, 1)[0]!.message;
+  return index < 0 ? null : endWaiting(order.messages, order.held.splice(index, 1)[0]!);
 };
 
 const handOut = (order: Order): void => {
@@ -62,11 +54,12 @@ const handOut = (order: Order): void => {
 
 /** Adds a message. If the broker has delivered it again while it waits, the new one takes the place of the old one. */
 const hold = (order: Order, message: Msg): void => {
-  const held = heldOf(message);
+  const held = waitingMessage(message);
   const known = held.id === null ? -1 : order.held.findIndex(({ id }) => id === held.id);
   if (known >= 0) order.held[known] = held;
   else order.held.push(held);
   handOut(order);
+  if (order.held.includes(held)) postponeWaiting(order.messages, held, order.ackWaitMs);
 };
 
 const pullOne = async (order: Order): Promise<void> => {
@@ -118,8 +111,8 @@ const ask = async (order: Order): Promise<void> => {
   for (const id of order.settled) if (!needed.has(id)) order.settled.delete(id);
 };
 
-const giveBack = async ({ messages, held }: Order): Promise<void> => {
-  const given = held.splice(0).map(({ message }) => messages.settle(message, GIVE_BACK));
+const giveBack = async ({ messages, held, ackWaitMs }: Order): Promise<void> => {
+  const given = held.splice(0).map((waiting) => messages.settle(waiting.message, giveBackAck(waiting, ackWaitMs)));
   await Promise.race([Promise.allSettled(given), sleep(GIVE_BACK_TIMEOUT_MS, undefined, { ref: false })]);
 };
 
@@ -131,15 +124,13 @@ export type OrderedConsumer = MessageConsumer & { readonly recheck: () => void }
  * Until then, the message waits in memory, and the broker is told that it is being processed. Other messages overtake it.
  */
 export const keepSessionOrder = (messages: MessageConsumer, options: OrderOptions): OrderedConsumer => {
+  const { progressMs = ACK_WAIT_MS / 2 } = options;
   const state = { settled: new Set<string>(), held: [], waiters: [], pulls: 0, isAsking: false, hasReported: false };
-  const order: Order = { ...options, ...state, messages };
+  const order: Order = { ...options, ...state, messages, ackWaitMs: 2 * progressMs };
   const asking = setInterval(() => void ask(order), ASK_INTERVAL_MS);
-  const progress = setInterval(
-    () => {
-      for (const { message } of order.held) messages.reportProgress(message);
-    },
-    options.progressMs ?? ACK_WAIT_MS / 2,
-  );
+  const progress = setInterval(() => {
+    for (const waiting of order.held) keepWaiting(messages, waiting, order.ackWaitMs);
+  }, progressMs);
   return {
     ...messages,
     pull: () => pull(order),

@@ -1,9 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { NatsConnection } from 'nats';
+import type { Msg, NatsConnection } from 'nats';
 import * as assert from 'uvu/assert';
+import { consumerName, STREAM } from '../../domain/runners/runner-credential.ts';
+import { apiClient } from '../../infra/runner/api-client.ts';
+import { attemptsOf } from '../../infra/runner/cloud-event.ts';
+import { type MessageConsumer, openMessages } from '../../infra/runner/message-consumer.ts';
+import { createOutageReport } from '../../infra/runner/outage-report.ts';
+import { keepSessionOrder } from '../../infra/runner/session-order.ts';
 import { eventIdOf } from '../fixtures/generated-log.ts';
+import { deadline, loadFactor } from '../fixtures/load-factor.ts';
 import { waitUntil } from '../fixtures/nats-server.ts';
-import { areAcknowledged, cloudEvent, consumerInfo, publish, withRunnerTest } from '../fixtures/runner-test.ts';
+import { KEY } from '../fixtures/runner-service.ts';
+import { AGENT, areAcknowledged, cloudEvent, consumerInfo, publish, withRunnerTest } from '../fixtures/runner-test.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
 /** Publishes the event with this number as a message of a session. `previous` is the number of the one before it. */
@@ -59,6 +67,69 @@ test(
     start(RECORD);
     await waitUntil(() => areAcknowledged(nats, 1));
     assert.equal(lines(), [lineOf(1, 2)], 'it does not wait until the acknowledgement timeout is over');
+  }),
+);
+
+/** Opens the messages of the agent as a runner does. After `kill`, the broker hears nothing more of this runner. */
+const openMortal = async (url: string, settled: ReadonlySet<string>, ackWaitMs: number) => {
+  const api = apiClient({ url, key: KEY, outage: createOutageReport(() => {}, '') });
+  const agent = await api.find('triage');
+  const messages = openMessages(api, agent, () => {})(new AbortController().signal);
+  let isDead = false;
+  const mortal: MessageConsumer = {
+    ...messages,
+    reportProgress: (message) => void (isDead || messages.reportProgress(message)),
+    postpone: (message, delayMs) => void (isDead || messages.postpone(message, delayMs)),
+    settle: async (message, ack) => void (isDead || (await messages.settle(message, ack))),
+  };
+  const findSettled = async (ids: readonly string[]): Promise<readonly string[]> => ids.filter((id) => settled.has(id));
+  const processed = { has: () => false, add: () => {} };
+  const ordered = keepSessionOrder(mortal, { processed, findSettled, report: () => {}, progressMs: ackWaitMs / 2 });
+  const kill = (): Promise<void> => {
+    isDead = true;
+    return ordered.close();
+  };
+  return { ordered, kill };
+};
+
+const CRASHES = 14;
+
+test(
+  'a message that waits is not given up although each of many runners dies soon after it has got the message',
+  withRunnerTest({ ackWaitMs: 300 }, async ({ nats, service }) => {
+    await say(nats, 1, 's', 0);
+    for (let crash = 0; crash < CRASHES; crash++) {
+      const { ordered, kill } = await openMortal(service.url, service.settled, 300);
+      void ordered.pull().catch(() => {});
+      await sleep(400);
+      await kill();
+    }
+    service.settled.add(eventIdOf(0));
+    const { ordered, kill } = await openMortal(service.url, service.settled, 300);
+    let message: Msg | null = null;
+    for (const isOver = deadline(30_000); !message && !isOver(); ) message = await ordered.pull();
+    assert.ok(message, 'the message is still delivered');
+    await ordered.settle(message, '+ACK');
+    assert.ok(attemptsOf(message) <= 9, `it has been delivered ${attemptsOf(message)} times`);
+    await kill();
+  }),
+);
+
+test(
+  'a message that was postponed while it waited is delivered again soon if the runner dies while a handler works on it',
+  withRunnerTest({ ackWaitMs: 300 }, async ({ nats, service }) => {
+    await say(nats, 1, 's', 0);
+    const consumer = await nats.jetstream().consumers.get(STREAM, consumerName(AGENT));
+    for (let attempt = 1; attempt < 8; attempt++) (await consumer.next({ expires: 5_000 }))!.nak();
+    const first = await openMortal(service.url, service.settled, 300);
+    const pulled = first.ordered.pull();
+    await sleep(500);
+    service.settled.add(eventIdOf(0));
+    assert.is(attemptsOf((await pulled)!), 8);
+    await first.kill();
+    const again = await consumer.next({ expires: Math.round(5_000 * loadFactor()) });
+    assert.is(again?.info.redeliveryCount, 9, 'without the progress report, it would be kept for 300 ms * 4^3');
+    again!.ack();
   }),
 );
 
