@@ -36,7 +36,7 @@ const message = {
   properties: {
     id: id('The message'),
     role: { const: 'user' },
-    content: text('What the person has written, after redaction'),
+    content: orNull(text('What the person has written, after redaction; null if it can no longer be decrypted')),
     created_at: { type: 'string', format: 'date-time' },
   },
   additionalProperties: false,
@@ -48,7 +48,7 @@ const decision = {
   properties: {
     message_id: id('The message with which the agent asked'),
     decision: { enum: ['approved', 'denied', 'expired'], description: '`expired`: nobody has decided in time' },
-    comment: orNull(text('What the person has written about it, after redaction')),
+    comment: orNull(text('What the person has written about it, after redaction; null if nothing, or if it can no longer be decrypted')),
   },
   additionalProperties: false,
 };

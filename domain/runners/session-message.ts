@@ -5,7 +5,7 @@ import type { Message, RunnerMessageType } from './runner-message.ts';
 
 /**
  * An event of a session that is sent to the runner. The content of its message is decrypted: a copy of the event with
- * the content in place of the encrypted one. `content` is null if the event has no message. For a decision on an approval, it is the
+ * the content in place of the encrypted one. `content` is null if the event has no message, or if it cannot be decrypted. For a decision on an approval, it is the
  * comment.
  */
 export type OpenedSessionEvent = Recorded<SessionEvent> & { readonly content: string | null };

@@ -7,6 +7,7 @@ import type { Log } from '../eventstore/event-log.ts';
 import type { ChainedPublisher } from '../nats/chained-publisher.ts';
 import { errorReason } from '../nats/jetstream-errors.ts';
 import { ContentUnreadable, type SealedEvents } from '../vault/sealed-events.ts';
+import { isSessionEvent, withoutText } from '../vault/session-events.ts';
 import type { IdSet } from './acknowledged-ids.ts';
 import { deliveryEvents, messageOrigin } from './message-origin.ts';
 
@@ -26,11 +27,16 @@ export type RelayParts = {
 const DEFAULT_MAX_PAYLOAD = 1_048_576;
 
 /**
- * Logs that an event is skipped because its data cannot be decrypted.
+ * Logs that an event cannot be decrypted. Returns what is sent in place of it: an event of a session without its text,
+ * because later events of the session wait for it; null for any other event, and if the tenant was erased.
  * @throws any other error
  */
-const logUnreadable = (logger: RelayLogger, error: unknown): null => {
+const replaceUnreadable = (logger: RelayLogger, event: Recorded, error: unknown): Recorded | null => {
   if (!(error instanceof ContentUnreadable)) throw error;
+  if (error.reason !== 'erased' && isSessionEvent(event)) {
+    logger.error({ error: error.message }, 'an event of a session is sent to its runner without its text, because it cannot be opened');
+    return withoutText(event);
+  }
   const level = error.reason === 'erased' ? 'info' : 'error';
   logger[level]({ error: error.message }, 'an event is not sent to its runner, because its body cannot be opened');
   return null;
@@ -38,7 +44,7 @@ const logUnreadable = (logger: RelayLogger, error: unknown): null => {
 
 /**
  * Returns the function that publishes each event of the subscription. An event that cannot be decrypted or encoded is
- * logged and skipped, so that later events are still published.
+ * logged and skipped, or sent without its text, so that later events are still published.
  */
 export const publishEvents = (relay: RelayParts, publisher: ChainedPublisher, acknowledged: IdSet) => {
   const { log, nats, logger, publicUrl, openEvent } = relay;
@@ -54,15 +60,15 @@ export const publishEvents = (relay: RelayParts, publisher: ChainedPublisher, ac
   };
   /**
    * Decrypts an event. Returns a promise only if `openEvent` returns one. Returns null if the event cannot be
-   * decrypted.
+   * decrypted and is not to be sent.
    * @throws LogError
    */
   const opened = (event: Recorded): Recorded | null | Promise<Recorded | null> => {
     try {
       const opening = openEvent(event);
-      return opening instanceof Promise ? opening.catch((error: unknown) => logUnreadable(logger, error)) : opening;
+      return opening instanceof Promise ? opening.catch((error: unknown) => replaceUnreadable(logger, event, error)) : opening;
     } catch (error) {
-      return logUnreadable(logger, error);
+      return replaceUnreadable(logger, event, error);
     }
   };
   const publishOpened = (event: Recorded): void | Promise<void> => {

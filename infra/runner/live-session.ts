@@ -4,7 +4,8 @@ import { type CloudEvent, parseEvent } from './cloud-event.ts';
 /** What a person has written while the handler works. */
 export type LiveMessage = {
   readonly id: string;
-  readonly content: string;
+  /** Null if the service can no longer decrypt the text. */
+  readonly content: string | null;
   readonly created_at: string;
   /** The id of the person. */
   readonly user: string;

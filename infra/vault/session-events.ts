@@ -33,6 +33,12 @@ const openText = (event: Recorded<SessionEvent>, key: Uint8Array, { location, se
 };
 
 /**
+ * Returns an event of a session without its text, which cannot be decrypted. So the runner still gets the event, and the
+ * later events of the session, which follow it.
+ */
+export const withoutText = (event: Recorded<SessionEvent>): OpenedSessionEvent => ({ ...event, content: null });
+
+/**
  * Returns an event of a session with the text of its message, or of its comment, decrypted.
  * @throws ContentUnreadable
  * @throws LogError unavailable

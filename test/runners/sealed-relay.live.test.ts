@@ -22,7 +22,12 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const AT = new Date().toISOString();
 
-type Json = { readonly type: string; readonly data: { readonly message: { readonly content: string } } };
+type Json = {
+  readonly id: string;
+  readonly type: string;
+  readonly previous?: string;
+  readonly data: { readonly message: { readonly content: string | null } | null; readonly decision?: { readonly comment: string | null } };
+};
 
 /** Creates a log with its vault. In the returned log, deliveries are encrypted when they are appended. */
 const given = async () => {
@@ -76,7 +81,53 @@ test(
     const { streams } = await manager(nats);
     const [first, second] = await Promise.all([1, 2].map((seq) => streams.getMessage(STREAM, { seq })));
     assert.equal([first!.json<Json>().type, second!.json<Json>().type], ['annals.session.started', 'annals.session.interrupted']);
-    assert.equal([first!.json<Json>().data.message.content, first!.header.get('Annals-Session')], ['Please review it: ü', session]);
+    assert.equal([first!.json<Json>().data.message?.content, first!.header.get('Annals-Session')], ['Please review it: ü', session]);
+  }),
+);
+
+test(
+  'a runner gets a message of a person whose text is damaged without the text, because the later ones follow it',
+  withNatsServer(async (broker) => {
+    const nats = await broker.connect();
+    const { log, vault, masterKeyFile } = await given();
+    const [session, agent_id] = ['csession00000000000000000', 'cagent0000000000000000000'];
+    const [assigned, sent, decided] = [randomUUID(), randomUUID(), randomUUID()];
+    const sealedAt = (message_id: string, text: string) => vault.seal(contentLocation(TENANT, session, message_id), secret(text));
+    const messageOf = async (message_id: string, elsewhere = message_id) => {
+      const sealed_content = await sealedAt(elsewhere, 'Please review it');
+      return { message_id, role: 'user', kind: null, model_id: null, sealed_content, files: [] };
+    };
+    const [damaged, readable] = [
+      await messageOf('cmessage00000000000000000', 'cother0000000000000000000'),
+      await messageOf('cmessage00000000000000001'),
+    ];
+    const actor = { kind: 'user', id: 'cuser00000000000000000000' } as const;
+    const meta = { tenant: TENANT, actor, at: AT, v: 1 };
+    const sealed_comment = await sealedAt('cother0000000000000000000', 'Yes');
+    const decision = { message_id: 'cmessage00000000000000002', decision: 'approved', sha256: '', sealed_comment };
+    await log.append(`session-${TENANT}.${session}`, 'none', [
+      {
+        id: assigned,
+        type: 'SessionAssigned',
+        data: { agent_id, title: null, previous: null, continues_id: null, message: damaged },
+        meta,
+      },
+      { id: sent, type: 'SessionMessageSent', data: { agent_id, title: null, previous: assigned, ...readable }, meta },
+      { id: decided, type: 'ApprovalDecided', data: { agent_id, title: null, previous: sent, ...decision }, meta },
+    ]);
+    const relay = await startTestRelay(log, nats, masterKeyFile);
+    await waitUntil(() => relay.status().published === 3);
+    const { streams } = await manager(nats);
+    const found = await Promise.all([1, 2, 3].map(async (seq) => (await streams.getMessage(STREAM, { seq }))!.json<Json>()));
+    assert.equal(
+      found.map(({ id, previous, data }) => [id, previous, data.message?.content, data.decision?.comment]),
+      [
+        [assigned, undefined, null, undefined],
+        [sent, assigned, 'Please review it', undefined],
+        [decided, sent, undefined, null],
+      ],
+    );
+    assert.is(relay.lines.filter((line) => /"level":50.*is sent to its runner without its text/.test(line)).length, 2);
   }),
 );
 
