@@ -5,7 +5,7 @@ import { connectRunner, type Handler, SessionStopped } from '../../infra/runner/
 import { eventIdOf } from '../fixtures/generated-log.ts';
 import { waitUntil } from '../fixtures/nats-server.ts';
 import { KEY } from '../fixtures/runner-service.ts';
-import { areAcknowledged, cloudEvent, publish, withRunnerTest } from '../fixtures/runner-test.ts';
+import { areAcknowledged, cloudEvent, consumerInfo, publish, withRunnerTest } from '../fixtures/runner-test.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 type Kind = 'started' | 'message' | 'interrupted' | 'cancelled';
@@ -18,11 +18,11 @@ const send = (nats: NatsConnection, index: number, kind: Kind): Promise<void> =>
   return publish(nats, index, { ...cloudEvent(index, { data }), type: `annals.session.${kind}`, session: 's', user: 'u', ...previous });
 };
 
-const startClient = async (url: string, dir: string, handle: Handler): Promise<string[]> => {
+const startClient = async (url: string, dir: string, handle: Handler, concurrency = 1): Promise<string[]> => {
   const control = new AbortController();
   const lines: string[] = [];
   const runner = await connectRunner({ url, key: KEY, dir, signal: control.signal, report: (line) => void lines.push(line) });
-  const ended = runner.receive(handle);
+  const ended = runner.receive(handle, { concurrency });
   afterTest(async () => {
     control.abort();
     await ended;
@@ -84,6 +84,31 @@ for (const kind of ['interrupted', 'cancelled'] as const)
       assert.equal([reasons.length, (reasons[0] as SessionStopped).kind, reasons[0] instanceof SessionStopped], [1, kind, true]);
     }),
   );
+
+test(
+  'a handler is interrupted at once also while the budget is spent, when the runner pulls nothing',
+  withRunnerTest({}, async ({ nats, service, dir }) => {
+    Object.assign(service.budget, { limit_usd: 1, left_usd: 1 });
+    const reasons: unknown[] = [];
+    let hasStarted = false;
+    const handle: Handler = async (_, { session }) => {
+      hasStarted = true;
+      if (!session!.signal.aborted) await once(session!.signal, 'abort');
+      reasons.push((session!.signal.reason as SessionStopped).kind);
+    };
+    const lines = await startClient(service.url, dir, handle, 2);
+    await send(nats, 0, 'started');
+    await waitUntil(() => hasStarted);
+    Object.assign(service.budget, { left_usd: 0 });
+    await waitUntil(() => lines.some((line) => line.includes('budget of the agent is used up')));
+    await send(nats, 1, 'interrupted');
+    await waitUntil(() => reasons.length === 1);
+    assert.equal([reasons, (await consumerInfo(nats)).delivered.consumer_seq], [['interrupted'], 1]);
+    Object.assign(service.budget, { left_usd: 1 });
+    await waitUntil(() => areAcknowledged(nats, 2));
+    assert.is(reasons.length, 1, 'the interruption is not an event of its own');
+  }),
+);
 
 test(
   'a command gets SIGTERM when its session is cancelled, and its event counts as processed',
