@@ -9,7 +9,7 @@ import { startClientRunner } from './client-runner.ts';
 import { type Load, startLoad } from './load.ts';
 import { judge, type OutageReport } from './outage-trial.ts';
 import type { Runner } from './runners.ts';
-import type { KillablePlatform } from './running-platform.ts';
+import type { KillablePlatform, RunningPlatform } from './running-platform.ts';
 import { type Agent, createDataset, type Dataset } from './tenants.ts';
 
 const PROGRAM = join(root, 'test', 'faults', 'dying-runner.ts');
@@ -88,7 +88,7 @@ export type BadRunnerOptions = {
   readonly ackWaitMs?: number;
 };
 
-const setAckWait = async (platform: KillablePlatform, agent: Agent, ackWaitMs: number): Promise<void> => {
+export const setAckWait = async (platform: RunningPlatform, agent: Agent, ackWaitMs: number): Promise<void> => {
   const nats = await platform.connectNats();
   const { consumers } = await nats.jetstreamManager();
   // Repeat this until it succeeds: the consumer is created when the runner requests credentials for the first time.

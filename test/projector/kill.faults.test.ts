@@ -18,18 +18,13 @@ import {
   watchCheckpoint,
 } from '../fixtures/live-projections.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
+import { seededRandom } from '../fixtures/seeded-random.ts';
 import { startStore } from '../fixtures/store-process.ts';
 import { appendEvents, type EventSpec, ideasOf, recordedEvents } from '../fixtures/test-projection.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const KILLS = Number(process.env.TEST_KILLS ?? 6);
-
-/** Returns a simple generator of pseudo-random numbers from 0 to 1. The same seed always yields the same numbers. */
-const seededRandom = (seed: number) => () => {
-  seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
-  return seed / 2 ** 32;
-};
 
 const eventSpecs = (count: number): EventSpec[] => {
   const random = seededRandom(42);
