@@ -42,8 +42,9 @@ test('with the documented tsconfig, a program and the documented examples compil
   copyFileSync(join(root, 'test/fixtures/client-program.ts'), join(dir, 'program.ts'));
   writeFileSync(join(dir, 'example.ts'), exampleOf('ts', 'updateAgent'));
   writeFileSync(join(dir, 'runner.ts'), exampleOf('ts', 'getSkillPackage'));
+  writeFileSync(join(dir, 'agent.ts'), exampleOf('ts', 'scripts/count.sh'));
   const settings = JSON.parse(exampleOf('json', 'compilerOptions')) as object;
-  writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify({ ...settings, files: ['program.ts', 'example.ts', 'runner.ts'] }));
+  writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify({ ...settings, files: ['program.ts', 'example.ts', 'runner.ts', 'agent.ts'] }));
   await run(join(root, 'node_modules/typescript/bin/tsc'), '--project', dir);
 });
 

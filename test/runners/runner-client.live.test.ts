@@ -55,7 +55,7 @@ test('the documented example of a runner opens a session for a delivery, appends
     mkdirSync(join(dir, 'node_modules'), { recursive: true });
     symlinkSync(root, join(dir, 'node_modules', 'annals'));
     writeFileSync(join(dir, 'package.json'), '{"type": "module"}');
-    writeFileSync(join(dir, 'runner.ts'), exampleOf('ts', 'connectRunner'));
+    writeFileSync(join(dir, 'runner.ts'), exampleOf('ts', 'runner.startSession'));
     const env = { PATH: process.env.PATH, ANNALS_URL: platform.url, ANNALS_KEY: agent.runnerKey };
     platform.stopOnClose(startProgram(process.execPath, ['runner.ts'], { cwd: dir, env }));
 
