@@ -39,14 +39,18 @@ export type StoredDelivery = {
 export type ReadDelivery = (tenant: string, id: string) => Promise<StoredDelivery | null>;
 
 const KEY_RETRY_SECONDS = 30;
+const DAMAGED = 'The stored body is damaged: the operator must restore it from a backup';
+const NO_KEY = "The body cannot be opened: the tenant's data key is missing or damaged, and the operator must restore it";
 
 /** Returns the refusal of a request for a body that cannot be read. */
 export const unreadableBody = (reason: UnreadableBody['unreadable']): Refusal => {
   if (reason === 'erased') return new Refusal('not_found', "The body was erased: its tenant's data key was destroyed");
-  if (reason === 'damaged') return new Refusal('internal', 'The stored body is damaged: the operator must restore it from a backup');
-  const detail = "The body cannot be opened: the tenant's data key is missing or damaged, and the operator must restore it";
-  return new Refusal('unavailable', detail, { retryAfter: KEY_RETRY_SECONDS });
+  if (reason === 'damaged') return new Refusal('internal', DAMAGED);
+  return new Refusal('unavailable', NO_KEY, { retryAfter: KEY_RETRY_SECONDS });
 };
+
+/** Returns whether a refusal means that a body is damaged, or that its key is missing. So a repeat does not help. */
+export const isUnreadableBody = ({ message }: Refusal): boolean => message === DAMAGED || message === NO_KEY;
 
 /** Why a response has no payload although the delivery has a body; null if the response has a payload. */
 export type MissingPayload = 'too_large' | 'erased' | 'damaged' | 'key_unavailable' | null;

@@ -121,3 +121,6 @@ export class LogError extends Error {
     this.kind = kind;
   }
 }
+
+/** Returns whether an error means that the log cannot be reached now. */
+export const isUnreachable = (error: unknown): boolean => error instanceof LogError && error.kind === 'unavailable';

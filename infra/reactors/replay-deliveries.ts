@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { acceptsDeliveries, isActive } from '../../commands/webhooks/delivery-eligibility.ts';
 import { advanceReplay, type JobRef, type ReplayPorts } from '../../commands/webhooks/replay-deliveries.reactor.ts';
 import * as Agent from '../../domain/agents/agent.ts';
@@ -10,7 +11,7 @@ import * as ReplayJob from '../../domain/webhooks/replay-job.ts';
 import { runningJobs } from '../../projections/webhooks/replay-job.queries.ts';
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { derivedId } from '../aggregates/transact.ts';
-import { type Log, LogError } from '../eventstore/event-log.ts';
+import { isUnreachable, type Log, LogError } from '../eventstore/event-log.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 1_000;
@@ -91,13 +92,22 @@ export const replayPorts = (log: Log, at: string, releases: OpenReleases): Repla
   };
 };
 
+type ReplayParts = { readonly log: Log; readonly releases: OpenReleases; readonly logger: Pick<Logger, 'error'> };
+
 /**
- * Handles one batch of deliveries of each of these jobs. Returns whether at least one job is still running.
- * @throws LogError
+ * Handles one batch of deliveries of each of these jobs. A job that fails stops no other one: it is tried again in the
+ * next run. Returns whether at least one job is still running.
+ * @throws LogError if the log cannot be reached
  */
-export const advanceReplays = async (log: Log, jobs: readonly JobRef[], at: string, releases: OpenReleases): Promise<boolean> => {
+export const advanceReplays = async ({ log, releases, logger }: ReplayParts, jobs: readonly JobRef[], at: string): Promise<boolean> => {
+  const advanceOne = (job: JobRef): Promise<boolean> =>
+    advanceReplay(replayPorts(log, at, releases), job, at).catch((error: Error) => {
+      if (isUnreachable(error)) throw error;
+      logger.error({ job: job.id, tenant: job.tenant_id, reason: error.message }, 'a job cannot go on now; trying again');
+      return false;
+    });
   let isMoreDue = false;
-  for (const job of jobs) if (await advanceReplay(replayPorts(log, at, releases), job, at)) isMoreDue = true;
+  for (const job of jobs) if (await advanceOne(job)) isMoreDue = true;
   return isMoreDue;
 };
 
@@ -105,17 +115,13 @@ export const advanceReplays = async (log: Log, jobs: readonly JobRef[], at: stri
  * Starts the reactor that checks every second for running jobs that send deliveries again. It handles a batch of
  * deliveries of each job.
  */
-export const startDeliveryReplayer = ({
-  log,
-  releases,
-  ...parts
-}: TimedReactorParts & { readonly log: Log; readonly releases: OpenReleases }) =>
+export const startDeliveryReplayer = ({ log, releases, ...parts }: TimedReactorParts & Pick<ReplayParts, 'log' | 'releases'>) =>
   startTimedReactor(
     {
       lock: LOCK,
       intervalMs: INTERVAL_MS,
       failure: 'deliveries cannot be sent again now; trying again',
-      run: async (reads, at) => advanceReplays(log, await runningJobs(reads, at), at, releases),
+      run: async (reads, at) => advanceReplays({ log, releases, logger: parts.logger }, await runningJobs(reads, at), at),
     },
     parts,
   );

@@ -84,11 +84,14 @@ export const writeChunks = async (log: Log, sealChunk: SealChunk, delivery: Larg
   }
 };
 
+/** A stored body has lost a chunk, or its chunks are not those that were delivered. */
+export class BodyIncomplete extends Error {}
+
 export type ChunkSource = { readonly log: Log; readonly vault: Pick<SealedEvents, 'openEvent'> };
 
 /**
  * Yields the chunks of a body. Before the last chunk is yielded, the size and the digest of the whole body are checked.
- * @throws Error if a chunk is missing or if the size or the digest is wrong, ContentUnreadable, Refusal unavailable
+ * @throws BodyIncomplete if a chunk is missing or if the size or the digest is wrong, ContentUnreadable, Refusal unavailable
  */
 export async function* readChunks({ log, vault }: ChunkSource, tenant: string, id: string, facts: DeliveryFacts): BodyChunks {
   const { parts = 0, sha256, size_bytes } = facts;
@@ -99,12 +102,12 @@ export async function* readChunks({ log, vault }: ChunkSource, tenant: string, i
     // Each chunk is read separately. A read of the whole stream would buffer chunks faster than the caller consumes
     // them.
     const [event] = await Array.fromAsync(log.read(stream, { from: index, limit: 1 })).catch(throwAsRefusal);
-    if (!event) throw new Error(`chunk ${index} of ${parts} is missing in ${stream}`);
+    if (!event) throw new BodyIncomplete(`chunk ${index} of ${parts} is missing in ${stream}`);
     const bytes = (await vault.openEvent(event)).data as Uint8Array;
     digest.update(bytes);
     size += bytes.length;
     if (index === parts - 1 && (size !== size_bytes || digest.digest('hex') !== sha256))
-      throw new Error(`${stream} does not hold the body that was delivered`);
+      throw new BodyIncomplete(`${stream} does not hold the body that was delivered`);
     yield bytes;
   }
 }

@@ -6,18 +6,19 @@ import { category, type DeliveryEvent, type DeliveryFacts, factsOf, isAccepted }
 import { isReleased, releasedFacts } from '../../domain/webhooks/release.ts';
 import { throwAsRefusal } from '../aggregates/transact.ts';
 import { ContentUnreadable } from '../vault/sealed-events.ts';
-import { type ChunkSource, readChunks } from './body-chunks.ts';
+import { BodyIncomplete, type ChunkSource, readChunks } from './body-chunks.ts';
 
 export type DeliverySource = ChunkSource & { readonly logger: Pick<Logger, 'error'> };
 
 /**
- * Returns the reason why a body cannot be decrypted, and logs it, unless the reason is that the tenant was erased.
+ * Returns the reason why a body cannot be read, and logs it, unless the reason is that the tenant was erased.
  * @throws any other error
  */
 const reasonOf = ({ logger }: DeliverySource, error: unknown): ContentUnreadable['reason'] => {
-  if (!(error instanceof ContentUnreadable)) throw error;
-  if (error.reason !== 'erased') logger.error({ error: error.message }, 'the body of a delivery cannot be opened');
-  return error.reason;
+  if (!(error instanceof ContentUnreadable) && !(error instanceof BodyIncomplete)) throw error;
+  const reason = error instanceof BodyIncomplete ? 'damaged' : error.reason;
+  if (reason !== 'erased') logger.error({ error: error.message }, 'the body of a delivery cannot be opened');
+  return reason;
 };
 
 async function* withRefusals(source: DeliverySource, chunks: BodyChunks): BodyChunks {

@@ -5,7 +5,7 @@ import { runningJobs } from '../../projections/webhooks/replay-job.queries.ts';
 import { createAgent, createIntegration, deliver, OWN_PAGE, startConsole } from '../fixtures/console-platform.ts';
 import { formIn, submittedBy } from '../fixtures/html-form.ts';
 import { addMember } from '../fixtures/users.ts';
-import { withoutReleases } from '../fixtures/without-releases.ts';
+import { replayerOf } from '../fixtures/without-releases.ts';
 
 const p = await startConsole();
 const agent = await createAgent(p, 'Reviewer');
@@ -20,7 +20,7 @@ const now = () => new Date().toISOString();
 const requeued = () => p.eventsOf('DeliveryRequeued').map(({ id, data }) => [id, (data as { agent_id: string }).agent_id]);
 const runAll = async (): Promise<void> => {
   await p.waitForProjections();
-  while (await advanceReplays(p.log, await runningJobs(p.reads, now()), now(), withoutReleases)) await p.waitForProjections();
+  while (await advanceReplays(replayerOf(p.log), await runningJobs(p.reads, now()), now())) await p.waitForProjections();
   await p.waitForProjections();
 };
 

@@ -8,7 +8,7 @@ import { runningJobs } from '../../projections/webhooks/replay-job.queries.ts';
 import { waitUntil } from '../fixtures/nats-server.ts';
 import { createSessionPlatform, type Json } from '../fixtures/session-platform.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
-import { withoutReleases } from '../fixtures/without-releases.ts';
+import { replayerOf } from '../fixtures/without-releases.ts';
 
 const p = await createSessionPlatform();
 const { agent } = p;
@@ -37,7 +37,7 @@ test('the details of a delivery show each step from the provider to a session, w
 
   const job = await made(`webhook-integrations/${hook}/replay`, { from: '2020-01-01T00:00:00Z', to: '2120-01-01T00:00:00Z', ids: [id] });
   const now = () => new Date().toISOString();
-  while (await advanceReplays(p.log, await runningJobs(p.reads, now()), now(), withoutReleases)) await p.waitForProjections();
+  while (await advanceReplays(replayerOf(p.log), await runningJobs(p.reads, now()), now())) await p.waitForProjections();
   await p.waitForProjections();
   const requested = p.eventsOf('DeliveriesReplayRequested').find((event) => event.id === job.id)!;
 

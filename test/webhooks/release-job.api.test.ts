@@ -13,9 +13,10 @@ import { SECRET, sign } from '../fixtures/webhook-platform.ts';
 type Json = Record<string, unknown>;
 
 const p = await createTestPlatform();
+const logger = pino({ level: 'silent' });
 const releases = createReleaseServices({
   log: p.log,
-  logger: pino({ level: 'silent' }),
+  logger,
   openVault: async () => p.vault,
   windows: createSlidingWindows(),
 });
@@ -49,8 +50,14 @@ const now = () => new Date().toISOString();
 const jobOf = async (id: unknown): Promise<Json> => (await p.send('GET', `${p.tenant}/jobs/${id}`)).body as Json;
 const runAll = async (): Promise<void> => {
   await p.waitForProjections();
-  while (await advanceReplays(p.log, await runningJobs(p.reads, now()), now(), releases.ports)) await p.waitForProjections();
+  while (await advanceReplays({ log: p.log, releases: releases.ports, logger }, await runningJobs(p.reads, now()), now()))
+    await p.waitForProjections();
   await p.waitForProjections();
+};
+/** Changes one byte of the stored body of a delivery. */
+const damage = (delivery: string): void => {
+  const stored = p.eventsOf('WebhookBlocked').find(({ id }) => id === delivery)!;
+  (stored.data as Uint8Array)[0]! ^= 1;
 };
 const released = (ids: readonly string[]) => p.eventsOf('DeliveryReleased').filter(({ id }) => ids.includes(id));
 
@@ -108,6 +115,31 @@ test('a job with a target releases to it; what cannot be released is skipped, an
   const job = await jobOf(id);
   assert.equal([job.status, job.done], ['done', 3]);
   assert.match(job.error as string, /^2 not sent: The delivery was released at .* redeliver it$/);
+});
+
+test('a damaged body and a job that fails stop neither the rest of the job nor other jobs', async () => {
+  const failing = await blockedBy(['{"b":1}']);
+  const { hook, ids } = await blockedBy(['{"a":1}', '{"a":2}']);
+  const broken = (await replay({ integration_id: failing.hook, release_reason: REASON })).body as Json;
+  const { id } = (await replay({ integration_id: hook, release_reason: REASON })).body as Json;
+  damage(ids[0]!);
+  await p.waitForProjections();
+  const log: typeof p.log = {
+    ...p.log,
+    read: (stream, part) => {
+      if (stream.includes(failing.ids[0]!)) throw new Error('an unexpected error');
+      return p.log.read(stream, part);
+    },
+  };
+  const reactor = { log, releases: releases.ports, logger };
+  while (await advanceReplays(reactor, await runningJobs(p.reads, now()), now())) await p.waitForProjections();
+  await p.waitForProjections();
+  assert.equal([(await jobOf(broken.id)).status, released(ids).map((event) => event.id)], ['running', [ids[1]]]);
+  const job = await jobOf(id);
+  assert.equal([job.status, job.done], ['done', 2]);
+  assert.match(job.error as string, /^1 not sent: The stored body is damaged/);
+  await runAll();
+  assert.is((await jobOf(broken.id)).status, 'done');
 });
 
 test('a replay without an outcome leaves blocked deliveries out, and one that releases leaves others out', async () => {

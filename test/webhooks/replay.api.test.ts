@@ -6,7 +6,7 @@ import { runningJobs } from '../../projections/webhooks/replay-job.queries.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
-import { withoutReleases } from '../fixtures/without-releases.ts';
+import { replayerOf, withoutReleases } from '../fixtures/without-releases.ts';
 
 type Json = Record<string, unknown>;
 
@@ -42,7 +42,7 @@ const replay = (hook: string, body: Json = {}) =>
 const jobOf = async (id: unknown): Promise<Json> => (await p.send('GET', `${p.tenant}/jobs/${id}`)).body as Json;
 const now = () => new Date().toISOString();
 const runAll = async (): Promise<void> => {
-  while (await advanceReplays(p.log, await runningJobs(p.reads, now()), now(), withoutReleases)) await p.waitForProjections();
+  while (await advanceReplays(replayerOf(p.log), await runningJobs(p.reads, now()), now())) await p.waitForProjections();
   await p.waitForProjections();
 };
 const requeued = (ids: readonly string[]) => p.eventsOf('DeliveryRequeued').filter(({ id }) => ids.includes(id));

@@ -7,7 +7,7 @@ import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
-import { withoutReleases } from '../fixtures/without-releases.ts';
+import { replayerOf } from '../fixtures/without-releases.ts';
 
 type Json = Record<string, unknown>;
 
@@ -34,7 +34,7 @@ const now = () => new Date().toISOString();
 const jobOf = async (id: unknown): Promise<Json> => (await p.send('GET', `${p.tenant}/jobs/${id}`)).body as Json;
 const runAll = async (): Promise<void> => {
   await p.waitForProjections();
-  while (await advanceReplays(p.log, await runningJobs(p.reads, now()), now(), withoutReleases)) await p.waitForProjections();
+  while (await advanceReplays(replayerOf(p.log), await runningJobs(p.reads, now()), now())) await p.waitForProjections();
   await p.waitForProjections();
 };
 const requeued = () => p.eventsOf('DeliveryRequeued').map(({ id, data }) => [id, (data as Json).agent_id]);
@@ -120,10 +120,9 @@ test('a replay with a pace is done in several steps; after it is cancelled, noth
   assert.is((await jobOf(id)).per_second, 2);
   const run = async (afterMs: number) => {
     await advanceReplays(
-      p.log,
+      replayerOf(p.log),
       await runningJobs(p.reads, now()),
       new Date(Date.parse(created_at as string) + afterMs).toISOString(),
-      withoutReleases,
     );
     await p.waitForProjections();
     return requeued().length - before;
