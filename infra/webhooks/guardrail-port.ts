@@ -14,6 +14,27 @@ type GuardrailDeps = {
   readonly hasHeld: GuardrailPort['hasHeld'];
 };
 
+/** After a failure, no look-up of held deliveries is made for this time (milliseconds). */
+const HELD_PAUSE_MS = 5_000;
+
+/**
+ * Returns a look-up of held deliveries that has a deadline. After a failure, it says for some seconds that none waits, so
+ * that a read model that does not answer delays only one delivery.
+ */
+const boundedHeldLookup = (hasHeld: GuardrailPort['hasHeld'], logger: Pick<Logger, 'warn'>): GuardrailPort['hasHeld'] => {
+  let pausedUntil = 0;
+  return async (tenant, integration_id) => {
+    if (performance.now() < pausedUntil) return false;
+    try {
+      return await withTimeout(hasHeld(tenant, integration_id));
+    } catch (error) {
+      pausedUntil = performance.now() + HELD_PAUSE_MS;
+      logger.warn({ reason: (error as Error).message }, 'held deliveries cannot be looked up now: new ones do not wait behind them');
+      return false;
+    }
+  };
+};
+
 /**
  * Creates the port with which the guardrails use the cached aggregates, the thread that evaluates rules, and the counts
  * of deliveries.
@@ -29,7 +50,7 @@ export const guardrailPort = ({
   return {
     ruleSet: (integration) => withTimeout(sources.ruleSet(integration)),
     deepestCause: async (tenant, ids) => withTimeout(sources.deepestCause(tenant, ids)),
-    hasHeld: (tenant, integration_id) => hasHeld(tenant, integration_id).catch(() => false),
+    hasHeld: boundedHeldLookup(hasHeld, logger),
     slackConfig: (tenant, agent_id) => withTimeout(sources.slackConfig(tenant, agent_id)),
     evaluate: (set, { tenant }, subject, content) => evaluate(tenant, set, subject, content),
     takeRates: (tenant, limits, at) => windows.take(tenant, limits, Date.parse(at)),
