@@ -120,7 +120,7 @@ export const deliveryListOperationsOf = (readPreviews: ReadPreviews, states: Del
     run: async (ctx, { limit, cursor, sort, preview, ...filter }) => {
       const agent_ids = await readableAgents(ctx);
       const window = { sort: parseSort(sort ?? '-received_at', SORTS), limit, cursor };
-      const queues = await states.queuesFor(ctx, filter);
+      const queues = await states.queuesFor(ctx, { ...filter, agent_ids });
       const selected = { ...filter, tenant_id: ctx.tenant, agent_ids, queues };
       const page = await deliveryPage(ctx.reads, selected, replayMarking(ctx), window, textsFor(ctx, readPreviews, preview));
       return withStates(ctx, page, states, queues);
@@ -139,7 +139,7 @@ export const deliveryListOperationsOf = (readPreviews: ReadPreviews, states: Del
       const { agent_id, marksReplays, ...integration } = await integrationOf(ctx, id);
       await checkReader(ctx, agent_id);
       const window = { sort: parseSort(sort ?? '-received_at', SORTS), limit, cursor };
-      const queues = await states.queuesFor(ctx, { ...filter, agent_id: undefined });
+      const queues = await states.queuesFor(ctx, filter);
       const selected = { ...filter, ...integration, queues };
       const page = await deliveryPage(ctx.reads, selected, () => marksReplays, window, textsFor(ctx, readPreviews, preview));
       return withStates(ctx, page, states, queues);

@@ -3,7 +3,7 @@ import type { AgentQueue, RunnerBroker } from '../../commands/runners/runner-bro
 import { MAX_SORT_KEY, sortKey } from '../../domain/event.ts';
 import { ACK_WAIT_MS } from '../../domain/runners/runner-credential.ts';
 import { unexpiredKeys } from '../../projections/runners/runner-credential.queries.ts';
-import type { DeliveryFilter } from '../../projections/webhooks/delivery-selection.ts';
+import type { SelectedDeliveries } from '../../projections/webhooks/delivery-selection.ts';
 import { isPublishedStatus } from '../../projections/webhooks/delivery-selection.ts';
 import { type AgentQueues, publishedState } from '../../projections/webhooks/delivery-states.ts';
 import { openAgents, openMessages } from '../../projections/webhooks/open-deliveries.queries.ts';
@@ -56,10 +56,13 @@ const createBoundaryCache = (broker: RunnerBroker) => {
 
 type ShownState = { readonly id: string; readonly status: string | null };
 
+/** `agent_id` and `agent_ids` are the agents to which the deliveries were addressed; absent: all. */
+type Selected = Pick<SelectedDeliveries, 'status' | 'agent_id' | 'agent_ids'>;
+
 /** Completes what read models cannot know about deliveries: whether a runner has them, and whether a budget holds them. */
 export type DeliveryStates = {
   /** Returns what the filter by status needs; undefined for a filter that does not need it. */
-  readonly queuesFor: (ctx: Ctx, filter: Pick<DeliveryFilter, 'status' | 'agent_id'>) => Promise<AgentQueues | undefined>;
+  readonly queuesFor: (ctx: Ctx, filter: Selected) => Promise<AgentQueues | undefined>;
   /** Completes the status of published deliveries. If `queues` is given, the list was filtered by these. */
   readonly complete: <T extends ShownState>(ctx: Ctx, deliveries: readonly T[], queues?: AgentQueues) => Promise<readonly T[]>;
 };
@@ -84,9 +87,9 @@ export const createDeliveryStates = (broker: RunnerBroker): DeliveryStates => {
   };
 
   return {
-    queuesFor: async (ctx, { status, agent_id }) => {
+    queuesFor: async (ctx, { status, agent_id, agent_ids }) => {
       if (!isPublishedStatus(status)) return undefined;
-      return queuesOf(ctx, agent_id === undefined ? await openAgents(ctx.reads, ctx.tenant) : [agent_id]);
+      return queuesOf(ctx, await openAgents(ctx.reads, { tenant_id: ctx.tenant, agent_id, agent_ids }));
     },
     complete: async (ctx, deliveries, queues) => {
       const published = deliveries.filter(({ status }) => status === 'queued').map(({ id }) => id);

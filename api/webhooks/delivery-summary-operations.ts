@@ -47,7 +47,7 @@ export const deliverySummaryOperationsOf = (states: DeliveryStates) => ({
     run: async (ctx, { tenant_id, buckets, group_by, ...filter }) => {
       const to = buckets === undefined ? filter.to : endOfBuckets(filter, ctx.at());
       const agent_ids = await readableAgents(ctx);
-      const queues = await states.queuesFor(ctx, filter);
+      const queues = await states.queuesFor(ctx, { ...filter, agent_ids });
       const summary = await deliverySummary(ctx.reads, { ...filter, to, tenant_id, agent_ids, queues }, { buckets, group_by });
       return { doc: JSON.stringify(summary), revision: null };
     },

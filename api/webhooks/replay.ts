@@ -23,12 +23,13 @@ import { agentsWithPermission, assignableAgents } from '../agents/readable-agent
 import { type Ctx, type LoadedPage, operation, type Read } from '../http/operation.ts';
 import { listQuery, parseSort } from '../http/paging.ts';
 import { readableAgents, TenantFilter } from './delivery-list.ts';
+import type { DeliveryStates } from './delivery-states.ts';
 
 const JOBS = '/tenant/:tenant_id/jobs';
 const JOB = `${JOBS}/:id`;
 
 /** A held delivery is not replayed, because it goes on by itself. */
-const REPLAYED_STATUSES = ['waiting', 'running', 'done', 'dead'] as const;
+const REPLAYED_STATUSES = ['waiting', 'queued', 'running', 'done', 'dead'] as const;
 
 const TenantReplayRequest = z
   .strictObject({
@@ -61,11 +62,12 @@ const catchUp = async (ctx: Ctx): Promise<void> => {
  * target must be for agents to which the caller may assign work.
  */
 const findDeliveries =
-  (ctx: Ctx, hasTarget: boolean): FindDeliveries =>
+  (ctx: Ctx, states: DeliveryStates, hasTarget: boolean): FindDeliveries =>
   async (criteria, limit) => {
     await catchUp(ctx);
     const agent_ids = criteria.outcome === 'blocked' && !hasTarget ? await assignableAgents(ctx) : await readableAgents(ctx);
-    return replayableOfTenantIds(ctx.reads, { ...criteria, tenant_id: ctx.tenant, agent_ids }, limit);
+    const queues = await states.queuesFor(ctx, { ...criteria, agent_ids });
+    return replayableOfTenantIds(ctx.reads, { ...criteria, tenant_id: ctx.tenant, agent_ids, queues }, limit);
   };
 
 /** Checks that the integration of the request has received all deliveries in `ids`. @throws Refusal invalid */
@@ -87,8 +89,8 @@ const findJob = async (ctx: Ctx, { id }: { readonly id: string }): Promise<Read 
   return found?.job ?? jobById(ctx.reads, ctx.tenant, id);
 };
 
-/** The operations on replay jobs, which send several deliveries again. */
-export const replayOperations = {
+/** Creates the operations on replay jobs, which send several deliveries again. */
+export const replayOperationsOf = (states: DeliveryStates) => ({
   replayDeliveries: operation({
     method: 'post',
     path: '/tenant/:tenant_id/webhook-integrations/:id/replay',
@@ -122,7 +124,7 @@ export const replayOperations = {
     status: 202,
     projection: deliveries.name,
     noETag: true,
-    run: (ctx, input) => requestTenantReplay(ctx, input, findDeliveries(ctx, input.target_agent_id !== undefined)),
+    run: (ctx, input) => requestTenantReplay(ctx, input, findDeliveries(ctx, states, input.target_agent_id !== undefined)),
   }),
   listJobs: operation({
     method: 'get',
@@ -171,4 +173,4 @@ export const replayOperations = {
     reply: Job,
     run: async (ctx, { id }) => (await cancelMemoryImport(ctx, id)) ?? cancelReplay(ctx, { id }),
   }),
-};
+});

@@ -7,7 +7,7 @@ import { guardrailOperations } from './guardrails.ts';
 import { inboundWebhook } from './inbound-webhook.ts';
 import { integrationOperations } from './integration.ts';
 import { releaseOperationOf } from './release.ts';
-import { replayOperations } from './replay.ts';
+import { replayOperationsOf } from './replay.ts';
 import { testDeliveryOperationsOf } from './test-delivery.ts';
 import { tryGuardrailsOperationOf } from './try-guardrails.ts';
 
@@ -20,16 +20,19 @@ export const webhooksArea = {
     deliveries,
     releases,
     runnerBroker,
-  }: Needs<'readDelivery' | 'readPreviews' | 'evaluateTrial' | 'deliveries' | 'releases' | 'runnerBroker'>) => ({
-    ...integrationOperations,
-    ...agentIntegrationOperations,
-    ...guardrailOperations,
-    ...tryGuardrailsOperationOf({ readDelivery, evaluate: evaluateTrial, clock: () => performance.now() }),
-    ...deliveryOperationsOf(readDelivery, readPreviews, createDeliveryStates(runnerBroker)),
-    ...releaseOperationOf(releases),
-    ...testDeliveryOperationsOf(deliveries),
-    ...replayOperations,
-    ...redactionOperations,
-  }),
+  }: Needs<'readDelivery' | 'readPreviews' | 'evaluateTrial' | 'deliveries' | 'releases' | 'runnerBroker'>) => {
+    const states = createDeliveryStates(runnerBroker);
+    return {
+      ...integrationOperations,
+      ...agentIntegrationOperations,
+      ...guardrailOperations,
+      ...tryGuardrailsOperationOf({ readDelivery, evaluate: evaluateTrial, clock: () => performance.now() }),
+      ...deliveryOperationsOf(readDelivery, readPreviews, states),
+      ...releaseOperationOf(releases),
+      ...testDeliveryOperationsOf(deliveries),
+      ...replayOperationsOf(states),
+      ...redactionOperations,
+    };
+  },
   plainRoutes: [inboundWebhook, deliveryBodies],
 } satisfies Area;

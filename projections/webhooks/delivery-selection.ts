@@ -94,7 +94,7 @@ export const selectDeliveries = (db: Kysely<Database>, args: SelectionArgs) => {
     .$if(args.held !== undefined, (query) =>
       query.where(({ eb, and, or, not }) =>
         or([
-          eb('delivery.status', '=', 'held'),
+          eb('delivery.held_at', 'is not', null),
           and([eb('delivery.unsettled', '<=', publishedThrough), isForSpentAgent(args), not(isWithRunner(args))]),
         ]),
       ),

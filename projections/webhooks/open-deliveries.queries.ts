@@ -26,7 +26,14 @@ export const openMessages = async (reads: Reads, tenant_id: string, ids: readonl
   );
 };
 
-const openAgentRows = defineQuery((db, { tenant_id }: { readonly tenant_id: string }) =>
+/** With `agent_id` and `agent_ids`, only deliveries that were addressed to these agents. */
+type OpenArgs = {
+  readonly tenant_id: string;
+  readonly agent_id?: string | undefined;
+  readonly agent_ids?: readonly string[] | undefined;
+};
+
+const openAgentRows = defineQuery((db, { tenant_id, agent_id, agent_ids }: OpenArgs) =>
   db
     .selectFrom(
       db
@@ -34,6 +41,8 @@ const openAgentRows = defineQuery((db, { tenant_id }: { readonly tenant_id: stri
         .select('delivery.message_agent_id as agent_id')
         .where('delivery.tenant_id', '=', tenant_id)
         .where('delivery.unsettled', 'is not', null)
+        .$if(agent_id !== undefined, (query) => query.where('delivery.agent_id', '=', agent_id!))
+        .$if(agent_ids !== undefined, (query) => query.where(({ eb, fn, val }) => eb('delivery.agent_id', '=', fn.any(val(agent_ids!)))))
         .orderBy('delivery.unsettled')
         .limit(({ lit }) => lit(MAX_EXAMINED))
         .as('open'),
@@ -44,6 +53,9 @@ const openAgentRows = defineQuery((db, { tenant_id }: { readonly tenant_id: stri
     .limit(({ lit }) => lit(MAX_AGENTS)),
 );
 
-/** Returns agents with open deliveries: at most MAX_AGENTS of those with the deliveries that have waited longest. */
-export const openAgents = async (reads: Reads, tenant_id: string): Promise<readonly string[]> =>
-  (await reads.rows(openAgentRows, { tenant_id })).flatMap(({ agent_id }) => agent_id ?? []);
+/**
+ * Returns the agents to whose runners the last messages of open deliveries were sent: at most MAX_AGENTS of those with the
+ * deliveries that have waited longest.
+ */
+export const openAgents = async (reads: Reads, args: OpenArgs): Promise<readonly string[]> =>
+  (await reads.rows(openAgentRows, args)).flatMap(({ agent_id }) => agent_id ?? []);

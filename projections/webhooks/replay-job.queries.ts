@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { defineList, defineQuery } from '../query.ts';
 import type { Doc, Page, PageWindow, Reads, Source } from '../read-model.ts';
 import { sortFields } from '../table.ts';
@@ -60,6 +61,9 @@ type Selected = {
   readonly limit: number;
 };
 
+/** A condition: the delivery neither waits until a rule lets it go on, nor was given up because it waited too long. */
+const isNotHeld = sql<boolean>`(delivery.held_at is null and delivery.reason is distinct from 'held_too_long')`;
+
 const replayable = defineQuery((db, { tenant_id, integration_id, from, to, outcome, event, ids, limit }: Selected) =>
   db
     .selectFrom('deliveries.deliveries as delivery')
@@ -68,6 +72,7 @@ const replayable = defineQuery((db, { tenant_id, integration_id, from, to, outco
     .where('delivery.integration_id', '=', integration_id)
     .where('delivery.received_at', '>=', from)
     .where('delivery.received_at', '<', to)
+    .where(isNotHeld)
     .$if(outcome === undefined, (query) => query.where('delivery.outcome', 'in', ['accepted', 'dead']))
     .$if(outcome !== undefined, (query) => query.where('delivery.outcome', '=', outcome!))
     .$if(event !== undefined, (query) => query.where('delivery.event', '=', event!))
@@ -87,7 +92,7 @@ export const replayableIds = async (reads: Reads, selected: Selected): Promise<s
 const replayableOfTenant = defineQuery((db, { limit, ...args }: SelectionArgs & { readonly limit: number }) =>
   selectDeliveries(db, args)
     .$if(args.outcome === undefined, (query) => query.where('delivery.outcome', 'in', ['accepted', 'dead']))
-    .where('delivery.held_at', 'is', null)
+    .where(isNotHeld)
     .select('delivery.id')
     .orderBy('delivery.received_at')
     .orderBy('delivery.id')

@@ -1579,7 +1579,7 @@ from
       "delivery"."tenant_id" = $2
       and "delivery"."integration_id" = $3
       and (
-        "delivery"."status" = $4
+        "delivery"."held_at" is not null
         or (
           "delivery"."unsettled" <= (
             select
@@ -1591,13 +1591,13 @@ from
             limit
               1
           )
-          and delivery.message_agent_id = any ($5::text[])
+          and delivery.message_agent_id = any ($4::text[])
           and not (
-            coalesce(delivery.retry_at <= $6::timestamptz, true)
+            coalesce(delivery.retry_at <= $5::timestamptz, true)
             and exists (
               select
               from
-                unnest($7::text[], $8::text[]) as working (agent_id, before)
+                unnest($6::text[], $7::text[]) as working (agent_id, before)
               where
                 working.agent_id = delivery.message_agent_id
                 and delivery.unsettled < working.before
@@ -1666,6 +1666,10 @@ where
   and "delivery"."integration_id" = $2
   and "delivery"."received_at" >= $3
   and "delivery"."received_at" < $4
+  and (
+    delivery.held_at is null
+    and delivery.reason is distinct from 'held_too_long'
+  )
   and "delivery"."outcome" in ($5, $6)
 order by
   "delivery"."received_at",
@@ -1683,6 +1687,10 @@ where
   and "delivery"."integration_id" = $2
   and "delivery"."received_at" >= $3
   and "delivery"."received_at" < $4
+  and (
+    delivery.held_at is null
+    and delivery.reason is distinct from 'held_too_long'
+  )
   and "delivery"."outcome" = $5
   and "delivery"."event" = $6
   and "delivery"."id" = any ($7)
@@ -3501,7 +3509,10 @@ from
 where
   "delivery"."tenant_id" = $1
   and "delivery"."outcome" in ($2, $3)
-  and "delivery"."held_at" is null
+  and (
+    delivery.held_at is null
+    and delivery.reason is distinct from 'held_too_long'
+  )
 order by
   "delivery"."received_at",
   "delivery"."id"
@@ -3530,7 +3541,10 @@ where
     $3
   )
   and "delivery"."outcome" in ($4, $5)
-  and "delivery"."held_at" is null
+  and (
+    delivery.held_at is null
+    and delivery.reason is distinct from 'held_too_long'
+  )
 order by
   "delivery"."received_at",
   "delivery"."id"
@@ -3588,6 +3602,30 @@ from
     where
       "delivery"."tenant_id" = $1
       and "delivery"."unsettled" is not null
+    order by
+      "delivery"."unsettled"
+    limit
+      20000
+  ) as "open"
+order by
+  "open"."agent_id"
+limit
+  100;
+
+-- openAgents: of some agents
+select distinct
+  "open"."agent_id"
+from
+  (
+    select
+      "delivery"."message_agent_id" as "agent_id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $1
+      and "delivery"."unsettled" is not null
+      and "delivery"."agent_id" = $2
+      and "delivery"."agent_id" = any ($3)
     order by
       "delivery"."unsettled"
     limit

@@ -154,6 +154,12 @@ test('a held delivery waits while its agent is inactive or its integration pause
   assert.equal([dead.status, dead.outcome, dead.reason, dead.held], ['dead', 'dead', 'held_too_long', null]);
   const again = await p.send('POST', `${p.tenant}/deliveries/${held}/redeliver`, { body: {} });
   assert.equal([again.status, /held too long \(rate\): .* release it/.test(again.text)], [409, true]);
+  const { from, to } = { from: minute(0), to: new Date(p.clock.now()).toISOString() };
+  for (const path of ['deliveries/replay', `webhook-integrations/${hook}/replay`]) {
+    const body = path.startsWith('deliveries') ? { integration_id: hook } : {};
+    const dry = await p.send('POST', `${p.tenant}/${path}`, { body: { ...body, from, to, dry_run: true } });
+    assert.equal([dry.status, (dry.body as Json).total], [202, 2], `${path} ${dry.text}`);
+  }
   await update('PATCH', `webhook-integrations/${hook}`, { is_paused: false });
   assert.is((await p.send('POST', `${p.tenant}/deliveries/${held}/release`, { body: { reason: 'Late' } })).status, 202);
   assert.equal(sentOf([held]), [held]);
