@@ -71,7 +71,9 @@ const description = (publicUrl: string): string =>
     '`annals runner --forward URL` posts the same CloudEvent to a URL, in structured mode; a status of 2xx acknowledges it. The TypeScript client ' +
       '`annals/runner` receives events, opens sessions and appends messages to them.',
     '**Order.** Messages are delivered first in the order of the event log. Several runners, and messages that are delivered again, change the order. ' +
-      `All runners of an agent together may have at most ${MAX_UNACKNOWLEDGED} messages without acknowledgement.`,
+      `All runners of an agent together may have at most ${MAX_UNACKNOWLEDGED} messages without acknowledgement.` +
+      ' Process a message with `previous` when the message of this id is settled: `GET …/agents/{agent}/settled-messages` says so. Until then, keep it with `+WPI`. ' +
+      'If it has already been delivered several times, a `-NAK` with a long delay keeps it in the broker even if the runner dies, and the runner can still acknowledge it.',
     benchmarkResult.text,
     '**Earlier versions.** Messages of earlier versions have no `providerid`; their `deliveryid` and `delivery_id` are the id that `providerid` has now.',
   ].join('\n\n');

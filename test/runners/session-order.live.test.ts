@@ -110,6 +110,7 @@ test(
     for (const isOver = deadline(30_000); !message && !isOver(); ) message = await ordered.pull();
     assert.ok(message, 'the message is still delivered');
     await ordered.settle(message, '+ACK');
+    await waitUntil(() => areAcknowledged(nats, 1));
     assert.ok(attemptsOf(message) <= 9, `it has been delivered ${attemptsOf(message)} times`);
     await kill();
   }),
