@@ -33,13 +33,16 @@ export const RunnerPresence = z
       description: 'When a runner acknowledged the latest finished delivery of the agent; null if there is none',
       examples: [null],
     }),
-    waiting: z.int().meta({ description: 'Accepted deliveries that no runner has received yet', examples: [3] }),
-    running: z.int().meta({ description: 'Deliveries that a runner has received and not acknowledged yet', examples: [1] }),
+    waiting: z.int().meta({
+      description: 'Messages that no runner has received yet: accepted deliveries, and what people do in sessions',
+      examples: [3],
+    }),
+    running: z.int().meta({ description: 'Messages that a runner has received and not acknowledged yet', examples: [1] }),
     oldest_waiting_at: Timestamp.nullable().meta({
-      description: 'Since when the oldest waiting delivery has waited; null if none waits',
+      description: 'Since when the oldest waiting message has waited; null if none waits',
       examples: [null],
     }),
-    held: Held.nullable().meta({ description: 'Why waiting deliveries are not started; null if nothing holds them', examples: [null] }),
+    held: Held.nullable().meta({ description: 'Why waiting messages are not started; null if nothing holds them', examples: [null] }),
   })
   .meta({ id: 'RunnerPresence' });
 

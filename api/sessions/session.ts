@@ -4,7 +4,7 @@ import { appendMessage, MessageAppend } from '../../commands/sessions/append-mes
 import { continueSession, SessionContinue } from '../../commands/sessions/continue-session.ts';
 import { endSession, SessionEnd } from '../../commands/sessions/end-session.ts';
 import { interruptSession } from '../../commands/sessions/interrupt-session.ts';
-import { requireReader, requireWriter, type Writers } from '../../commands/sessions/session-access.ts';
+import { requireInterrupter, requireReader, requireWriter, type Writers } from '../../commands/sessions/session-access.ts';
 import { withNames } from '../../commands/sessions/session-names.ts';
 import { SessionStart, startSession } from '../../commands/sessions/start-session.ts';
 import * as Session from '../../domain/sessions/session.ts';
@@ -38,6 +38,8 @@ const checkWriter =
 const RUNNER_ONLY = "Requires the runner key of the session's agent.";
 
 const ASSIGNERS = "Requires the runner key of the session's agent, or the permission `agent:assign` on it.";
+
+const PERSONS = "Requires the permission `agent:assign` on the session's agent. A runner cannot interrupt itself.";
 
 const endOperation = (action: string, type: Session.EndEvent, summary: string) =>
   operation({
@@ -135,8 +137,8 @@ export const sessionOperations = {
     details:
       'The runner gets a message of the type `annals.session.interrupted`, and the session goes on. The same request again has no effect until something else has happened in the session.',
     permit: 'any',
-    permissionNote: ASSIGNERS,
-    preauthorize: checkWriter('assigners'),
+    permissionNote: PERSONS,
+    preauthorize: (ctx, { session_id }) => requireInterrupter(ctx, session_id!),
     reply: TaskSessionRead,
     run: interruptSession,
   }),

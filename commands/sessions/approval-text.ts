@@ -7,6 +7,7 @@ import type { Approval, RequestFields } from '../../domain/sessions/approval.ts'
 import * as Session from '../../domain/sessions/session.ts';
 import type { Ctx, SecretLocation } from '../context.ts';
 import { redactText } from '../redaction/redaction-patterns.ts';
+import { screenText } from './screen-text.ts';
 
 const MAX_ACTION_LENGTH = 200;
 const MAX_DETAIL_LENGTH = 16_384;
@@ -46,29 +47,28 @@ const shownDigest = ({ action, detail }: Shown, expires_at: string | null): stri
   sha256Of(new TextEncoder().encode(JSON.stringify({ action, detail, expires_at })));
 
 /**
- * Redacts the texts of an approval with the tenant's patterns, and encrypts them.
+ * Redacts the texts of an approval with the tenant's patterns, and encrypts them. A repeat with the same
+ * Idempotency-Key gets what was stored, even if the approval has expired by then.
  * @throws Refusal invalid if the approval expires in the past
  */
-export const sealRequest = async (ctx: Ctx, session_id: string, message_id: string, approval: NewApproval): Promise<RequestFields> => {
-  const expires_at = approval.expires_at === null ? null : instantOf(approval.expires_at);
-  if (expires_at !== null && expires_at <= ctx.at()) throw invalid('/approval/expires_at', 'must be in the future', 'in_the_past');
-  const action = await redactText(ctx, '/approval/action', approval.action);
-  const detail = await redactText(ctx, '/approval/detail', approval.detail);
-  const sealed_request = await ctx.seal(
-    approvalLocation({ tenant: ctx.tenant, session_id, message_id }, 'request'),
-    secret(JSON.stringify({ action, detail })),
-  );
-  return { message_id, expires_at, sha256: shownDigest({ action, detail }, expires_at), sealed_request };
-};
+export const sealRequest = (ctx: Ctx, session_id: string, message_id: string, approval: NewApproval): Promise<RequestFields> =>
+  ctx.sideEffect(async () => {
+    const expires_at = approval.expires_at === null ? null : instantOf(approval.expires_at);
+    if (expires_at !== null && expires_at <= ctx.at()) throw invalid('/approval/expires_at', 'must be in the future', 'in_the_past');
+    const action = await redactText(ctx, '/approval/action', approval.action);
+    const detail = await redactText(ctx, '/approval/detail', approval.detail);
+    const location = approvalLocation({ tenant: ctx.tenant, session_id, message_id }, 'request');
+    const sealed_request = await ctx.seal(location, secret(JSON.stringify({ action, detail })));
+    return { message_id, expires_at, sha256: shownDigest({ action, detail }, expires_at), sealed_request };
+  });
 
-/** Redacts and encrypts the comment of a decision. @throws Refusal invalid */
-export const sealComment = async (ctx: Ctx, session_id: string, message_id: string, comment: string | null): Promise<string | null> =>
-  comment === null
-    ? null
-    : ctx.seal(
-        approvalLocation({ tenant: ctx.tenant, session_id, message_id }, 'comment'),
-        secret(await redactText(ctx, '/comment', comment)),
-      );
+/** Screens and encrypts the comment of a decision, which the runner gets. @throws Refusal invalid */
+export const sealComment = (ctx: Ctx, session_id: string, message_id: string, comment: string | null): Promise<string | null> =>
+  ctx.sideEffect(async () => {
+    if (comment === null) return null;
+    const screened = await screenText(ctx, '/comment', comment);
+    return ctx.seal(approvalLocation({ tenant: ctx.tenant, session_id, message_id }, 'comment'), secret(screened));
+  });
 
 /** Decrypts the action and the detail of an approval. @throws Refusal not_found if the tenant was erased, unavailable */
 export const openRequest = async (

@@ -3,6 +3,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import { type Approval, closedApproval, requestedApproval } from '../../domain/sessions/approval.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import type { Ctx, Loaded } from '../context.ts';
+import { loadOnce } from '../load-once.ts';
 import { openComment, openRequest } from './approval-text.ts';
 
 /** Puts the approval that an event requests or closes into `approvals`. Approvals that are not in `ids` are left out. */
@@ -85,10 +86,11 @@ export const withApprovals = async <T extends Session.Message>(ctx: Ctx, session
   const ids = new Set(messages.filter(({ kind }) => kind === 'approval').map(({ message_id }) => message_id));
   if (ids.size === 0) return messages;
   const approvals = await approvalsFrom(ctx, session, ids, from);
+  const withLoads = { ...ctx, load: loadOnce(ctx) };
   return Promise.all(
     messages.map(async (message) => {
       const approval = approvals.get(message.message_id);
-      return approval ? { ...message, approval: await approvalView(ctx, approval) } : message;
+      return approval ? { ...message, approval: await approvalView(withLoads, approval) } : message;
     }),
   );
 };

@@ -27,6 +27,6 @@ export const continueSession = async (ctx: Ctx, input: Input<typeof SessionConti
   const { state: old } = await loadSession(ctx, session_id);
   if (!Session.endedAs(old, ctx.at())) throw conflict('/path/session_id', 'session_not_ended', NOT_ENDED);
   const { agent_id } = old;
-  const start = { tenant_id, agent_id, title: title ?? old.title, message, expires_in_seconds };
-  return startSession(ctx, { ...start, delivery_id: null, cron_occurrence_id: null, user_id: null }, session_id);
+  const start = { tenant_id, agent_id, title, message, expires_in_seconds };
+  return startSession(ctx, { ...start, delivery_id: null, cron_occurrence_id: null, user_id: null }, { id: session_id, title: old.title });
 };

@@ -53,17 +53,35 @@ export const requireWriter = async (ctx: Ctx, session_id: string, others: Writer
 };
 
 /**
+ * Checks that the caller is a user who may assign work to the agent of a session. Runners get the refusal `runnerText`.
+ * @throws Refusal not_found, forbidden, tenant_suspended
+ */
+const requirePerson = async (ctx: Ctx, session_id: string, runnerText: string): Promise<Loaded<Session.Session>> => {
+  const { principal } = ctx;
+  if (principal.kind === 'runner') {
+    await requireOwnRunner(ctx, principal, session_id);
+    throw new Refusal('forbidden', runnerText);
+  }
+  const session = await loadSession(ctx, session_id);
+  await ctx.require('agent:assign', session.state.agent_id);
+  return session;
+};
+
+/**
+ * Checks that the caller may interrupt the runner in a session: users who may assign work to the agent may.
+ * @throws Refusal not_found, forbidden, tenant_suspended
+ */
+export const requireInterrupter = async (ctx: Ctx, session_id: string): Promise<void> =>
+  void (await requirePerson(ctx, session_id, 'Only a person may interrupt the runner: a runner stops on its own'));
+
+/**
  * Checks that the caller may decide on an approval of a session: users who may assign work to the agent may. A runner
  * may not, not even that of the agent, because it is the one who asks.
  * @throws Refusal not_found, forbidden, tenant_suspended
  */
 export const requireDecider = async (ctx: Ctx, session_id: string, message_id: string): Promise<void> => {
-  const { principal } = ctx;
-  if (principal.kind === 'runner') await requireOwnRunner(ctx, principal, session_id);
-  const session = await loadSession(ctx, session_id);
+  const session = await requirePerson(ctx, session_id, 'Only a person may decide on an approval');
   if (!(await findApproval(ctx, session, message_id))) throw notFound();
-  if (principal.kind === 'runner') throw new Refusal('forbidden', 'Only a person may decide on an approval');
-  await ctx.require('agent:assign', session.state.agent_id);
 };
 
 /**

@@ -2,6 +2,7 @@ import * as Agent from '../../domain/agents/agent.ts';
 import * as User from '../../domain/identity/user.ts';
 import { type Session, userOf } from '../../domain/sessions/session.ts';
 import type { Ctx, Loaded } from '../context.ts';
+import { loadOnce } from '../load-once.ts';
 import { decidedBy } from './approval.ts';
 
 type Loads = Pick<Ctx, 'load'>;
@@ -23,17 +24,6 @@ export const namesOf = async (ctx: Loads, session: Named): Promise<SessionNames>
     agent_name: agent.revision >= 0 ? agent.state.name : null,
     user_email: isKnown ? user.state.email : null,
     user_name: isKnown ? user.state.name : null,
-  };
-};
-
-/** Returns a function that loads each aggregate only once, for a list in which agents and users occur several times. */
-const loadOnce = (ctx: Loads): Ctx['load'] => {
-  const loading = new Map<string, Promise<Loaded<unknown>>>();
-  return (aggregate, id, options) => {
-    const key = `${aggregate.category} ${id}`;
-    const running = loading.get(key) ?? ctx.load(aggregate, id, options);
-    loading.set(key, running);
-    return running as never;
   };
 };
 

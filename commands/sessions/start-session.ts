@@ -12,6 +12,7 @@ import { recordRefusedSession, requireBudget } from '../billing/budget.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { readModelChain } from '../runners/agent-runtime.ts';
 import { FirstMessage, personMessage } from './person-message.ts';
+import { screenText } from './screen-text.ts';
 import { sessionView } from './session-names.ts';
 
 const DAY_SECONDS = 86_400;
@@ -35,6 +36,9 @@ export const SessionStart = z
       .meta({ description: 'After this time, the session expires if it has not ended' }),
   })
   .meta({ id: 'SessionStart', examples: [{ title: 'Review of pull request 42' }] });
+
+/** A session that a new one continues. Without a title of its own, the new one has that of the old one. */
+type Continues = { readonly id: string; readonly title: string | null };
 
 type Start = Input<typeof SessionStart, 'tenant_id' | 'agent_id'>;
 
@@ -121,6 +125,13 @@ const recordedFields = async (ctx: Ctx, input: Start) => {
 
 const RUNNER_MESSAGE = 'may only be set by a person: a runner appends its messages after the start';
 
+/** Returns the title of a session: that of a person is screened, because the runner gets it. @throws Refusal invalid */
+const titleOf = async (ctx: Ctx, { title }: Start, continues: Continues | null): Promise<string | null> => {
+  if (title === null) return continues?.title ?? null;
+  if (ctx.principal.kind === 'runner') return title;
+  return ctx.sideEffect(() => screenText(ctx, '/title', title));
+};
+
 /** Returns the decision that starts a session of the runner, or one of a person, of which the runner is told. */
 const decisionOf = async (ctx: Ctx, id: string, data: Parameters<typeof SentEvent.assign>[0], { message }: Start) => {
   if (ctx.principal.kind === 'runner') return Session.start(data);
@@ -129,12 +140,12 @@ const decisionOf = async (ctx: Ctx, id: string, data: Parameters<typeof SentEven
 };
 
 /**
- * Starts a session of an agent. Its event records the agent's revision and model chain. `continues_id` is the session
- * that it continues; null if there is none.
+ * Starts a session of an agent. Its event records the agent's revision and model chain. `continues` is the session that
+ * it continues; null if there is none.
  * @throws Refusal not_found, conflict if the agent is inactive or deleted, budget_exceeded, invalid
  */
-export const startSession = async (ctx: Ctx, input: Start, continues_id: string | null = null) => {
-  const { agent_id, title, user_id, expires_in_seconds, message } = input;
+export const startSession = async (ctx: Ctx, input: Start, continues: Continues | null = null) => {
+  const { agent_id, user_id, expires_in_seconds, message } = input;
   if (message && ctx.principal.kind === 'runner') throw invalid('/message', RUNNER_MESSAGE, 'person_only');
   // This is a side effect, so that a repeat with the same Idempotency-Key succeeds even if the agent has become
   // inactive.
@@ -146,7 +157,8 @@ export const startSession = async (ctx: Ctx, input: Start, continues_id: string 
     });
   const expires_at = new Date(Date.parse(ctx.at()) + expires_in_seconds * 1_000).toISOString();
   const id = ctx.newId();
-  const data = { agent_id, title, user_id, expires_at, ...recorded, continues_id };
+  const title = await titleOf(ctx, input, continues);
+  const data = { agent_id, title, user_id, expires_at, ...recorded, continues_id: continues?.id ?? null };
   const decide = await decisionOf(ctx, id, data, input);
   return sessionView(ctx, await ctx.transact(Session, id, decide, { expectNew: true }));
 };

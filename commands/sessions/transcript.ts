@@ -42,6 +42,7 @@ const readMessages = async (ctx: Ctx, session_id: string, until: number, { from,
       const event_id = Session.isSent(event) ? event.event_id : null;
       messages.push({ ...messageView(session_id, state.last_message!, content), event_id });
     }
+    if (event.type === 'ApprovalRequested') bytes += event.data.sealed_request.length;
     if (event.type === 'SessionAttachmentAdded') attachments.push(attachmentView(ctx, state.last_attachment!));
     if (event.type === 'UsageRecorded' && messages.length > 0) {
       const { content, event_id } = messages.pop()!;

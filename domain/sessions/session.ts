@@ -190,7 +190,7 @@ const evolveFields = (session: Session, event: Recorded<SessionEvent>): Session 
     case 'ApprovalDecided':
     case 'ApprovalExpired':
     case 'ApprovalCancelled':
-      return { ...session, status: 'running', open_approvals: openApprovalsAfter(session.open_approvals, event) };
+      return { ...session, status: 'running', open_approvals: openApprovalsAfter(session.open_approvals, event), is_interrupted: false };
   }
 };
 

@@ -201,6 +201,16 @@ test('a session has at most 20 open approvals; a decided one makes room for anot
   assert.is((messages[0]!.approval as Json).status, 'approved', 'a page shows a decision that follows much later');
 });
 
+test('the texts of approvals count for the size of a page of messages', async () => {
+  const session = await p.startSession();
+  for (let count = 0; count < 16; count++) assert.is((await p.append(session, { content: 'x'.repeat(500_000) })).status, 201);
+  for (let count = 0; count < 10; count++) await ask(session, { action: 'Look', detail: '\u6f22'.repeat(16_384) });
+  const { body, headers } = await p.send('GET', session);
+  const { length } = (body as { messages: Json[] }).messages;
+  assert.ok(length > 16 && length < 26, `${length} messages`);
+  assert.match(headers.get('link') ?? '', /rel="next"/);
+});
+
 test('approvals are listed by status and agent, for people who may assign work to the agent or read its chats', async () => {
   const other = await p.createAgent();
   const started = await p.send('POST', `${other.path}/sessions`, { key: other.runner, body: {} });

@@ -77,6 +77,26 @@ test('an interruption has no second effect until something else has happened in 
   assert.is(sentIn(session).length, 3);
 });
 
+test('a person can interrupt again after a decision on an approval, which lets the runner go on', async () => {
+  const session = await start();
+  const { id } = (await p.append(session, { kind: 'approval', approval: { action: 'Merge' } })).body as Json;
+  await post(session, 'interrupt');
+  assert.is((await post(session, `messages/${id}/decision`, { decision: 'approved' })).status, 200);
+  await post(session, 'interrupt');
+  assert.is(sentIn(session).filter(({ type }) => type === 'SessionInterrupted').length, 2);
+});
+
+test('a runner cannot interrupt itself, and learns nothing about the sessions of other agents', async () => {
+  const session = await p.startSession();
+  const other = await p.createAgent();
+  for (const [key, status] of [
+    [agent.runner, 403],
+    [other.runner, 404],
+  ] as const)
+    assert.is((await post(session, 'interrupt', undefined, key)).status, status);
+  assert.equal(sentIn(session), []);
+});
+
 test('a message names files that were added to the session before, and the runner gets them with it', async () => {
   const session = await start();
   const file = await upload(session, p.key);
@@ -148,6 +168,19 @@ test('the rules for texts and the redaction of the tenant apply to what a person
   assert.is(p.eventsOf('SessionStarted', ...SENT).length, before);
   const { body } = await say(session, 'hello, write to ada@example.com');
   assert.match(String((body as Json).content), /^hello, write to \[redacted:.+\]$/);
+  await post(session, 'cancel', {});
+  const other = await start();
+  const { id: open } = (await p.append(other, { kind: 'approval', approval: { action: 'Merge' } })).body as Json;
+  const decide = (comment: string) => post(other, `messages/${open}/decision`, { decision: 'approved', comment });
+  for (const [answer, pointer] of [
+    [await p.send('POST', `${agent.path}/sessions`, { body: { title: 'About SECRET-3' } }), '/title'],
+    [await post(session, 'continue', { title: 'About SECRET-4' }), '/title'],
+    [await decide('only with SECRET-5'), '/comment'],
+  ] as const)
+    assert.equal([answer.status, errorCode(answer), ((answer.body as Json).errors as Json[])[0]!.pointer], [422, 'blocked', pointer]);
+  const titled = await start({ title: 'Write to ada@example.com' });
+  assert.match(String(((await p.read(titled)).session as Json).title), /^Write to \[redacted:.+\]$/);
+  assert.match(String(((await decide('Ask ada@example.com')).body as Json).comment), /^Ask \[redacted:.+\]$/);
   assert.is((await p.send('PUT', `${p.tenant}/guardrails`, { body: [] })).status, 200);
 });
 
@@ -157,6 +190,42 @@ test('a repeat with the same Idempotency-Key sends nothing twice', async () => {
   const [first, second] = [await begin(), await begin()];
   assert.is((first.body as Json).id, (second.body as Json).id);
   assert.is(sentIn(`x/${(first.body as Json).id}`).length, 1);
+});
+
+test('a repeat with the same Idempotency-Key gets the first answer, even if the present time or rules would refuse it', async () => {
+  const session = await start();
+  const { id } = (await p.append(session, { kind: 'approval', approval: { action: 'Merge' } })).body as Json;
+  const expires_at = new Date(Date.now() + 60_000).toISOString();
+  const approval = { role: 'assistant', kind: 'approval', content: '', approval: { action: 'Merge', expires_at } };
+  const requests = [
+    ['a title and a message', `${agent.path}/sessions`, p.key, { title: 'SECRET-1', message: { content: 'SECRET-2' } }],
+    ['a message', `${session}/messages`, p.key, { role: 'user', content: 'SECRET-3' }],
+    ['an approval', `${session}/messages`, agent.runner, approval],
+    ['a comment', `${session}/messages/${id}/decision`, p.key, { decision: 'denied', comment: 'SECRET-4' }],
+  ] as const;
+  const send = () =>
+    Promise.all(
+      requests.map(([name, path, key, body]) =>
+        p.send('POST', path, { key, body, headers: { 'idempotency-key': name.replaceAll(' ', '-') } }),
+      ),
+    );
+  await p.send('PUT', `${p.tenant}/guardrails`, { body: [] });
+  const first = await send();
+  const rule = { name: 'no secrets', kind: 'pattern', options: { pattern: 'SECRET-\\d' }, action: 'block' };
+  assert.is((await p.send('PUT', `${p.tenant}/guardrails`, { body: [rule] })).status, 200);
+  const later = Date.now() + 61_000;
+  p.clock.now = () => later;
+  const second = await send();
+  p.clock.now = Date.now;
+  assert.is((await p.send('PUT', `${p.tenant}/guardrails`, { body: [] })).status, 200);
+  for (const [index, [name]] of requests.entries()) {
+    assert.ok(first[index]!.status < 300, `${name}: ${first[index]!.text}`);
+    assert.equal([second[index]!.status, second[index]!.body], [first[index]!.status, first[index]!.body], name);
+  }
+  assert.not.match(
+    JSON.stringify(p.log.events, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
+    /SECRET-[234]/,
+  );
 });
 
 afterLastTest(() => p.close());

@@ -1,0 +1,36 @@
+import { detectIn, redactDetected } from '../../domain/redaction/detectors.ts';
+import { invalid } from '../../domain/refusal.ts';
+import type { GuardrailRule } from '../../domain/webhooks/guardrail-rule.ts';
+import * as TenantGuardrails from '../../domain/webhooks/tenant-guardrails.ts';
+import type { Ctx } from '../context.ts';
+import { redactText } from '../redaction/redaction-patterns.ts';
+
+type FoundText = { readonly isFound: boolean; readonly redacted: string };
+
+/** Looks for what a rule of the kind `pattern` looks for in bodies of deliveries. */
+const findIn = ({ patterns }: Ctx, { name, options }: GuardrailRule, text: string): FoundText => {
+  if (options.detectors)
+    return { isFound: detectIn([text], options.detectors).length > 0, redacted: redactDetected(text, options.detectors).text };
+  const found = patterns.redact(text, [{ pattern: options.pattern!, tag: name }]);
+  return { isFound: found.hits.length > 0, redacted: found.text };
+};
+
+const blocked = (pointer: string, name: string) =>
+  invalid(pointer, `is blocked by the guardrail rule "${name}" of the tenant: remove what the rule forbids`, 'blocked');
+
+/**
+ * Applies the rules of the tenant for texts (of the kind `pattern`) and its redaction patterns to what a person has
+ * written. `pointer` is the JSON pointer of the text in the request.
+ * @throws Refusal invalid if a rule blocks the text, or if this takes too long
+ */
+export const screenText = async (ctx: Ctx, pointer: string, text: string): Promise<string> => {
+  const { rules } = (await ctx.load(TenantGuardrails, ctx.tenant)).state;
+  let screened = text;
+  for (const rule of rules) {
+    if (rule.kind !== 'pattern' || rule.action === 'label') continue;
+    const { isFound, redacted } = findIn(ctx, rule, screened);
+    if (isFound && rule.action === 'block') throw blocked(pointer, rule.name);
+    screened = redacted;
+  }
+  return redactText(ctx, pointer, screened);
+};
