@@ -90,7 +90,8 @@ const uploadForm = (visit: Visit, session_id: string) =>
   form(
     {
       method: 'post',
-      action: tenantPath(visit.params.tenant_id!, `/sessions/${session_id}/files`),
+      // The files that were chosen before, so that the page shows them again.
+      action: `${tenantPath(visit.params.tenant_id!, `/sessions/${session_id}/files`)}?${new URLSearchParams(visit.query.getAll('file').map((file) => ['file', file]))}`,
       enctype: 'multipart/form-data',
       class: 'chat-form chat-upload',
       'data-form': 'addSessionAttachment',

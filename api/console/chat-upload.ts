@@ -25,7 +25,8 @@ const addFile = (deps: ConsoleDeps) => async (c: Context) => {
   if (response.status === 401) return redirect(c, signInPath(visit, true));
   if (!response.ok) return refuse(c, deps, await problemOf(response));
   const { id } = (await response.json()) as { readonly id: string };
-  const page = `${tenantPath(tenant_id, `/sessions/${session_id}`)}?file=${id}`;
+  const chosen = new URLSearchParams([...visit.query.getAll('file'), id].map((file) => ['file', file]));
+  const page = `${tenantPath(tenant_id, `/sessions/${session_id}`)}?${chosen}`;
   return redirect(c, afterToken(page, response.headers.get('consistency-token')));
 };
 

@@ -50,8 +50,8 @@ test('a person starts a session with a first message on the tab of an agent, and
 
 test('a file that is added on the page of a session is named by the next message; others cannot add one', async () => {
   const id = await start();
-  const upload = (headers: Record<string, string>) =>
-    p.send('POST', `${p.base}/sessions/${id}/files`, {
+  const upload = (headers: Record<string, string>, path = `${p.base}/sessions/${id}/files`) =>
+    p.send('POST', path, {
       key: '',
       raw: formBody({ name: 'upload', filename: 'build.log', content: 'all green' }),
       headers: { cookie: p.cookie, 'content-type': FORM_TYPE, ...headers },
@@ -61,6 +61,9 @@ test('a file that is added on the page of a session is named by the next message
   assert.is(added.status, 303, added.text);
   const text = await open(added.headers.get('location')!);
   const file = /name="\/attachment_ids" value="(\w+)"/.exec(text)![1]!;
+  const action = /action="([^"]+\/files[^"]*)"/.exec(text)![1]!;
+  const both = await open((await upload(OWN_PAGE, action)).headers.get('location')!);
+  assert.is(both.split('name="/attachment_ids"').length - 1, 2, 'a second file is named besides the first');
   await run('appendMessage', { ':session_id': id, '/role': 'user', '/content': 'Here it is', '/attachment_ids': file });
   assert.equal((await read(id)).messages.at(-1)!.attachment_ids, [file]);
   assert.match(await open(`${p.base}/sessions/${id}`), /Here it is[\s\S]+download="build\.log"/);
