@@ -67,7 +67,7 @@ const description = (publicUrl: string): string =>
     '**At least once.** A message is delivered again if a runner dies or its acknowledgement is lost. Store the `id` of each processed event, and skip known ones.',
     '**`annals runner`** runs a command with the CloudEvent on its standard input, the whole body included. The environment of the command has ' +
       'ANNALS_EVENT_ID (`id`), ANNALS_DELIVERY_ID (`providerid`), ANNALS_SUBJECT (`subject`), ANNALS_AGENT (the slug of the agent), ' +
-      'ANNALS_ATTEMPT (1 at the first attempt) and ANNALS_RUNTIME (the path of a file with the answer of `GET …/agents/{agent}/runtime`). TRACEPARENT is set if the delivery has a trace context.',
+      'ANNALS_ATTEMPT (1 at the first attempt) and ANNALS_RUNTIME (the path of a file with the answer of `GET …/agents/{agent}/runtime`). ANNALS_SESSION_ID is set for an event of a session. TRACEPARENT is set if the delivery has a trace context.',
     '`annals runner --forward URL` posts the same CloudEvent to a URL, in structured mode; a status of 2xx acknowledges it. The TypeScript client ' +
       '`annals/runner` receives events, opens sessions and appends messages to them.',
     '**Order.** Messages are delivered first in the order of the event log. Several runners, and messages that are delivered again, change the order. ' +

@@ -34,6 +34,7 @@ const variablesFor = (slug: string, { event, attempt }: ReceivedEvent): Record<s
   ANNALS_SUBJECT: event.subject,
   ANNALS_AGENT: slug,
   ANNALS_ATTEMPT: String(attempt),
+  ...(event.session === undefined ? {} : { ANNALS_SESSION_ID: event.session }),
   ...(event.traceparent === undefined ? {} : { TRACEPARENT: event.traceparent }),
 });
 

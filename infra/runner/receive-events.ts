@@ -5,6 +5,7 @@ import { BENCHMARK_MESSAGE_TYPE, CRON_MESSAGE_TYPE } from '../../domain/runners/
 import { REDELIVERY_DELAY } from '../../domain/runners/redelivery-delay.ts';
 import { ACK_WAIT_MS, MAX_DELIVERY_ATTEMPTS } from '../../domain/runners/runner-credential.ts';
 import { scoreSubject } from '../../domain/runners/score-report.ts';
+import { isSessionMessage } from '../../domain/runners/session-message.ts';
 import { retryDelay } from '../backoff.ts';
 import { retryTransient } from './api-client.ts';
 import type { AttemptReporter } from './attempt-reporter.ts';
@@ -103,10 +104,10 @@ const processWithProgress = async (receiver: Receiver, message: Msg, event: Clou
 };
 
 /** Says which attempt has failed, and what happens now. After the last one, the broker gives the message up. */
-export const nextAttempt = (attempts: number, delayMs: number): string =>
+export const nextAttempt = (attempts: number, delayMs: number, type?: unknown): string =>
   attempts < MAX_DELIVERY_ATTEMPTS
     ? `attempt ${attempts} of ${MAX_DELIVERY_ATTEMPTS}; it is tried again in ${Math.round(delayMs / 100) / 10} s`
-    : `attempt ${attempts}, the last one; it is given up: once the cause is mended, annals deliveries redeliver sends it again`;
+    : `attempt ${attempts}, the last one; it is given up: once the cause is mended, ${isSessionMessage(type) ? 'write in the session again' : 'annals deliveries redeliver sends it again'}`;
 
 type Run = 'none' | 'succeeded' | 'failed';
 
@@ -149,7 +150,7 @@ const handle = async (receiver: Receiver, message: Msg): Promise<Run> => {
     return 'failed';
   }
   const delayMs = attempts >= MAX_DELIVERY_ATTEMPTS ? 0 : (failure.delayMs ?? retryDelay(REDELIVERY_DELAY, attempts));
-  report(`${failure.reason} for ${event.id}, ${nextAttempt(attempts, delayMs)}`);
+  report(`${failure.reason} for ${event.id}, ${nextAttempt(attempts, delayMs, event.type)}`);
   await settle(receiver, message, negativeAck(delayMs));
   return 'failed';
 };

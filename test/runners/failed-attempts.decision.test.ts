@@ -10,4 +10,7 @@ const attempts: [number, number, string][] = [
 for (const [attempt, delayMs, text] of attempts)
   test(`a runner says whether a delivery is tried again: after attempt ${attempt}`, () => assert.is(nextAttempt(attempt, delayMs), text));
 
+test('for a message in a session that is given up, the remedy is to write again', () =>
+  assert.match(nextAttempt(10, 0, 'annals.session.message'), /given up: once the cause is mended, write in the session again$/));
+
 test.run();
