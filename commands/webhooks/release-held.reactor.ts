@@ -1,4 +1,5 @@
 import * as Agent from '../../domain/agents/agent.ts';
+import { Refusal } from '../../domain/refusal.ts';
 import type { SlackConfig } from '../../domain/slack/slack-config.ts';
 import { isWorkingTime } from '../../domain/slack/working-hours.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
@@ -8,15 +9,16 @@ import { expireHeld, MAX_HELD_MS, releaseHeld } from '../../domain/webhooks/rele
 import type { ReactorCtx } from '../context.ts';
 import { limitsOf } from './apply-rates.ts';
 import { acceptsDeliveries, isActive } from './delivery-eligibility.ts';
+import { isFaultOfDelivery, prepareRelease, type ReleasePorts } from './release.ts';
 import type { GuardrailPort } from './webhook-ports.ts';
 
 /** A held delivery. `held_at` is when it was received. */
 export type HeldRef = { readonly tenant_id: string; readonly integration_id: string; readonly id: string; readonly held_at: string };
 
-export type HeldPorts = {
+export type HeldPorts = Omit<ReleasePorts, 'sourceOf' | 'guardrails'> & {
   /** Returns the present source of a delivery, and whether it is paused. */
   readonly sourceOf: (tenant_id: string, facts: Delivery.DeliveryFacts) => Promise<GuardedSource & { readonly is_paused?: boolean }>;
-  readonly guardrails: Pick<GuardrailPort, 'ruleSet' | 'slackConfig' | 'takeRates'>;
+  readonly guardrails: Pick<GuardrailPort, 'ruleSet' | 'slackConfig' | 'takeRates' | 'evaluate'>;
 };
 
 /** Returns whether the tenant and the agent of a delivery can get it. */
@@ -41,33 +43,64 @@ const mayGoOn = async (ctx: ReactorCtx, ports: HeldPorts, tenant_id: string, fac
   return !source.is_paused && takeLimits(ports, source, facts, ctx.at());
 };
 
+/** A held delivery that must wait. `until` is when it can go on; null if this is not known. */
+type Wait = { readonly until: string | null };
+
 /**
  * Sends one held delivery to its agent if the rules allow it now, or gives it up if it was held too long.
- * @returns whether it is not held any more
- * @throws Refusal unavailable
+ * @returns null if it is not held any more
+ * @throws Refusal conflict, unavailable, internal
  */
-const handOn = async (ctx: ReactorCtx, ports: HeldPorts, { tenant_id: tenant, id, held_at }: HeldRef): Promise<boolean> => {
+const handOn = async (ctx: ReactorCtx, ports: HeldPorts, { tenant_id: tenant, id, held_at }: HeldRef): Promise<Wait | null> => {
   const { state } = await ctx.load(Delivery, id, { tenant });
-  if (state.status !== 'held') return true;
+  if (state.status !== 'held') return null;
   const isExpired = Date.parse(ctx.at()) - Date.parse(held_at) > MAX_HELD_MS;
-  if (!isExpired && !(await mayGoOn(ctx, ports, tenant, state.facts!))) return false;
-  await ctx.transact(Delivery, id, isExpired ? expireHeld : releaseHeld, { tenant });
-  return true;
+  if (!isExpired && !(await mayGoOn(ctx, ports, tenant, state.facts!))) return { until: state.facts!.held?.until ?? null };
+  const decide = isExpired ? expireHeld : releaseHeld(await prepareRelease(ports, { tenant_id: tenant, id }));
+  await ctx.transact(Delivery, id, decide, { tenant });
+  return null;
+};
+
+/** Bounds one run, and isolates its errors. */
+export type HeldRun = {
+  readonly hasTime: () => boolean;
+  /** Reports that a delivery cannot go on now. @throws the error if no other one can go on either */
+  readonly failed: (delivery: HeldRef, error: Error) => void;
 };
 
 /**
- * Sends those held deliveries to their agents that the rules allow now. They must be in the order of their receipt. While
- * one waits, so do the later ones of its source.
- * @returns the number of those that are not held any more
+ * What a run has done. `waits` are the sources whose first delivery waits; `failed` those with a delivery that could not
+ * go on because of an error. `isComplete` is whether there was time for all.
  */
-export const handOnHeld = async (ctx: ReactorCtx, ports: HeldPorts, held: readonly HeldRef[]): Promise<number> => {
-  const waiting = new Set<string>();
-  let count = 0;
+export type HeldResult = {
+  readonly waits: Map<string, Wait>;
+  readonly failed: Set<string>;
+  isComplete: boolean;
+};
+
+export const sourceKey = ({ tenant_id, integration_id }: Pick<HeldRef, 'tenant_id' | 'integration_id'>): string =>
+  `${tenant_id} ${integration_id}`;
+
+const isErased = (error: unknown): boolean => error instanceof Refusal && error.code === 'not_found';
+
+/**
+ * Sends those held deliveries to their agents that the rules allow now. They must be in the order of their receipt. While
+ * one waits, so do the later ones of its source. One that cannot go on because of itself stays held, and stops no other.
+ */
+export const handOnHeld = async (ctx: ReactorCtx, ports: HeldPorts, held: readonly HeldRef[], run: HeldRun): Promise<HeldResult> => {
+  const result: HeldResult = { waits: new Map(), failed: new Set(), isComplete: true };
   for (const one of held) {
-    const source = `${one.tenant_id} ${one.integration_id}`;
-    if (waiting.has(source)) continue;
-    if (await handOn(ctx, ports, one)) count++;
-    else waiting.add(source);
+    if (!run.hasTime()) return { ...result, isComplete: false };
+    const source = sourceKey(one);
+    if (result.waits.has(source)) continue;
+    try {
+      const wait = await handOn(ctx, ports, one);
+      if (wait) result.waits.set(source, wait);
+    } catch (error) {
+      if (!isErased(error)) run.failed(one, error as Error);
+      result.failed.add(source);
+      if (!isFaultOfDelivery(error)) result.waits.set(source, { until: null });
+    }
   }
-  return count;
+  return result;
 };

@@ -15,7 +15,7 @@ import type { ReleaseChecks, ReleasedBody } from '../../domain/webhooks/release-
 import { type RuleSet, redactsBodies, releaseRules } from '../../domain/webhooks/rule-set.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { MAX_CHECKED } from './apply-guardrails.ts';
-import { type ReadDelivery, type StoredDelivery, unreadableBody } from './delivery.ts';
+import { isUnreadableBody, type ReadDelivery, type StoredDelivery, unreadableBody } from './delivery.ts';
 import { checkAgent } from './redeliver.ts';
 import type { GuardrailPort } from './webhook-ports.ts';
 
@@ -50,8 +50,12 @@ const redactionTimeout = (): Refusal => {
   return new Refusal('unavailable', message, { retryAfter: RETRY_AFTER_SECONDS, errors });
 };
 
-/** Returns whether a delivery was not released because redacting it took too long. */
-export const isRedactionTimeout = ({ extra }: Refusal): boolean => extra.errors?.[0]?.code === TIMEOUT;
+/**
+ * Returns whether a delivery was not released because of itself: it cannot be released or redacted, redacting it took too
+ * long, or its body cannot be read.
+ */
+export const isFaultOfDelivery = (error: unknown): error is Refusal =>
+  error instanceof Refusal && (error.code === 'conflict' || error.extra.errors?.[0]?.code === TIMEOUT || isUnreadableBody(error));
 
 const wholeBody = async ({ body }: StoredDelivery): Promise<Uint8Array> => {
   if (body instanceof Uint8Array) return body;
@@ -91,7 +95,7 @@ const redactedBody = (stored: StoredDelivery, bytes: Uint8Array): Uint8Array =>
   stored.facts.provider === MAIL_PROVIDER ? withoutSplitMatches(contentIn(stored.body as Uint8Array), bytes) : bytes;
 
 /**
- * Redacts a blocked delivery by the present rules and patterns of its tenant, and stores its body if this has changed
+ * Redacts a blocked or held delivery by the present rules and patterns of its tenant, and stores its body if this has changed
  * it.
  * @throws Refusal not_found, conflict, unavailable
  */
@@ -100,10 +104,11 @@ export const prepareRelease = async (ports: ReleasePorts, delivery: DeliveryRef)
   if (!stored) throw notFound();
   const { facts } = stored;
   const mail = facts.mail ? { mail: facts.mail } : {};
-  // A held delivery was redacted at its receipt.
-  if (facts.held) return { guardrails: [], ...mail };
   const source = await ports.sourceOf(delivery.tenant_id, facts);
-  const result = await evaluate(ports, source, stored, releaseRules(await ports.guardrails.ruleSet(source)));
+  const rules = releaseRules(await ports.guardrails.ruleSet(source));
+  // A held delivery was checked at its receipt, but the rules that redact may have changed since.
+  if (facts.held && !redactsBodies(rules)) return { guardrails: [], ...mail };
+  const result = await evaluate(ports, source, stored, rules);
   if (!result) return { guardrails: [], ...mail };
   const guardrails = newVerdicts(facts, result);
   if (!result.bytes) return { guardrails, ...mail };

@@ -3,8 +3,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
 import { assertReleasable, release } from '../../domain/webhooks/release.ts';
 import * as ReplayJob from '../../domain/webhooks/replay-job.ts';
-import { isUnreadableBody } from './delivery.ts';
-import { assertOwnMail, isRedactionTimeout, prepareRelease, type ReleasePorts } from './release.ts';
+import { assertOwnMail, isFaultOfDelivery, prepareRelease, type ReleasePorts } from './release.ts';
 
 export type JobRef = { readonly tenant_id: string; readonly id: string };
 
@@ -74,7 +73,7 @@ const skipReason = (error: unknown): string => {
   if (error.code === 'not_found') return 'the delivery was erased';
   if (error.code === 'invalid')
     return error.extra.errors?.map(({ pointer, message }) => `${pointer.slice(1)} ${message}`).join() ?? error.message;
-  if (error.code === 'conflict' || isRedactionTimeout(error) || isUnreadableBody(error)) return error.message;
+  if (isFaultOfDelivery(error)) return error.message;
   throw error;
 };
 

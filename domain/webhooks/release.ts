@@ -1,7 +1,7 @@
 import type { Recorded } from '../event.ts';
 import { conflict, notFound } from '../refusal.ts';
 import { type Delivery, type DeliveryEvent, type DeliveryFacts, factsOf } from './delivery.ts';
-import type { ReleasedFields } from './release-fields.ts';
+import type { ReleaseChecks, ReleasedFields } from './release-fields.ts';
 
 type ReleasedEvent = Recorded<Extract<DeliveryEvent, { type: 'DeliveryReleased' }>>;
 
@@ -44,13 +44,10 @@ export const MAX_HELD_MS = 7 * 86_400_000;
  * Sends a held delivery to the runners of its agent. Does nothing if it is not held any more, so that a repeat appends no
  * event.
  */
-export const releaseHeld = (delivery: Delivery): DeliveryEvent[] => {
-  const { status, facts } = delivery;
-  if (status !== 'held') return [];
-  const { agent_id } = facts!;
-  const mail = facts!.mail && { mail: facts!.mail };
-  return [{ type: 'DeliveryReleased', data: { agent_id, reason: null, guardrails: [], ...mail } }];
-};
+export const releaseHeld =
+  (checks: ReleaseChecks) =>
+  ({ status, facts }: Delivery): DeliveryEvent[] =>
+    status === 'held' ? [{ type: 'DeliveryReleased', data: { agent_id: facts!.agent_id, reason: null, ...checks } }] : [];
 
 /** Gives a held delivery up. Does nothing if it is not held any more. */
 export const expireHeld = ({ status }: Delivery): DeliveryEvent[] => (status === 'held' ? [{ type: 'HeldDeliveryExpired', data: {} }] : []);

@@ -4,7 +4,7 @@ import type { Reads } from '../read-model.ts';
 type QueryReads = Pick<Reads, 'rows'>;
 
 /** The maximum number of deliveries of one source that one run of the reactor handles. */
-export const MAX_PER_SOURCE = 100;
+const MAX_PER_SOURCE = 100;
 
 type SourceArgs = { readonly tenant_id: string; readonly integration_id: string };
 
@@ -58,11 +58,38 @@ export type HeldDelivery = {
   readonly held_at: string;
 };
 
-/** Returns the oldest held deliveries of each source, in the order of their receipt. */
-export const heldDeliveries = async (reads: QueryReads): Promise<HeldDelivery[]> => {
-  const found: HeldDelivery[] = [];
-  const next = async (source: SourceArgs) => (await reads.rows(nextSource, source))[0] as SourceArgs | undefined;
-  for (let source = await next({ tenant_id: '', integration_id: '' }); source; source = await next(source))
-    found.push(...((await reads.rows(heldOfSource, source)) as HeldDelivery[]));
-  return found.sort((a, b) => Date.parse(a.held_at) - Date.parse(b.held_at));
+/** The maximum number of sources that one call examines, and of those whose deliveries it returns. */
+const MAX_EXAMINED = 500;
+const MAX_SOURCES = 50;
+
+export type HeldSource = SourceArgs;
+const FIRST: HeldSource = { tenant_id: '', integration_id: '' };
+
+/**
+ * Which sources are examined: those after `after`, by their ids; null for the first ones. Only sources for which `isDue`
+ * returns true are returned.
+ */
+type Examined = { readonly after: HeldSource | null; readonly isDue: (source: HeldSource) => boolean };
+
+/**
+ * Returns the oldest held deliveries of several sources, in the order of their receipt. `last` is the last source that was
+ * examined; null if there is none after it.
+ */
+export const heldDeliveries = async (
+  reads: QueryReads,
+  { after, isDue }: Examined,
+): Promise<{ readonly held: HeldDelivery[]; readonly last: HeldSource | null }> => {
+  const held: HeldDelivery[] = [];
+  const next = async (source: HeldSource) => ((await reads.rows(nextSource, source))[0] as HeldSource | undefined) ?? null;
+  let source = await next(after ?? FIRST);
+  let last: HeldSource | null = null;
+  for (let examined = 0, due = 0; source && examined < MAX_EXAMINED && due < MAX_SOURCES; examined++) {
+    if (isDue(source)) {
+      due++;
+      held.push(...((await reads.rows(heldOfSource, source)) as HeldDelivery[]));
+    }
+    last = source;
+    source = await next(source);
+  }
+  return { held: held.sort((a, b) => Date.parse(a.held_at) - Date.parse(b.held_at)), last: source && last };
 };

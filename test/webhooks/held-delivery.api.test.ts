@@ -14,14 +14,15 @@ type Json = Record<string, unknown>;
 
 const windows = createSlidingWindows();
 const p = await createTestPlatform({ windows });
-const services = createReleaseServices({ log: p.log, logger: pino({ level: 'silent' }), openVault: async () => p.vault, windows });
-const parts = { log: p.log, ports: services.ports };
+const logger = pino({ level: 'silent' });
+const services = createReleaseServices({ log: p.log, logger, openVault: async () => p.vault, windows });
+const parts = { log: p.log, ports: services.ports, logger, now: () => p.clock.now() };
 
 /** Lets the reactor run at this time, which also becomes the time of the platform. */
 const runAt = async (at: string): Promise<void> => {
   p.clock.now = () => Date.parse(at);
   await p.waitForProjections();
-  await releaseHeldDeliveries(parts, p.reads, at);
+  await releaseHeldDeliveries(parts, p.reads);
   await p.waitForProjections();
 };
 
@@ -107,7 +108,7 @@ test('two processes and a repeat hand on a held delivery once', async () => {
   for (let n = 0; n < 4; n++) ids.push(await deliver(hook, minute(20, n)));
   p.clock.now = () => Date.parse(minute(22));
   await p.waitForProjections();
-  await Promise.all([1, 2, 3].map(() => releaseHeldDeliveries(parts, p.reads, minute(22))));
+  await Promise.all([1, 2, 3].map(() => releaseHeldDeliveries(parts, p.reads)));
   await runAt(minute(25));
   assert.equal(sentOf(ids).toSorted(), ids.toSorted());
 });
@@ -163,6 +164,38 @@ test('a held delivery waits while its agent is inactive or its integration pause
   await update('PATCH', `webhook-integrations/${hook}`, { is_paused: false });
   assert.is((await p.send('POST', `${p.tenant}/deliveries/${held}/release`, { body: { reason: 'Late' } })).status, 202);
   assert.equal(sentOf([held]), [held]);
+});
+
+test('a held delivery that cannot be read stays held, and stops no other source and no later one of its own', async () => {
+  const agent = await newAgent();
+  const [first, second] = [await connect(agent), await connect(agent)];
+  const ids: string[] = [];
+  for (let n = 0; n < 5; n++) ids.push(await deliver(n < 4 ? first : second, minute(60, n)));
+  for (let n = 5; n < 7; n++) ids.push(await deliver(second, minute(60, n)));
+  const stored = p.eventsOf('WebhookHeld').find(({ id }) => id === ids[2])!;
+  (stored.data as Uint8Array)[0]! ^= 1;
+  await update('PUT', 'guardrails', [KEYS]);
+  await runAt(minute(62));
+  await update('PUT', 'guardrails', []);
+  assert.equal(await statusesOf([ids[2]!, ids[3]!, ids[6]!]), ['held', 'waiting', 'waiting']);
+  (stored.data as Uint8Array)[0]! ^= 1;
+  await runAt(minute(64));
+  assert.is(await statusOf(ids[2]!), 'waiting');
+});
+
+test('what was held is redacted by the rules that apply when it goes on', async () => {
+  const hook = await connect(await newAgent());
+  const ids: string[] = [];
+  for (let n = 0; n < 4; n++) ids.push(await deliver(hook, minute(65, n), `{"n":${n},"key":"AKIA0123456789ABCDEF"}`));
+  await update('PUT', `webhook-integrations/${hook}/guardrails`, [RATE, KEYS]);
+  const answer = await p.send('POST', `${p.tenant}/deliveries/${ids[3]}/release`, { body: { reason: 'It is urgent' } });
+  assert.is(answer.status, 202, answer.text);
+  await runAt(minute(67));
+  const payloads = await Promise.all([ids[2]!, ids[3]!].map(async (id) => (await shown(id)).payload));
+  assert.equal(
+    payloads,
+    [2, 3].map((n) => ({ n, key: '[redacted:keys]' })),
+  );
 });
 
 test('if the rule that holds a delivery is removed, the delivery goes on', async () => {
