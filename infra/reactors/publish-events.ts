@@ -78,7 +78,7 @@ export const publishEvents = (relay: RelayParts, publisher: ChainedPublisher, ac
   };
   const publishAgain = async (requeued: Recorded): Promise<void> => {
     const events = await deliveryEvents(log, requeued);
-    const origin = await messageOrigin(log, opened, events);
+    const origin = await messageOrigin(relay, opened, events);
     if (!origin) return;
     await publish(isReleased(requeued) ? origin : messageSource(requeued as Recorded<DeliveryEvent>, origin, events), requeued);
   };

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { outgoingMessage } from '../../commands/runners/relay.reactor.ts';
@@ -38,7 +39,7 @@ const bodyOf = ({ call }: Platform, id: string): Promise<Answer> => call('GET', 
 /** Returns the message that the relay creates for the last event of a delivery. */
 const messageOf = async ({ log, vault }: Platform, event: Recorded): Promise<Json> => {
   const events = await deliveryEvents(log, event);
-  const origin = (await messageOrigin(log, (sealed) => vault.openEvent(sealed), events))!;
+  const origin = (await messageOrigin({ log, logger: pino({ level: 'silent' }) }, (sealed) => vault.openEvent(sealed), events))!;
   const source = event.type === 'DeliveryReleased' ? origin : messageSource(event as Recorded<DeliveryEvent>, origin, events);
   return JSON.parse(new TextDecoder().decode(outgoingMessage(source, 'https://annals.test', MAX_INLINE_BYTES, event).payload)) as Json;
 };
@@ -192,6 +193,28 @@ test('the facts of a blocked delivery stay as they were recorded when it is rele
   assert.is(factsOf(eventsOf(id, 'WebhookBlocked')[0]!).reason, 'event_filter');
   const detail = await shown(platform, id);
   assert.equal((detail.guardrails as Json[]).at(-1), { rule: 'event_filter', verdict: 'block', note: 'ping' });
+});
+
+test('a release whose redacted body is missing, or is another one, is not sent and is logged', async () => {
+  await setRules([REDACT_KEYS]);
+  const id = await deliverBlocked(platform, `{"key":"${KEY}"}`);
+  assert.is((await release(platform, id)).status, 202);
+  await setRules([]);
+  const { log, vault } = platform;
+  const event = releaseOf(id);
+  const events = await deliveryEvents(log, event);
+  const lines: unknown[] = [];
+  const logger = { error: (fields: object, text: string) => void lines.push([fields, text]) };
+  const open = (sealed: Recorded) => vault.openEvent(sealed);
+  const empty: typeof log = { ...log, read: (_, part) => log.read('deliverybody-none', part) };
+  assert.is(await messageOrigin({ log: empty, logger }, open, events), null);
+  const openAnother = async (sealed: Recorded) => ({ ...(await open(sealed)), data: Buffer.from('{}') });
+  assert.is(await messageOrigin({ log, logger }, openAnother, events), null);
+  const fields = { event: event.event_id };
+  assert.equal(lines, [
+    [fields, 'an event is not sent to its runner: the redacted body of a release is missing'],
+    [fields, 'an event is not sent to its runner: the redacted body of a release is another one'],
+  ]);
 });
 
 afterLastTest(() => platform.close());
