@@ -55,7 +55,8 @@ const givenTo = async (ctx: Ctx, identity_id: string, agent_ids: readonly string
 const withAgents = async (ctx: Ctx, page: Page, visible: readonly string[] | undefined): Promise<Page> => {
   const found = JSON.parse(page.body) as Listed[];
   const given = await agentsGiven(ctx.reads, { tenant_id: ctx.tenant, ids: found.map(({ id }) => id) });
-  const seen = given.filter(({ agent_id }) => visible?.includes(agent_id) !== false);
+  const known = visible && new Set(visible);
+  const seen = given.filter(({ agent_id }) => known?.has(agent_id) !== false);
   const byIdentity = Map.groupBy(seen, ({ identity_id }) => identity_id);
   const agentsOf = (id: string): readonly string[] => (byIdentity.get(id) ?? []).map(({ agent_id }) => agent_id);
   const listed = found.map(async (identity) => ({ ...identity, given_to: await givenTo(ctx, identity.id, agentsOf(identity.id)) }));

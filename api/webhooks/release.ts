@@ -29,9 +29,9 @@ export const releaseOperationOf = (ports: ReleasePorts) => ({
   releaseDelivery: operation({
     method: 'post',
     path: `${DELIVERY}/release`,
-    summary: 'Release a blocked delivery',
+    summary: 'Release a blocked or held delivery',
     details:
-      'Sends a delivery that the guardrails have blocked to its agent, or to another one, once. The present redaction rules and patterns of the tenant are applied first. The message says in `releasedfrom` why the delivery was blocked.',
+      'Sends a delivery that the guardrails have blocked, hold, or have held too long to its agent, or to another one, once. The present redaction rules and patterns of the tenant are applied first. The message says in `releasedfrom` why the delivery was blocked or held.',
     permit: 'tenant:integrations:write',
     permissionNote: 'Requires the permissions `tenant:integrations:write`, and `agent:assign` on the agent that gets the delivery.',
     body: Release,

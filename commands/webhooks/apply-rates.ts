@@ -72,7 +72,7 @@ const holdBehindOthers = async (
   first: Check | undefined,
 ): Promise<boolean> => {
   if (!first || !(await port.hasHeld(tenant_id, id))) return false;
-  holdDelivery(progress, first, 'earlier deliveries are held');
+  holdDelivery(progress, { ...first, reason: 'earlier_held' }, 'earlier deliveries are held');
   return true;
 };
 

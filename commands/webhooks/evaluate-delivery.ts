@@ -79,22 +79,28 @@ const checkReplay = async (
 };
 
 /** Maps the type of a delivery's event to the type that the event has if guardrails block the delivery. */
-const BLOCKED_TYPES: Partial<Record<NewDelivery['type'], NewDelivery['type']>> = {
+const BLOCKED_TYPES: Readonly<Record<NewDelivery['type'], NewDelivery['type']>> = {
   WebhookAccepted: 'WebhookBlocked',
   WebhookBlocked: 'WebhookBlocked',
+  WebhookHeld: 'WebhookBlocked',
   SkillWebhookCalled: 'SkillWebhookBlocked',
   SkillWebhookBlocked: 'SkillWebhookBlocked',
+  SkillWebhookHeld: 'SkillWebhookBlocked',
 };
 
 /** Maps the type of a delivery's event to the type that the event has if guardrails hold the delivery. */
-const HELD_TYPES: Partial<Record<NewDelivery['type'], NewDelivery['type']>> = {
+const HELD_TYPES: Readonly<Record<NewDelivery['type'], NewDelivery['type']>> = {
   WebhookAccepted: 'WebhookHeld',
+  WebhookBlocked: 'WebhookBlocked',
+  WebhookHeld: 'WebhookHeld',
   SkillWebhookCalled: 'SkillWebhookHeld',
+  SkillWebhookBlocked: 'SkillWebhookBlocked',
+  SkillWebhookHeld: 'SkillWebhookHeld',
 };
 
 const decidedType = (type: NewDelivery['type'], { reason, held }: GuardrailDecision): NewDelivery['type'] => {
   if (!reason) return type;
-  return (held ? HELD_TYPES : BLOCKED_TYPES)[type] ?? type;
+  return (held ? HELD_TYPES : BLOCKED_TYPES)[type];
 };
 
 /** Adds the decision of the guardrails to a delivery that is not blocked yet. */

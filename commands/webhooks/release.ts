@@ -95,8 +95,8 @@ const redactedBody = (stored: StoredDelivery, bytes: Uint8Array): Uint8Array =>
   stored.facts.provider === MAIL_PROVIDER ? withoutSplitMatches(contentIn(stored.body as Uint8Array), bytes) : bytes;
 
 /**
- * Redacts a blocked or held delivery by the present rules and patterns of its tenant, and stores its body if this has changed
- * it.
+ * Redacts a blocked or held delivery by the present rules and patterns of its tenant, and stores its body if this has
+ * changed it.
  * @throws Refusal not_found, conflict, unavailable
  */
 export const prepareRelease = async (ports: ReleasePorts, delivery: DeliveryRef): Promise<ReleaseChecks> => {

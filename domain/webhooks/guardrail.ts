@@ -14,7 +14,9 @@ export type BlockReason =
   | 'rules_failed'
   | 'slack_rpm_limit'
   | 'slack_rph_limit'
-  | 'outside_working_hours';
+  | 'outside_working_hours'
+  /** Earlier deliveries of the same source are held. */
+  | 'earlier_held';
 
 export type GuardrailVerdict = {
   readonly rule: string;

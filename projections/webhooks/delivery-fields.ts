@@ -32,7 +32,8 @@ export const ReasonNote = z
 /** Why a delivery waits before it goes on, and until when. */
 export const Held = z.object({
   reason: z.string().meta({
-    description: 'The check because of which it waits; `budget`: the hourly budget of the agent is used up',
+    description:
+      'The check because of which it waits; `earlier_held`: earlier deliveries of its source wait; `budget`: the hourly budget of the agent is used up',
     examples: ['outside_working_hours'],
   }),
   until: Timestamp.nullable().meta({

@@ -16,7 +16,7 @@ export const deliveryAudit = {
   HeldDeliveryExpired: { summary: 'gave up a delivery that was held for seven days', activity: 'update', severity: 'low' },
   WebhookRedeliveryDiffered: { summary: 'received a redelivery whose body differs from the first one', activity: 'other', severity: 'low' },
   DeliveryReleased: {
-    summary: 'released a blocked delivery to the agent {agent}: {reason}',
+    summary: 'released a blocked or held delivery to the agent {agent}: {reason}',
     summaryForPlatform: 'handed on a held delivery to the agent {agent}',
     activity: 'update',
     severity: 'low',

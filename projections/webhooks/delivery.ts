@@ -51,7 +51,8 @@ const Delivery = z.object({
     .nullable()
     .meta({ description: "The provider's name of the event", examples: ['push'] }),
   outcome: z.enum(OUTCOMES).meta({
-    description: '`accepted`: sent to the agent; `blocked`: recorded only; `rejected`: not verified, without its body; `dead`: given up',
+    description:
+      '`accepted`: sent to the agent, or held until this is allowed; `blocked`: recorded only; `rejected`: not verified, without its body; `dead`: given up',
   }),
   reason: z.string().nullable().meta({ description: 'Why the delivery was blocked, rejected or given up' }),
   reason_note: ReasonNote,

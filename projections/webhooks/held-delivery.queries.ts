@@ -72,8 +72,8 @@ const FIRST: HeldSource = { tenant_id: '', integration_id: '' };
 type Examined = { readonly after: HeldSource | null; readonly isDue: (source: HeldSource) => boolean };
 
 /**
- * Returns the oldest held deliveries of several sources, in the order of their receipt. `last` is the last source that was
- * examined; null if there is none after it.
+ * Returns the oldest held deliveries of several sources, in the order of their receipt. `last` is the last source that
+ * was examined; null if there is none after it.
  */
 export const heldDeliveries = async (
   reads: QueryReads,

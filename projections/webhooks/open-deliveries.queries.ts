@@ -54,8 +54,8 @@ const openAgentRows = defineQuery((db, { tenant_id, agent_id, agent_ids }: OpenA
 );
 
 /**
- * Returns the agents to whose runners the last messages of open deliveries were sent: at most MAX_AGENTS of those with the
- * deliveries that have waited longest.
+ * Returns the agents to whose runners the last messages of open deliveries were sent: at most MAX_AGENTS of those with
+ * the deliveries that have waited longest.
  */
 export const openAgents = async (reads: Reads, args: OpenArgs): Promise<readonly string[]> =>
   (await reads.rows(openAgentRows, args)).flatMap(({ agent_id }) => agent_id ?? []);

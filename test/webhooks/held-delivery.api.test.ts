@@ -232,7 +232,7 @@ test('outside the working hours, deliveries from Slack wait until these start if
   await runAt('2026-03-09T08:59:59.999Z');
   assert.equal(await statusesOf(ids), ['held', 'held']);
   ids.push(await send(opensAt));
-  assert.equal([await statusOf(ids[2]!), ((await shown(ids[2]!)).held as Json).reason], ['held', 'slack_rpm_limit']);
+  assert.equal([await statusOf(ids[2]!), ((await shown(ids[2]!)).held as Json).reason], ['held', 'earlier_held']);
   const counts: number[] = [];
   for (const time of ['09:00:01', '09:00:30', '09:01:02', '09:02:03']) {
     await runAt(`2026-03-09T${time}.000Z`);

@@ -10,6 +10,7 @@ import { stepsOf } from '../parts/delivery-trail.ts';
 import { externalLinks, linksOf, traceIdOf } from '../parts/external-links.ts';
 import { card, facts } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
+import { heldText } from '../parts/held-text.ts';
 import { icon } from '../parts/icon.ts';
 import { jsonTree } from '../parts/json-tree.ts';
 import { cents } from '../parts/money.ts';
@@ -117,7 +118,7 @@ const factsOf = (delivery: Detail, { links, integration, session }: Beside, { pa
         : shortId(session_id)
       : null,
     Cost: session === null ? null : costText(session),
-    'Held because of': heldText(delivery),
+    'Held because of': delivery.held && heldText(delivery.held),
     Released: releasedText(delivery),
     Redeliveries: delivery.outcome === 'rejected' ? null : redeliveriesText(delivery),
     Published: delivery.published_at ? exact(delivery.published_at) : null,
@@ -131,12 +132,6 @@ const isReleasable = (delivery: Detail): boolean => delivery.outcome === 'blocke
 
 const canBeSentAgain = (delivery: Detail): boolean =>
   (delivery.outcome === 'accepted' || delivery.outcome === 'dead') && !isReleasable(delivery);
-
-/** Says why a delivery waits, and until when. */
-const heldText = ({ held }: Detail): Child => {
-  if (held === null) return null;
-  return held.until === null ? `${held.reason}, until it is allowed` : span(null, `${held.reason}, until `, exact(held.until));
-};
 
 const releasedText = ({ released }: Detail): Child =>
   released === null ? null : span(null, ago(released.at), released.reason === null ? ' by the platform' : `: ${released.reason}`);
