@@ -46,17 +46,37 @@ const decisionOf = (
 
 type Client = { readonly api: Pick<RunnerApi, 'get' | 'post'>; readonly stop: AbortSignal };
 
+/** Waits for a time, or until `known` resolves. @throws the AbortError of `stop` */
+const waitFor = async (ms: number, stop: AbortSignal, known: Promise<void> | undefined): Promise<void> => {
+  const over = new AbortController();
+  const time = sleep(ms, undefined, { signal: AbortSignal.any([stop, over.signal]) });
+  await Promise.race([time, ...(known ? [known] : [])]).finally(() => {
+    time.catch(() => {});
+    over.abort();
+  });
+};
+
 /**
- * Asks a person to decide, and waits for the decision. `session` is the path of the session. The approval is read after
- * a second, and then with delays that grow to five seconds.
+ * Asks a person to decide, and waits for the decision. `session` is the path of the session. The approval is read when
+ * `decided` says that there is a decision; in any case after a second, and then with delays that grow to five seconds.
  * @throws Refusal, and the AbortError of `stop` when the runner stops: the request stays open
  */
-export const askForApproval = async ({ api, stop }: Client, session: string, ask: Ask): Promise<Decision> => {
+export const askForApproval = async (
+  { api, stop }: Client,
+  session: string,
+  ask: Ask,
+  decided?: (message_id: string) => Promise<void>,
+): Promise<Decision> => {
   const { action, detail, expiresAt = null, content = '', key = randomUUID() } = ask;
   const body = { role: 'assistant', kind: 'approval', content, approval: { action, detail, expires_at: expiresAt } };
   const { id } = await retryTransient(() => api.post(Message, `${session}/messages`, { body, idempotencyKey: key }), stop);
+  let known = decided?.(id);
+  // After this, an approval that is still open is read with the usual delays.
+  known?.then(() => {
+    known = undefined;
+  });
   for (let delay = 0; ; delay = Math.min(MAX_DELAY_MS, Math.max(FIRST_DELAY_MS, delay * GROWTH))) {
-    await sleep(delay, undefined, { signal: stop });
+    await waitFor(delay, stop, known);
     const approval = await retryTransient(() => api.get(Answer, `${session}/messages/${id}/approval`), stop);
     if (approval.status !== 'open') return decisionOf(approval, approval.status);
   }

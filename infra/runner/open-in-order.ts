@@ -33,26 +33,27 @@ export const openInOrder = ({ api, agent, report, dir, progressMs }: Options): O
   const subject = inboundSubject(agent.tenant, agent.agent);
   /** The events that a handler has consumed besides its own, by the id of its own. */
   const consumed = new Map<string, readonly string[]>();
-  let ordered: OrderedConsumer | undefined;
+  let opened: { readonly ordered: OrderedConsumer; readonly ending: AbortSignal } | undefined;
   const processed: ProcessedIds = {
     has: known.has,
     add: (id) => {
       for (const each of [id, ...(consumed.get(id) ?? [])]) known.add(each);
       consumed.delete(id);
-      ordered?.recheck();
+      opened?.ordered.recheck();
     },
   };
   const open = (ending: AbortSignal): MessageConsumer => {
-    ordered = keepSessionOrder(openMessages(api, agent, report)(ending), { processed, findSettled, report, progressMs });
+    const ordered = keepSessionOrder(openMessages(api, agent, report)(ending), { processed, findSettled, report, progressMs });
+    opened = { ordered, ending };
     return ordered;
   };
   const steered =
     (handler: EventHandler): EventHandler =>
     async (received) => {
       const { event } = received;
-      if (event.session === undefined || !ordered) return handler(received);
-      const { listen } = ordered;
-      const live = await openLiveSession(event, (onMessage) => listen(subject, onMessage));
+      if (event.session === undefined || !opened) return handler(received);
+      const { ordered, ending } = opened;
+      const live = await openLiveSession(event, (onMessage) => ordered.listen(subject, onMessage), ending);
       const failure = await handler({ ...received, live });
       const others = live.close();
       if (failure && !live.signal.aborted) return failure;

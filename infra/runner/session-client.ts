@@ -72,15 +72,15 @@ export const remember = (client: Client, text: string, options: EntryOptions = {
   return poster(client)(`/tenant/${tenant}/agents/${agent}/memory`, { ...options, text });
 };
 
-/** The methods of a session, whoever has started it. */
-const sessionOf = (client: Client, id: string): Omit<RunnerSession, 'started'> => {
+/** The methods of a session, whoever has started it. `decided` resolves when a decision is known to be made. */
+const sessionOf = (client: Client, id: string, decided?: LiveSession['decided']): Omit<RunnerSession, 'started'> => {
   const post = poster(client);
   const path = `/tenant/${client.agent.tenant}/sessions/${id}`;
   const append = (message: NewMessage): Promise<Message> => post(`${path}/messages`, message);
   return {
     id,
     append,
-    approve: (ask) => askForApproval(client, path, ask),
+    approve: (ask) => askForApproval(client, path, ask, decided),
     wait: (content) => append({ role: 'assistant', kind: 'waiting', content }),
     remember: (text, source) => remember(client, text, { source: source ?? null, session_id: id }),
     attach: (file) => post(`${path}/attachments`, formOf(file)),
@@ -102,14 +102,14 @@ export const startSession = async (client: Client, session: NewSession, idempote
 
 /** The session of an event that a handler processes: a session of a person, or one in which a person has intervened. */
 export type LiveRunnerSession = Omit<RunnerSession, 'started'> &
-  LiveSession & {
+  Omit<LiveSession, 'decided'> & {
     /** Downloads a file of the session. @throws Refusal, also during the iteration */
     readonly file: (file: Pick<LiveFile, 'sha256'>) => AsyncGenerator<Uint8Array>;
   };
 
 /** Opens the session of an event. */
-export const liveSession = (client: Client, id: string, { signal, messages }: LiveSession): LiveRunnerSession => ({
-  ...sessionOf(client, id),
+export const liveSession = (client: Client, id: string, { signal, messages, decided }: LiveSession): LiveRunnerSession => ({
+  ...sessionOf(client, id, decided),
   signal,
   messages,
   file: ({ sha256 }) => client.api.file(`/tenant/${client.agent.tenant}/files/${sha256}`),

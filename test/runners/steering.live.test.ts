@@ -18,16 +18,19 @@ const send = (nats: NatsConnection, index: number, kind: Kind): Promise<void> =>
   return publish(nats, index, { ...cloudEvent(index, { data }), type: `annals.session.${kind}`, session: 's', user: 'u', ...previous });
 };
 
-const startClient = async (url: string, dir: string, handle: Handler, concurrency = 1): Promise<string[]> => {
+type Started = { readonly lines: readonly string[]; readonly stop: () => Promise<unknown> };
+
+const startClient = async (url: string, dir: string, handle: Handler, concurrency = 1): Promise<Started> => {
   const control = new AbortController();
   const lines: string[] = [];
   const runner = await connectRunner({ url, key: KEY, dir, signal: control.signal, report: (line) => void lines.push(line) });
   const ended = runner.receive(handle, { concurrency });
-  afterTest(async () => {
+  const stop = (): Promise<unknown> => {
     control.abort();
-    await ended;
-  });
-  return lines;
+    return ended;
+  };
+  afterTest(stop);
+  return { lines, stop };
 };
 
 test(
@@ -96,7 +99,7 @@ test(
       if (!session!.signal.aborted) await once(session!.signal, 'abort');
       reasons.push((session!.signal.reason as SessionStopped).kind);
     };
-    const lines = await startClient(service.url, dir, handle, 2);
+    const { lines } = await startClient(service.url, dir, handle, 2);
     await send(nats, 0, 'started');
     await waitUntil(() => hasStarted);
     Object.assign(service.budget, { left_usd: 0 });
@@ -107,6 +110,27 @@ test(
     Object.assign(service.budget, { left_usd: 1 });
     await waitUntil(() => areAcknowledged(nats, 2));
     assert.is(reasons.length, 1, 'the interruption is not an event of its own');
+  }),
+);
+
+test(
+  'a runner that stops ends the wait of a handler for messages; the event stays to be processed again',
+  withRunnerTest({}, async ({ nats, service, dir }) => {
+    const errors: string[] = [];
+    let hasStarted = false;
+    const { stop } = await startClient(service.url, dir, async (_, { session }) => {
+      const messages = session!.messages();
+      hasStarted = true;
+      await messages.next().catch((error: Error) => {
+        errors.push(error.name);
+        throw error;
+      });
+    });
+    await send(nats, 0, 'started');
+    await waitUntil(() => hasStarted);
+    await stop();
+    assert.equal(errors, ['AbortError']);
+    assert.not.ok(await areAcknowledged(nats, 1));
   }),
 );
 
