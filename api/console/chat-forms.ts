@@ -22,15 +22,23 @@ export const mayAct = (visit: Visit, onAgent: MayOnAgent): boolean =>
 
 const hidden = (name: string, value: string) => input({ type: 'hidden', name, value });
 
-type Target = { readonly operation: string; readonly params: Readonly<Record<string, string>> };
+type Target = {
+  readonly operation: string;
+  readonly params: Readonly<Record<string, string>>;
+  /** The id of the part of the page that is shown after the change; by default, the page is shown from its top. */
+  readonly part?: string;
+};
+
+/** The id of the form with which people write in a session. */
+export const WRITE_ID = 'write';
 
 /** Renders a form that calls an operation. It works without JavaScript. */
-const callForm = (visit: Visit, { operation, params }: Target, ...children: Child[]) =>
+const callForm = (visit: Visit, { operation, params, part }: Target, ...children: Child[]) =>
   form(
     { method: 'post', action: `/console/run/${operation}`, class: 'chat-form', 'data-form': operation, autocomplete: 'off' } as never,
     ...Object.entries(params).map(([name, value]) => hidden(`:${name}`, value)),
     hidden('_key', crypto.randomUUID()),
-    hidden('_return', visit.path),
+    hidden('_return', part ? `${visit.path}#${part}` : visit.path),
     ...children,
   );
 
@@ -41,7 +49,7 @@ const area = (name: string, text: string, attributes: object) =>
 const decisionForm = (visit: Visit, { id, session_id }: Approval) =>
   callForm(
     visit,
-    { operation: 'decideApproval', params: { tenant_id: visit.params.tenant_id!, session_id, message_id: id } },
+    { operation: 'decideApproval', params: { tenant_id: visit.params.tenant_id!, session_id, message_id: id }, part: `m-${id}` },
     area('/comment', 'Comment for the agent (optional)', { maxlength: 2_000, rows: 2 }),
     div(
       { class: 'actions' },
@@ -50,10 +58,18 @@ const decisionForm = (visit: Visit, { id, session_id }: Approval) =>
     ),
   );
 
+/** Who closed an approval, if it was no person whose name is known. */
+const CLOSED_BY: Readonly<Record<Exclude<Approval['status'], 'open'>, string>> = {
+  approved: 'A person',
+  denied: 'A person',
+  expired: 'Nobody has decided in time',
+  cancelled: 'The session has ended without a decision',
+};
+
 const outcomeOf = ({ status, decided_by_name, decided_by_email, decided_at, comment }: Approval): Child => {
   if (status === 'open' || !decided_at) return null;
-  const who = decided_by_name ?? decided_by_email;
-  return div({ class: 'quiet' }, who ? `${who}, ` : '', ago(decided_at), comment ? pre({ class: 'message-text' }, comment) : null);
+  const who = decided_by_name ?? decided_by_email ?? CLOSED_BY[status];
+  return div({ class: 'quiet' }, `${who}, `, ago(decided_at), comment ? pre({ class: 'message-text' }, comment) : null);
 };
 
 /** Renders what an agent asks a person to decide, with the form to decide if the visitor may. */
@@ -118,13 +134,13 @@ export const composeForms = (visit: Visit, detail: Detail): Child => {
     return p({ class: 'quiet' }, 'Only who has started a session writes in it.');
   const message = callForm(
     visit,
-    { operation: 'appendMessage', params },
+    { operation: 'appendMessage', params, part: WRITE_ID },
     hidden('/role', 'user'),
     area('/content', 'Message to the agent', { required: true, 'data-hotkey': 'm', 'data-key-name': 'Write a message' }),
     chosenFiles(visit, detail),
     div({ class: 'actions' }, button({ class: 'primary' }, icon('send'), span(null, 'Send'))),
   );
-  return div({ class: 'stack' }, message, uploadForm(visit, id));
+  return div({ class: 'chat-write', id: WRITE_ID }, message, uploadForm(visit, id));
 };
 
 /** Renders the form that starts a session of an agent with the first message. */

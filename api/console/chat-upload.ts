@@ -2,6 +2,7 @@ import type { Context, Hono } from 'hono';
 import { problemOf } from '../http/ask.ts';
 import { assertOwnPage } from '../identity/sign-in-cookies.ts';
 import { type ConsoleDeps, identify, redirect, refuse, signInPath } from './answers.ts';
+import { WRITE_ID } from './chat-forms.ts';
 import { afterToken } from './form-target.ts';
 import { REPEATED_HEADERS } from './request-visit.ts';
 import { tenantPath } from './visit.ts';
@@ -26,7 +27,7 @@ const addFile = (deps: ConsoleDeps) => async (c: Context) => {
   if (!response.ok) return refuse(c, deps, await problemOf(response));
   const { id } = (await response.json()) as { readonly id: string };
   const chosen = new URLSearchParams([...visit.query.getAll('file'), id].map((file) => ['file', file]));
-  const page = `${tenantPath(tenant_id, `/sessions/${session_id}`)}?${chosen}`;
+  const page = `${tenantPath(tenant_id, `/sessions/${session_id}`)}?${chosen}#${WRITE_ID}`;
   return redirect(c, afterToken(page, response.headers.get('consistency-token')));
 };
 

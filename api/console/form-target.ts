@@ -60,8 +60,9 @@ export const jobPath = (
  */
 export const afterToken = (path: string, token: string | null): string => {
   if (token === null) return path;
-  const [page = '', query = ''] = path.split('?');
+  const [address = '', fragment] = path.split('#');
+  const [page = '', query = ''] = address.split('?');
   const next = new URLSearchParams(query);
   next.set('after', token);
-  return `${page}?${String(next).replaceAll('%3A', ':')}`;
+  return `${page}?${String(next).replaceAll('%3A', ':')}${fragment === undefined ? '' : `#${fragment}`}`;
 };

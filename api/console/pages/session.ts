@@ -63,6 +63,12 @@ const filesOf = ({ attachment_ids }: Message, { attachments }: Detail, shown: Sh
   return found.length === 0 ? null : div({ class: 'message-use quiet' }, ...found.map((file) => span(null, fileLink(file, shown))));
 };
 
+/** Renders what the runner has done with a message of a person, as far as it is known. */
+const statusOf = ({ runner_status }: Message): Child => {
+  if (runner_status === 'given_up') return badge('dead', 'given up');
+  return runner_status === 'seen' ? span({ class: 'quiet', 'data-runner-status': runner_status }, 'seen by the agent') : null;
+};
+
 const messageOf = (message: Message, detail: Detail, shown: Shown) => {
   const { visit, models } = shown;
   const symbol = ROLES[message.role][1];
@@ -73,6 +79,7 @@ const messageOf = (message: Message, detail: Detail, shown: Shown) => {
       span({ class: 'dot' }, icon(symbol)),
       strong(null, writerOf(message, detail)),
       message.kind === 'waiting' ? badge('waiting', 'waits for an answer') : null,
+      statusOf(message),
       span({ class: 'quiet' }, ago(message.created_at)),
     ),
     message.content === null
@@ -198,7 +205,7 @@ export const sessionPage = page({
   path: '/console/t/:tenant_id/sessions/:session_id',
   permit: 'tenant:read',
   nav: 'Sessions',
-  categories: ['session'],
+  categories: ['session', 'acknowledgement'],
   asks: (visit: Visit) => {
     const { ask, rows, params, query } = visit;
     const tenant_id = params.tenant_id!;
