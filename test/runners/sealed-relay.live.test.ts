@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { NatsConnection } from 'nats';
 import { pino } from 'pino';
 import * as assert from 'uvu/assert';
+import { approvalLocation } from '../../commands/sessions/approval-text.ts';
 import { contentLocation } from '../../commands/sessions/content-location.ts';
 import { parseStream } from '../../domain/event.ts';
 import { secret } from '../../domain/secret.ts';
@@ -128,6 +129,42 @@ test(
       ],
     );
     assert.is(relay.lines.filter((line) => /"level":50.*is sent to its runner without its text/.test(line)).length, 2);
+  }),
+);
+
+test(
+  "a runner gets decisions on approvals: a person's with its decrypted comment, and that nobody decided in time",
+  withNatsServer(async (broker) => {
+    const nats = await broker.connect();
+    const { log, vault, masterKeyFile } = await given();
+    const [session, agent_id, message_id] = ['csession00000000000000000', 'cagent0000000000000000000', 'cmessage00000000000000000'];
+    const at = approvalLocation({ tenant: TENANT, session_id: session, message_id }, 'comment');
+    const sealed_comment = await vault.seal(at, secret('After 18:00: ü'));
+    const meta = { tenant: TENANT, actor: { kind: 'user', id: 'cuser00000000000000000000' }, at: AT, v: 1 } as const;
+    const eventOf = (type: string, data: object) => ({
+      id: randomUUID(),
+      type,
+      data: { agent_id, title: null, message_id, ...data },
+      meta,
+    });
+    const decided = eventOf('ApprovalDecided', { previous: null, decision: 'approved', sealed_comment, sha256: '0'.repeat(64) });
+    const denied = eventOf('ApprovalDecided', { previous: decided.id, decision: 'denied', sealed_comment: null, sha256: '0'.repeat(64) });
+    const expired = eventOf('ApprovalExpired', { previous: denied.id });
+    await log.append(`session-${TENANT}.${session}`, 'none', [decided, denied, expired]);
+    const relay = await startTestRelay(log, nats, masterKeyFile);
+    await waitUntil(() => relay.status().published === 3);
+    const { streams } = await manager(nats);
+    const sent = await Promise.all([1, 2, 3].map((seq) => streams.getMessage(STREAM, { seq })));
+    const events = sent.map((message) => message!.json<{ type: string; previous?: string; data: { message: null; decision: unknown } }>());
+    assert.equal(
+      events.map(({ type, previous, data }) => [type, previous, data.message, data.decision]),
+      [
+        ['annals.session.decision', undefined, null, { message_id, decision: 'approved', comment: 'After 18:00: ü' }],
+        ['annals.session.decision', decided.id, null, { message_id, decision: 'denied', comment: null }],
+        ['annals.session.decision', denied.id, null, { message_id, decision: 'expired', comment: null }],
+      ],
+    );
+    assert.not.ok(JSON.stringify(log.events, (_, value) => (typeof value === 'bigint' ? `${value}` : value)).includes('After 18:00'));
   }),
 );
 
