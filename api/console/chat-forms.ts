@@ -140,7 +140,8 @@ export const composeForms = (visit: Visit, detail: Detail): Child => {
     chosenFiles(visit, detail),
     div({ class: 'actions' }, button({ class: 'primary' }, icon('send'), span(null, 'Send'))),
   );
-  return div({ class: 'chat-write', id: WRITE_ID }, message, uploadForm(visit, id));
+  // The file comes first: adding one loads the page again, without a text that was typed before.
+  return div({ class: 'chat-write', id: WRITE_ID }, uploadForm(visit, id), message);
 };
 
 /** Renders the form that starts a session of an agent with the first message. */

@@ -42,7 +42,7 @@ const agentOf = (record: Record): Handler => {
     await say(session, `It is ${decision.decision}: ${decision.comment}`);
   };
   const answer = async (session: LiveRunnerSession, { content, files }: LiveMessage): Promise<void> => {
-    if (content.startsWith('Merge')) return merge(session);
+    if (content?.startsWith('Merge')) return merge(session);
     const [file] = files;
     if (!file) return say(session, `You wrote: ${content}`);
     const text = (await buffer(session.file(file))).toString();
