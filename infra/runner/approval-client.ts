@@ -8,6 +8,8 @@ import { type RunnerApi, retryTransient } from './api-client.ts';
 const FIRST_DELAY_MS = 1_000;
 const MAX_DELAY_MS = 5_000;
 const GROWTH = 1.2;
+/** The delay between reads while the service does not show a decision that has arrived, in milliseconds. */
+const LATE_DELAY_MS = 200;
 
 type Approval = z.output<typeof ApprovalRead>;
 
@@ -44,39 +46,39 @@ const decisionOf = (
   decidedBy: decided_by_id === null ? null : { id: decided_by_id, name, email },
 });
 
-type Client = { readonly api: Pick<RunnerApi, 'get' | 'post'>; readonly stop: AbortSignal };
+type Client = {
+  readonly api: Pick<RunnerApi, 'get' | 'post'>;
+  readonly stop: AbortSignal;
+  /** Resolves when the decision on this approval arrives as an event. */
+  readonly decided?: (message_id: string) => Promise<void>;
+};
 
-/** Waits for a time, or until `known` resolves. @throws the AbortError of `stop` */
-const waitFor = async (ms: number, stop: AbortSignal, known: Promise<void> | undefined): Promise<void> => {
-  const over = new AbortController();
-  const time = sleep(ms, undefined, { signal: AbortSignal.any([stop, over.signal]) });
-  await Promise.race([time, ...(known ? [known] : [])]).finally(() => {
-    time.catch(() => {});
-    over.abort();
+/** Returns the function that waits until an approval is to be read again: for `delay`, or until the decision arrives. */
+const waiter = (arrived: Promise<void> | undefined, signal: AbortSignal) => {
+  let hasArrived = false;
+  const arrival = arrived?.then(() => {
+    hasArrived = true;
   });
+  return async (delay: number): Promise<void> => {
+    const isLate = hasArrived;
+    const waiting = new AbortController();
+    const pause = sleep(isLate ? LATE_DELAY_MS : delay, undefined, { signal: AbortSignal.any([signal, waiting.signal]) });
+    await Promise.race(isLate || !arrival ? [pause] : [pause, arrival]).finally(() => waiting.abort());
+  };
 };
 
 /**
- * Asks a person to decide, and waits for the decision. `session` is the path of the session. The approval is read when
- * `decided` says that there is a decision; in any case after a second, and then with delays that grow to five seconds.
+ * Asks a person to decide, and waits for the decision. `session` is the path of the session. The approval is read after
+ * a second, and then with delays that grow to five seconds; with `decided`, also when the decision arrives.
  * @throws Refusal, and the AbortError of `stop` when the runner stops: the request stays open
  */
-export const askForApproval = async (
-  { api, stop }: Client,
-  session: string,
-  ask: Ask,
-  decided?: (message_id: string) => Promise<void>,
-): Promise<Decision> => {
+export const askForApproval = async ({ api, stop, decided }: Client, session: string, ask: Ask): Promise<Decision> => {
   const { action, detail, expiresAt = null, content = '', key = randomUUID() } = ask;
   const body = { role: 'assistant', kind: 'approval', content, approval: { action, detail, expires_at: expiresAt } };
   const { id } = await retryTransient(() => api.post(Message, `${session}/messages`, { body, idempotencyKey: key }), stop);
-  let known = decided?.(id);
-  // After this, an approval that is still open is read with the usual delays.
-  known?.then(() => {
-    known = undefined;
-  });
+  const pause = waiter(decided?.(id), stop);
   for (let delay = 0; ; delay = Math.min(MAX_DELAY_MS, Math.max(FIRST_DELAY_MS, delay * GROWTH))) {
-    await waitFor(delay, stop, known);
+    await pause(delay);
     const approval = await retryTransient(() => api.get(Answer, `${session}/messages/${id}/approval`), stop);
     if (approval.status !== 'open') return decisionOf(approval, approval.status);
   }

@@ -52,7 +52,7 @@ export const execHandler = ({ exec, agent, api, dir, signals, timeoutMs, report,
         env: { ...variablesFor(agent.slug, received), ...variables, ...more },
         timeoutMs,
         ...signals,
-        kill: received.live ? AbortSignal.any([signals.kill, received.live.signal]) : signals.kill,
+        end: received.live?.signal,
       }),
     );
   /**

@@ -1,5 +1,4 @@
-import type { Msg } from 'nats';
-import { type CloudEvent, parseEvent } from './cloud-event.ts';
+import type { CloudEvent } from './cloud-event.ts';
 
 /** What a person has written while the handler works. */
 export type LiveMessage = {
@@ -39,29 +38,36 @@ export class SessionStopped extends Error {
   }
 }
 
-/** What persons write in a session, and that they stop it, while a handler works on an event of this session. */
+/** What persons do in a session while a handler works on an event of this session. */
 export type LiveSession = {
   /** Aborted when a person interrupts or cancels the session; the reason is a SessionStopped. */
   readonly signal: AbortSignal;
   /**
-   * Yields the messages that arrive from now on. Ends when a person stops the session.
+   * Yields the messages that come after the event of the handler. Ends when a person stops the session.
    * @throws the AbortError of the runner that stops: the event is processed again when it runs again
    */
   readonly messages: () => AsyncGenerator<LiveMessage>;
-  /** Resolves when a person has decided on an approval of this handler. Its event is then consumed. */
+  /** Resolves when the decision on this approval arrives. The decision is then no event of its own. */
   readonly decided: (message_id: string) => Promise<void>;
 };
 
+/** `event` is the id of the event with the decision, once it has arrived. */
+type Approval = { readonly arrival: PromiseWithResolvers<void>; isAsked: boolean; event: string | null };
+
+/** An event of a session, and the event before it in this session. */
+export type Successor = { readonly id: string; readonly previous: string; readonly isStop: boolean };
+
 type State = {
-  /** The last event of the session that is known without a gap. Only the event after it may be consumed. */
+  /** The last event of the session that is known without a gap. */
   last: string;
-  /** The events that have arrived, but do not follow the last one, or that nobody has asked for. */
-  readonly early: Map<string, CloudEvent>;
-  /** The approvals that the handler waits for, by the id of their messages. */
-  readonly asked: Map<string, () => void>;
+  /** The events after that of the handler that are known without a gap. */
+  readonly successors: Successor[];
+  /** The events that follow a missing one, by the one before them. */
+  readonly early: Map<string | undefined, CloudEvent>;
   readonly queue: CloudEvent[];
-  /** The ids of the events that the handler has consumed: they need not be processed again. */
-  readonly consumed: string[];
+  /** The ids of the events that the handler has taken: they need not be processed again. */
+  readonly taken: Set<string>;
+  readonly approvals: Map<string, Approval>;
   readonly stop: AbortController;
   readonly closed: AbortController;
   arrival: PromiseWithResolvers<void>;
@@ -72,41 +78,56 @@ const liveMessage = (event: CloudEvent): LiveMessage => {
   return { ...message, user: String(event.user), files };
 };
 
-const decidedIn = ({ data }: CloudEvent): string => (data as { decision: { message_id: string } }).decision.message_id;
-
-/** Consumes an event, or queues it for the handler. @returns false if it is left to be the next event */
-const takeNext = (state: State, event: CloudEvent): boolean => {
-  const type = String(event.type);
-  if (type === MESSAGE) return state.queue.push(event) > 0;
-  const resolve = type === DECISION ? state.asked.get(decidedIn(event)) : undefined;
-  if (!STOPS[type] && !resolve) return false;
-  state.consumed.push(event.id);
-  resolve?.();
-  return true;
+const approvalOf = ({ approvals }: State, message_id: string): Approval => {
+  const approval = approvals.get(message_id) ?? { arrival: Promise.withResolvers<void>(), isAsked: false, event: null };
+  approvals.set(message_id, approval);
+  return approval;
 };
 
-/** Takes the events that follow the last one without a gap. */
-const takeInOrder = (state: State): void => {
-  for (let event = state.early.get(state.last); event && takeNext(state, event); event = state.early.get(state.last)) {
-    state.early.delete(state.last);
-    state.last = event.id;
+const takeDecision = (state: State, approval: Approval): void => {
+  if (approval.event === null || !approval.isAsked) return;
+  state.taken.add(approval.event);
+  approval.arrival.resolve();
+};
+
+/** Stops the handler. What came before the stop and nobody has taken is not to be processed any more. */
+const stop = (state: State, kind: SessionStopped['kind']): void => {
+  state.queue.length = 0;
+  for (const { id } of state.successors) state.taken.add(id);
+  state.stop.abort(new SessionStopped(kind));
+};
+
+const stopOf = ({ type }: CloudEvent): SessionStopped['kind'] | undefined => STOPS[String(type)];
+
+const takeInOrder = (state: State, event: CloudEvent): void => {
+  const stopped = stopOf(event);
+  state.successors.push({ id: event.id, previous: state.last, isStop: stopped !== undefined });
+  state.last = event.id;
+  if (stopped) stop(state, stopped);
+  if (event.type === MESSAGE) state.queue.push(event);
+  if (event.type !== DECISION) return;
+  const { decision } = event.data as { decision: { message_id: string } };
+  const approval = approvalOf(state, decision.message_id);
+  approval.event = event.id;
+  takeDecision(state, approval);
+};
+
+/**
+ * Takes events in the order of the session; those that follow a missing one wait for it. A stop takes effect at once,
+ * even if events before it are missing. What is not taken is left to be the next event.
+ */
+const take = (state: State, events: readonly CloudEvent[]): void => {
+  const { early, stop: stopping } = state;
+  if (stopping.signal.aborted) return;
+  for (const event of events) early.set(event.previous, event);
+  for (let next = early.get(state.last); next && !stopping.signal.aborted; next = early.get(state.last)) {
+    early.delete(next.previous);
+    takeInOrder(state, next);
   }
+  const stopped = early.values().map(stopOf).find(Boolean);
+  if (stopped && !stopping.signal.aborted) stop(state, stopped);
   state.arrival.resolve();
   state.arrival = Promise.withResolvers();
-};
-
-const take = (state: State, event: CloudEvent): void => {
-  const stopped = STOPS[String(event.type)];
-  state.early.set(String(event.previous), event);
-  if (stopped) state.stop.abort(new SessionStopped(stopped));
-  takeInOrder(state);
-};
-
-const untilDecided = (state: State, message_id: string): Promise<void> => {
-  const decided = Promise.withResolvers<void>();
-  state.asked.set(message_id, decided.resolve);
-  takeInOrder(state);
-  return decided.promise;
 };
 
 const messagesOf = async function* (state: State, ending: AbortSignal): AsyncGenerator<LiveMessage> {
@@ -115,7 +136,7 @@ const messagesOf = async function* (state: State, ending: AbortSignal): AsyncGen
     if (!state.stop.signal.aborted) ending.throwIfAborted();
     const event = state.queue.shift();
     if (event) {
-      state.consumed.push(event.id);
+      state.taken.add(event.id);
       yield liveMessage(event);
       continue;
     }
@@ -124,40 +145,46 @@ const messagesOf = async function* (state: State, ending: AbortSignal): AsyncGen
   }
 };
 
-/** Listens to the messages to the agent as they are published. Resolves with the function that ends this. */
-export type Listen = (onMessage: (message: Msg) => void) => Promise<() => void>;
+const decided = (state: State, message_id: string): Promise<void> => {
+  const approval = approvalOf(state, message_id);
+  approval.isAsked = true;
+  takeDecision(state, approval);
+  return approval.arrival.promise;
+};
 
-/** The live session of an event. `close` ends it, and returns the ids of the events that the handler has consumed. */
-export type OpenedSession = LiveSession & { readonly close: () => readonly string[] };
+/** The live session of an event. `close` ends it, and returns what the handler has taken, in the order of the session. */
+export type OpenedSession = LiveSession & {
+  readonly session: string;
+  readonly take: (events: readonly CloudEvent[]) => void;
+  readonly close: () => readonly Successor[];
+};
 
 /** Opens the session of an event that a handler begins to process. `ending` is aborted when the runner stops. */
-export const openLiveSession = async ({ id, session }: CloudEvent, listen: Listen, ending: AbortSignal): Promise<OpenedSession> => {
+export const openLiveSession = (id: string, session: string, ending: AbortSignal): OpenedSession => {
   const state: State = {
     last: id,
+    successors: [],
     early: new Map(),
-    asked: new Map(),
     queue: [],
-    consumed: [],
+    taken: new Set(),
+    approvals: new Map(),
     stop: new AbortController(),
     closed: new AbortController(),
     arrival: Promise.withResolvers(),
   };
-  const end = await listen((message) => {
-    const event = message.headers?.get('Annals-Session') === session ? parseEvent(message) : null;
-    if (event) take(state, event);
-  });
   const wake = (): void => state.arrival.resolve();
   ending.addEventListener('abort', wake);
   return {
+    session,
     signal: state.stop.signal,
     messages: () => messagesOf(state, ending),
-    decided: (message_id) => untilDecided(state, message_id),
+    decided: (message_id) => decided(state, message_id),
+    take: (events) => take(state, events),
     close: () => {
-      end();
       ending.removeEventListener('abort', wake);
       state.closed.abort();
       state.arrival.resolve();
-      return state.consumed;
+      return state.successors.filter((successor) => state.taken.has(successor.id));
     },
   };
 };

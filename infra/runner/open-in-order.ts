@@ -1,10 +1,12 @@
 import { join } from 'node:path';
+import type { Msg } from 'nats';
 import { inboundSubject } from '../../domain/runners/cloud-event.ts';
 import type { RunnerAgent, RunnerApi } from './api-client.ts';
-import { openLiveSession } from './live-session.ts';
+import type { Failure } from './failed-attempt.ts';
+import { createLiveSessions } from './live-sessions.ts';
 import { type MessageConsumer, openMessages } from './message-consumer.ts';
 import { openProcessedIds, type ProcessedIds } from './processed-ids.ts';
-import type { EventHandler } from './receive-events.ts';
+import type { EventHandler, ReceivedEvent } from './receive-events.ts';
 import { keepSessionOrder, type OrderedConsumer } from './session-order.ts';
 
 type Options = {
@@ -23,6 +25,16 @@ type Opened = {
   readonly steered: (handler: EventHandler) => EventHandler;
 };
 
+/** Yields an event and those after it that a handler has taken without a gap, which are removed from `taken`. */
+const chainFrom = function* (taken: Map<string, string>, first: string): Generator<string> {
+  for (let id: string | undefined = first; id !== undefined; ) {
+    yield id;
+    const next = taken.get(id);
+    taken.delete(id);
+    id = next;
+  }
+};
+
 /**
  * Opens the ids of the processed events of an agent, and returns them with the function that opens its messages. The
  * messages of each session are handed out in their order, or given to the handler that works on the session.
@@ -30,35 +42,48 @@ type Opened = {
 export const openInOrder = ({ api, agent, report, dir, progressMs }: Options): Opened => {
   const known = openProcessedIds(join(dir, `${agent.agent}.ledger`));
   const findSettled = (ids: readonly string[]): Promise<readonly string[]> => api.settledMessages(agent, ids);
-  const subject = inboundSubject(agent.tenant, agent.agent);
-  /** The events that a handler has consumed besides its own, by the id of its own. */
-  const consumed = new Map<string, readonly string[]>();
-  let opened: { readonly ordered: OrderedConsumer; readonly ending: AbortSignal } | undefined;
+  /** The events that handlers have taken besides their own, by the event before each. */
+  const taken = new Map<string, string>();
+  /** The events of sessions on which handlers work. */
+  const working = new Set<string>();
+  let opened: (OrderedConsumer & { readonly ending: AbortSignal }) | undefined;
   const processed: ProcessedIds = {
     has: known.has,
     add: (id) => {
-      for (const each of [id, ...(consumed.get(id) ?? [])]) known.add(each);
-      consumed.delete(id);
-      opened?.ordered.recheck();
+      for (const each of chainFrom(taken, id)) known.add(each);
+      opened?.recheck();
     },
   };
+  const sessions = createLiveSessions(inboundSubject(agent.tenant, agent.agent), known);
   const open = (ending: AbortSignal): MessageConsumer => {
-    const ordered = keepSessionOrder(openMessages(api, agent, report)(ending), { processed, findSettled, report, progressMs });
-    opened = { ordered, ending };
-    return ordered;
+    const messages = openMessages(api, agent, report)(ending);
+    const pull = async (): Promise<Msg | null> => {
+      const message = await messages.pull();
+      if (message) sessions.offer(message);
+      return message;
+    };
+    const isProcessing = (id: string): boolean => working.has(id);
+    opened = { ...keepSessionOrder({ ...messages, pull }, { processed, isProcessing, findSettled, report, progressMs }), ending };
+    return opened;
+  };
+  /** Runs the handler. If a stop already waits, the event is settled without a run; the stop is an event of its own. */
+  const run = async (received: ReceivedEvent, source: NonNullable<typeof opened>, handler: EventHandler): Promise<Failure | null> => {
+    const { id, session = '' } = received.event;
+    const live = await sessions.open({ id, session }, source);
+    const isStopped = live.signal.aborted;
+    const failure = isStopped ? null : await handler({ ...received, live });
+    const others = live.close();
+    if (failure && !live.signal.aborted) return failure;
+    for (const { id, previous, isStop } of others) if (!isStopped || !isStop) taken.set(previous, id);
+    return null;
   };
   const steered =
     (handler: EventHandler): EventHandler =>
     async (received) => {
-      const { event } = received;
-      if (event.session === undefined || !opened) return handler(received);
-      const { ordered, ending } = opened;
-      const live = await openLiveSession(event, (onMessage) => ordered.listen(subject, onMessage), ending);
-      const failure = await handler({ ...received, live });
-      const others = live.close();
-      if (failure && !live.signal.aborted) return failure;
-      consumed.set(event.id, others);
-      return null;
+      const { id, session } = received.event;
+      if (session === undefined || !opened) return handler(received);
+      working.add(id);
+      return run(received, opened, handler).finally(() => working.delete(id));
     };
   return { open, processed, steered };
 };

@@ -15,6 +15,8 @@ export type CommandRun = {
   readonly timeoutMs?: number | undefined;
   /** When this signal is aborted, the command and the processes that it has started get SIGTERM. */
   readonly kill: AbortSignal;
+  /** When this signal is aborted, the command is ended as when the time limit is exceeded. */
+  readonly end?: AbortSignal | undefined;
   /** When this signal is aborted, the command and the processes that it has started get SIGKILL. */
   readonly force: AbortSignal;
 };
@@ -30,22 +32,28 @@ const WATCHED = `{ trap '' TERM INT HUP; read -r _ <&3 || kill -s KILL -- "-$$";
 exec /bin/sh -c "$1" 3<&-`;
 
 /**
- * Starts a timer that ends a command after `timeoutMs`. `end` stops the timer, and returns whether the command had
+ * Ends a command after `timeoutMs`, or when `end` is aborted. `close` ends this, and returns whether the command had
  * exceeded the time.
  */
-const startTimeLimit = (timeoutMs: number, terminate: () => void, forceEnd: () => void) => {
+const startLimits = ({ timeoutMs, end }: Pick<CommandRun, 'timeoutMs' | 'end'>, terminate: () => void, forceEnd: () => void) => {
   let isOver = false;
   let killing: NodeJS.Timeout | undefined;
-  const timer = setTimeout(() => {
-    isOver = true;
+  const begin = (): void => {
     terminate();
-    killing = setTimeout(forceEnd, KILL_DELAY_MS);
-  }, timeoutMs);
+    killing ??= setTimeout(forceEnd, KILL_DELAY_MS);
+  };
+  const exceed = (): void => {
+    isOver = true;
+    begin();
+  };
+  const timer = timeoutMs === undefined ? undefined : setTimeout(exceed, timeoutMs);
+  end?.addEventListener('abort', begin);
   return {
-    end: (): boolean => {
+    close: (): boolean => {
       for (const each of [timer, killing]) clearTimeout(each);
+      end?.removeEventListener('abort', begin);
       // The shell may have ended, but a process that it has started may ignore SIGTERM and still run.
-      if (isOver) forceEnd();
+      if (killing) forceEnd();
       return isOver;
     },
   };
@@ -84,9 +92,13 @@ const teeStderr = (stderr: Readable) => {
   };
 };
 
-/** Runs a shell command with `input` on its standard input. */
-export const runCommand = ({ exec, input, env, timeoutMs, kill, force }: CommandRun): Promise<CommandEnd> =>
+const NOT_STARTED: CommandEnd = { ended: 'a stop before it began', cause: { outcome: 'released' } };
+
+/** Runs a shell command with `input` on its standard input. It is not started if one of the signals is already aborted. */
+export const runCommand = ({ exec, input, env, timeoutMs, kill, end, force }: CommandRun): Promise<CommandEnd> =>
   new Promise((resolve) => {
+    const isStopped = (): boolean => [kill, end, force].some((signal) => signal?.aborted);
+    if (isStopped()) return resolve(NOT_STARTED);
     // The command runs in its own process group. So Ctrl-C in a terminal reaches only the runner, which lets the
     // command finish.
     const child = spawn('/bin/sh', ['-c', WATCHED, 'sh', exec], {
@@ -104,12 +116,11 @@ export const runCommand = ({ exec, input, env, timeoutMs, kill, force }: Command
       }
     };
     const [terminate, forceEnd] = [send('SIGTERM'), send('SIGKILL')];
-    const limit = timeoutMs === undefined ? null : startTimeLimit(timeoutMs, terminate, forceEnd);
-    const finish = (end: CommandEnd): void => {
-      const isOver = limit?.end() === true;
-      const { ended, cause } = isOver
+    const limits = startLimits({ timeoutMs, end }, terminate, forceEnd);
+    const finish = (commandEnd: CommandEnd): void => {
+      const { ended, cause } = limits.close()
         ? { ended: `a timeout after ${timeoutMs! / 1_000} s`, cause: { outcome: 'timed_out' } as const }
-        : end;
+        : commandEnd;
       watcher.end('ended\n');
       kill.removeEventListener('abort', terminate);
       force.removeEventListener('abort', forceEnd);
@@ -118,7 +129,7 @@ export const runCommand = ({ exec, input, env, timeoutMs, kill, force }: Command
     kill.addEventListener('abort', terminate);
     force.addEventListener('abort', forceEnd);
     child.once('error', (error) => finish({ ended: error.message, cause: causeOfError(error, 'failed') }));
-    child.once('exit', (code, signal) => finish(endOf(code, signal, kill.aborted || force.aborted)));
+    child.once('exit', (code, signal) => finish(endOf(code, signal, isStopped())));
     // If a command exits without reading its input, writing to it fails; this error is ignored.
     for (const pipe of [stdin, watcher]) pipe.on('error', () => {});
     stdin.end(input);

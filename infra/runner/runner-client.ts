@@ -145,8 +145,9 @@ export type HandlerContext = {
   readonly reportResult: (result: TaskResult) => Promise<void>;
   /**
    * Only for an event of a session (`annals.session.…`): the session. What a person writes meanwhile reaches the handler
-   * by `session.messages()`; what it has taken from there counts as processed when it returns. If a person interrupts or
-   * cancels the session, `session.signal` is aborted, and the event counts as processed even if the handler throws.
+   * by `session.messages()`; what it has taken from there, and the decisions for which `session.approve` has waited, count
+   * as processed when it returns. If a person interrupts or cancels the session, `session.signal` is aborted, and the
+   * event counts as processed even if the handler throws, as do the messages before the stop.
    */
   readonly session?: LiveRunnerSession;
 };

@@ -35,7 +35,7 @@ export type RunnerSession = {
   readonly wait: (content: string) => Promise<Message>;
   /**
    * Asks a person to decide whether the agent may do something, and waits for the decision.
-   * @throws Refusal, and an AbortError when the runner stops
+   * @throws Refusal, an AbortError when the runner stops, and a SessionStopped when a person stops the session meanwhile
    */
   readonly approve: (ask: Ask) => Promise<Decision>;
   readonly attach: (file: NewAttachment) => Promise<Attachment>;
@@ -72,15 +72,17 @@ export const remember = (client: Client, text: string, options: EntryOptions = {
   return poster(client)(`/tenant/${tenant}/agents/${agent}/memory`, { ...options, text });
 };
 
-/** The methods of a session, whoever has started it. `decided` resolves when a decision is known to be made. */
-const sessionOf = (client: Client, id: string, decided?: LiveSession['decided']): Omit<RunnerSession, 'started'> => {
+const pathOf = ({ agent }: Client, id: string): string => `/tenant/${agent.tenant}/sessions/${id}`;
+
+/** The methods of a session, whoever has started it. */
+const sessionOf = (client: Client, id: string): Omit<RunnerSession, 'started'> => {
   const post = poster(client);
-  const path = `/tenant/${client.agent.tenant}/sessions/${id}`;
+  const path = pathOf(client, id);
   const append = (message: NewMessage): Promise<Message> => post(`${path}/messages`, message);
   return {
     id,
     append,
-    approve: (ask) => askForApproval(client, path, ask, decided),
+    approve: (ask) => askForApproval(client, path, ask),
     wait: (content) => append({ role: 'assistant', kind: 'waiting', content }),
     remember: (text, source) => remember(client, text, { source: source ?? null, session_id: id }),
     attach: (file) => post(`${path}/attachments`, formOf(file)),
@@ -102,15 +104,22 @@ export const startSession = async (client: Client, session: NewSession, idempote
 
 /** The session of an event that a handler processes: a session of a person, or one in which a person has intervened. */
 export type LiveRunnerSession = Omit<RunnerSession, 'started'> &
-  Omit<LiveSession, 'decided'> & {
+  Pick<LiveSession, 'signal' | 'messages'> & {
     /** Downloads a file of the session. @throws Refusal, also during the iteration */
     readonly file: (file: Pick<LiveFile, 'sha256'>) => AsyncGenerator<Uint8Array>;
   };
 
 /** Opens the session of an event. */
 export const liveSession = (client: Client, id: string, { signal, messages, decided }: LiveSession): LiveRunnerSession => ({
-  ...sessionOf(client, id, decided),
+  ...sessionOf(client, id),
   signal,
   messages,
+  approve: (ask) => {
+    const live = { ...client, stop: AbortSignal.any([client.stop, signal]), decided };
+    return askForApproval(live, pathOf(client, id), ask).catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw error;
+    });
+  },
   file: ({ sha256 }) => client.api.file(`/tenant/${client.agent.tenant}/files/${sha256}`),
 });

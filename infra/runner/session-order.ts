@@ -14,6 +14,8 @@ const GIVE_BACK_TIMEOUT_MS = 3_000;
 
 export type OrderOptions = {
   readonly processed: ProcessedIds;
+  /** Whether a handler of this runner has the message. */
+  readonly isProcessing: (id: string) => boolean;
   /** Returns those of these messages that are settled, whichever runner has processed them. @throws Refusal */
   readonly findSettled: (ids: readonly string[]) => Promise<readonly string[]>;
   readonly report: (line: string) => void;
@@ -32,6 +34,8 @@ type Order = OrderOptions & {
   /** The number of requests to the broker for a message. */
   pulls: number;
   isAsking: boolean;
+  /** How many of the unknown messages the service was asked about since the first one. */
+  asked: number;
   hasReported: boolean;
 };
 
@@ -52,6 +56,17 @@ const handOut = (order: Order): void => {
   }
 };
 
+/**
+ * Gives a message back that could be processed at once, but for which no worker waits any more: the worker that asked for
+ * it has got one that was held. Another runner may be free.
+ */
+const giveBackUnwanted = (order: Order, held: WaitingMessage): void => {
+  const index = order.held.indexOf(held);
+  if (index < 0 || !isReady(order, held)) return;
+  order.held.splice(index, 1);
+  void order.messages.settle(held.message, '-NAK').catch(() => {});
+};
+
 /** Adds a message. If the broker has delivered it again while it waits, the new one takes the place of the old one. */
 const hold = (order: Order, message: Msg): void => {
   const held = waitingMessage(message);
@@ -59,6 +74,7 @@ const hold = (order: Order, message: Msg): void => {
   if (known >= 0) order.held[known] = held;
   else order.held.push(held);
   handOut(order);
+  giveBackUnwanted(order, held);
   if (order.held.includes(held)) postponeWaiting(order.messages, held, order.ackWaitMs);
 };
 
@@ -91,14 +107,25 @@ const pull = (order: Order): Promise<Msg | null> => {
   return waiter.promise;
 };
 
-/** Asks the service about the messages for which others wait, and that this runner has not processed. */
+/** Returns the next messages to ask about: others wait for them, and this runner neither has nor has processed them. */
+const nextUnknown = (order: Order): readonly string[] => {
+  const here = new Set(order.held.map(({ id }) => id));
+  const missing = order.held.filter((held) => !isReady(order, held)).map(({ previous }) => previous!);
+  const unknown = [...new Set(missing)].filter((id) => !here.has(id) && !order.isProcessing(id));
+  const from = order.asked < unknown.length ? order.asked : 0;
+  order.asked = from + MAX_ASKED;
+  return unknown.slice(from, order.asked);
+};
+
+/** Asks the service whether messages that this runner does not have are settled. */
 const ask = async (order: Order): Promise<void> => {
   handOut(order);
-  const unknown = new Set(order.held.filter((held) => !isReady(order, held)).map(({ previous }) => previous!));
-  if (unknown.size === 0 || order.isAsking) return;
+  if (order.isAsking) return;
+  const unknown = nextUnknown(order);
+  if (unknown.length === 0) return;
   order.isAsking = true;
   try {
-    for (const id of await order.findSettled([...unknown].slice(0, MAX_ASKED))) order.settled.add(id);
+    for (const id of await order.findSettled(unknown)) order.settled.add(id);
   } catch (error) {
     if (!isTransient(error) && !order.hasReported)
       order.report(`messages of sessions may wait: the service does not say which are settled (${(error as Error).message})`);
@@ -116,8 +143,11 @@ const giveBack = async ({ messages, held, ackWaitMs }: Order): Promise<void> => 
   await Promise.race([Promise.allSettled(given), sleep(GIVE_BACK_TIMEOUT_MS, undefined, { ref: false })]);
 };
 
-/** A consumer that keeps the order of each session. `recheck` is to be called when a message has been processed. */
-export type OrderedConsumer = MessageConsumer & { readonly recheck: () => void };
+/**
+ * A consumer that keeps the order of each session. `recheck` is to be called when a message has been processed. `waiting`
+ * returns the messages that no handler has yet.
+ */
+export type OrderedConsumer = MessageConsumer & { readonly recheck: () => void; readonly waiting: () => readonly Msg[] };
 
 /**
  * Returns a consumer that hands out a message of a session only when the one before it in this session is settled.
@@ -125,7 +155,7 @@ export type OrderedConsumer = MessageConsumer & { readonly recheck: () => void }
  */
 export const keepSessionOrder = (messages: MessageConsumer, options: OrderOptions): OrderedConsumer => {
   const { progressMs = ACK_WAIT_MS / 2 } = options;
-  const state = { settled: new Set<string>(), held: [], waiters: [], pulls: 0, isAsking: false, hasReported: false };
+  const state = { settled: new Set<string>(), held: [], waiters: [], pulls: 0, isAsking: false, asked: 0, hasReported: false };
   const order: Order = { ...options, ...state, messages, ackWaitMs: 2 * progressMs };
   const asking = setInterval(() => void ask(order), ASK_INTERVAL_MS);
   const progress = setInterval(() => {
@@ -135,6 +165,7 @@ export const keepSessionOrder = (messages: MessageConsumer, options: OrderOption
     ...messages,
     pull: () => pull(order),
     recheck: () => handOut(order),
+    waiting: () => order.held.map(({ message }) => message),
     close: async () => {
       clearInterval(asking);
       clearInterval(progress);

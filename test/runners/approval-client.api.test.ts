@@ -2,7 +2,11 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { expire } from '../../domain/sessions/expire-session.ts';
 import * as Session from '../../domain/sessions/session.ts';
-import { connectRunner, Refusal } from '../../infra/runner/runner-client.ts';
+import { apiClient } from '../../infra/runner/api-client.ts';
+import { openLiveSession } from '../../infra/runner/live-session.ts';
+import { createOutageReport } from '../../infra/runner/outage-report.ts';
+import { connectRunner, Refusal, SessionStopped } from '../../infra/runner/runner-client.ts';
+import { liveSession } from '../../infra/runner/session-client.ts';
 import { afterLastTest } from '../fixtures/after-last-test.ts';
 import { eventually } from '../fixtures/child-process.ts';
 import { serveApp } from '../fixtures/serve-app.ts';
@@ -72,6 +76,44 @@ test('a runner that is stopped ends the wait; after its restart, the same key fi
   assert.is((await approvalsIn(session.id)).length, 1, 'people are asked once');
   const other = await again.approve({ ...ASK, action: 'Delete the branch', key: 'merge-42' }).catch((failed: unknown) => failed);
   assert.ok(other instanceof Refusal, 'another request with the same key is refused');
+});
+
+/** A session on which a handler works, whose event has the id `e0`. */
+const live = async () => {
+  const api = apiClient({ url: served.url, key: p.agent.runner, outage: createOutageReport(() => {}, '') });
+  const [agent, { id }] = [await api.find(undefined), await (await connect()).startSession()];
+  const opened = openLiveSession('e0', id, new AbortController().signal);
+  return { id, opened, session: liveSession({ api, agent, stop: new AbortController().signal }, id, opened) };
+};
+const eventOf = (index: number, type: string, data: object = {}) =>
+  ({ specversion: '1.0', id: `e${index}`, subject: '', previous: `e${index - 1}`, type: `annals.session.${type}`, data }) as const;
+
+test('a handler that asks for an approval is told when a person stops the session', async () => {
+  const { id, opened, session } = await live();
+  const waiting = session.approve(ASK).catch((error: unknown) => error);
+  await asked(id);
+  opened.take([eventOf(1, 'interrupted')]);
+  assert.instance(await waiting, SessionStopped);
+});
+
+test('a decision that a handler has asked for is taken; the messages after it still reach the handler', async () => {
+  const { id, opened, session } = await live();
+  const waiting = session.approve(ASK);
+  const path = await asked(id);
+  await decide(path, { decision: 'approved' });
+  opened.take([
+    eventOf(2, 'message', { message: { content: 'go on' }, files: [] }),
+    eventOf(1, 'decision', { decision: { message_id: path.split('/').at(-1) } }),
+  ]);
+  assert.is((await waiting).decision, 'approved');
+  for await (const { content } of session.messages()) {
+    assert.is(content, 'go on');
+    break;
+  }
+  assert.equal(
+    opened.close().map(({ id }) => id),
+    ['e1', 'e2'],
+  );
 });
 
 afterLastTest(async () => {

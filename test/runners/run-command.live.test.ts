@@ -26,4 +26,24 @@ test('the end of a command does not wait for a process that keeps its standard e
   is(String((await cause.output)!.text), 'oops\n');
 });
 
+test('a command is not started after it was stopped', () =>
+  withTempDirectory(async (dir) => {
+    const never = new AbortController().signal;
+    for (const name of ['kill', 'end', 'force']) {
+      const signals = { kill: never, force: never, [name]: AbortSignal.abort() };
+      const { cause } = await runCommand({ exec: `touch '${dir}/started'`, input: Buffer.from('{}'), env: {}, ...signals });
+      equal([cause.outcome, existsSync(join(dir, 'started'))], ['released', false], name);
+    }
+  }));
+
+test('a command that ignores SIGTERM when its session is stopped is killed', () =>
+  withTempDirectory(async (dir) => {
+    const [end, never] = [new AbortController(), new AbortController().signal];
+    const exec = `cd '${dir}'; trap '' TERM; touch started; while :; do sleep 0.1; done`;
+    const running = runCommand({ exec, input: Buffer.from('{}'), env: {}, kill: never, end: end.signal, force: never });
+    await eventually('the command runs', () => existsSync(join(dir, 'started')));
+    end.abort();
+    is((await running).ended, 'signal SIGKILL');
+  }));
+
 test.run();

@@ -25,7 +25,7 @@ const lineOf = (index: number, attempt = 1): string => `${eventIdOf(index)} ${at
 
 test(
   'messages of a session are processed in their order, even if the first one fails; other messages overtake them',
-  withRunnerTest({}, async ({ nats, start, lines }) => {
+  withRunnerTest({}, async ({ nats, start, lines, service }) => {
     await say(nats, 0, 's');
     await say(nats, 1, 's', 0);
     await say(nats, 2, 's', 1);
@@ -37,6 +37,7 @@ test(
     await stop();
     assert.equal(lines().slice(0, 2).sort(), [lineOf(3), lineOf(4)].sort());
     assert.equal(lines().slice(2), [lineOf(0, 2), lineOf(1), lineOf(2)]);
+    assert.not.ok(service.asked.has(eventIdOf(1)), 'the service is not asked about a message that the runner has');
   }),
 );
 
@@ -84,7 +85,13 @@ const openMortal = async (url: string, settled: ReadonlySet<string>, ackWaitMs: 
   };
   const findSettled = async (ids: readonly string[]): Promise<readonly string[]> => ids.filter((id) => settled.has(id));
   const processed = { has: () => false, add: () => {} };
-  const ordered = keepSessionOrder(mortal, { processed, findSettled, report: () => {}, progressMs: ackWaitMs / 2 });
+  const ordered = keepSessionOrder(mortal, {
+    processed,
+    isProcessing: () => false,
+    findSettled,
+    report: () => {},
+    progressMs: ackWaitMs / 2,
+  });
   const kill = (): Promise<void> => {
     isDead = true;
     return ordered.close();
@@ -141,6 +148,21 @@ test(
     const again = await consumer.next({ expires: Math.round(5_000 * loadFactor()) });
     assert.is(again?.info.redeliveryCount, 9, 'without the progress report, it would be kept for 300 ms * 4^3');
     again!.ack();
+  }),
+);
+
+test(
+  'a message that arrives for a worker that has got a waiting one meanwhile is given back at once',
+  withRunnerTest({}, async ({ nats, start, lines, service }) => {
+    await say(nats, 1, 's', 0);
+    start(`${RECORD}; until [ -e go ]; do sleep 0.1; done`);
+    await waitUntil(async () => (await consumerInfo(nats)).num_ack_pending === 1);
+    service.settled.add(eventIdOf(0));
+    await waitUntil(() => lines().length === 1);
+    await publish(nats, 2);
+    start('touch go; echo $ANNALS_EVENT_ID >> out');
+    await waitUntil(() => areAcknowledged(nats, 2));
+    assert.equal(lines(), [lineOf(1), eventIdOf(2)]);
   }),
 );
 

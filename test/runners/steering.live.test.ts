@@ -8,12 +8,13 @@ import { KEY } from '../fixtures/runner-service.ts';
 import { areAcknowledged, cloudEvent, consumerInfo, publish, withRunnerTest } from '../fixtures/runner-test.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
-type Kind = 'started' | 'message' | 'interrupted' | 'cancelled';
+type Kind = 'started' | 'message' | 'decision' | 'interrupted' | 'cancelled';
 
 /** Publishes the event with this number in the session `s`, after the one before it. */
 const send = (nats: NatsConnection, index: number, kind: Kind): Promise<void> => {
   const message = { id: `m${index}`, role: 'user', content: `text ${index}`, created_at: '2026-01-01T00:00:00.000Z' };
-  const data = { session: { id: 's', title: null }, message, files: [] };
+  const decision = kind === 'decision' ? { decision: { message_id: `m${index}`, decision: 'approved', comment: null } } : {};
+  const data = { session: { id: 's', title: null }, message, files: [], ...decision };
   const previous = index === 0 ? {} : { previous: eventIdOf(index - 1) };
   return publish(nats, index, { ...cloudEvent(index, { data }), type: `annals.session.${kind}`, session: 's', user: 'u', ...previous });
 };
@@ -144,6 +145,67 @@ test(
     await waitUntil(() => areAcknowledged(nats, 2));
     assert.equal(lines(), ['started', 'stopped']);
     await stop();
+  }),
+);
+
+test(
+  'a handler gets the messages after a decision that it has not asked for; the decision is the next event',
+  withRunnerTest({}, async ({ nats, service, dir }) => {
+    const seen: string[] = [];
+    await startClient(service.url, dir, async ({ id, type }, { session }) => {
+      seen.push(id);
+      if (type === 'annals.session.decision') return;
+      for await (const { content } of session!.messages()) return void seen.push(content!);
+    });
+    await send(nats, 0, 'started');
+    await waitUntil(() => seen.length === 1);
+    await send(nats, 1, 'decision');
+    await send(nats, 2, 'message');
+    await waitUntil(() => areAcknowledged(nats, 3));
+    assert.equal(seen, [eventIdOf(0), 'text 2', eventIdOf(1)]);
+  }),
+);
+
+const AFTER_OTHERS: readonly { readonly name: string; readonly kinds: readonly Kind[]; readonly seen: readonly string[] }[] = [
+  { name: 'a handler gets the messages that already wait in the runner', kinds: ['message', 'message'], seen: [eventIdOf(1), 'text 2'] },
+  {
+    name: 'messages that were stopped while they waited are settled without a run',
+    kinds: ['message', 'message', 'interrupted'],
+    seen: [eventIdOf(3)],
+  },
+];
+for (const { name, kinds, seen: expected } of AFTER_OTHERS)
+  test(
+    name,
+    withRunnerTest({}, async ({ nats, service, dir }) => {
+      const seen: string[] = [];
+      for (const [index, kind] of kinds.entries()) await send(nats, index + 1, kind);
+      await startClient(service.url, dir, async ({ id, type }, { session }) => {
+        seen.push(id);
+        if (type !== 'annals.session.message') return;
+        for await (const { content } of session!.messages()) return void seen.push(content!);
+      });
+      await waitUntil(async () => (await consumerInfo(nats)).num_ack_pending === kinds.length);
+      service.settled.add(eventIdOf(0));
+      await waitUntil(() => areAcknowledged(nats, kinds.length));
+      assert.equal(seen, expected);
+    }),
+  );
+
+test(
+  'messages before a stop that nobody has taken are not processed any more',
+  withRunnerTest({}, async ({ nats, service, dir }) => {
+    const seen: string[] = [];
+    await startClient(service.url, dir, async ({ id }, { session }) => {
+      seen.push(id);
+      if (!session!.signal.aborted) await once(session!.signal, 'abort');
+    });
+    await send(nats, 0, 'started');
+    await waitUntil(() => seen.length === 1);
+    await send(nats, 1, 'message');
+    await send(nats, 2, 'cancelled');
+    await waitUntil(() => areAcknowledged(nats, 3));
+    assert.equal(seen, [eventIdOf(0)]);
   }),
 );
 

@@ -1,0 +1,65 @@
+import type { Msg } from 'nats';
+import { type CloudEvent, parseEvent } from './cloud-event.ts';
+import { type OpenedSession, openLiveSession } from './live-session.ts';
+import type { MessageConsumer } from './message-consumer.ts';
+import type { ProcessedIds } from './processed-ids.ts';
+
+type Sessions = {
+  readonly subject: string;
+  readonly processed: Pick<ProcessedIds, 'has'>;
+  readonly open: Set<OpenedSession>;
+  /** The subscription of all open sessions. */
+  listening: Promise<() => void> | null;
+};
+
+/** Returns the event of a message of this session that this runner has not yet processed. */
+const eventIn = ({ processed }: Sessions, message: Msg, session: string): CloudEvent | null => {
+  const event = message.headers?.get('Annals-Session') === session ? parseEvent(message) : null;
+  return event && !processed.has(event.id) ? event : null;
+};
+
+const offer = (sessions: Sessions, message: Msg): void => {
+  for (const opened of sessions.open) {
+    const event = eventIn(sessions, message, opened.session);
+    if (event) opened.take([event]);
+  }
+};
+
+const close = (sessions: Sessions, opened: OpenedSession): ReturnType<OpenedSession['close']> => {
+  sessions.open.delete(opened);
+  if (sessions.open.size === 0) {
+    void sessions.listening?.then((end) => end());
+    sessions.listening = null;
+  }
+  return opened.close();
+};
+
+/** `ending` is aborted when the runner stops. */
+type Source = {
+  readonly listen: MessageConsumer['listen'];
+  readonly waiting: () => readonly Msg[];
+  readonly ending: AbortSignal;
+};
+
+/** Opens the session of an event. It gets the messages that wait in the runner, and those that are published from now on. */
+const open = async (sessions: Sessions, event: { id: string; session: string }, source: Source): Promise<OpenedSession> => {
+  const { listen, waiting, ending } = source;
+  const opened = openLiveSession(event.id, event.session, ending);
+  sessions.open.add(opened);
+  sessions.listening ??= listen(sessions.subject, (message) => offer(sessions, message));
+  await sessions.listening;
+  opened.take(waiting().flatMap((message) => eventIn(sessions, message, event.session) ?? []));
+  return { ...opened, close: () => close(sessions, opened) };
+};
+
+/**
+ * The sessions on which handlers work. They share one subscription, which lasts as long as one of them is open. `offer`
+ * gives a message that the runner has pulled to the handler of its session.
+ */
+export const createLiveSessions = (subject: string, processed: Pick<ProcessedIds, 'has'>) => {
+  const sessions: Sessions = { subject, processed, open: new Set(), listening: null };
+  return {
+    open: (event: { id: string; session: string }, source: Source) => open(sessions, event, source),
+    offer: (message: Msg): void => offer(sessions, message),
+  };
+};
