@@ -191,7 +191,6 @@ test("a runner key allows only a runner's operations: reading its agent, its run
     'getApproval',
     'getMemoryEntry',
     'getSession',
-    'interruptSession',
     'issueRunnerCredential',
     'listMemory',
     'listRunnerCredentials',

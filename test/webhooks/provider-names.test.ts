@@ -16,6 +16,8 @@ const MAY_NAME: Readonly<Record<string, readonly string[]>> = {
   'domain/webhooks/sample-delivery.ts': ['custom_hmac'],
   // Limits of the API of Slack, at which agents answer.
   'commands/webhooks/apply-guardrails.ts': ['slack'],
+  'commands/webhooks/apply-rates.ts': ['slack'],
+  'commands/webhooks/release-held.reactor.ts': ['slack'],
   // The first integration that the console proposes.
   'api/console/pages/start.ts': ['github', 'custom_hmac'],
 };
