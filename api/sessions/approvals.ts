@@ -70,7 +70,7 @@ export const approvalOperations = {
     reply: ApprovalRead,
     noConditionalGet: true,
     run: async (ctx, path) => {
-      await requireApprovalReader(ctx, path.session_id);
+      await requireApprovalReader(ctx, path.session_id, path.message_id);
       return readApproval(ctx, path);
     },
   }),

@@ -75,13 +75,26 @@ export const requireInterrupter = async (ctx: Ctx, session_id: string): Promise<
   void (await requirePerson(ctx, session_id, 'Only a person may interrupt the runner: a runner stops on its own'));
 
 /**
+ * Checks that a message of a session is an approval. The events of the session are only read for callers of its tenant.
+ * @throws Refusal not_found, also for members who may not see approvals: an unknown id has the same answer everywhere
+ */
+const requireApproval = async (ctx: Ctx, session_id: string, message_id: string): Promise<Loaded<Session.Session>> => {
+  const { principal } = ctx;
+  if (principal.kind === 'runner') await requireOwnRunner(ctx, principal, session_id);
+  const session = await loadSession(ctx, session_id);
+  if (principal.kind === 'user' && !(await ctx.may('tenant:read'))) await ctx.require('agent:chat:read', session.state.agent_id);
+  if (!(await findApproval(ctx, session, message_id))) throw notFound();
+  return session;
+};
+
+/**
  * Checks that the caller may decide on an approval of a session: users who may assign work to the agent may. A runner
  * may not, not even that of the agent, because it is the one who asks.
  * @throws Refusal not_found, forbidden, tenant_suspended
  */
 export const requireDecider = async (ctx: Ctx, session_id: string, message_id: string): Promise<void> => {
-  const session = await requirePerson(ctx, session_id, 'Only a person may decide on an approval');
-  if (!(await findApproval(ctx, session, message_id))) throw notFound();
+  await requireApproval(ctx, session_id, message_id);
+  await requirePerson(ctx, session_id, 'Only a person may decide on an approval');
 };
 
 /**
@@ -89,9 +102,9 @@ export const requireDecider = async (ctx: Ctx, session_id: string, message_id: s
  * to the agent or read its chats.
  * @throws Refusal not_found, forbidden, tenant_suspended
  */
-export const requireApprovalReader = async (ctx: Ctx, session_id: string): Promise<void> => {
-  if (ctx.principal.kind === 'runner') return requireReader(ctx, session_id);
-  const { state } = await loadSession(ctx, session_id);
+export const requireApprovalReader = async (ctx: Ctx, session_id: string, message_id: string): Promise<void> => {
+  const { state } = await requireApproval(ctx, session_id, message_id);
+  if (ctx.principal.kind === 'runner') return;
   if (!(await ctx.may('agent:assign', state.agent_id))) await ctx.require('agent:chat:read', state.agent_id);
 };
 

@@ -95,7 +95,7 @@ const ask = async (p: TestPlatform, method: string, path: string, { query, body 
 
 /**
  * Parts of the names of operations that cannot succeed in this test. These operations need a message broker, Postgres,
- * a runner key or a signed audit log head.
+ * a runner key, a signed audit log head, a blocked delivery, an approval or a session that has ended.
  */
 const NEVER_SUCCESSFUL = [
   'runner-credentials',
@@ -109,6 +109,10 @@ const NEVER_SUCCESSFUL = [
   'budget/reserve',
   '{reservation_id}/settle',
   '{delivery_id}/attempts',
+  '{delivery_id}/release',
+  '{session_id}/continue',
+  '{message_id}/approval',
+  '{message_id}/decision',
 ];
 
 const MISSING = `c${'0'.repeat(24)}`;

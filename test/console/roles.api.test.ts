@@ -71,6 +71,7 @@ const permissionsOf = async (cookie: string) => {
       onAgent.some(({ id, allowed }) => allowed && id === permission),
     seesAgent: (await readAs(cookie, `${p.tenant}/agents/${of.agent}`)).status === 200,
     seesDelivery: (await readAs(cookie, `${p.tenant}/deliveries/${of.delivery}`)).status === 200,
+    seesSession: (await readAs(cookie, `${p.tenant}/sessions/${of.session}`)).status === 200,
     seesJob: (await readAs(cookie, `${p.tenant}/jobs/${of.replay}`)).status === 200,
   };
 };
@@ -94,10 +95,11 @@ const comparable = (html: string): string =>
 type Permissions = Awaited<ReturnType<typeof permissionsOf>>;
 
 /** Says whether the API lets the visitor read what a page shows. */
-const mayOpen = ({ name, permit }: PageUrl, { has, seesAgent, seesDelivery, seesJob }: Permissions): boolean =>
+const mayOpen = ({ name, permit }: PageUrl, { has, seesAgent, seesDelivery, seesSession, seesJob }: Permissions): boolean =>
   has(permit) &&
   (!name.includes(':agent_id') || seesAgent) &&
   (!name.includes(':delivery_id') || seesDelivery) &&
+  (!name.includes(':session_id') || seesSession || has('tenant:audit:read')) &&
   (!name.includes(':tenant_job_id') || seesJob);
 
 /** A visitor, with the name and the permissions that the visitor has. */
