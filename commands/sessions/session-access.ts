@@ -74,15 +74,20 @@ const requirePerson = async (ctx: Ctx, session_id: string, runnerText: string): 
 export const requireInterrupter = async (ctx: Ctx, session_id: string): Promise<void> =>
   void (await requirePerson(ctx, session_id, 'Only a person may interrupt the runner: a runner stops on its own'));
 
+const ignoreForbidden = (error: unknown): void => {
+  if (!(error instanceof Refusal) || error.code !== 'forbidden') throw error;
+};
+
 /**
- * Checks that a message of a session is an approval. The events of the session are only read for callers of its tenant.
+ * Checks that a message of a session is an approval. The events of the session are read only for callers who may
+ * know its agent.
  * @throws Refusal not_found, also for members who may not see approvals: an unknown id has the same answer everywhere
  */
 const requireApproval = async (ctx: Ctx, session_id: string, message_id: string): Promise<Loaded<Session.Session>> => {
   const { principal } = ctx;
-  if (principal.kind === 'runner') await requireOwnRunner(ctx, principal, session_id);
   const session = await loadSession(ctx, session_id);
-  if (principal.kind === 'user' && !(await ctx.may('tenant:read'))) await ctx.require('agent:chat:read', session.state.agent_id);
+  if (principal.kind === 'runner') await requireOwnRunner(ctx, principal, session_id);
+  else await ctx.require('agent:chat:read', session.state.agent_id).catch(ignoreForbidden);
   if (!(await findApproval(ctx, session, message_id))) throw notFound();
   return session;
 };
