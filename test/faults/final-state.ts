@@ -5,7 +5,7 @@ import { consumerName } from '../../domain/runners/runner-credential.ts';
 import { factsOf } from '../../domain/webhooks/delivery.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { manager, STREAM } from '../../infra/nats/jetstream.ts';
-import { isMissingMessage } from '../../infra/nats/jetstream-errors.ts';
+import { CONSUMER_NOT_FOUND, isMissingMessage, nullOnCode } from '../../infra/nats/jetstream-errors.ts';
 import type { SealedEvents } from '../../infra/vault/sealed-events.ts';
 import { deadline } from '../fixtures/load-factor.ts';
 import type { DeliveryRow, FinalState, LoggedDelivery } from './checker.ts';
@@ -99,11 +99,16 @@ export const readMessageIds = async (nats: NatsConnection, onlySubject?: string)
   return ids;
 };
 
-/** Returns the number of messages that the runners have not yet acknowledged. */
+/**
+ * Returns the number of messages that the runners have not yet acknowledged. A runner has no consumer until the service
+ * has given it credentials; then the number is infinite.
+ */
 const unacknowledgedCount = async (nats: NatsConnection, runners: readonly Runner[]): Promise<number> => {
   const { consumers } = await manager(nats);
-  const infos = await Promise.all(runners.map(({ agent }) => consumers.info(STREAM, consumerName(agent.id))));
-  return infos.reduce((sum, { num_pending, num_ack_pending }) => sum + num_pending + num_ack_pending, 0);
+  const infos = await Promise.all(
+    runners.map(({ agent }) => nullOnCode(consumers.info(STREAM, consumerName(agent.id)), CONSUMER_NOT_FOUND)),
+  );
+  return infos.reduce((sum, info) => sum + (info ? info.num_pending + info.num_ack_pending : Number.POSITIVE_INFINITY), 0);
 };
 
 /**
