@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
+import { PROGRAM_ROOT } from '../program.ts';
 
 /** The commands that can run as a service. */
 export const SERVICES = ['start', 'serve', 'work'] as const;
@@ -31,7 +32,7 @@ const argument = (text: string): string => quoted(text).replaceAll('$', '$$$$');
  * absolute path. Only the main process gets the stop signal, and stops its other processes in the right order.
  */
 export const systemdUnit = (service: ServiceName, dataDirectory: string): string => {
-  const main = join(import.meta.dirname, '../main.ts');
+  const main = join(PROGRAM_ROOT, 'infra/main.ts');
   return `[Unit]
 Description=${DESCRIPTIONS[service]}
 Wants=network-online.target

@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import type { FileToScan, Threats } from '../../commands/files/find-threats.ts';
 import type { ScanPorts } from '../../commands/files/scan-file.ts';
+import { entryPoint } from '../program.ts';
 
 /** The time limit for one file, in milliseconds. The start of the thread counts, too. */
 const TIME_LIMIT_MS = 10_000;
@@ -37,7 +38,7 @@ export const createThreatScan = ({ logger, timeLimitMs = TIME_LIMIT_MS }: Option
   let last: Promise<unknown> = Promise.resolve();
 
   const startWorker = (): Worker => {
-    const started = new Worker(new URL('./scan-worker.ts', import.meta.url), { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } });
+    const started = new Worker(entryPoint('infra/files/scan-worker.ts'), { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } });
     // Without a listener, the error of a thread that is not in use would end the process.
     started.on('error', () => {});
     started.on('exit', () => {

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { Refusal } from '../../domain/refusal.ts';
 import type { RulesResult } from '../../domain/webhooks/guardrail-evaluation.ts';
 import type { RuleSet } from '../../domain/webhooks/rule-set.ts';
+import { entryPoint } from '../program.ts';
 import { createFairQueue } from '../threads/fair-queue.ts';
 import { countShareRefusal } from '../threads/share-refusals.ts';
 import type { RulesReply, RulesTask, ThreadReady } from './rules-worker.ts';
@@ -134,7 +135,7 @@ export const createRulesClient = ({ logger, timeLimitMs = TIME_LIMIT_MS, maxWait
   };
 
   const startThread = (): Thread => {
-    const worker = new Worker(new URL('./rules-worker.ts', import.meta.url), { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } });
+    const worker = new Worker(entryPoint('infra/guardrails/rules-worker.ts'), { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } });
     const started: Thread = { worker, known: new Set(), isReady: false, usedMs: 0 };
     worker.on('message', (reply) => onReply(started, reply));
     worker.on('error', (error) => started === thread && fail((error as Error).message));

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { ICONS } from '../../api/console/parts/icon.ts';
+import { PROGRAM_ROOT } from '../program.ts';
 
 type Asset = {
   readonly type: `${string}/${string}`;
@@ -22,7 +23,7 @@ export type ConsoleAssets = {
 };
 
 const require = createRequire(import.meta.url);
-const CONSOLE = join(import.meta.dirname, '../../api/console');
+const CONSOLE = join(PROGRAM_ROOT, 'api/console');
 /** The files that make up the style sheet, in this order. */
 const STYLES = [
   'tokens', 'base', 'sidebar', 'frame', 'parts', 'lists', 'details', 'fields', 'forms', 'audit', 'access', 'chart', 'sessions', 'costs',

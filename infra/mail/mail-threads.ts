@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { ParsedMail } from '../../commands/mail/accept-mail.ts';
 import type { Authentication } from '../../domain/webhooks/mail-origin.ts';
+import { entryPoint } from '../program.ts';
 import { createTaskThread, type TaskError } from '../threads/task-thread.ts';
 import { AUTHENTICATION_TIMEOUT_MS, type Envelope, NOT_CHECKED } from './check-sender.ts';
 import type { MailTask, MailTaskResult } from './mail-worker.ts';
@@ -42,11 +43,11 @@ export type MailThreadsOptions = { readonly logger: Pick<Logger, 'warn'>; readon
  */
 export const createMailThreads = ({ logger, cpuLimitMs = PARSE_CPU_LIMIT_MS, maxBytes = MAX_PARSE_BYTES }: MailThreadsOptions) => {
   const parser = createTaskThread<MailTask, MailTaskResult>({
-    script: new URL('./mail-worker.ts', import.meta.url),
+    script: entryPoint('infra/mail/mail-worker.ts'),
     ...{ cpuLimitMs, timeLimitMs: PARSE_TIME_LIMIT_MS, maxMemoryBytes: maxBytes, maxWaiting: MAX_WAITING },
   });
   const checker = createTaskThread<SenderTask, Authentication>({
-    script: new URL('./sender-worker.ts', import.meta.url),
+    script: entryPoint('infra/mail/sender-worker.ts'),
     timeLimitMs: AUTHENTICATION_TIMEOUT_MS + CHECK_TIME_LIMIT_MS,
     ...{ maxMemoryBytes: MAX_CHECK_BYTES, maxRunning: MAX_CHECKS },
   });

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readJson } from '../durable-files.ts';
+import { entryPoint } from '../program.ts';
 import { runHelper } from '../supervision/helper-programs.ts';
 import type { ManagedProcess } from '../supervision/managed-process.ts';
 import { natsBinary } from './server-binary.ts';
@@ -22,7 +23,7 @@ export const natsProcess = async ({ dir, port, report }: NatsOptions): Promise<N
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const [command] = await Promise.all([
     natsBinary(dir, report),
-    runHelper(process.execPath, [join(import.meta.dirname, 'write-server-config.ts'), dir, String(port)]),
+    runHelper(process.execPath, [entryPoint('infra/nats/write-server-config.ts'), dir, String(port)]),
   ]);
   const { account, runners } = readJson<ServerSeeds>(join(dir, 'keys.json'))!;
   const file = join(dir, 'nats.conf');

@@ -1,5 +1,6 @@
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { PROGRAM_ROOT } from '../program.ts';
 import { runHelper } from '../supervision/helper-programs.ts';
 import { downloads, unpackServer } from './server-package.ts';
 import { isUnsafeVersion, MIN_SAFE_VERSION } from './server-version.ts';
@@ -31,7 +32,7 @@ const isWritable = (dir: string): boolean => {
   }
 };
 
-const packageCache = join(import.meta.dirname, '../../node_modules/.cache/annals');
+const packageCache = join(PROGRAM_ROOT, 'node_modules/.cache/annals');
 
 /** Downloads nats-server and moves it to `cached`. @returns whether that succeeded and the version is usable */
 const downloadTo = async (download: (dir: string) => Promise<void>, cacheDir: string, cached: string): Promise<boolean> => {

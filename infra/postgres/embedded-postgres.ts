@@ -15,6 +15,7 @@ import {
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { readText, replaceFile } from '../durable-files.ts';
+import { entryPoint } from '../program.ts';
 import { runHelper } from '../supervision/helper-programs.ts';
 import type { ManagedProcess } from '../supervision/managed-process.ts';
 import { type OsUser, postgresUser } from './os-user.ts';
@@ -203,7 +204,7 @@ const urlOf = (user: string, password: string, port: number, database: string): 
  */
 const ensureDatabase = async (superuserUrl: string, password: string, ended: AbortSignal): Promise<void> => {
   const env = { ...process.env, SUPERUSER_URL: superuserUrl, DATABASE_NAME: NAME, ROLE_PASSWORD: password };
-  await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'create-database.ts')], { env, signal: ended }).catch((error) => {
+  await promisify(execFile)(process.execPath, [entryPoint('infra/postgres/create-database.ts')], { env, signal: ended }).catch((error) => {
     throw new Error(`the database ${NAME} cannot be created: ${reasonOf(error)}`);
   });
 };

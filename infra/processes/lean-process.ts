@@ -1,5 +1,5 @@
 import { flushCompileCache } from 'node:module';
-import { join } from 'node:path';
+import { entryPoint, PROGRAM_ROOT } from '../program.ts';
 import type { RunnerOptions } from '../runner/runner.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import type { ProgramPlace } from './program-copy.ts';
@@ -20,7 +20,7 @@ type Handover = Program & {
 };
 
 const VARIABLE = 'ANNALS_LEAN_PROCESS';
-const OWN_PLACE: ProgramPlace = { root: join(import.meta.dirname, '../..'), node: process.execPath };
+const OWN_PLACE: ProgramPlace = { root: PROGRAM_ROOT, node: process.execPath };
 
 /**
  * Node flags that save memory by limiting the heap. The process of `start` only supervises other processes, so its
@@ -39,8 +39,7 @@ const replaceThisProcess = (handover: Handover, { root, node }: ProgramPlace): n
     [VARIABLE]: JSON.stringify(handover),
   } as NodeJS.ProcessEnv;
   const flags = [...process.execArgv, ...V8_FLAGS[handover.command].filter((flag) => !process.execArgv.includes(flag))];
-  const leanMain = join(root, 'infra/processes/lean-main.mjs');
-  return process.execve!(node, [node, ...flags, leanMain, handover.command], env) as never;
+  return process.execve!(node, [node, ...flags, entryPoint('infra/processes/lean-main.mjs', root), handover.command], env) as never;
 };
 
 /**

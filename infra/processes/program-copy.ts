@@ -1,7 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
+import { printErrorLine } from '../logging/print-line.ts';
 import { lockFile, type ProcessLock } from '../process-lock.ts';
+import { BUNDLE, entryPoint, PROGRAM_ROOT } from '../program.ts';
 import { readPidFile, writePidFile } from '../supervision/pid-file.ts';
+import { bundleProgram } from './bundle-program.ts';
 import { linkNatsServer, linkPackages } from './link-packages.ts';
 import {
   contentsOf,
@@ -14,8 +17,8 @@ import {
 } from './program-contents.ts';
 
 /**
- * Long-running commands run from a copy of the program. The copy has its own sources, and hard links to the files of
- * the packages. So what a process loads later, and the binaries of the processes that it restarts, stay as they were at
+ * Long-running commands run from a copy of the program. The copy has its own sources, a bundle of them, and hard links to
+ * the files of the packages. So what a process loads later, and the binaries of the processes that it restarts, stay as they were at
  * its start, whatever `git pull` or an installation changes in the checkout. The copies are numbered, and a number is
  * used again as soon as no process runs from it, because the compile cache knows files by their path.
  */
@@ -23,11 +26,19 @@ const COPIES = '.programs';
 const LOCK_TIMEOUT_MS = 30_000;
 const LOCK_POLL_MS = 50;
 
-const ownRoot = join(import.meta.dirname, '../..');
-
 const isCopy = (dir: string): boolean => basename(dirname(dir)) === COPIES;
 
-const renew = (root: string, copy: string, contents: ProgramContents): void => {
+/** Bundles a copy. If that fails, processes run from the sources. */
+const bundle = (copy: string): void => {
+  try {
+    bundleProgram(copy);
+  } catch (error) {
+    rmSync(join(copy, BUNDLE), { recursive: true, force: true });
+    printErrorLine(`annals: the program is not bundled, so it starts more slowly: ${(error as Error).message}`);
+  }
+};
+
+const renew = (root: string, copy: string, contents: ProgramContents, complete: (copy: string) => void): void => {
   const earlier = recordedContents(copy);
   forgetContents(copy);
   // What an interrupted renewal has left is unknown.
@@ -35,6 +46,7 @@ const renew = (root: string, copy: string, contents: ProgramContents): void => {
   copyChangedFiles(root, copy, earlier, contents);
   if (earlier?.packages !== contents.packages) linkPackages(root, copy);
   linkNatsServer([root, ...copiesOf(root)], copy);
+  complete(copy);
   recordContents(copy, contents);
 };
 
@@ -73,17 +85,18 @@ const waitForLock = (file: string): ProcessLock | undefined => {
 };
 
 /**
- * Returns the directory of a copy of the program at `root`, which belongs to the process `pid` until it ends.
+ * Returns the directory of a copy of the program at `root`, which belongs to the process `pid` until it ends. `complete`
+ * is called for a copy that was made or changed.
  * @throws Error if the checkout cannot be written to
  */
-export const copyProgram = (root: string, pid: number): string => {
+export const copyProgram = (root: string, pid: number, complete = bundle): string => {
   mkdirSync(join(root, COPIES), { recursive: true });
   const lock = waitForLock(join(root, COPIES, 'lock'));
   if (!lock) throw new Error(`${COPIES} is locked`);
   try {
     const contents = contentsOf(root);
     const copy = copiesOf(root).find((each) => isMadeOf(each, contents)) ?? firstFreeCopy(root);
-    if (!isMadeOf(copy, contents)) renew(root, copy, contents);
+    if (!isMadeOf(copy, contents)) renew(root, copy, contents, complete);
     mkdirSync(usersOf(copy), { recursive: true });
     writePidFile(join(usersOf(copy), `${pid}.json`), pid);
     return copy;
@@ -99,14 +112,14 @@ export type ProgramPlace = { readonly root: string; readonly node: string };
  * the checkout: nobody can install or pull anything there as this user.
  */
 export const programPlace = (): ProgramPlace => {
-  if (isCopy(ownRoot)) return { root: ownRoot, node: process.execPath };
+  if (isCopy(PROGRAM_ROOT)) return { root: PROGRAM_ROOT, node: process.execPath };
   try {
-    const copy = copyProgram(ownRoot, process.pid);
-    const node = join(copy, relative(ownRoot, process.execPath));
-    const isPackaged = process.execPath.startsWith(join(realpathSync(ownRoot), 'node_modules') + sep);
+    const copy = copyProgram(PROGRAM_ROOT, process.pid);
+    const node = join(copy, relative(PROGRAM_ROOT, process.execPath));
+    const isPackaged = process.execPath.startsWith(join(realpathSync(PROGRAM_ROOT), 'node_modules') + sep);
     return { root: copy, node: isPackaged && existsSync(node) ? node : process.execPath };
   } catch {
-    return { root: ownRoot, node: process.execPath };
+    return { root: PROGRAM_ROOT, node: process.execPath };
   }
 };
 
@@ -115,12 +128,12 @@ export const programPlace = (): ProgramPlace => {
  * process with an IPC channel runs where its supervisor has started it.
  */
 export const runFromCopy = (): void => {
-  if (isCopy(ownRoot) || process.channel) return;
+  if (isCopy(PROGRAM_ROOT) || process.channel) return;
   const { root, node } = programPlace();
-  if (root === ownRoot) return;
+  if (root === PROGRAM_ROOT) return;
   process.execve!(
     node,
-    [node, ...process.execArgv, join(root, 'infra/main.ts'), ...process.argv.slice(2)],
+    [node, ...process.execArgv, entryPoint('infra/main.ts', root), ...process.argv.slice(2)],
     process.env as Record<string, string>,
   );
 };

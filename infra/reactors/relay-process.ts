@@ -1,12 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { join } from 'node:path';
 import { type Position, parseToken } from '../../domain/event.ts';
 import { createBackoff } from '../backoff.ts';
+import { entryPoint } from '../program.ts';
 import type { RelayLogger } from './publish-events.ts';
 import type { RelayStatus } from './relay.ts';
 import type { RelayMessage, RelayReport, RelayRequest, RelayTask } from './relay-child.ts';
 
-const MAIN = join(import.meta.dirname, 'relay-main.mjs');
 const RESTART = { minMs: 100, maxMs: 30_000, jitter: 0.25 };
 /** The time in milliseconds after which the end of the process does not count as a failed start. */
 const STABLE_AFTER_MS = 10_000;
@@ -82,7 +81,7 @@ const request = ({ child }: State, message: RelayRequest): void => {
 const runOnce = (state: State): Promise<{ reason: string; ms: number }> =>
   new Promise((resolve) => {
     const startedAt = performance.now();
-    const child = fork(MAIN, [state.compileCache], { detached: true, execArgv: NODE_FLAGS });
+    const child = fork(entryPoint('infra/reactors/relay-main.mjs'), [state.compileCache], { detached: true, execArgv: NODE_FLAGS });
     const end = (reason: string): void => {
       state.child = null;
       resolve({ reason: state.reason ?? reason, ms: performance.now() - startedAt });

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
+import { entryPoint } from '../program.ts';
 import type { SpoolStatus, SpoolStorageOptions } from './spool-storage.ts';
 import type { SpoolMessage, SpoolRequest, SpoolTasks } from './spool-worker.ts';
 
@@ -50,7 +51,7 @@ export const openSpoolThread = ({ storage, logger, onOpen, onStatus }: ThreadOpt
 
   const start = (): void => {
     if (isClosed) return;
-    worker = new Worker(new URL('./spool-worker.ts', import.meta.url), { workerData: storage });
+    worker = new Worker(entryPoint('infra/spool/spool-worker.ts'), { workerData: storage });
     worker.unref();
     worker.on('message', onMessage);
     worker.on('error', (error) => logger.warn({ error: (error as Error).message }, 'the spool of deliveries cannot be used'));

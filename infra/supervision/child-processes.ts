@@ -1,14 +1,13 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { entryPoint } from '../program.ts';
 import type { ManagedProcess } from './managed-process.ts';
 import { waitUntilReady } from './readiness-probe.ts';
-
-const main = join(import.meta.dirname, '../main.ts');
 
 const annalsCommand = (name: string, args: readonly string[], env: NodeJS.ProcessEnv): Omit<ManagedProcess, 'graceMs'> => ({
   name,
   command: process.execPath,
-  args: [main, ...args],
+  args: [entryPoint('infra/main.ts'), ...args],
   cwd: process.cwd(),
   env,
   stopSignal: 'SIGTERM',

@@ -24,7 +24,7 @@ export class TaskError extends Error {
  * buffers outside of it. `maxWaiting` is the limit for one owner.
  */
 export type TaskThreadOptions = {
-  readonly script: URL;
+  readonly script: URL | string;
   readonly timeLimitMs: number;
   readonly cpuLimitMs?: number;
   readonly maxMemoryBytes: number;

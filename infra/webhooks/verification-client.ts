@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
+import { entryPoint } from '../program.ts';
 import { retryLater } from './record-delivery.ts';
 import type { TaskRequest, TaskResult, Tasks } from './verification-worker.ts';
 
@@ -15,7 +16,7 @@ export const openVerificationClient = (logger: Pick<Logger, 'warn'>) => {
   let nextId = 0;
 
   const startWorker = (): Worker => {
-    const started = new Worker(new URL('./verification-worker.ts', import.meta.url));
+    const started = new Worker(entryPoint('infra/webhooks/verification-worker.ts'));
     started.on('message', ({ id, result }: TaskResult) => {
       pending.get(id)?.resolve(result);
       pending.delete(id);

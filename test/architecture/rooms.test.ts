@@ -220,6 +220,15 @@ test('only the files that this test lists print without the function that escape
     [...MAY_PRINT].sort(),
   ));
 
+test('the program finds its own files through infra/program.ts, because a bundle has them at other paths', () => {
+  const ownPath = /import\.meta\.(dirname|filename|url)/;
+  const packagePath = /createRequire\(import\.meta\.url\)/g;
+  const finding = roomsAndInfra
+    .flatMap(filesOf)
+    .filter((file) => /\.ts$/.test(file) && ownPath.test(withoutComments(file).replaceAll(packagePath, '')));
+  equal(finding.sort(), ['infra/processes/bundle-program.ts', 'infra/program.ts']);
+});
+
 test('every test file ends in test.run()', () =>
   equal(
     globSync('test/**/*.test.ts', { cwd: root }).filter((file) => !/^test\.run\(\);\n$/m.test(textOf(file).slice(-'test.run();\n'.length))),

@@ -2,8 +2,11 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, is, not } from 'uvu/assert';
-import { copyProgram } from '../../infra/processes/program-copy.ts';
+import { copyProgram as copyAndBundle } from '../../infra/processes/program-copy.ts';
 import { startProgram, withTempDirectory } from '../fixtures/child-process.ts';
+
+/** Copies a program without a bundle. The programs of these tests cannot be bundled. */
+const copyProgram = (root: string, pid: number): string => copyAndBundle(root, pid, () => {});
 
 const write = (dir: string, file: string, text = file): void => {
   mkdirSync(join(dir, file, '..'), { recursive: true });

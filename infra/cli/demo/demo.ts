@@ -7,6 +7,7 @@ import { counted } from '../../../domain/counted.ts';
 import type { Config } from '../../config.ts';
 import { printLine } from '../../logging/print-line.ts';
 import { printError } from '../../processes/exit.ts';
+import { entryPoint } from '../../program.ts';
 import { type DemoPlatform, openDemoPlatform } from './demo-platform.ts';
 import { type Answer, type Delivery, deliver, exampleDeliveries, mapConcurrently } from './github.ts';
 import { type Client, client, eventually } from './rest-client.ts';
@@ -49,7 +50,7 @@ const createSetup = async (api: Client, tenant: string, created: string[]): Prom
 /** Starts a runner as a user would. The runner's command records each event that it receives. */
 const startRunner = ({ url, dir }: DemoPlatform, { slug, runnerKey }: Setup): ChildProcess => {
   const exec = `(cat; echo) >> '${join(dir, 'events')}' && echo "$ANNALS_EVENT_ID" >> '${join(dir, 'delivered')}'`;
-  const args = [join(import.meta.dirname, '../../main.ts'), 'runner', '--agent', slug, '--exec', exec];
+  const args = [entryPoint('infra/main.ts'), 'runner', '--agent', slug, '--exec', exec];
   const env = { ...process.env, ANNALS_URL: url, ANNALS_KEY: runnerKey, ANNALS_DATA: dir };
   return spawn(process.execPath, args, { cwd: dir, env, stdio: ['ignore', 'inherit', 'inherit'] });
 };

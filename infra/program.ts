@@ -1,0 +1,36 @@
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
+
+/** The files with which processes and threads of the program start. Their base names differ. */
+export const ENTRY_POINTS = [
+  'infra/main.ts',
+  'infra/processes/lean-main.mjs',
+  'infra/reactors/relay-main.mjs',
+  'infra/postgres/create-database.ts',
+  'infra/nats/write-server-config.ts',
+  'infra/mail/mail-worker.ts',
+  'infra/mail/sender-worker.ts',
+  'infra/spool/spool-worker.ts',
+  'infra/files/scan-worker.ts',
+  'infra/guardrails/rules-worker.ts',
+  'infra/webhooks/verification-worker.ts',
+] as const;
+export type EntryPoint = (typeof ENTRY_POINTS)[number];
+
+/** The directory of the bundle (see bundle-program.ts) in a copy of the program. */
+export const BUNDLE = 'bundle';
+
+/**
+ * The directory of the checkout, or of the copy of it, from which this process runs. Like this file, all files of a bundle
+ * lie one level below it.
+ */
+export const PROGRAM_ROOT = join(import.meta.dirname, '..');
+
+/** The name of an entry point in the bundle, without its extension. */
+export const bundledName = (entry: EntryPoint): string => basename(entry).replace(/\.\w+$/, '');
+
+/** Returns the path of an entry point below `root`: the bundled file if there is a bundle, otherwise the source. */
+export const entryPoint = (entry: EntryPoint, root = PROGRAM_ROOT): string => {
+  const bundled = join(root, BUNDLE, `${bundledName(entry)}.js`);
+  return existsSync(bundled) ? bundled : join(root, entry);
+};
