@@ -9,7 +9,7 @@ const REPORT_INTERVAL_MS = 10_000;
  * accepted. After this time, the start is complete even if a part is not up.
  */
 const DEGRADED_TIMEOUT_MS = 10_000;
-const FIRST_TENANT_TIMEOUT_MS = 10_000;
+const FIRST_TENANT_TIMEOUT_MS = 60_000;
 
 type Readiness = { readonly status: number; readonly degraded: readonly string[] };
 
